@@ -147,7 +147,7 @@ fn server(config: &Config, found: &mut Found) {
         "must hold a token: at least 8192",
     );
     found.require(
-        u64::from(config.stream.messages_per_minute) > 2 * (60_000 / config.stream.ping_interval_ms),
+        u64::from(config.stream.messages_per_minute) > 2 * (60_000 / config.stream.ping_interval_ms.max(1)),
         "stream.messages_per_minute",
         "must leave room beside the answers to our pings, of each kind: more than 2 minutes / ping_interval_ms",
     );

@@ -103,14 +103,22 @@ pub fn verify(payload: &EvmPayload, demand: &EvmDemand<'_>, recovery: Recovery) 
         nonce,
         signature,
     };
-    let digest = transfer_digest(demand.domain, &authorization);
-    match recover(&digest, &signature, recovery) {
-        Some(signer) if signer == from => Ok(Authorization::Evm(authorization)),
-        _ => Err(Refusal::new(
-            Reason::EvmSignature,
-            "the signature was not made by `from` over these fields",
-        )),
+    let is_signed_under = |domain: &[u8; 32]| {
+        let digest = transfer_digest(domain, &authorization);
+        recover(&digest, &signature, recovery).is_some_and(|signer| signer == from)
+    };
+    // The same payment may be shown again by the other protocol; the real token has one domain for both.
+    let other = match *demand.domain == demand.payee.domain_separator {
+        true => &demand.payee.mpp_domain_separator,
+        false => &demand.payee.domain_separator,
+    };
+    if is_signed_under(demand.domain) || (other != demand.domain && is_signed_under(other)) {
+        return Ok(Authorization::Evm(authorization));
     }
+    Err(Refusal::new(
+        Reason::EvmSignature,
+        "the signature was not made by `from` over these fields",
+    ))
 }
 
 /// What the payment itself says it moves, and the last moment at which it could have been claimed. `None` when it says

@@ -145,19 +145,39 @@ async fn case_89_a_provider_that_is_down_sells_nothing_more_and_says_so() {
     .await;
     finally(&site, CARD, &early).await;
     assert_eq!(available(&site, LINE).await, json!(true));
+    service.stop();
+    host.assert_books();
+}
 
-    // Down again, and closed by hand: then it does not open by itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn case_89_a_failing_line_that_an_operator_closes_does_not_open_by_itself() {
+    // Aim: opened by hand while its provider is still down it closes again; closed by hand it stays so though the provider is
+    // back, and what was sold is delivered all the same.
+    let host = wary("3600");
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
     site.issuer_fault(json!({"fault": DOWN, "times": 0})).await;
-    let third = Agent::new(Network::Base);
-    assert_eq!(third.buy(&site, CARD).await.status, 200);
+    let first = Agent::new(Network::Base);
+    let bought = first.buy(&site, CARD).await;
     comes_to(&desk, "failing").await;
-    let closed = json!({"line": LINE, "reason": "They take a day."});
-    assert_eq!(desk.done("/admin/lines/close", closed).await["status"], "closed");
+    let says = |reason: &str| json!({"line": LINE, "reason": reason});
+    desk.done("/admin/lines/open", says("Let us see.")).await;
+    comes_to(&desk, "failing").await;
+    let closed = desk.done("/admin/lines/close", says("They take a day.")).await;
+    assert_eq!(closed["status"], "closed");
     site.issuer_fault(json!({"fault": "clear"})).await;
     not_sold(&site.get(CARD, &[]).await);
-    let opened = json!({"line": LINE, "reason": "They are back."});
-    assert_eq!(desk.done("/admin/lines/open", opened).await["status"], "open");
+    assert_eq!(
+        desk.done("/admin/lines/open", says("They are back.")).await["status"],
+        "open"
+    );
     assert_eq!(site.get(CARD, &[]).await.status, 402);
+    let token = first.token(&site).await;
+    let path = format!("/get-card-data?card_id={}", bought.card());
+    until("the card", async || {
+        (site.get_as(&token, &path).await.str("status") == Some("ready")).then_some(())
+    })
+    .await;
     service.stop();
     host.assert_books();
 }

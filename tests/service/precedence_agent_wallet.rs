@@ -52,8 +52,10 @@ async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() 
     }
     site.freeze(&agent.address(), None).await;
     ask.bearer(&born);
+    ask.header("idempotency-key", "none");
     ladder.meets(&ask.send(&site).await);
     ask.bearer(&token);
+    ask.header("idempotency-key", "one");
     ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "two");
     ladder.meets(&ask.send(&site).await);

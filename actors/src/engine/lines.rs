@@ -143,6 +143,16 @@ impl Lines {
     }
 }
 
+/// Whose provider is asked for by a kind of work: a payout says itself by which rail it goes.
+pub(super) const fn of(work: &Work) -> Option<Line> {
+    match work {
+        Work::IssueCard(_) => Some(Line::UsaCard),
+        Work::OrderGiftCard(_) => Some(Line::GiftCard),
+        Work::SendTopUp(_) | Work::CrossBridge(_) | Work::AwaitCardCredit(_) => Some(Line::CardBalance),
+        _ => None,
+    }
+}
+
 /// The work that a line's provider is asked for, by its place in [`Work::NAMES`].
 fn works(line: Line) -> Option<usize> {
     use crate::id::{CardId, PayoutId};

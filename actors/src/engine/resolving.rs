@@ -226,15 +226,9 @@ impl Engine {
                 self.told(one, (&all.gift_cards, gift), words, refused).await
             }
             Resolvable::Payout(payout) => {
-                let state = || match done {
-                    true => RailState::Complete {
-                        reference: reference.into(),
-                    },
-                    false => RailState::Failed { reason: REASON.into() },
-                };
                 let resolved = || payout::Command::Resolved {
                     effect: id,
-                    state: state(),
+                    state: paid_out(done, reference),
                 };
                 self.told(one, (&all.payouts, payout), words, resolved).await
             }
@@ -251,17 +245,9 @@ impl Engine {
                 self.told(one, (&all.payouts, payout), words, recalled).await
             }
             Resolvable::BankMove(moving) => {
-                let moved = || match done {
-                    true => Moved::Complete {
-                        reference: reference.to_owned(),
-                    },
-                    false => Moved::Failed {
-                        reason: REASON.to_owned(),
-                    },
-                };
                 let command = || transfer::Command::Moved {
                     effect: id,
-                    moved: moved(),
+                    moved: moved(done, reference),
                 };
                 self.told(one, (&all.bank_transfers, moving), words, command).await
             }
@@ -370,6 +356,28 @@ impl Engine {
             Err(Refusal::Rejected(_) | Refusal::Missing | Refusal::Conflict) => Err(NotResolved::Unknown),
             Err(Refusal::Unknown | Refusal::Quarantined) => Err(NotResolved::Unavailable),
         }
+    }
+}
+
+/// What a rail would have said.
+fn paid_out(done: bool, reference: &str) -> RailState {
+    match done {
+        true => RailState::Complete {
+            reference: reference.into(),
+        },
+        false => RailState::Failed { reason: REASON.into() },
+    }
+}
+
+/// What the bank would have said.
+fn moved(done: bool, reference: &str) -> Moved {
+    match done {
+        true => Moved::Complete {
+            reference: reference.to_owned(),
+        },
+        false => Moved::Failed {
+            reason: REASON.to_owned(),
+        },
     }
 }
 

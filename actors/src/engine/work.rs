@@ -29,20 +29,19 @@ use super::account_map::AccountMap;
 use super::departures::Departures;
 use super::families::Families;
 use super::incoming::{Arrivals, Lost};
-use super::lines::Lines;
+use super::lines::{self, Lines};
 use super::webhooks::PostOffice;
 use super::{Ports, Settings};
 use crate::account;
 use crate::card;
-use crate::id::{CardId, PaymentId};
+use crate::id::{CardId, PaymentId, Wallet};
 use crate::intl_order;
 use crate::kernel::delivery::{Tries, Worker};
-use crate::kernel::effect::Work;
+use crate::kernel::effect::{Share, Work};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
 use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lists, PortError, Submitted};
-use crate::product::Line;
 use crate::refund;
 
 pub(super) use webhooks::Rooms;
@@ -80,95 +79,88 @@ type Done = Result<(), Failure>;
 impl Worker for Desk {
     fn run<'a>(&'a self, effect: &'a Effect) -> BoxFuture<'a, Done> {
         Box::pin(async move {
-            match &effect.work {
-                Work::Settle(id) => self.settle(effect, *id).await,
-                Work::Watch(id) => self.watch(effect, *id).await,
-                Work::IssueCard(id) => self.on_line(Line::UsaCard, effect, self.issue(effect, *id)).await,
-                Work::Credit { account, amount, cause } => self.credit(effect, *account, *amount, *cause).await,
-                Work::ConfirmCredit(id) => self.confirm_credit(effect, *id).await,
-                Work::FreeShare { account, share } => {
-                    let command = account::Command::FreeShare {
-                        effect: effect.id,
-                        share: *share,
-                    };
-                    tell(&self.families.accounts, *account, command).await
-                }
-                Work::ExpireCard(id) => {
-                    tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
-                }
-                Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
-                Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
-                Work::OrderGiftCard(id) => {
-                    let ordered = self.order_gift_card(effect, *id);
-                    self.on_line(Line::GiftCard, effect, ordered).await
-                }
-                Work::EndLease { order, lease } => self.end_lease(effect, *order, *lease).await,
-                Work::IntlOverdue(id) => {
-                    let command = intl_order::Command::Overdue { effect: effect.id };
-                    tell(&self.families.intl_orders, *id, command).await
-                }
-                Work::ExpireIntl(id) => {
-                    let command = intl_order::Command::Expire { effect: effect.id };
-                    tell(&self.families.intl_orders, *id, command).await
-                }
-                Work::ForgetCvv(id) => self.forget_cvv(effect, *id).await,
-                Work::Readmit { payment, share } => {
-                    let command = payment::Command::Readmitted {
-                        effect: effect.id,
-                        share: *share,
-                    };
-                    tell(&self.families.payments, *payment, command).await
-                }
-                Work::SendTopUp(id) => {
-                    let sent = self.send_top_up(effect, *id);
-                    self.on_line(Line::CardBalance, effect, sent).await
-                }
-                Work::CrossBridge(id) => {
-                    let crossed = self.cross_bridge(effect, *id);
-                    self.on_line(Line::CardBalance, effect, crossed).await
-                }
-                Work::AwaitCardCredit(id) => {
-                    let awaited = self.await_card_credit(effect, *id);
-                    self.on_line(Line::CardBalance, effect, awaited).await
-                }
-                Work::CheckIdentity(wallet) => self.check_identity(effect, *wallet).await,
-                Work::OpenIssuerAccount(wallet) => self.open_issuer_account(effect, *wallet).await,
-                Work::Withdraw(id) => self.withdraw(effect, *id).await,
-                Work::EndHold { account, .. } => self.end_hold(effect, *account).await,
-                Work::SendPayout(id) => self.send_payout(effect, *id).await,
-                Work::RecallPayout(id) => self.recall_payout(effect, *id).await,
-                Work::ExpirePayout(id) => self.expire_payout(effect, *id).await,
-                Work::CloseReturns(id) => self.close_returns(effect, *id).await,
-                Work::LateReturn(id) => self.end_late_return(effect, *id).await,
-                Work::SaveRecipient(id) => self.save_recipient(effect, *id).await,
-                Work::OpenCard(id) => self.open_card(effect, *id).await,
-                Work::SteerCard(id) => self.steer_card(effect, *id).await,
-                Work::ReserveCardBalance(id) => self.reserve_card_balance(effect, *id).await,
-                Work::EndReservation(id) => self.end_reservation(effect, *id).await,
-                Work::EndCardLease { withdrawal, lease } => self.end_card_lease(effect, *withdrawal, *lease).await,
-                Work::UncountPayment(id) => self.uncount_payment(effect, *id).await,
-                Work::Spend(id) => self.spend(effect, *id).await,
-                Work::EndSpend { wallet, spend, paid } => self.end_spend(effect, *wallet, *spend, *paid).await,
-                Work::ForgetSpoken(id) => self.forget_spoken(effect, *id).await,
-                Work::ReviewApplication(wallet) => self.review_application(effect, *wallet).await,
-                Work::OpenBankAccount(id) => self.open_bank_account(effect, *id).await,
-                Work::MoveBankMoney(id) => self.move_bank_money(effect, *id).await,
-                Work::ForgetNumber(id) => self.forget_number(effect, *id).await,
-                Work::PostWebhook { .. } | Work::ResendWebhooks { .. } => self.about_webhooks(effect).await,
-                Work::ConfirmRefund(_) | Work::ExpireRefund { .. } => self.about_refund(effect).await,
-                Work::Pursue(id) => self.pursue(effect, *id).await,
-                Work::PlaceIncoming(id) => self.place_incoming(effect, *id).await,
-                Work::SendBack { account, .. } => self.send_back(effect, *account).await,
-                Work::ConfirmIncoming(id) => {
-                    let command = crate::incoming::Command::Confirm { effect: effect.id };
-                    tell(&self.families.incoming, *id, command).await
-                }
+            match lines::of(&effect.work) {
+                Some(line) => self.on_line(line, effect, self.work_off(effect)).await,
+                None => self.work_off(effect).await,
             }
         })
     }
 }
 
 impl Desk {
+    async fn work_off(&self, effect: &Effect) -> Done {
+        match &effect.work {
+            Work::Settle(id) => self.settle(effect, *id).await,
+            Work::Watch(id) => self.watch(effect, *id).await,
+            Work::IssueCard(id) => self.issue(effect, *id).await,
+            Work::Credit { account, amount, cause } => self.credit(effect, *account, *amount, *cause).await,
+            Work::ConfirmCredit(id) => self.confirm_credit(effect, *id).await,
+            Work::FreeShare { account, share } => self.free_share(effect, *account, *share).await,
+            Work::ExpireCard(id) => tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await,
+            Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
+            Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
+            Work::OrderGiftCard(id) => self.order_gift_card(effect, *id).await,
+            Work::EndLease { order, lease } => self.end_lease(effect, *order, *lease).await,
+            Work::IntlOverdue(id) => {
+                let command = intl_order::Command::Overdue { effect: effect.id };
+                tell(&self.families.intl_orders, *id, command).await
+            }
+            Work::ExpireIntl(id) => {
+                let command = intl_order::Command::Expire { effect: effect.id };
+                tell(&self.families.intl_orders, *id, command).await
+            }
+            Work::ForgetCvv(id) => self.forget_cvv(effect, *id).await,
+            Work::Readmit { payment, share } => self.readmit(effect, *payment, *share).await,
+            Work::SendTopUp(id) => self.send_top_up(effect, *id).await,
+            Work::CrossBridge(id) => self.cross_bridge(effect, *id).await,
+            Work::AwaitCardCredit(id) => self.await_card_credit(effect, *id).await,
+            Work::CheckIdentity(wallet) => self.check_identity(effect, *wallet).await,
+            Work::OpenIssuerAccount(wallet) => self.open_issuer_account(effect, *wallet).await,
+            Work::Withdraw(id) => self.withdraw(effect, *id).await,
+            Work::EndHold { account, .. } => self.end_hold(effect, *account).await,
+            Work::SendPayout(id) => self.send_payout(effect, *id).await,
+            Work::RecallPayout(id) => self.recall_payout(effect, *id).await,
+            Work::ExpirePayout(id) => self.expire_payout(effect, *id).await,
+            Work::CloseReturns(id) => self.close_returns(effect, *id).await,
+            Work::LateReturn(id) => self.end_late_return(effect, *id).await,
+            Work::SaveRecipient(id) => self.save_recipient(effect, *id).await,
+            Work::OpenCard(id) => self.open_card(effect, *id).await,
+            Work::SteerCard(id) => self.steer_card(effect, *id).await,
+            Work::ReserveCardBalance(id) => self.reserve_card_balance(effect, *id).await,
+            Work::EndReservation(id) => self.end_reservation(effect, *id).await,
+            Work::EndCardLease { withdrawal, lease } => self.end_card_lease(effect, *withdrawal, *lease).await,
+            Work::UncountPayment(id) => self.uncount_payment(effect, *id).await,
+            Work::Spend(id) => self.spend(effect, *id).await,
+            Work::EndSpend { wallet, spend, paid } => self.end_spend(effect, *wallet, *spend, *paid).await,
+            Work::ForgetSpoken(id) => self.forget_spoken(effect, *id).await,
+            Work::ReviewApplication(wallet) => self.review_application(effect, *wallet).await,
+            Work::OpenBankAccount(id) => self.open_bank_account(effect, *id).await,
+            Work::MoveBankMoney(id) => self.move_bank_money(effect, *id).await,
+            Work::ForgetNumber(id) => self.forget_number(effect, *id).await,
+            Work::PostWebhook { .. } | Work::ResendWebhooks { .. } => self.about_webhooks(effect).await,
+            Work::ConfirmRefund(_) | Work::ExpireRefund { .. } => self.about_refund(effect).await,
+            Work::Pursue(id) => self.pursue(effect, *id).await,
+            Work::PlaceIncoming(id) => self.place_incoming(effect, *id).await,
+            Work::SendBack { account, .. } => self.send_back(effect, *account).await,
+            Work::ConfirmIncoming(id) => {
+                let command = crate::incoming::Command::Confirm { effect: effect.id };
+                tell(&self.families.incoming, *id, command).await
+            }
+        }
+    }
+
+    async fn free_share(&self, effect: &Effect, account: Wallet, share: Share) -> Done {
+        let effect = effect.id;
+        let command = account::Command::FreeShare { effect, share };
+        tell(&self.families.accounts, account, command).await
+    }
+
+    async fn readmit(&self, effect: &Effect, payment: PaymentId, share: Share) -> Done {
+        let effect = effect.id;
+        let command = payment::Command::Readmitted { effect, share };
+        tell(&self.families.payments, payment, command).await
+    }
+
     async fn confirm_credit(&self, effect: &Effect, id: PaymentId) -> Done {
         let command = payment::Command::Credited { effect: effect.id };
         tell(&self.families.payments, id, command).await
