@@ -101,8 +101,12 @@ fn check_addresses(contents: &Contents, report: &mut Report) {
     }
     for (id, (payment, _)) in &contents.payments {
         let payer = payment.claim.authorization.payer();
-        let owner = expected.get(&payer).unwrap_or(&payer);
-        if payment.claim.account != *owner {
+        let owner = expected.get(&payer);
+        // Of a wallet that a lost history opened, only its key says whose it is.
+        if owner.is_none() && payment.claim.is_taken_over() {
+            continue;
+        }
+        if payment.claim.account != *owner.unwrap_or(&payer) {
             let detail = format!("{payer} paid, and it is a payment of {}", payment.claim.account);
             report.find("payment.account", id, detail);
         }

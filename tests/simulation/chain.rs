@@ -99,6 +99,9 @@ impl SimChain {
                 .object("sent.other_bytes", format!("payment {n} was sent as two transactions"));
         }
         if leaves(n) {
+            if (OUT..FORWARD).contains(&n) {
+                withdrawals::judge_sent(&self.0, authorization);
+            }
             let durable = match n {
                 SPEND.. => seller::is_durable(&self.0, n, authorization, &Sending::ToChain(prepared.clone())),
                 FORWARD.. => top_ups::is_durable(&self.0, n, authorization, prepared),

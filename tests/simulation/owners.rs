@@ -176,15 +176,17 @@ pub(crate) fn frozen_since(world: &World, owner: &Wallet) -> Option<u64> {
 /// How long the engine may take from asking whether an account is frozen to signing for it, in milliseconds.
 const SIGNS_WITHIN_MS: u64 = 500;
 
-/// Nothing is signed for an account that has been frozen for a while, nor while what a lost history signed may still land.
-pub(crate) fn judge_signing(world: &World, owner: &Wallet, what: &dyn std::fmt::Display) {
+/// Nothing leaves for good that was not signed before while what a lost history signed may still land.
+pub(crate) fn judge_leaving(world: &World, what: &dyn std::fmt::Display) {
     let restored = world.archive.lock().restored();
     if restored.is_some_and(|restored| world.now() < restored.until) {
-        world.object(
-            "gate.early",
-            format!("{what} is signed, and a lost history may have sent it"),
-        );
+        let detail = format!("{what} leaves, and a lost history may have sent it");
+        world.object("gate.early", detail);
     }
+}
+
+/// Nothing is signed for an account that has been frozen for a while.
+pub(crate) fn judge_signing(world: &World, owner: &Wallet, what: &dyn std::fmt::Display) {
     let since = frozen_since(world, owner).filter(|since| since + SIGNS_WITHIN_MS < world.true_ms());
     if let Some(since) = since {
         world.object(

@@ -12,7 +12,8 @@ use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::record::Record;
 use purser_actors::kernel::{Kind, table};
 use purser_actors::payment::Payment;
-use purser_actors::port::{Booked, Timestamp};
+use purser_actors::port::{Authorization, Booked, Timestamp};
+use purser_actors::withdrawal::{self, Withdrawal};
 use purser_storage::codec;
 use purser_storage::disk::Disk as _;
 use purser_storage::fault::{Seeded, SimDisk};
@@ -69,6 +70,18 @@ impl Archive {
     pub(crate) fn note(&mut self, events: &[StoredEvent]) {
         let records = events.iter().filter_map(|event| Record::read(&event.payload).ok());
         self.log.extend(records.filter_map(|record| entry_of(&record)));
+    }
+
+    /// Whether the backup has this withdrawal as signed.
+    pub(crate) fn had_signed(&self, authorization: &Authorization) -> bool {
+        let Some(backup) = &self.backup else { return false };
+        let prefix = table::entity(Kind::Withdrawal, &[]);
+        let rows = backup.shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
+        rows.filter_map(|(_, row)| codec::decode::<Withdrawal>(&row.value).ok())
+            .any(|withdrawal| match withdrawal.status {
+                withdrawal::Status::Sent(sent) => sent.authorization == *authorization,
+                _ => false,
+            })
     }
 
     /// The last restore.

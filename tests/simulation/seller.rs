@@ -20,7 +20,7 @@ use crate::agents::addresses;
 use crate::chain::{Ledger, SimChain};
 use crate::clients::number_of;
 use crate::own;
-use crate::owners::{durable, judge_signing};
+use crate::owners::{durable, judge_leaving, judge_signing};
 use crate::withdrawals::{EACH, OUT};
 use crate::world::{ORDERED_PANIC, World};
 
@@ -142,6 +142,8 @@ impl SimSeller {
             world.object("sign.keys", format!("{id} is signed with keys of nobody"));
         }
         judge_signing(world, &keys.owner, &id);
+        // What a managed wallet signs is sent at once.
+        judge_leaving(world, &id);
         world.linger(world.below(60)).await;
         let tries = {
             let mut till = world.till.lock();

@@ -17,7 +17,7 @@ use purser_storage::fault::Seeded;
 
 use crate::clients::{Clients, number_of, wallet};
 use crate::fate::Fate;
-use crate::owners::judge_signing;
+use crate::owners::{judge_leaving, judge_signing};
 use crate::plan::{Plan, Step, WALLETS};
 use crate::world::World;
 
@@ -203,6 +203,17 @@ pub(crate) fn sign(world: &World, transfer: &Transfer) -> Authorization {
             })
         }
     }
+}
+
+/// What was not signed when a backup was made leaves when nothing of the lost history can any more, unless it is on its chain by
+/// exactly this signature: then it is only looked up.
+pub(crate) fn judge_sent(world: &World, authorization: &Authorization) {
+    let n = number_of(authorization);
+    let landed = world.chain.lock().transfers.contains_key(&n);
+    if landed || world.archive.lock().had_signed(authorization) {
+        return;
+    }
+    judge_leaving(world, &format!("withdrawal {n}"));
 }
 
 /// Whether exactly this was durable before it is sent.

@@ -1,5 +1,7 @@
 //! The gate as effects meet it: before anything is signed or ordered, and again before it is sent.
 
+use purser_storage::planted::{self, Bug};
+
 use super::{Desk, Done};
 use crate::engine::departures::gate::Shut;
 use crate::id::Wallet;
@@ -33,8 +35,8 @@ impl Desk {
     /// sent as: a transfer that is on the chain by exactly that is only looked up.
     pub(super) fn may_leave(&self, mark: Option<[u8; 32]>) -> Done {
         match self.departures.hold(mark) {
-            true => Err(self.held()),
-            false => Ok(()),
+            true if !planted::is(Bug::SignsOutsideGate) => Err(self.held()),
+            _ => Ok(()),
         }
     }
 
