@@ -207,8 +207,11 @@ async fn mppx_validate_passes_on_every_paid_route() {
                 continue;
             }
             let parameters = operation["parameters"].as_array().unwrap();
-            let required = parameters.iter().filter(|parameter| parameter["required"] == true);
-            let query: Vec<String> = required
+            let shown = parameters
+                .iter()
+                .filter(|parameter| parameter["in"] == "query")
+                .filter(|parameter| parameter["required"] == true || parameter.get("example").is_some());
+            let query: Vec<String> = shown
                 .map(|parameter| match &parameter["example"] {
                     Value::Null => panic!("{path}: no example of {}", parameter["name"]),
                     Value::String(example) => format!("{}={example}", text(&parameter["name"])),

@@ -10,9 +10,9 @@ use crate::{KEY, buyer, receipt, statuses, text};
 
 /// A paid route, asked with its document's own examples; the destination is one of the payer's.
 fn sample(path: &str, operation: &Value, destination: &str) -> String {
-    let required = operation["parameters"].as_array().unwrap().iter();
-    let query: Vec<String> = required
-        .filter(|parameter| parameter["required"] == true)
+    let parameters = operation["parameters"].as_array().unwrap().iter();
+    let query: Vec<String> = parameters
+        .filter(|parameter| parameter["in"] == "query" && parameter.get("example").is_some())
         .map(|parameter| match text(&parameter["name"]) {
             "destination_id" => format!("destination_id={destination}"),
             name => format!("{name}={}", text(&parameter["example"]).replace('@', "%40")),

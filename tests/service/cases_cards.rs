@@ -124,7 +124,10 @@ async fn charges_of_a_usa_card_are_known_by_themselves_whatever_comes_of_them() 
     let refused = site.post("/sandbox/charge-outcome", &again).await;
     assert_eq!((refused.status, refused.str("param")), (400, Some("transaction_id")));
     let settles = charged(&site, &card, "1", true).await;
-    site.hears(&token, &["card.charged"]).await;
+    once(&site, &token, &card, |seen| {
+        seen["transactions"][0]["status"] == "pending"
+    })
+    .await;
     becomes(&site, &card, &settles, "settled").await;
     site.hears(&token, &["card.charge_settled"]).await;
     service.stop();
@@ -328,7 +331,10 @@ async fn a_reloadable_cards_refused_charges_are_known_too() {
     .await;
     let pending = opened(&site, &token, json!({"usd_amount": 5})).await;
     let charge = charged(&site, &pending, "2", true).await;
-    site.hears(&token, &["reloadable_card.charged"]).await;
+    once(&site, &token, &pending, |seen| {
+        seen["transactions"][0]["status"] == "pending"
+    })
+    .await;
     becomes(&site, &pending, &charge, "settled").await;
     site.hears(&token, &["reloadable_card.charge_settled"]).await;
     service.stop();

@@ -134,7 +134,7 @@ async fn case_49_a_frozen_account_is_refused_on_every_route() {
 fn sample(path: &str, operation: &Value) -> String {
     let parameters = operation["parameters"].as_array().into_iter().flatten();
     let query: Vec<String> = parameters
-        .filter(|parameter| parameter["required"] == true)
+        .filter(|parameter| parameter["in"] == "query" && parameter.get("example").is_some())
         .map(|parameter| {
             let example = parameter["example"].as_str();
             let example = example.unwrap_or_else(|| panic!("{path}: no example of {parameter}"));

@@ -73,7 +73,7 @@ async fn asked(site: &Site<'_>, token: &str, to: &str) -> String {
 
 async fn stands(site: &Site<'_>, token: &str, id: &str) -> Value {
     let path = format!("/get-withdrawal-status?withdrawal_id={id}");
-    site.get_as(token, &path).await.body["withdrawal"]["state"].clone()
+    site.get_as(token, &path).await.body["withdrawal"]["status"].clone()
 }
 
 async fn claimed(desk: &Desk<'_>, id: &str) -> Value {

@@ -187,7 +187,7 @@ impl Person {
         until("an amount that is set aside", async || {
             let path = format!("/get-withdrawal-status?withdrawal_id={}", self.thing("card_withdrawal"));
             let read = site.get_as(&self.token, &path).await;
-            (read.body["withdrawal"]["state"] == "queued").then_some(())
+            (read.body["withdrawal"]["status"] == "queued").then_some(())
         })
         .await;
         comes_to(site, &self.token, self.thing("payout"), "complete").await;

@@ -80,6 +80,19 @@ pub enum Sandbox {
         /// In dollars
         #[arg(allow_negative_numbers = true)]
         amount: String,
+        /// Set the amount aside; `charge-outcome` says what comes of it
+        #[arg(long)]
+        pending: bool,
+    },
+    /// Settle a charge that is pending, or give it back
+    ChargeOutcome {
+        /// The card
+        card_id: String,
+        /// What `charge` said of it
+        transaction_id: String,
+        /// What comes of it
+        #[arg(value_parser = ["settled", "refunded"])]
+        status: String,
     },
     /// Have the issuer hold back credits of top-ups, or let them come
     HoldCredits {
@@ -268,9 +281,18 @@ fn asked(act: &Sandbox) -> (&'static str, Value) {
             card_id,
             merchant,
             amount,
+            pending,
         } => {
-            let body = json!({"card_id": card_id, "merchant": merchant, "amount": amount});
+            let body = json!({"card_id": card_id, "merchant": merchant, "amount": amount, "pending": pending});
             ("/sandbox/charge", body)
+        }
+        Sandbox::ChargeOutcome {
+            card_id,
+            transaction_id,
+            status,
+        } => {
+            let body = json!({"card_id": card_id, "transaction_id": transaction_id, "status": status});
+            ("/sandbox/charge-outcome", body)
         }
         Sandbox::HoldCredits { off } => ("/sandbox/card-balances", json!({"hold_credits": !off})),
         Sandbox::Rate { currency, usd_per_unit } => {

@@ -38,11 +38,11 @@ impl Operation<'_> {
         self.about[name].as_str().unwrap_or_default().trim()
     }
 
-    /// The path with the examples of its required parameters: a call that is answered with its price.
+    /// The path with the examples of its parameters: a call that is answered with its price. What may always be left out has none.
     fn sample(&self) -> String {
         let parameters = self.about["parameters"].as_array().into_iter().flatten();
         let query: Vec<String> = parameters
-            .filter(|p| p["required"] == true && p["in"] == "query")
+            .filter(|p| p["in"] == "query")
             .filter_map(|p| Some((p["name"].as_str()?, p["example"].as_str()?)))
             .map(|(name, example)| format!("{name}={}", escaped(example)))
             .collect();
