@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use purser::revocations::{Entry, entry_of};
 use purser_actors::account::Account;
 use purser_actors::engine::{Booking, Engine, Held, Lost, Restored, Rule};
-use purser_actors::id::WithdrawalId;
+use purser_actors::id::{Wallet, WithdrawalId};
 use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::record::Record;
 use purser_actors::kernel::{Kind, table};
@@ -70,6 +70,13 @@ impl Archive {
     pub(crate) fn note(&mut self, events: &[StoredEvent]) {
         let records = events.iter().filter_map(|event| Record::read(&event.payload).ok());
         self.log.extend(records.filter_map(|record| entry_of(&record)));
+    }
+
+    /// Whether the backup has an account.
+    pub(crate) fn knew(&self, account: &Wallet) -> bool {
+        let key = table::entity(Kind::Account, &account.key());
+        let rows = self.backup.as_ref().map(|backup| &backup.shadow.rows);
+        rows.is_some_and(|rows| rows.contains_key(&key))
     }
 
     /// Whether the backup has this withdrawal as signed.

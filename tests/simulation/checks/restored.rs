@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use purser::verify::{ChainTransfer, Finding};
+use purser_actors::id::Wallet;
 use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::{Kind, table};
 
@@ -70,6 +71,10 @@ fn one(
     let Some(id) = id else {
         return wrong("money.unreal", format!("{transfer:?} was paid by nobody"));
     };
+    // Whose a managed wallet is that only the lost history had opened is known once its owner's account is.
+    let owner = wallet(payer(n));
+    let knew = world.archive.lock().knew(&owner);
+    let is_due = |account: &Wallet| *account == owner || (!knew && *account == transfer.from);
     let goods: Vec<_> = stock.goods.values().filter(|good| good.payment == id).collect();
     let deposit = taken.map(|(name, _)| name.clone());
     let causes = goods
@@ -87,11 +92,11 @@ fn one(
     };
     let held = made.iter().filter(|thing| {
         let good = stock.goods.get(thing);
-        good.is_some_and(|good| good.payment == id && good.owner == wallet(payer(n)))
+        good.is_some_and(|good| good.payment == id && is_due(&good.owner))
     });
     let held = held.count();
     let is_theirs = taken.is_none_or(|(_, incoming)| match incoming.status {
-        Status::Credited(account) => account == wallet(payer(n)),
+        Status::Credited(account) => is_due(&account),
         _ => true,
     });
     let waits = goods.iter().any(|good| stock.waits_for_a_person(good));
