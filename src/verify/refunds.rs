@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::effect::{CreditCause, Work};
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::payment;
+use purser_actors::product::Product;
 use purser_actors::refund::{Event, Refund, Status};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
@@ -144,7 +145,16 @@ fn paid(
         );
     };
     let charged = i128::from(sold.charge.charged.atomic());
+    // A credit that waits has given nothing: what was left on a card whose charge is refunded stays in suspense.
+    let waits = |effect: &Effect| match effect.work {
+        Work::Credit {
+            cause: CreditCause::Card(card),
+            ..
+        } => sold.product == Product::Card(card) || sold.product == Product::IntlOrder(card),
+        _ => false,
+    };
     let back = match sold.money {
+        _ if contents.effects.iter().any(waits) => 0,
         Money::Spent | Money::Delivered { .. } => 0,
         Money::Undone | Money::Lost { .. } => charged,
         Money::Returned { kept } => sold.worth - i128::from(kept).min(sold.worth),

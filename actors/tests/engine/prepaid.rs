@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use purser_actors::engine::NotResolved;
 use purser_actors::id::{CardId, EffectId, RequestId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::{Place, Provider};
@@ -112,6 +113,19 @@ async fn what_was_refunded_is_not_credited_again_as_the_rest_of_its_card() {
     let five = Usdc::from_atomic(5_000_000);
     let more = world.engine.ask_refund(paid.payment, (five, "r".into()), &act).await;
     assert!(more.is_err(), "{more:?}");
+    let stuck = world.engine.stuck().await.unwrap();
+    let credit = stuck
+        .effects
+        .iter()
+        .find(|effect| effect.work.name() == "credit")
+        .unwrap()
+        .id;
+    let given = world.engine.credit_back(credit, ("It was left", true), &act).await;
+    assert!(
+        matches!(given, Err(NotResolved::Impossible)),
+        "it was refunded: {given:?}"
+    );
+    assert_eq!(balance(&world).await, four);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

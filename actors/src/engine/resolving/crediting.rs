@@ -7,8 +7,11 @@ use crate::approval::Gift;
 use crate::engine::Engine;
 use crate::engine::acting::Words;
 use crate::engine::giving::Leave;
+use crate::engine::operating::damaged;
 use crate::engine::stuck::Says;
+use crate::engine::work::refunded;
 use crate::id::EffectId;
+use crate::kernel::effect::CreditCause;
 use crate::operator::Act;
 use crate::reconcile::Standing;
 
@@ -31,7 +34,10 @@ impl Engine {
         leave: Leave<'_>,
     ) -> Result<(), NotResolved> {
         let effect = self.waiting(id).await?;
-        if !effect.work.credits() || !self.is_from_balance(&effect.work).await? {
+        let impossible = !effect.work.credits()
+            || !self.is_from_balance(&effect.work).await?
+            || self.is_refunded(effect.work.resolvable()).await?;
+        if impossible {
             return Err(NotResolved::Impossible);
         }
         let proof = match self.says(&effect).await.map_err(unread)? {
@@ -60,5 +66,25 @@ impl Engine {
         };
         words.beside = self.may_give(&one, leave, self.worth(&effect).await?, gift).await?;
         self.resolved(&one, &effect, (Outcome::NotDone, ""), &words).await
+    }
+
+    /// Whether it is what was left on a card whose charge a refund has given back already.
+    async fn is_refunded(&self, work: Resolvable) -> Result<bool, NotResolved> {
+        let Resolvable::Credit(_, _, CreditCause::Card(card)) = work else {
+            return Ok(false);
+        };
+        let all = &self.0.families;
+        let failed = |error| unread(damaged(error));
+        let paid = match all.cards.read(&card).await.map_err(failed)? {
+            Some((card, _)) => Some(card.charge.payment),
+            None => {
+                let order = all.intl_orders.read(&card).await.map_err(failed)?;
+                order.map(|(order, _)| order.charge.payment)
+            }
+        };
+        match paid {
+            Some(paid) => Ok(refunded(all, card, paid).await.map_err(failed)?.is_some()),
+            None => Ok(false),
+        }
     }
 }

@@ -4,8 +4,10 @@ use purser_storage::planted::{self, Bug};
 
 use super::{Desk, Done, tell, unreadable};
 use crate::account;
+use crate::engine::families::Families;
 use crate::id::{CardId, PaymentId, PayoutId, RefundId, Wallet};
 use crate::kernel::effect::{CreditCause, Pace};
+use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Failure};
 use crate::money::Usdc;
 use crate::payment::Status;
@@ -31,8 +33,10 @@ impl Desk {
                 let message = format!("{paid}, which paid for it, was taken back by its chain");
                 return Err(for_a_person(message));
             }
-            if let CreditCause::Card(card) = cause {
-                self.not_refunded(card, paid).await?;
+            if let CreditCause::Card(card) = cause
+                && let Some(message) = refunded(&self.families, card, paid).await.map_err(unreadable)?
+            {
+                return Err(for_a_person(message));
             }
         }
         let command = account::Command::Credit {
@@ -43,36 +47,6 @@ impl Desk {
         tell(&self.families.accounts, account, command).await?;
         if planted::is(Bug::CreditThenDelete) {
             self.strike_off(effect).await?;
-        }
-        Ok(())
-    }
-
-    /// What was left on a card is not given back beside a refund of the same money, but waits for a person.
-    async fn not_refunded(&self, card: CardId, paid: PaymentId) -> Done {
-        let all = &self.families;
-        let (charged, released) = match all.cards.read(&card).await.map_err(unreadable)? {
-            Some((card, _)) => (card.charge.charged, card.life.released),
-            None => match all.intl_orders.read(&card).await.map_err(unreadable)? {
-                Some((order, _)) => (order.charge.charged, order.life.released),
-                None => return Ok(()),
-            },
-        };
-        let released = Usdc::from_cents(released).unwrap_or(charged);
-        if released == Usdc::ZERO {
-            return Ok(());
-        }
-        let refund = all.refunds.read(&RefundId::of(paid)).await.map_err(unreadable)?;
-        let refunded = refund
-            .filter(|(refund, _)| matches!(refund.status, refund::Status::Approved | refund::Status::Credited))
-            .map_or(Usdc::ZERO, |(refund, _)| refund.asked.amount);
-        let both = released.plus(refunded).unwrap_or(Usdc::from_atomic(u64::MAX));
-        if both > charged {
-            let message = format!(
-                "{} of {paid} was refunded, and {} was left",
-                refunded.decimal(),
-                released.decimal()
-            );
-            return Err(for_a_person(message));
         }
         Ok(())
     }
@@ -114,4 +88,30 @@ impl Desk {
         let read = self.families.payouts.read(&id).await.map_err(unreadable)?;
         Ok(read.map(|(payout, _)| payout.charge.payment))
     }
+}
+
+/// Why what was left on a card is nobody's to give: a refund has given the same money already. `None` if it has not.
+pub(in crate::engine) async fn refunded(
+    all: &Families,
+    card: CardId,
+    paid: PaymentId,
+) -> Result<Option<String>, LoadError> {
+    let (charged, released) = match all.cards.read(&card).await? {
+        Some((card, _)) => (card.charge.charged, card.life.released),
+        None => match all.intl_orders.read(&card).await? {
+            Some((order, _)) => (order.charge.charged, order.life.released),
+            None => return Ok(None),
+        },
+    };
+    let released = Usdc::from_cents(released).unwrap_or(charged);
+    if released == Usdc::ZERO {
+        return Ok(None);
+    }
+    let refund = all.refunds.read(&RefundId::of(paid)).await?;
+    let given = refund
+        .filter(|(refund, _)| matches!(refund.status, refund::Status::Approved | refund::Status::Credited))
+        .map_or(Usdc::ZERO, |(refund, _)| refund.asked.amount);
+    let both = released.plus(given).unwrap_or(Usdc::from_atomic(u64::MAX));
+    let (given, left) = (given.decimal(), released.decimal());
+    Ok((both > charged).then(|| format!("{given} of {paid} was refunded, and {left} was left")))
 }
