@@ -359,7 +359,10 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
             }
         }
         let held: i64 = days.values().map(|(cards, _)| cards).sum::<i64>() + others;
-        let of_it = stock.payments.values().filter(|p| p.account() == account.wallet);
+        // The share of one whose transfer was taken in without it has gone back.
+        let taken = |id: &PaymentId| world.shadow.lock().rows.contains_key(&table::deposit(*id));
+        let own = stock.payments.iter().filter(|(_, p)| p.account() == account.wallet);
+        let of_it = own.filter(|(id, _)| !taken(id)).map(|(_, p)| p);
         let due = of_it
             // One that was taken over has reserved nothing.
             .filter(|p| !p.claim.is_taken_over())

@@ -312,4 +312,8 @@ async fn part(world: &World, store: &SimStore, stream: &mut Stream) {
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
     watchers::settle().await;
+    // Whoever reads lists writes down how far, now and then.
+    while store.headroom().queued > 0 {
+        watchers::settle().await;
+    }
 }

@@ -176,8 +176,10 @@ pub(crate) fn sign(world: &World, transfer: &Transfer) -> Authorization {
         let own = transfer.key as u32;
         let base = own - (own - OUT) % EACH;
         let mut ledger = world.chain.lock();
-        let free = |n: &u32| !ledger.outs.contains_key(n);
-        let n = (base + ANEW..base + EACH).find(free).expect("nobody signs so often");
+        // What was signed and never sent is nobody's: the next signature is as good.
+        let unsent = |n: &u32| ledger.outs.get(n).is_none_or(|of| *of == id && !ledger.was_sent(*n));
+        let free = |n: &u32| unsent(n) && !ledger.transfers.contains_key(n);
+        let n = (base + ANEW..base + EACH).find(free).expect("nobody sends so often");
         ledger.outs.insert(n, id);
         mark[28..].copy_from_slice(&n.to_be_bytes());
     }
