@@ -31,7 +31,12 @@ use crate::wallet::WalletError;
 /// Sells prepaid cards, gift cards, payouts and bank payments to software agents, paid call by call in USDC (x402 or MPP). Without
 /// a command: serve
 #[derive(Parser)]
-#[command(name = "purser", version, arg_required_else_help = false)]
+#[command(
+    name = "purser",
+    version,
+    arg_required_else_help = false,
+    args_conflicts_with_subcommands = true
+)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

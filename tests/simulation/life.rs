@@ -107,6 +107,26 @@ fn live(world: &Arc<World>, at: &mut usize, death: &mut Death) -> End {
     })
 }
 
+/// The other side of every port.
+fn ports(world: &Arc<World>) -> Ports {
+    Ports {
+        settlement: Arc::new(SimChain(world.clone())),
+        issuer: Arc::new(Makers(world.clone())),
+        gift_cards: Arc::new(Makers(world.clone())),
+        shredder: Arc::new(SimShredder(world.clone())),
+        identity_check: Arc::new(SimPeople(world.clone())),
+        card_accounts: Arc::new(SimPeople(world.clone())),
+        rails: Arc::new(SimRails(world.clone())),
+        card_balances: Arc::new(SimBridge(world.clone())),
+        program: Arc::new(SimProgram(world.clone())),
+        custody: Arc::new(SimSeller(world.clone())),
+        calls: Arc::new(SimSeller(world.clone())),
+        bridge: Arc::new(SimBridge(world.clone())),
+        bank: Arc::new(SimBank(world.clone())),
+        webhooks: Arc::new(NoEndpoints(world.clone())),
+    }
+}
+
 /// The process, from its start to the plan's end.
 async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, death: &mut Death) {
     world.notes.lock().waiting = 0;
@@ -124,22 +144,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         store: store.clone(),
         clock: world.clone(),
         entropy: world.clone(),
-        ports: Ports {
-            settlement: Arc::new(SimChain(world.clone())),
-            issuer: Arc::new(Makers(world.clone())),
-            gift_cards: Arc::new(Makers(world.clone())),
-            shredder: Arc::new(SimShredder(world.clone())),
-            identity_check: Arc::new(SimPeople(world.clone())),
-            card_accounts: Arc::new(SimPeople(world.clone())),
-            rails: Arc::new(SimRails(world.clone())),
-            card_balances: Arc::new(SimBridge(world.clone())),
-            program: Arc::new(SimProgram(world.clone())),
-            custody: Arc::new(SimSeller(world.clone())),
-            calls: Arc::new(SimSeller(world.clone())),
-            bridge: Arc::new(SimBridge(world.clone())),
-            bank: Arc::new(SimBank(world.clone())),
-            webhooks: Arc::new(NoEndpoints(world.clone())),
-        },
+        ports: ports(world),
         lost,
         restored,
         reconciling: reconciled::watched(world),

@@ -124,6 +124,19 @@ impl Makers {
         }
     }
 
+    /// Whether its provider is there; one that is down says so, or nothing.
+    async fn reached(&self, asked: &Asked, call: usize) -> Result<(), PortError> {
+        let Some(silent) = outages::is_down(&self.0, asked.provider) else {
+            return Ok(());
+        };
+        self.0.trace(|| format!("maker: {} meets an outage", asked.name));
+        outages::fails(&self.0, asked.provider, asked.key, call == 0, silent);
+        if silent {
+            std::future::pending::<()>().await;
+        }
+        Err(error(ErrorKind::Temporary))
+    }
+
     async fn answer(&self, asked: &Asked) -> Result<Word, PortError> {
         self.0.linger(self.0.below(80)).await;
         let call = {
@@ -132,14 +145,7 @@ impl Makers {
             *calls += 1;
             *calls - 1
         };
-        if let Some(silent) = outages::is_down(&self.0, asked.provider) {
-            self.0.trace(|| format!("maker: {} meets an outage", asked.name));
-            outages::fails(&self.0, asked.provider, asked.key, call == 0, silent);
-            if silent {
-                std::future::pending::<()>().await;
-            }
-            return Err(error(ErrorKind::Temporary));
-        }
+        self.reached(asked, call).await?;
         let n = asked.placed.payment;
         let fates = self
             .0
