@@ -112,6 +112,8 @@ async fn a_transfer_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() {
     send.meets().await;
     let managed = made["wallet"]["addresses"]["base"].clone();
     send.data(&json!({"amountUsdc": 10_000.5, "toAddress": managed})).await;
+    let stranger = Agent::new(Network::Solana).address();
+    send.data(&json!({"amountUsdc": 10_000.5, "toAddress": stranger})).await;
     let kept = json!({"name": "me", "address": own});
     let kept = result(&site, &caller.token, "saveAddressBookEntry", kept).await["entry"]["entryId"].clone();
     send.data(&json!({"amountUsdc": 10_000.5, "addressBookEntryId": kept}))

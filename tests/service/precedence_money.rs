@@ -54,6 +54,9 @@ async fn a_withdrawal_is_refused_for_the_first_rule_that_it_breaks() {
     ask.header("idempotency-key", "new");
     ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "newer");
+    let stranger = Agent::new(Network::Solana).address();
+    ask.body(&json!({"amount": 1, "address": stranger, "network": "solana"}));
+    ladder.meets(&ask.send(&site).await);
     ask.body(&json!({"amount": 1, "address": elsewhere, "network": "base"}));
     ladder.meets(&ask.send(&site).await);
     ladder.ends();

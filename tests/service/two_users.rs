@@ -205,13 +205,7 @@ pub(crate) const ASKS: &[Ask] = &[
         "/send-payment",
         "recipient_id",
         "recipient",
-        &[
-            ("amount", "5"),
-            ("platform", "paypal"),
-            ("recipient_first_name", "Ada"),
-            ("recipient_last_name", "Lovelace"),
-            ("recipient_email", "ada@example.com"),
-        ],
+        &[("amount", "5"), ("platform", "paypal")],
         (404, "recipient_unknown"),
     ),
     Ask {
