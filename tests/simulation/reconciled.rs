@@ -279,7 +279,17 @@ async fn differences(world: &Arc<World>, store: Arc<dyn Store>) -> Vec<Found> {
     found
 }
 
-/// Nothing differs but what is stuck with its name.
+/// Whether an operator sees to it that what a provider has made reaches its buyer.
+fn is_by_hand(world: &World, found: &Found) -> bool {
+    let press = world.press.lock();
+    let order = press
+        .asked
+        .iter()
+        .find(|(key, _)| EntryName::of(**key).to_string() == found.key);
+    order.is_some_and(|(_, order)| world.archive.lock().by_hand.contains(&order.payment))
+}
+
+/// Nothing differs but what is stuck with its name, or is seen to by hand.
 pub(crate) async fn judge(world: &Arc<World>, store: Arc<dyn Store>) {
     let stuck: BTreeSet<String> = {
         let shadow = world.shadow.lock();
@@ -291,7 +301,8 @@ pub(crate) async fn judge(world: &Arc<World>, store: Arc<dyn Store>) {
         effects.map(|effect| effect.work.subject()).collect()
     };
     let mut found = differences(world, store).await.into_iter();
-    let unexpected = found.find(|found| !found.subject.as_ref().is_some_and(|subject| stuck.contains(subject)));
+    let is_stuck = |found: &Found| found.subject.as_ref().is_some_and(|subject| stuck.contains(subject));
+    let unexpected = found.find(|found| !is_stuck(found) && !is_by_hand(world, found));
     if let Some(found) = unexpected {
         world.object("reconciled", format!("{}: {found:?}", found.kind.name()));
     }

@@ -59,6 +59,8 @@ pub(crate) struct Archive {
     log: Vec<Entry>,
     /// Whether that was there at the restore.
     covered: bool,
+    /// Payments that an operator sees to.
+    pub(crate) by_hand: BTreeSet<u32>,
 }
 
 impl Archive {
@@ -282,10 +284,17 @@ async fn rule(world: &World, engine: &Engine) {
             continue;
         }
         let (id, by) = (incoming.transfer.id(), act(2));
-        let told = engine
-            .rule_incoming(id, Rule::Credit(None), (&by, "theirs".into()))
-            .await;
-        world.trace(|| format!("operator: {id} is credited: {told:?}"));
+        // What a provider has made of it reaches its buyer by hand.
+        let rule = match incoming.shows {
+            Some(_) => Rule::OperatorFunds,
+            None => Rule::Credit(None),
+        };
+        let told = engine.rule_incoming(id, rule, (&by, "theirs".into())).await;
+        world.trace(|| format!("operator: {id} is {rule:?}: {told:?}"));
+        if told.is_ok() && rule == Rule::OperatorFunds {
+            let n = u32::from_be_bytes(*incoming.transfer.mark.last_chunk().unwrap());
+            world.archive.lock().by_hand.insert(own::canonical(n));
+        }
     }
 }
 

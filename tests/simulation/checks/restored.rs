@@ -101,8 +101,9 @@ fn one(
     });
     let waits = goods.iter().any(|good| stock.waits_for_a_person(good));
     let paid = i128::from(transfer.atomic);
+    let by_hand = world.archive.lock().by_hand.contains(&canonical(n));
     let good = match (made.len(), credited) {
-        (1, 0) => held == 1,
+        (1, 0) => held == 1 || by_hand,
         (0, credited) => credited == paid && is_theirs || (credited == 0 && waits),
         _ => false,
     };

@@ -10,7 +10,7 @@ use crate::engine::incoming::settles_by;
 use crate::id::{DepositId, EffectId, Network, PaymentId, Wallet};
 use crate::incoming::{Command, Made, Status, Transfer, Verdict};
 use crate::kernel::effect::Work;
-use crate::kernel::{Effect, Failure, table};
+use crate::kernel::{Effect, Failure, Refusal, table};
 use crate::payment::{self, Payment};
 use crate::port::payout::RailState;
 use crate::port::{Entry, EntryName, PortError, Said};
@@ -49,8 +49,7 @@ impl Desk {
             .map_err(unreadable)?;
         let (payment, verdict) = match known {
             Some((known, revision)) if settles_by(&known, transfer) => (revision, Verdict::Claimed),
-            // It may be presented again, and settles then.
-            Some((_, revision)) => (revision, Verdict::Wait { shows: None }),
+            Some((known, revision)) => (revision, self.released(&known, transfer).await?),
             None => (0, self.unclaimed(transfer).await?),
         };
         self.arrivals.takes();
@@ -60,6 +59,37 @@ impl Desk {
             payment,
         };
         tell(&self.families.incoming, id, command).await
+    }
+
+    /// What becomes of one whose payment was given up before it was sent: it may be presented again, and settles then. Where the
+    /// lost history has done that, and the provider shows what was bought, it is admitted again here.
+    async fn released(&self, known: &Payment, transfer: &Transfer) -> Result<Verdict, Failure> {
+        let line = known.claim.purchase.line();
+        let shown = match self.lost.is_some_and(|lost| lost.has(transfer.at)) {
+            true => self.shown(transfer.payment, line).await?,
+            false => Shown::Nothing,
+        };
+        let shows = match shown {
+            Shown::Nothing => return Ok(Verdict::Wait { shows: None }),
+            Shown::Made(made) => format!("{}: {made:?}", line.name()).into(),
+            Shown::Else(shows) => shows,
+        };
+        if known.status == payment::Status::Released {
+            let again = account::Command::Readmit {
+                payment: transfer.payment,
+                purchase: known.claim.purchase.clone(),
+                worth: known.claim.worth,
+                cap: self.settings.caps.of(line),
+            };
+            match self.families.accounts.ask(known.account(), again).await {
+                // It settles, and then claims its transfer.
+                Ok(()) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
+                // Frozen, or its caps are used up: an operator sees what there is.
+                Err(Refusal::Rejected(_) | Refusal::Conflict) => {}
+                Err(refusal) => return Err(Failure::temporary(format!("{refusal:?}"))),
+            }
+        }
+        Ok(Verdict::Wait { shows: Some(shows) })
     }
 
     /// What becomes of a transfer whose payment nobody knows. Only what may be of the history that a restore has lost is anybody's
