@@ -15,7 +15,7 @@ pub fn memo<E: Entity>(
     Memo::new(place, move |told| keep(&answer(told)))
 }
 
-/// Has the key follow an entity, for an answer that is only known later. See [`Key::once_following`].
+/// Has the key follow an entity, for an answer that is only known later. See [`super::Key::once_following`].
 pub fn memo_of<E: Entity, F: Entity>(place: Place, id: F::Id) -> Memo<E>
 where
     F::Id: Sync,
