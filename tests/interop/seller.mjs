@@ -85,7 +85,13 @@ function sells(name, behaviour) {
     .register(BASE, new EvmServer())
     .register(SOLANA, new SvmServer())
   const accepts = [
-    { scheme: 'exact', price: '$0.25', network: BASE, payTo: evmPayTo },
+    // The sandbox's token has a name of its own: stock code signs and verifies what the terms name.
+    {
+      scheme: 'exact',
+      price: { asset: USDC, amount: '250000', extra: { name: 'Purser Sandbox USDC', version: '2' } },
+      network: BASE,
+      payTo: evmPayTo,
+    },
     { scheme: 'exact', price: '$0.25', network: SOLANA, payTo: feePayer.address },
   ]
   sellers.set(`/${name}`, paymentMiddleware({ [`GET /${name}`]: { accepts, description: 'a page', mimeType: 'application/json' } }, server))
