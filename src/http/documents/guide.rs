@@ -178,19 +178,22 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    // Aim: a sample has the required parameters alone, escaped, and only paid operations are listed.
+    // Aim: a sample has the parameters that have an example, escaped, and only paid operations are listed.
     #[test]
     fn a_sample_is_a_url_that_is_answered_with_its_price() {
-        let parameter = |name: &str, required: bool, example: &str| json!({"name": name, "in": "query", "required": required, "example": example});
+        let parameter = |name: &str, required: bool, example: Option<&str>| {
+            json!({"name": name, "in": "query", "required": required, "example": example})
+        };
         let openapi = json!({"paths": {
             "/send": {"get": {"x-payment-info": {}, "parameters": [
-                parameter("to", true, "@ada & co"), parameter("note", false, "x"), parameter("amount", true, "5"),
+                parameter("to", true, Some("@ada & co")), parameter("kind", false, Some("x")), parameter("note", false, None),
+                parameter("amount", true, Some("5")),
             ]}},
             "/free": {"get": {"summary": "Free"}},
         }});
         assert_eq!(
             samples(&openapi, "https://pay.example"),
-            ["https://pay.example/send?to=%40ada%20%26%20co&amount=5"]
+            ["https://pay.example/send?to=%40ada%20%26%20co&kind=x&amount=5"]
         );
     }
 }
