@@ -130,7 +130,7 @@ impl Incoming {
     }
 
     /// Facts that make the price which was paid, and what the product is worth by them in US dollars. Of another currency nobody
-    /// knows the exchange rate any more; it follows from what was paid and the fee rate that it was ordered at, to the cent.
+    /// knows the exchange rate any more; it follows from what was paid and the fee rate that it was ordered at, within a cent.
     fn quoted(&self, amount: Cents, currency: Currency, fee_rate: &str) -> (Quoted, Cents) {
         let paid = self.transfer.amount.whole_cents().get();
         let decimal = |cents: u64| format!("{}.{:02}", cents / 100, cents % 100);
@@ -147,8 +147,9 @@ impl Incoming {
             None => ("0", 0),
         };
         let (one, least) = (10_u128.pow(RATE_PLACES), u128::from(amount.get().max(1)));
-        // Rounded down: prices and worths are rounded up to the cent, which makes good for it.
-        let rate = u128::from(paid) * one / least * one / (one + fee);
+        // A price is rounded up to the cent: what was paid is one of all that lie up to a cent below it, and the middle is nearest.
+        let exact = u128::from(paid.saturating_mul(2).saturating_sub(1));
+        let rate = exact * one / (2 * least) * one / (one + fee);
         let worth = (least * rate).div_ceil(one).min(u128::from(paid));
         let places = RATE_PLACES as usize;
         let quoted = Quoted {
