@@ -189,7 +189,10 @@ fn posted(
         report.find("deposit.posting", &name, detail);
     }
     if let Status::Forwarded(by) = incoming.status
-        && !contents.departures.iter().any(|booked| departures::name_of(booked) == by.to_string())
+        && !contents
+            .departures
+            .iter()
+            .any(|booked| departures::name_of(booked) == by.to_string())
     {
         report.find("deposit.forwarded", &name, format!("{by} is not booked"));
     }

@@ -26,7 +26,7 @@ fn host() -> Host {
 }
 
 /// Brings a signed payment to Base without us.
-async fn lands(site: &Site<'_>, payment: &str) {
+pub(super) async fn lands(site: &Site<'_>, payment: &str) {
     let sent = site.post("/sandbox/base", &json!({"payment": payment})).await;
     assert_eq!(sent.body["success"], true, "{}", sent.text);
 }
@@ -310,7 +310,10 @@ async fn case_80_what_the_provider_made_after_the_backup_is_adopted_and_not_cred
     assert_eq!(site.transfers().await.len(), 2);
     service.stop();
     let report = host.assert_books();
-    assert_eq!(report["balances"], books["balances"], "the gift card's fee is our fee again");
+    assert_eq!(
+        report["balances"], books["balances"],
+        "the gift card's fee is our fee again"
+    );
     assert_eq!(report["payments"]["fulfilled"], 2);
     let (status, named) = super::cases_reconciliation::reconcile(&host);
     assert_eq!((status, named), (Some(0), Vec::new()));

@@ -36,7 +36,10 @@ async fn in_doubt(desk: &Desk<'_>, payers: &[Agent]) -> Vec<(String, Item)> {
     let mut pairs = Vec::new();
     for payer in payers {
         let waits = waiting(desk, payer).await;
-        assert!(waits["shows"].as_str().unwrap().contains("maybe for a top-up"), "{waits}");
+        assert!(
+            waits["shows"].as_str().unwrap().contains("maybe for a top-up"),
+            "{waits}"
+        );
         let id = waits["deposit_id"].as_str().unwrap().to_owned();
         let left = unexplained(desk).await;
         let own = left.into_iter().find(|(_, _, _, may_be)| *may_be == [id.clone()]);
@@ -136,11 +139,8 @@ async fn booked(desk: &Desk<'_>, pairs: &[(String, Item)]) {
 async fn counted(service: &Service) {
     until("everything adopted is counted", async || {
         let (_, page) = scrape(service).await;
-        let open = ["running", "waiting"].map(|state| {
-            page.value(&format!(
-                "purser_effects{{work=\"count_share\",state=\"{state}\"}}"
-            ))
-        });
+        let open = ["running", "waiting"]
+            .map(|state| page.value(&format!("purser_effects{{work=\"count_share\",state=\"{state}\"}}")));
         open.iter().all(rust_decimal::Decimal::is_zero).then_some(())
     })
     .await;

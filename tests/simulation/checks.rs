@@ -339,7 +339,9 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
         // What was taken over counts, whatever the cap, unless its day was over by then.
         let own = stock.payments.iter().filter(|(_, p)| p.account() == account.wallet);
         let adopted = own.filter(|(_, p)| p.claim.is_taken_over());
-        let (more, more_cents) = adopted.fold((0, 0), |(count, sum), (_, p)| (count + 1, sum + p.claim.worth.get() as i64));
+        let (more, more_cents) = adopted.fold((0, 0), |(count, sum), (_, p)| {
+            (count + 1, sum + p.claim.worth.get() as i64)
+        });
         let of_it = stock
             .records
             .iter()
@@ -379,7 +381,10 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
         if !(due as i64..=due as i64 + more).contains(&held) {
             return wrong(
                 "shares",
-                format!("{:?}: {held} reserved for {due} payments and {more} that were taken over", account.wallet),
+                format!(
+                    "{:?}: {held} reserved for {due} payments and {more} that were taken over",
+                    account.wallet
+                ),
             );
         }
     }

@@ -115,6 +115,13 @@ impl Departures {
         self.free.load(Ordering::Acquire) || self.compared.load(Ordering::Acquire) >= at.0.max(1)
     }
 
+    /// Whether everything is known that the lost history can have sent: what it had signed was held against the rows after it could
+    /// still land.
+    pub(super) fn is_all_known(&self) -> bool {
+        let over = |restored: Restored| self.compared.load(Ordering::Acquire) > restored.until.0;
+        self.free.load(Ordering::Acquire) || self.restored.is_none_or(over)
+    }
+
     /// Whether nothing that a lost history signed can land any more.
     fn is_quiet(&self) -> bool {
         let over = |restored: Restored| self.clock.now() > restored.until;

@@ -250,7 +250,8 @@ async fn a_declined_payment_that_landed_after_the_backup_has_its_card() {
 async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     // Aim: paid on Solana in the history that was lost, for a top-up whose burn carries the bridge's fee: while the chain does not tell
     // what left nobody is credited; then the burn is named as the top-up's and the transfer waits, without any account linked here.
-    // An operator books both at once, and what is missing is the bridge's fee. Another transfer, which nothing left for, is credited.
+    // An operator books both at once, and what is missing is the bridge's fee. Another transfer of that history, which nothing left
+    // for, is credited once nothing more can leave for it; one that came later at once.
     let lists = Arc::new(TestLists::default());
     let world = World::new().await;
     let window = lost(&world);
@@ -261,6 +262,10 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     };
     lists.show(paid("paid", 0, 22_000_000));
     lists.show(paid("else", 1, 5_000_000));
+    lists.show(Movement {
+        at: window.restored.plus_ms(1),
+        ..paid("later", 2, 1_000_000)
+    });
     world.chain.silence(true);
     world.chain.leave(Departure {
         transaction: "burned".into(),
@@ -281,15 +286,23 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
         let found = world.engine.incoming_transfer(&id).await.unwrap();
         found.map_or("-", |found| found.status())
     };
-    let (doubtful, plain) = (id("paid", 0), id("else", 1));
-    eventually("both are found", async || {
-        status(doubtful).await != "-" && status(plain).await != "-"
-    })
-    .await;
-    assert_eq!((status(doubtful).await, status(plain).await), ("found", "found"));
+    let (doubtful, plain, later) = (id("paid", 0), id("else", 1), id("later", 2));
+    for all in [doubtful, plain, later] {
+        eventually("it is found", async || status(all).await != "-").await;
+    }
+    let before = world.chain.listings();
+    eventually("the chain is asked", async || world.chain.listings() > before + 2).await;
+    for all in [doubtful, plain, later] {
+        assert_eq!(status(all).await, "found");
+    }
     world.chain.silence(false);
     eventually("one waits", async || status(doubtful).await == "waiting").await;
-    eventually("one is credited", async || status(plain).await == "credited").await;
+    eventually("one is credited", async || status(later).await == "credited").await;
+    let before = world.chain.listings();
+    eventually("the chain is asked", async || world.chain.listings() > before + 2).await;
+    assert_eq!(status(plain).await, "found");
+    world.clock.advance(60_001);
+    eventually("the other is credited", async || status(plain).await == "credited").await;
     let left = world.engine.unexplained().await.unwrap();
     assert_eq!((left.len(), &left[0].may_be), (1, &vec![doubtful.to_string()]));
     let act = Act {
@@ -298,7 +311,9 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
         request: RequestId(7),
     };
     let book = async |id| {
-        let booked = world.engine.book("burned", Booking::Incoming(id), (&act, "seen".into()));
+        let booked = world
+            .engine
+            .book("burned", Booking::Incoming(id), (&act, "seen".into()));
         booked.await
     };
     assert_eq!(book(plain).await, Err(NotBooked::Differs));
@@ -307,11 +322,11 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     assert_eq!(status(doubtful).await, "forwarded");
     assert!(world.engine.unexplained().await.unwrap().is_empty());
     let account = world.engine.account(&payer).await.unwrap().expect("it has a credit");
-    assert_eq!(account.balance.atomic(), 5_000_000);
+    assert_eq!(account.balance.atomic(), 6_000_000);
     assert_eq!(world.books()[&Place::Costs], 2_200);
     assert_eq!(
         world.books()[&Place::Treasury(Network::Solana)],
-        5_000_000 - 2_200,
+        6_000_000 - 2_200,
         "both are in the books"
     );
 }

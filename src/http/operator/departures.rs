@@ -42,7 +42,8 @@ impl Book {
         );
         match named {
             (None, None, None, None, false) => {
-                let error = "Say whose it was: one of `account`, `withdrawal_id`, `top_up_id`, `deposit_id` and `loss`.";
+                let error =
+                    "Say whose it was: one of `account`, `withdrawal_id`, `top_up_id`, `deposit_id` and `loss`.";
                 Err(ApiError::parameter("parameter_missing", "account", error))
             }
             (Some(account), None, None, None, false) => {

@@ -93,10 +93,6 @@ impl MayHavePaid {
         departure.at >= self.at
             && departure.to.network() == self.network
             && loads
-            && leaves_for(
-                self.network,
-                (Usdc::from_atomic(least), self.amount),
-                departure.amount,
-            )
+            && leaves_for(self.network, (Usdc::from_atomic(least), self.amount), departure.amount)
     }
 }

@@ -113,7 +113,8 @@ impl Desk {
         }
         let paid = MayHavePaid::by(transfer, account, &*self.store).await;
         let paid = paid.map_err(|error| Failure::temporary(error.to_string()))?;
-        if let Some(left) = self.left_for(&paid, found_at)? {
+        let later = self.lost.is_some_and(|lost| transfer.at > lost.restored);
+        if let Some(left) = self.left_for(&paid, later.then_some(found_at))? {
             let shows = format!("{} left the treasury, maybe for a top-up", left.transaction);
             return Ok(Verdict::Wait {
                 shows: Some(shows.into()),
@@ -162,14 +163,20 @@ impl Desk {
         })
     }
 
-    /// What left for a top-up that this may have paid for, and is in no book: whose it was is an operator's to say first. Nothing
-    /// is decided before the chain has told what had left when the money was there.
-    fn left_for(&self, paid: &MayHavePaid, there: Timestamp) -> Result<Option<Departure>, Failure> {
-        if !self.departures.is_known_by(there) {
-            return Err(Failure::not_yet(self.settings.watch_every_ms));
-        }
+    /// What left for a top-up that this may have paid for, and is in no book: whose it was is an operator's to say first. What the
+    /// lost history was paid it may have sent on, for as long as that can land; of what came later, found at this time, the chain
+    /// need only be asked.
+    fn left_for(&self, paid: &MayHavePaid, later: Option<Timestamp>) -> Result<Option<Departure>, Failure> {
+        // Asked before the list is read: what is known by then is on it.
+        let is_known = match later {
+            Some(found) => self.departures.is_known_by(found),
+            None => self.departures.is_all_known(),
+        };
         let open = self.departures.unexplained();
-        Ok(open.into_iter().find(|left| paid.may_be(left)))
+        match open.into_iter().find(|left| paid.may_be(left)) {
+            None if !is_known => Err(Failure::not_yet(self.settings.watch_every_ms)),
+            left => Ok(left),
+        }
     }
 
     /// Whether the provider has an order for a payment that this history has not sent one for: a restored store may be older than
@@ -182,7 +189,7 @@ impl Desk {
         let line = payment.claim.purchase.line();
         if line == Line::CardBalance {
             // What was sent on is on the chain, and on nobody's list.
-            let left = self.left_for(&MayHavePaid::of(payment), payment.updated_at)?;
+            let left = self.left_for(&MayHavePaid::of(payment), None)?;
             return Ok(left.is_some());
         }
         let shown = self.shown(id, line).await?;
