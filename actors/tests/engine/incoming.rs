@@ -246,6 +246,24 @@ async fn a_declined_payment_that_landed_after_the_backup_has_its_card() {
     assert_eq!(balance(&world, 1).await, 0);
 }
 
+/// An operator books what was burned: wrongly, rightly and again.
+async fn booked_against(world: &World, plain: DepositId, doubtful: DepositId) {
+    let act = Act {
+        by: "ana".into(),
+        role: Role::Operator,
+        request: RequestId(7),
+    };
+    let book = async |id| {
+        let booked = world
+            .engine
+            .book("burned", Booking::Incoming(id), (&act, "seen".into()));
+        booked.await
+    };
+    assert_eq!(book(plain).await, Err(NotBooked::Differs));
+    assert_eq!(book(doubtful).await, Ok(Booking::Incoming(doubtful)));
+    assert_eq!(book(doubtful).await, Err(NotBooked::Unknown));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     // Aim: paid on Solana in the history that was lost, for a top-up whose burn carries the bridge's fee: while the chain does not tell
@@ -305,20 +323,7 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     eventually("the other is credited", async || status(plain).await == "credited").await;
     let left = world.engine.unexplained().await.unwrap();
     assert_eq!((left.len(), &left[0].may_be), (1, &vec![doubtful.to_string()]));
-    let act = Act {
-        by: "ana".into(),
-        role: Role::Operator,
-        request: RequestId(7),
-    };
-    let book = async |id| {
-        let booked = world
-            .engine
-            .book("burned", Booking::Incoming(id), (&act, "seen".into()));
-        booked.await
-    };
-    assert_eq!(book(plain).await, Err(NotBooked::Differs));
-    assert_eq!(book(doubtful).await, Ok(Booking::Incoming(doubtful)));
-    assert_eq!(book(doubtful).await, Err(NotBooked::Unknown));
+    booked_against(&world, plain, doubtful).await;
     assert_eq!(status(doubtful).await, "forwarded");
     assert!(world.engine.unexplained().await.unwrap().is_empty());
     let account = world.engine.account(&payer).await.unwrap().expect("it has a credit");
