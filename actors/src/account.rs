@@ -149,6 +149,13 @@ pub enum Command {
         /// What was reserved.
         share: Share,
     },
+    /// Something that a history which a restore has lost has bought: it counts, and nothing refuses it.
+    CountShare {
+        /// What says so.
+        effect: EffectId,
+        /// Of the day on which it was paid.
+        share: Share,
+    },
     /// Money that could not be used for what it was paid.
     Credit {
         /// What says so.

@@ -160,6 +160,9 @@ pub enum Act {
         /// It is the burn of this top-up
         #[arg(long, value_name = "ID", group = "to")]
         top_up: Option<String>,
+        /// It sent on what came in by this transfer, which waits for a decision: both are booked
+        #[arg(long, value_name = "ID", group = "to")]
+        deposit: Option<String>,
         /// It is a loss of ours
         #[arg(long, group = "to")]
         loss: bool,
@@ -232,12 +235,13 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             account,
             withdrawal,
             top_up,
+            deposit,
             loss,
             evidence,
         } => {
             let body = json!({
                 "transaction": transaction, "account": account, "withdrawal_id": withdrawal, "top_up_id": top_up,
-                "loss": loss, "evidence": evidence,
+                "deposit_id": deposit, "loss": loss, "evidence": evidence,
             });
             desk.post("/admin/departures/book", body).await?
         }

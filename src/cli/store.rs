@@ -271,14 +271,14 @@ fn say_what_is_known(mark: &RestoreMark, data: &DataDir, name: Option<&str>) -> 
         ),
         false => format!(
             "{} does not reach back to the backup: from the first start on every session, API key and operator's token of before is \
-             suspended (`purser admin confirm`), and accounts are frozen or not as in the backup. Put the log of the lost \
-             service there before the start to have it replayed",
+             suspended until confirmed (`purser admin confirm`), and accounts are frozen or not as in the backup: a freeze made after \
+             it is not known. Put the log of the lost service there before the start to have it replayed",
             log.display()
         ),
     })?;
     for line in [
         "transfers to the treasury since the backup: the first start looks for what they bought at its provider, takes over cards \
-         and gift cards that exist, and credits the rest; what is older, or in doubt, waits at `purser admin incoming list`",
+         and gift cards that exist, and credits the rest; what is older, or in doubt (a top-up that may have left), waits at `purser admin incoming list`",
         "transfers out of the treasury: nothing new leaves until those of the lost history are explained (`purser admin stuck`)",
         "not known: what operators decided, sent or entered by hand since, what balances paid for (payouts, transfers to the bank), \
          who signed up or in, saved recipients, endpoints and settings; `purser admin reconciliation` shows what providers have",

@@ -71,6 +71,7 @@ mod cases_refunds;
 mod cases_reloadable;
 mod cases_replay;
 mod cases_restore;
+mod cases_restored_products;
 mod cases_revoked;
 mod cases_sandbox;
 mod cases_secrets;

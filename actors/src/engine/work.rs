@@ -97,6 +97,7 @@ impl Desk {
             Work::Credit { account, amount, cause } => self.credit(effect, *account, *amount, *cause).await,
             Work::ConfirmCredit(id) => self.confirm_credit(effect, *id).await,
             Work::FreeShare { account, share } => self.free_share(effect, *account, *share).await,
+            Work::CountShare { account, share } => self.count_share(effect, *account, *share).await,
             Work::ExpireCard(id) => tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await,
             Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
             Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
@@ -153,6 +154,12 @@ impl Desk {
     async fn free_share(&self, effect: &Effect, account: Wallet, share: Share) -> Done {
         let effect = effect.id;
         let command = account::Command::FreeShare { effect, share };
+        tell(&self.families.accounts, account, command).await
+    }
+
+    async fn count_share(&self, effect: &Effect, account: Wallet, share: Share) -> Done {
+        let effect = effect.id;
+        let command = account::Command::CountShare { effect, share };
         tell(&self.families.accounts, account, command).await
     }
 

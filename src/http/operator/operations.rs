@@ -95,7 +95,7 @@ fn work() -> Vec<Operation> {
         ),
         Operation::post::<departures::Book>(
             "/admin/departures/book",
-            "Say whose a transfer was that left before a restore",
+            "Say whose a transfer was that left before a restore; with `deposit_id` also that it sent on what came in with that one",
             of::<shapes::Booked>,
         )
         .may_wait()
