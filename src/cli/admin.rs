@@ -147,6 +147,9 @@ pub enum Act {
         /// `next_after` of the page before
         #[arg(long)]
         after: Option<String>,
+        /// Have the service compare now, and print the number of that comparison
+        #[arg(long, conflicts_with = "after")]
+        now: bool,
     },
     /// What the house itself was told, the oldest first
     Events {
@@ -238,7 +241,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Refunds(act) => refunds::ask(&desk, act).await?,
         Act::Approvals(act) => approvals::ask(&desk, act).await?,
         Act::Lines(act) => lines::ask(&desk, act).await?,
-        Act::Reconciliation { after } => desk.page("/admin/reconciliation", after).await?,
+        Act::Reconciliation { now: true, .. } => desk.post("/admin/reconciliation/walk", json!({})).await?,
+        Act::Reconciliation { after, .. } => desk.page("/admin/reconciliation", after).await?,
         Act::Events { after } => desk.page("/admin/events", after).await?,
         Act::LateReturns { after } => desk.page("/admin/late-returns", after).await?,
         Act::Book {
