@@ -51,6 +51,7 @@ pub const ROUTES: &[&str] = &[
     "/admin/lines/open",
     "/admin/openapi.json",
     "/admin/reconciliation",
+    "/admin/reconciliation/walk",
     "/admin/refunds",
     "/admin/refunds/approve",
     "/admin/refunds/reject",

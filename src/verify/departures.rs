@@ -44,7 +44,7 @@ pub(super) fn against_chain(contents: &Contents, left: &mut BTreeMap<&str, &Chai
         match left.remove(departure.transaction.as_str()) {
             Some(t) if t.to == departure.to && t.atomic == departure.amount.atomic() => {}
             Some(t) => {
-                let detail = format!("{} moved {} to {}", departure.transaction, t.atomic, t.to);
+                let detail = format!("{} moved {} atomic USDC to {}", departure.transaction, t.atomic, t.to);
                 report.find("chain.differs", name_of(booked), detail);
             }
             None => {

@@ -15,7 +15,7 @@ use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 47] = [
+pub(crate) const ADMIN: [(&str, &str); 48] = [
     ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
@@ -33,6 +33,7 @@ pub(crate) const ADMIN: [(&str, &str); 47] = [
     ("GET", "/admin/system"),
     ("GET", "/admin/webhooks"),
     ("GET", "/admin/webhooks/deliveries"),
+    ("POST", "/admin/reconciliation/walk"),
     ("POST", "/admin/freeze"),
     ("POST", "/admin/approvals/approve"),
     ("POST", "/admin/approvals/reject"),
@@ -67,10 +68,10 @@ pub(crate) const ADMIN: [(&str, &str); 47] = [
 
 /// How many of them, from the first, each role is trusted with.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 17),
-    ("support", 18),
-    ("operator", 43),
-    ("administrator", 47),
+    ("read-only", 18),
+    ("support", 19),
+    ("operator", 44),
+    ("administrator", 48),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

@@ -6,8 +6,8 @@ use purser_actors::operator::Task;
 
 use super::document::{Operation, any, of};
 use super::{
-    card_withdrawals, departures, desk, intl, intl_cards, lines as selling, refunds as refunding, shapes, stuck,
-    suspended, tokens,
+    card_withdrawals, departures, desk, intl, intl_cards, lines as selling, reconciliation, refunds as refunding,
+    shapes, stuck, suspended, tokens,
 };
 use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
 use crate::http::webhooks::Redelivery;
@@ -161,6 +161,12 @@ fn house() -> Vec<Operation> {
             of::<shapes::Reconciled>,
         )
         .paged(),
+        Operation::post::<reconciliation::WalkAnew>(
+            "/admin/reconciliation/walk",
+            "Compare our books with others' lists now, without the rest between two walks. It is done when `walk.ended.number` of \
+             `/admin/reconciliation` is at least `walk` of the answer",
+            of::<shapes::WalkAsked>,
+        ),
         Operation::get(
             "/admin/events",
             Task::Look,
