@@ -56,6 +56,7 @@ pub(crate) const ADMIN: [(&str, &str); 47] = [
     ("POST", "/admin/refunds/reject"),
     ("POST", "/admin/retry"),
     ("POST", "/admin/stuck/credit"),
+    ("POST", "/admin/stuck/keep"),
     ("POST", "/admin/stuck/resolve"),
     ("POST", "/admin/unfreeze"),
     ("POST", "/admin/webhooks/redeliver"),
