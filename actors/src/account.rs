@@ -165,6 +165,15 @@ pub enum Command {
         /// Of what.
         cause: CreditCause,
     },
+    /// A withheld credit ends without being given: what stood in suspense for it is the house's.
+    Keep {
+        /// The credit.
+        effect: EffectId,
+        /// How much.
+        amount: Usdc,
+        /// Of what.
+        cause: CreditCause,
+    },
     /// A transfer to our treasury goes back to whoever sent it.
     SendBack {
         /// What says so.

@@ -23,8 +23,9 @@ use self::life::{Life, News, Stand};
 use crate::id::{CardId, EffectId, Wallet};
 use crate::kernel::{Context, Opening, OutOfOrder};
 use crate::ledger::Charge;
-use crate::money::Cents;
+use crate::money::{Cents, Usdc};
 use crate::port::{CardTransaction, IssuedCard, Said, Standing, Timestamp, Wish};
+use crate::refund::Refunded;
 
 pub use refresh::{REFRESH_SPACING_MS, REFRESHES_A_DAY};
 
@@ -111,6 +112,8 @@ pub enum Command {
         effect: EffectId,
         /// How the card stands.
         standing: Standing,
+        /// What a refund has given.
+        refunded: Refunded,
     },
     /// The holder wants something of it.
     Steer(Wish),
@@ -120,9 +123,11 @@ pub enum Command {
         effect: EffectId,
         /// How the card stands.
         standing: Standing,
+        /// What a refund has given.
+        refunded: Refunded,
     },
-    /// The issuer's word unasked.
-    Told(Standing),
+    /// The issuer's word unasked, and what a refund has given.
+    Told(Standing, Refunded),
     /// Its life is over, if it has not ended otherwise.
     Expire {
         /// The timer that says so.
@@ -162,6 +167,8 @@ pub enum Event {
     Told(News, Timestamp),
     /// Expired.
     Expired(Timestamp),
+    /// Of what was left on it, the house kept so much: a refund gave the holder as much. What was said of the card follows.
+    Kept(Usdc, Timestamp),
 }
 
 /// Why a command was refused.
@@ -181,11 +188,11 @@ pub enum Rejection {
 }
 
 impl Stored for Card {
-    const SCHEMA: u16 = 390;
+    const SCHEMA: u16 = 430;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 391;
+    const SCHEMA: u16 = 431;
 }
 
 impl Card {
@@ -230,6 +237,14 @@ impl Card {
     /// Whether something can still be bought with it, now or after it is resumed.
     pub const fn is_alive(&self) -> bool {
         matches!(self.status, Status::Ready(_) | Status::Paused(_))
+    }
+
+    /// What was credited to its holder so far: the whole charge if there is no card, else what was left at its end.
+    pub fn credited(&self) -> Usdc {
+        match self.status {
+            Status::Failed { .. } => self.charge.charged,
+            _ => self.life.credited(),
+        }
     }
 
     /// What was bought with it, newest first.

@@ -26,9 +26,10 @@ use crate::id::{CardId, EffectId, Wallet};
 use crate::kernel::{Context, Opening, OutOfOrder};
 use crate::lease::{Holder, Lease, NotYours};
 use crate::ledger::Charge;
-use crate::money::Cents;
+use crate::money::{Cents, Usdc};
 use crate::operator::Deed;
 use crate::port::{CardActivity, CardState, CardTransaction, Timestamp, Wish, month_end};
+use crate::refund::Refunded;
 
 /// From the payment until an order is overdue.
 pub const OVERDUE_AFTER_MS: u64 = 86_400_000;
@@ -165,6 +166,8 @@ pub enum Command {
         act: Deed,
         /// What.
         report: Box<Report>,
+        /// What a refund has given.
+        refunded: Refunded,
     },
     /// An operator takes it.
     Claim {
@@ -273,6 +276,8 @@ pub enum Event {
     WishEnded(Timestamp),
     /// An operator reported something new.
     Told(News, Timestamp),
+    /// Of what was left on the card, the house kept so much: a refund gave the holder as much. What was reported follows.
+    Kept(Usdc, Timestamp),
 }
 
 /// Why a command was refused.
@@ -284,6 +289,8 @@ pub enum Rejection {
     Lease(NotYours),
     /// More would be given back than was on the card, or less than was given back before.
     Released,
+    /// The card has ended: of what it was before nothing is reported any more.
+    Ended,
 }
 
 impl From<NotYours> for Rejection {
@@ -293,11 +300,11 @@ impl From<NotYours> for Rejection {
 }
 
 impl Stored for IntlOrder {
-    const SCHEMA: u16 = 392;
+    const SCHEMA: u16 = 432;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 393;
+    const SCHEMA: u16 = 433;
 }
 
 impl IntlOrder {
@@ -347,6 +354,14 @@ impl IntlOrder {
     /// Whether something can still be bought with the card, now or after it is resumed.
     pub const fn is_alive(&self) -> bool {
         matches!(self.status, Status::Ready(_) | Status::Paused(_))
+    }
+
+    /// What was credited to its holder so far: the whole charge if there is no card, else what was left at its end.
+    pub fn credited(&self) -> Usdc {
+        match self.status {
+            Status::Cancelled | Status::Rejected { .. } => self.charge.charged,
+            _ => self.life.credited(),
+        }
     }
 
     /// When a card that has not ended does.

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! received --the account holds it--> CREDITED
+//!    `--an operator keeps what a chain has taken back before--> KEPT
 //! ```
 //!
 //! A payout pays once, so its money comes back once: the late return has the payout's own number, and however often a rail
@@ -14,6 +15,7 @@ use purser_storage::codec::Stored;
 use crate::id::{EffectId, LateReturnId, PayoutId, Wallet};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View};
+use crate::ledger::{Place, Transaction};
 use crate::money::Usdc;
 use crate::port::{Said, Timestamp};
 
@@ -45,6 +47,8 @@ pub enum Status {
     Received,
     /// The balance holds it.
     Credited,
+    /// An operator ended its credit without giving it: a chain has taken back what paid for the payout.
+    Kept,
 }
 
 /// What may be asked.
@@ -53,6 +57,11 @@ pub enum Command {
     /// The account holds the credit, or there was none: the rail kept all of it.
     Credited {
         /// The effect that says so.
+        effect: EffectId,
+    },
+    /// Its withheld credit ends without being given: it is the house's.
+    Kept {
+        /// The credit.
         effect: EffectId,
     },
 }
@@ -64,6 +73,8 @@ pub enum Event {
     Received(Box<Received>),
     /// The balance holds it.
     Credited(Timestamp),
+    /// The house keeps it.
+    Kept(Timestamp),
 }
 
 /// What a late return begins with.
@@ -83,11 +94,11 @@ pub struct Received {
 pub struct Rejection(pub &'static str);
 
 impl Stored for LateReturn {
-    const SCHEMA: u16 = 160;
+    const SCHEMA: u16 = 434;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 161;
+    const SCHEMA: u16 = 435;
 }
 
 impl LateReturn {
@@ -100,7 +111,15 @@ impl LateReturn {
         Opening::of::<Self>(&id, &Event::Received(Box::new(received)), context)
     }
 
-    /// What the balance gets.
+    /// What the balance gets or has: nothing once the house keeps it.
+    fn given(&self) -> Usdc {
+        match self.status {
+            Status::Received | Status::Credited => self.credited(),
+            Status::Kept => Usdc::ZERO,
+        }
+    }
+
+    /// What is to be credited of it.
     pub fn credited(&self) -> Usdc {
         self.amount.minus(self.kept).unwrap_or(Usdc::ZERO)
     }
@@ -108,13 +127,18 @@ impl LateReturn {
 
 impl Entity for LateReturn {
     const KIND: Kind = Kind::LateReturn;
-    const CHANGES: &'static [&'static str] = &["received", "credited"];
+    const CHANGES: &'static [&'static str] = &["received", "credited", "kept"];
     const MOVES: &'static [Move] = &[
         ("-", "rail gives back a payout's money after its window", "received"),
         (
             "received",
             "the balance holds it, less the rail's return fee",
             "credited",
+        ),
+        (
+            "received",
+            "an operator ends its withheld credit without giving it",
+            "kept",
         ),
     ];
 
@@ -127,17 +151,21 @@ impl Entity for LateReturn {
 
     fn decide(
         this: Option<&Self>,
-        _: &LateReturnId,
+        id: &LateReturnId,
         command: Command,
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
-        let Command::Credited { effect } = command;
-        match this.map(|late| late.status) {
-            Some(Status::Received) => Ok(Decision::answer(())
-                .completes(effect)
-                .event(Event::Credited(context.now))),
-            Some(Status::Credited) => Err(Rejection("credited")),
-            None => Err(Rejection("-")),
+        let (done, now) = (Decision::answer(()), context.now);
+        let Some(late) = this else {
+            return Err(Rejection("-"));
+        };
+        match (late.status, command) {
+            (Status::Received, Command::Credited { effect }) => Ok(done.completes(effect).event(Event::Credited(now))),
+            (Status::Received, Command::Kept { effect }) => {
+                let kept = Transaction::new(now, id).book(Place::Suspense, Place::Costs, late.credited());
+                Ok(done.completes(effect).event(Event::Kept(now)).post(&kept, context))
+            }
+            (Status::Credited | Status::Kept, _) => Err(Rejection(late.status())),
         }
     }
 
@@ -161,6 +189,11 @@ impl Entity for LateReturn {
                 updated_at: *at,
                 ..late
             }),
+            (Some(late), Event::Kept(at)) if late.status == Status::Received => Ok(Self {
+                status: Status::Kept,
+                updated_at: *at,
+                ..late
+            }),
             (this, event) => Err(OutOfOrder::new(this.as_ref().map_or("-", Self::status), event)),
         }
     }
@@ -169,6 +202,7 @@ impl Entity for LateReturn {
         match self.status {
             Status::Received => "received",
             Status::Credited => "credited",
+            Status::Kept => "kept",
         }
     }
 
@@ -180,6 +214,7 @@ impl Entity for LateReturn {
         Some(match event {
             Event::Received(_) => "received",
             Event::Credited(_) => "credited",
+            Event::Kept(_) => "kept",
         })
     }
 
@@ -190,7 +225,7 @@ impl Entity for LateReturn {
             .text("status", self.status())
             .number("amount", self.amount.decimal())
             .number("return_fee", self.kept.decimal())
-            .number("credited_amount", self.credited().decimal())
+            .number("credited_amount", self.given().decimal())
             .text("reason", &self.reason)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)

@@ -119,6 +119,17 @@ impl Transaction {
     }
 }
 
+/// What a provider gives back of what it was owed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenBack {
+    /// To be booked; without postings where nothing more is given back.
+    pub transaction: Transaction,
+    /// What then stands in suspense for a credit of the payer.
+    pub credited: Usdc,
+    /// What the house keeps: a refund gave the payer as much.
+    pub kept: Usdc,
+}
+
 /// What a purchase cost: part of it is owed to whoever makes the product, the rest is our fee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Charge {
@@ -161,12 +172,44 @@ impl Charge {
             .book(Place::Fees, Place::Suspense, self.fee())
     }
 
-    /// The provider gives back so much of what it was owed: what then stands in suspense for a credit, which is no more than
-    /// it was owed.
-    pub fn given_back(&self, at: Timestamp, cause: impl ToString, by: Provider, amount: Cents) -> (Transaction, Usdc) {
-        let back = Usdc::from_cents(amount).unwrap_or(self.owed).min(self.owed);
-        let transaction = Transaction::new(at, cause).book(Place::Provider(by), Place::Suspense, back);
-        (transaction, back)
+    /// What can still go back of it once so much has. Refunds and what is credited without one share this sum: together they
+    /// are never more than was charged.
+    pub fn left(&self, gone: Usdc) -> Usdc {
+        self.charged.minus(gone).unwrap_or(Usdc::ZERO)
+    }
+
+    /// The payer's part of what the provider has given back in total, where a refund gave so much of the charge. The rest is the
+    /// house's, which paid for that refund.
+    pub fn payers_part(&self, released: Cents, refunded: Usdc) -> Usdc {
+        self.back(released).min(self.left(refunded))
+    }
+
+    /// What the provider gives back, which is no more than it was owed.
+    fn back(&self, released: Cents) -> Usdc {
+        Usdc::from_cents(released).unwrap_or(self.owed).min(self.owed)
+    }
+
+    /// The provider gives more back of what it was owed: in total so much before, and so much now.
+    pub fn given_back(
+        &self,
+        at: Timestamp,
+        cause: impl ToString,
+        by: Provider,
+        (before, now): (Cents, Cents),
+        refunded: Usdc,
+    ) -> GivenBack {
+        let more = |now: Usdc, before: Usdc| now.minus(before).unwrap_or(Usdc::ZERO);
+        let part = |released| self.payers_part(released, refunded);
+        let credited = more(part(now), part(before));
+        let kept = more(more(self.back(now), self.back(before)), credited);
+        let transaction = Transaction::new(at, cause)
+            .book(Place::Provider(by), Place::Suspense, credited)
+            .book(Place::Provider(by), Place::Costs, kept);
+        GivenBack {
+            transaction,
+            credited,
+            kept,
+        }
     }
 
     /// The provider gives back what it was owed, less a fee of its own that it keeps: what then stands in suspense for a

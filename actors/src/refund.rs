@@ -12,14 +12,23 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{EffectId, PaymentId, RefundId, Wallet};
+use crate::id::{CardId, EffectId, PaymentId, RefundId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::Move;
+use crate::kernel::entity::{EntityId as _, Move};
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::ledger::{Place, Transaction};
+use crate::ledger::{Charge, GivenBack, Place, Transaction};
 use crate::money::Usdc;
 use crate::operator::Deed;
 use crate::port::Timestamp;
+
+/// What a refund has given of a payment, as it is read: a batch that gives more of the payment holds only while it stands so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refunded {
+    /// How much; zero while it waits, and where none was asked for.
+    pub amount: Usdc,
+    /// The refund's revision; 0 where none was asked for.
+    pub revision: u64,
+}
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -138,6 +147,30 @@ pub enum Rejection {
     Differs,
 }
 
+impl GivenBack {
+    /// Books it, and has its payer's part credited. The batch holds only while the payment's refund stands as it was read.
+    pub(crate) fn booked<E: Entity>(
+        &self,
+        decided: Decision<E>,
+        (account, card): (Wallet, CardId),
+        (charge, refunded): (&Charge, Refunded),
+        context: &Context,
+    ) -> Decision<E> {
+        if self.transaction.postings.is_empty() {
+            return decided;
+        }
+        let refund = table::entity(Kind::Refund, &RefundId::of(charge.payment).key());
+        let decided = decided
+            .post(&self.transaction, context)
+            .requires_unchanged(refund, refunded.revision);
+        if self.credited == Usdc::ZERO {
+            return decided;
+        }
+        let (amount, cause) = (self.credited, CreditCause::Card(card));
+        decided.then(Work::Credit { account, amount, cause }, context)
+    }
+}
+
 impl Stored for Refund {
     const SCHEMA: u16 = 241;
 }
@@ -147,6 +180,14 @@ impl Stored for Event {
 }
 
 impl Refund {
+    /// What was given: nothing while it waits, and if it was rejected or has expired.
+    pub const fn amount_given(&self) -> Usdc {
+        match self.status {
+            Status::Approved | Status::Credited => self.asked.amount,
+            Status::Requested | Status::Rejected | Status::Expired => Usdc::ZERO,
+        }
+    }
+
     /// What the house gives, and the credit of it.
     fn given(id: RefundId, asked: &Asked, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         let given = Transaction::new(context.now, id).book(Place::Costs, Place::Suspense, asked.amount);

@@ -9,7 +9,7 @@ use purser_actors::id::{CardId, PayoutId, TopUpId, Wallet};
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::View;
 use purser_actors::payout::{Payout, Target};
-use purser_actors::product::Product;
+use purser_actors::product::{Currency, Product};
 use purser_actors::top_up::TopUp;
 
 use super::answer::Answers;
@@ -161,6 +161,9 @@ fn paid_out(id: PayoutId, payout: &Payout, body: View, bearer: bool, answers: &A
             };
             body.number("amount", payout.amount.decimal())
                 .text("currency", payout.currency)
+                .number("fee_amount", payout.charge.fee().decimal())
+                .text("fee_currency", Currency::USD)
+                .number("charged_usd_amount", payout.charge.charged.decimal())
                 .text(
                     "note",
                     "Give redemption_url to the recipient, who enters the debit card there within 30 days. \

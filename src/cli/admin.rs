@@ -23,7 +23,7 @@ pub use intl::Intl;
 pub use lines::Lines;
 pub use refunds::Refunds;
 pub use sandbox::{Fault, Sandbox};
-pub use stuck::{CreditBack, Resolve};
+pub use stuck::{CreditBack, Keep, Resolve};
 pub use tokens::Token;
 pub use webhooks::Webhooks;
 
@@ -130,6 +130,8 @@ pub enum Act {
     Resolve(Resolve),
     /// Give a holder back what stuck work was paid with
     CreditBack(CreditBack),
+    /// End a withheld credit without giving it: a chain has taken back what paid for it
+    Keep(Keep),
     /// Transfers to the treasury that no payment claims
     #[command(subcommand)]
     Incoming(Incoming),
@@ -239,6 +241,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Stuck { effect_id } => stuck::list(&desk, effect_id).await?,
         Act::Resolve(resolve) => stuck::resolve(&desk, resolve).await?,
         Act::CreditBack(credit) => stuck::credit_back(&desk, credit).await?,
+        Act::Keep(keep) => stuck::keep(&desk, keep).await?,
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
         Act::Incoming(act) => incoming::ask(&desk, act).await?,
         Act::Refunds(act) => refunds::ask(&desk, act).await?,

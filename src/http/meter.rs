@@ -58,6 +58,7 @@ pub const ROUTES: &[&str] = &[
     "/admin/retry",
     "/admin/stuck",
     "/admin/stuck/credit",
+    "/admin/stuck/keep",
     "/admin/stuck/resolve",
     "/admin/suspended/confirm",
     "/admin/system",

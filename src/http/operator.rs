@@ -97,6 +97,7 @@ pub fn router(admin: Arc<Admin>) -> Router {
         .route("/admin/retry", post(stuck::post_retry))
         .route("/admin/stuck/resolve", post(stuck::post_resolve))
         .route("/admin/stuck/credit", post(stuck::post_credit))
+        .route("/admin/stuck/keep", post(stuck::post_keep))
         .route("/admin/late-returns", get(desk::get_late_returns))
         .route("/admin/departures/book", post(departures::post_book))
         .route("/admin/incoming-transfers", get(incoming::get_incoming))

@@ -10,6 +10,7 @@ use axum::routing::get;
 use http::{HeaderMap, StatusCode, Uri};
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, TopUpId, Wallet};
+use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity, View};
 use purser_actors::port::Timestamp;
 use purser_actors::product::Purchase;
@@ -19,6 +20,7 @@ use utoipa::OpenApi;
 use super::account::{Holder, active};
 use super::caller::MaybeBearer;
 use super::error::ApiError;
+use super::held::with_held;
 use super::query::Query;
 use super::{cards, json, shapes};
 use crate::checkout::{Call, Checkout};
@@ -154,9 +156,13 @@ async fn list_card_transactions(
         Some(one) => vec![one],
         None => cards::Held::newest(&top_ups.engine, &claims.wallet, CARDS_READ).await?,
     };
+    let mut loaded = Vec::with_capacity(found.0.len());
+    for (id, top_up) in &found.0 {
+        loaded.push(with_held(&top_ups.engine, &Work::SendTopUp(*id), top_up.view(id)).await?);
+    }
     let body = View::new()
         .list("transactions", charges(&cards, (status, limit)))
-        .list("top_ups", found.0.iter().map(|(id, top_up)| top_up.view(id)))
+        .list("top_ups", loaded)
         .list("card_events", card_events(&cards, limit))
         .flag("has_more", found.1)
         .text("note", note);

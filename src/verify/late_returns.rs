@@ -7,6 +7,7 @@ use purser_actors::id::{LateReturnId, PayoutId};
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::effect::{CreditCause, Work};
 use purser_actors::late_return::{Event, Status};
+use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
 
 use super::books::Books;
@@ -18,6 +19,7 @@ pub(super) const fn name_of(status: Status) -> &'static str {
     match status {
         Status::Received => "received",
         Status::Credited => "credited",
+        Status::Kept => "kept",
     }
 }
 
@@ -27,6 +29,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
         codec::decode(event).map(|event| match event {
             Event::Received(_) => Some("received"),
             Event::Credited(_) => Some("credited"),
+            Event::Kept(_) => Some("kept"),
         })
     })
 }
@@ -78,7 +81,16 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
             telling,
         } = moving.remove(id).unwrap_or_default();
         let credited = credits(&name, history, books, report);
-        let want = if crediting == 0 { back } else { 0 };
+        // What a chain has taken back an operator may have kept for the house.
+        let kept = if late.status == Status::Kept { back } else { 0 };
+        let cost = books.costs.get(&name).copied().unwrap_or(0);
+        let reversed = contents.payments.get(&sold.charge.payment);
+        let reversed = reversed.is_some_and(|(payment, _)| matches!(payment.status, payment::Status::Reversed { .. }));
+        if cost != -kept || (kept > 0 && !reversed) {
+            let detail = format!("{}: {} kept, expected {kept}", name_of(late.status), -cost);
+            report.find("late_return.kept", &name, detail);
+        }
+        let want = if crediting == 0 { back - kept } else { 0 };
         let from_rail = books.owed.get(&name).and_then(|owed| owed.get(&sold.provider)).copied();
         let others = books.owed.get(&name).is_some_and(|owed| owed.len() > 1);
         if credited != want || -from_rail.unwrap_or(0) != back || others {

@@ -131,18 +131,13 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &Under
     for sold in contents.sold.values() {
         let name = sold.product.to_string();
         let credited = credits(&name, history, books, report);
-        let (all, worth) = (i128::from(sold.charge.charged.atomic()), sold.worth);
-        let (back, owed, earned) = match sold.money {
-            Money::Spent => (0, worth, all - worth),
-            Money::Undone => (all, 0, 0),
-            Money::Returned { kept } => {
-                let kept = i128::from(kept).min(worth);
-                (worth - kept, kept, all - worth)
-            }
-            Money::Delivered { .. } => (0, 0, all - worth),
-            Money::Lost { .. } => (all, 0, 0),
-        };
-        left(&name, sold, books, report);
+        let all = i128::from(sold.charge.charged.atomic());
+        let Went {
+            back,
+            owed,
+            earned,
+            ours,
+        } = went(contents, sold);
         if let Some(price) = sold.price
             && price != all
         {
@@ -154,7 +149,15 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &Under
         }
         // What a balance paid for was taken from it under the product's own name.
         let by_balance = sold.charge.payment == PaymentId::NONE;
-        let want = back - under_way.get(&name).copied().unwrap_or(0) - if by_balance { all } else { 0 };
+        let waiting = under_way.get(&name).copied().unwrap_or(0);
+        let want = back - ours - waiting - if by_balance { all } else { 0 };
+        // A credit of what a chain has taken back is an operator's to give or to keep: it is there or among our costs.
+        let kept = match contents.payments.get(&sold.charge.payment) {
+            Some((payment, _)) if matches!(payment.status, Status::Reversed { .. }) => (want - credited).max(0),
+            _ => 0,
+        };
+        left(&name, (sold, ours + kept), books, report);
+        let want = want - kept;
         if credited != want {
             report.find("product.credit", &name, format!("{credited} credited, expected {want}"));
         }
@@ -193,13 +196,51 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &Under
     }
 }
 
-/// What left the treasury for a product, and what of that was our cost.
-fn left(name: &str, sold: &Sold, books: &Books, report: &mut Report) {
+/// Where a product's charge must have gone, in atomic USDC.
+struct Went {
+    /// Back by itself, ours included.
+    back: i128,
+    /// To whoever made it.
+    owed: i128,
+    /// Our fee.
+    earned: i128,
+    /// Of what went back, what is ours: the refund of its payment gave the payer as much.
+    ours: i128,
+}
+
+fn went(contents: &Contents, sold: &Sold) -> Went {
+    let (all, worth) = (i128::from(sold.charge.charged.atomic()), sold.worth);
+    let (back, owed, earned) = match sold.money {
+        Money::Spent => (0, worth, all - worth),
+        Money::Undone => (all, 0, 0),
+        Money::Returned { kept } => {
+            let kept = i128::from(kept).min(worth);
+            (worth - kept, kept, all - worth)
+        }
+        Money::Delivered { .. } => (0, 0, all - worth),
+        Money::Lost { .. } => (all, 0, 0),
+    };
+    let refunded = contents.refunds.given(sold.charge.payment);
+    let ours = match sold.money {
+        Money::Returned { .. } => back - back.min(all - refunded).max(0),
+        Money::Spent | Money::Undone | Money::Delivered { .. } | Money::Lost { .. } => 0,
+    };
+    Went {
+        back,
+        owed,
+        earned,
+        ours,
+    }
+}
+
+/// What left the treasury for a product, and what of that was our cost, less what we kept of what came back.
+fn left(name: &str, (sold, kept): (&Sold, i128), books: &Books, report: &mut Report) {
     let (left, cost) = match sold.money {
         Money::Delivered { cost } => (sold.worth + i128::from(cost), i128::from(cost)),
         Money::Lost { cost } => (sold.worth + i128::from(cost), sold.worth + i128::from(cost)),
         Money::Spent | Money::Undone | Money::Returned { .. } => (0, 0),
     };
+    let cost = cost - kept;
     let has_left = -books.received.get(name).copied().unwrap_or(0);
     let has_cost = books.costs.get(name).copied().unwrap_or(0);
     if (has_left, has_cost) != (left, cost) {

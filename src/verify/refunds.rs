@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::effect::{CreditCause, Work};
-use purser_actors::kernel::{Effect, Kind, table};
+use purser_actors::kernel::{Kind, table};
 use purser_actors::payment;
-use purser_actors::product::Product;
 use purser_actors::refund::{Event, Refund, Status};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
@@ -15,7 +14,7 @@ use purser_storage::{Row, Store, StoreError};
 use super::books::Books;
 use super::fold::History;
 use super::outcomes::credits;
-use super::products::{Money, Sold};
+use super::products::{Sold, credited_for};
 use super::{Contents, Report, each_row, take};
 
 /// Refunds, and the list of those that wait: since when.
@@ -49,6 +48,15 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 }
 
 impl Refunds {
+    /// What a refund has given of a payment, in atomic USDC.
+    pub(super) fn given(&self, payment: PaymentId) -> i128 {
+        let refund = self.all.get(&RefundId(payment.0)).map(|(refund, _)| refund);
+        match refund.map(|refund| (refund.status, refund.asked.amount)) {
+            Some((Status::Approved | Status::Credited, amount)) => i128::from(amount.atomic()),
+            Some((Status::Requested | Status::Rejected | Status::Expired, _)) | None => 0,
+        }
+    }
+
     /// Takes a row of the kind; `None` for another.
     pub(super) fn read(&mut self, kind: u8, number: u128, row: &Row, report: &mut Report) -> Option<()> {
         (kind == Kind::Refund as u8).then(|| {
@@ -100,7 +108,7 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
     let sold: BTreeMap<PaymentId, &Sold> = sold.map(|sold| (sold.charge.payment, sold)).collect();
     for (id, (refund, _)) in &contents.refunds.all {
         let at_work = moving.remove(id).unwrap_or_default();
-        paid(*id, refund, (contents, &sold), report);
+        paid(*id, refund, (contents, &sold, books), report);
         posted(*id, refund, at_work, (history, books), report);
         decided(*id, refund, at_work, report);
         let want = match refund.status {
@@ -124,7 +132,7 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
 fn paid(
     id: RefundId,
     refund: &Refund,
-    (contents, sold): (&Contents, &BTreeMap<PaymentId, &Sold>),
+    (contents, sold, books): (&Contents, &BTreeMap<PaymentId, &Sold>, &Books),
     report: &mut Report,
 ) {
     let asked = &refund.asked;
@@ -145,25 +153,13 @@ fn paid(
         );
     };
     let charged = i128::from(sold.charge.charged.atomic());
-    // A credit that waits has given nothing: what was left on a card whose charge is refunded stays in suspense.
-    let waits = |effect: &Effect| match effect.work {
-        Work::Credit {
-            cause: CreditCause::Card(card),
-            ..
-        } => sold.product == Product::Card(card) || sold.product == Product::IntlOrder(card),
-        _ => false,
-    };
-    let back = match sold.money {
-        _ if contents.effects.iter().any(waits) => 0,
-        Money::Spent | Money::Delivered { .. } => 0,
-        Money::Undone | Money::Lost { .. } => charged,
-        Money::Returned { kept } => sold.worth - i128::from(kept).min(sold.worth),
-    };
+    // What went back by itself is what the books say, with what is on its way; a late return has a name of its own.
+    let name = sold.product.to_string();
+    let waiting = contents.effects.iter().filter_map(|effect| credited_for(&effect.work));
+    let waiting: i128 = waiting.filter(|(of, _)| *of == name).map(|(_, atomic)| atomic).sum();
+    let back = books.credited.get(&name).copied().unwrap_or(0) + waiting;
     let late = if sold.came_back_late { sold.worth } else { 0 };
-    let given = match refund.status {
-        Status::Approved | Status::Credited => i128::from(asked.amount.atomic()),
-        _ => 0,
-    };
+    let given = contents.refunds.given(asked.payment);
     if given > 0 && given + back + late > charged {
         let detail = format!("{given} given and {} gone back by itself, of {charged}", back + late);
         report.find("refund.amount", id, detail);

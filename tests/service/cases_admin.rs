@@ -57,6 +57,7 @@ pub(crate) const ADMIN: [(&str, &str); 48] = [
     ("POST", "/admin/refunds/reject"),
     ("POST", "/admin/retry"),
     ("POST", "/admin/stuck/credit"),
+    ("POST", "/admin/stuck/keep"),
     ("POST", "/admin/stuck/resolve"),
     ("POST", "/admin/unfreeze"),
     ("POST", "/admin/webhooks/redeliver"),

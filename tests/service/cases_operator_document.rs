@@ -139,6 +139,7 @@ const LINES: &[(&str, &str)] = &[
     ("retry eff_1", ""),
     ("resolve eff_1 --done --reference 0x12 --evidence Seen", ""),
     ("credit-back eff_1 --evidence Seen", ""),
+    ("keep eff_1 --evidence Seen", ""),
     ("incoming list", ""),
     ("incoming credit dep_1 --evidence Seen", ""),
     ("incoming operator-funds dep_1 --evidence Seen", ""),

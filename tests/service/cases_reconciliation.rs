@@ -22,7 +22,7 @@ const APP: &str = "/send-payment?amount=10&platform=paypal&recipient_id=@ada&rec
      &recipient_last_name=Lovelace&recipient_email=ada@example.com";
 
 /// Walks without rest, and a second for both sides to agree.
-fn restless(host: Host) -> Host {
+pub(super) fn restless(host: Host) -> Host {
     host.with("PURSER_RECONCILIATION__PAUSE_MS", "10")
         .with("PURSER_RECONCILIATION__REST_MS", "50")
         .with("PURSER_RECONCILIATION__GRACE_MS", "1000")
@@ -349,7 +349,7 @@ async fn case_8_a_credit_of_what_was_taken_back_waits_for_an_operator_who_may_gi
     let service = host.start();
     let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
     let waits = stuck(&desk, "credit").await;
-    assert_eq!(waits["actions"], json!(["retry", "credit"]));
+    assert_eq!(waits["actions"], json!(["retry", "credit", "keep"]));
     assert_eq!(
         (waits["amount"].to_string().as_str(), &waits["currency"]),
         ("103.8", &json!("USDC"))

@@ -67,6 +67,7 @@ mod cases_problems;
 mod cases_rails;
 mod cases_reconciliation;
 mod cases_refresh;
+mod cases_refunded_cards;
 mod cases_refunds;
 mod cases_reloadable;
 mod cases_replay;

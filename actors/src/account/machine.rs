@@ -168,6 +168,10 @@ impl Entity for Account {
             ) => claims::readmit(this, wallet, payment, &purchase, (worth, cap), context),
             (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
             (this, Command::CountShare { effect, share }) => claims::count(this, wallet, (effect, share), context),
+            (Some(_), Command::Keep { effect, amount, cause }) => {
+                let kept = Transaction::new(context.now, cause.name()).book(Place::Suspense, Place::Costs, amount);
+                Ok(done.completes(effect).post(&kept, context))
+            }
             (this, Command::Credit { effect, amount, cause }) => credit(this, wallet, (effect, amount), cause, context),
             (this, command @ Command::SendBack { .. }) => holds::send_back(this, wallet, command, context),
             (Some(account), Command::PayOut(outgoing)) => paying_out::decide(account, outgoing, context),

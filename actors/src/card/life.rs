@@ -5,7 +5,7 @@
 //! older ones, and the same again, change nothing. What was left when it ended is the maker's to give back: it says how much
 //! in total, and only what that is more than before is credited.
 
-use crate::money::Cents;
+use crate::money::{Cents, Usdc};
 use crate::port::{CardActivity, CardState, CardTransaction, ChargeNews, Standing, Timestamp, Wish};
 
 /// What happened to a card, kept for its holder: at most so many, the newest.
@@ -20,8 +20,10 @@ pub struct Life {
     pub sequence: u64,
     /// What is left and what was spent, by that word.
     pub activity: CardActivity,
-    /// Of what was left at its end, what was credited to its holder.
+    /// Of what was left at its end, what its maker has given back in total.
     pub released: Cents,
+    /// Of that, what the house kept, since a refund gave the holder as much.
+    pub kept: Usdc,
     /// What happened to it, oldest first; at most [`HISTORY`].
     pub history: Vec<(Change, Timestamp)>,
 }
@@ -139,6 +141,25 @@ impl Life {
         }
     }
 
+    /// Of what was left at its end, what was credited to its holder.
+    pub fn credited(&self) -> Usdc {
+        let released = Usdc::from_cents(self.released).unwrap_or(Usdc::ZERO);
+        released.minus(self.kept).unwrap_or(Usdc::ZERO)
+    }
+
+    /// What its maker has given back in total before a word, and by it.
+    pub fn releases(&self, news: &[News]) -> (Cents, Cents) {
+        let more = news.iter().map(|one| self.remainder(one)).max().unwrap_or(Cents::ZERO);
+        (self.released, self.released.plus(more).unwrap_or(self.released))
+    }
+
+    /// After the house has kept so much.
+    #[must_use]
+    pub fn keeping(self, amount: Usdc) -> Self {
+        let kept = self.kept.plus(amount).unwrap_or(self.kept);
+        Self { kept, ..self }
+    }
+
     /// What the holder's wish comes to for a card that has not ended.
     pub fn wished(&self, stand: Stand, wish: Wish) -> Wished {
         match self.wish {
@@ -161,11 +182,15 @@ impl Life {
         if standing.sequence <= self.sequence {
             return Vec::new();
         }
-        let standing = Standing {
+        let mut standing = Standing {
             activity: standing.activity.bounded(),
             released: standing.released.min(loaded),
             ..standing
         };
+        // Nothing can be spent of a card that has ended, whatever is said to be left on it.
+        if stand == Stand::Ended || standing.state == CardState::Closed {
+            standing.activity.available = Cents::ZERO;
+        }
         let charges = standing.activity.news(&self.activity).into_iter();
         let mut news: Vec<News> = charges
             .map(|charge| News::Charged(standing.clone(), Some(charge)))
@@ -184,12 +209,7 @@ impl Life {
         news
     }
 
-    /// What is to be credited because of all that a word says.
-    pub fn remainders(&self, news: &[News]) -> Cents {
-        news.iter().map(|one| self.remainder(one)).max().unwrap_or(Cents::ZERO)
-    }
-
-    /// What is to be credited because of it.
+    /// What is given back because of it, beyond what was before.
     fn remainder(&self, news: &News) -> Cents {
         match news {
             News::Closed(standing) | News::Released(standing) => {

@@ -9,7 +9,9 @@ use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::ledger::{Provider, Transaction};
+use crate::money::Usdc;
 use crate::port::{IssuedCard, Standing, Timestamp, Wish, month_end};
+use crate::refund::Refunded;
 
 impl Card {
     /// Takes back what fulfilment had posted, so that the whole charge stands in suspense for the credit.
@@ -37,22 +39,26 @@ impl Card {
     }
 
     /// What a word of the issuer's brings about; nothing for a card that it has not made.
-    fn hear(&self, id: CardId, decided: Decision<Self>, standing: Standing, context: &Context) -> Decision<Self> {
+    fn hear(
+        &self,
+        id: CardId,
+        decided: Decision<Self>,
+        (standing, refunded): (Standing, Refunded),
+        context: &Context,
+    ) -> Decision<Self> {
         let Some(stand) = self.stand() else { return decided };
         let news = self.life.told(stand, standing, self.amount);
-        let given = self.life.remainders(&news);
-        let (back, credit) = self.charge.given_back(context.now, id, Provider::CardIssuer, given);
+        let releases = self.life.releases(&news);
+        let (by, given) = (Provider::CardIssuer, refunded.amount);
+        let back = self.charge.given_back(context.now, id, by, releases, given);
+        let decided = match back.kept > Usdc::ZERO {
+            true => decided.event(Event::Kept(back.kept, context.now)),
+            false => decided,
+        };
         let decided = news
             .into_iter()
             .fold(decided, |decided, one| decided.event(Event::Told(one, context.now)));
-        if back.postings.is_empty() {
-            return decided;
-        }
-        let (account, cause) = (self.owner, CreditCause::Card(id));
-        let amount = credit;
-        decided
-            .post(&back, context)
-            .then(Work::Credit { account, amount, cause }, context)
+        back.booked(decided, (self.owner, id), (&self.charge, refunded), context)
     }
 
     fn issued(&self, id: CardId, card: IssuedCard, decided: Decision<Self>, context: &Context) -> Decision<Self> {
@@ -178,16 +184,32 @@ impl Entity for Card {
                     .then(Work::RefreshCard(*id), context))
             }
             // What was spent last is news of a card that has ended meanwhile, too.
-            (_, Command::Refreshed { effect, standing }) if card.refreshing => {
-                let heard = card.hear(*id, decided.completes(effect), standing, context);
+            (
+                _,
+                Command::Refreshed {
+                    effect,
+                    standing,
+                    refunded,
+                },
+            ) if card.refreshing => {
+                let heard = card.hear(*id, decided.completes(effect), (standing, refunded), context);
                 Ok(heard.event(Event::Refreshed(at)))
             }
             (_, Command::Steer(wish)) => card.steer(*id, wish, context),
-            (_, Command::Steered { effect, standing }) if card.life.wish.is_some() => {
-                let heard = card.hear(*id, decided.completes(effect), standing, context);
+            (
+                _,
+                Command::Steered {
+                    effect,
+                    standing,
+                    refunded,
+                },
+            ) if card.life.wish.is_some() => {
+                let heard = card.hear(*id, decided.completes(effect), (standing, refunded), context);
                 Ok(heard.event(Event::Answered(at)))
             }
-            (_, Command::Told(standing)) if card.stand().is_some() => Ok(card.hear(*id, decided, standing, context)),
+            (_, Command::Told(standing, refunded)) if card.stand().is_some() => {
+                Ok(card.hear(*id, decided, (standing, refunded), context))
+            }
             (Status::Ready(_) | Status::Paused(_), Command::Expire { effect }) => {
                 Ok(decided.completes(effect).event(Event::Expired(at)))
             }
@@ -227,6 +249,10 @@ impl Entity for Card {
                 Ok(Self { life, ..card }.at(Status::Failed { reason: reason.clone() }, *at))
             }
             (Some(card), Event::Told(news, at)) => card.after(news, *at),
+            (Some(card), Event::Kept(amount, at)) if card.stand().is_some() => {
+                let (status, life) = (card.status.clone(), card.life.clone().keeping(*amount));
+                Ok(Self { life, ..card }.at(status, *at))
+            }
             (Some(card), event) => match (card.status.clone(), event) {
                 (Status::Ready(_) | Status::Paused(_), Event::Revealed(_)) => Ok(card),
                 (Status::Ready(_) | Status::Paused(_), Event::RefreshAsked(at)) => Ok(card.asked(*at)),
@@ -276,7 +302,7 @@ impl Entity for Card {
             Event::Refreshed(_) => "refreshed",
             Event::Wished(wish, _) => wish.requested(),
             // What the answer changed is told by itself.
-            Event::Answered(_) => return None,
+            Event::Answered(_) | Event::Kept(..) => return None,
             Event::Told(news, _) => return news.announced(),
             Event::Expired(_) => "expired",
         })
@@ -296,7 +322,7 @@ impl Entity for Card {
             .number("charged_usd_amount", self.charge.charged.decimal())
             .number("fees_paid", self.charge.fee().decimal())
             .number("available_usd_amount", self.life.activity.available.decimal())
-            .number("credited_usd_amount", self.life.released.decimal())
+            .number("credited_usd_amount", self.credited().decimal())
             .text("country", "US")
             .maybe("last4", self.details().map(|d| d.last4.as_str()))
             .maybe("requested", self.life.wish.map(Wish::name))

@@ -5,6 +5,7 @@ use purser_storage::{CommitError, Condition, StoreError, Write};
 
 use super::acting::Words;
 use super::giving::Leave;
+use super::refunding::refunded;
 use super::{Denied, Engine};
 use crate::approval::Gift;
 use crate::id::{CardId, LateReturnId};
@@ -12,9 +13,10 @@ use crate::intl_order::{self, EnteredCard, IntlOrder};
 use crate::kernel::{Memo, Refusal, audit, table};
 use crate::late_return::LateReturn;
 use crate::lease::Lease;
-use crate::money::{Cents, Usdc};
+use crate::money::Usdc;
 use crate::operator::{AccessToken, Act, Audit, Beside, Deed};
 use crate::port::{Timestamp, Wish};
+use crate::refund::Refunded;
 
 /// An order that somebody has still to decide.
 #[derive(Clone, Debug)]
@@ -157,25 +159,35 @@ impl Engine {
     /// An operator says what whoever made an international card has told of it. What was given back is credited.
     ///
     /// # Errors
-    /// When there is no card yet, or none any more; [`intl_order::Rejection::Released`] for more than was on it.
+    /// When there is no card yet, or none any more; [`intl_order::Rejection::Released`] for more than was on it;
+    /// [`intl_order::Rejection::Ended`] where one that has ended is said to be ready or paused.
     pub async fn report_intl(&self, id: CardId, act: Act, report: intl_order::Report) -> Told<()> {
         let report = Box::new(report);
+        let one = self.acting().await;
+        let order = self.intl_order(&id).await.map_err(|_| Denied::Unavailable)?;
+        let refunded = match &order {
+            Some(order) => {
+                let read = refunded(&self.0.families, order.charge.payment).await;
+                read.map_err(|_| Denied::Unavailable)?
+            }
+            None => Refunded::default(),
+        };
         let told = |act| intl_order::Command::Report {
             act,
             report: report.clone(),
+            refunded,
         };
-        let one = self.acting().await;
-        let order = self.intl_order(&id).await.map_err(|_| Denied::Unavailable)?;
-        let before = order.as_ref().map_or(Cents::ZERO, |order| order.life.released);
-        // What is more than before is credited by this.
-        let given = report.released.minus(before).ok().filter(|given| *given > Cents::ZERO);
-        let amount = given.and_then(|given| Usdc::from_cents(given).ok());
+        // What the holder gets of it in the end, and what of that is more than before.
+        let part = order.as_ref().map_or(Usdc::ZERO, |order| {
+            order.charge.payers_part(report.released, refunded.amount)
+        });
+        let before = order.as_ref().map_or(Usdc::ZERO, IntlOrder::credited);
+        let amount = part.minus(before).ok().filter(|more| *more > Usdc::ZERO);
         let leave = Leave::Own(&act);
         let beside = match amount.filter(|_| self.would_change(order.as_ref(), &id, leave, &told)) {
             Some(amount) => {
                 // All that was given back of a card is one act, however many reports tell of it.
-                let each = Usdc::from_cents(report.released).map_err(|_| Denied::TooMuch)?;
-                let alone = match self.0.settings.giving.allow(Usdc::ZERO, each) {
+                let alone = match self.0.settings.giving.allow(Usdc::ZERO, part) {
                     true => self.alone(&act, amount).await.map_err(|_| Denied::Unavailable)?,
                     false => None,
                 };

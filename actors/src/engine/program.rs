@@ -6,6 +6,7 @@ use tokio::sync::Notify;
 
 use super::families::Families;
 use super::listening::Teller;
+use super::refunding::refunded_of;
 use super::{Denied, Engine, Inner};
 use crate::card;
 use crate::card_withdrawal::CardWithdrawal;
@@ -16,6 +17,7 @@ use crate::money::Cents;
 use crate::payment;
 use crate::port::{BoxFuture, CardIssuer, CardProgram, CardWord, PortError, Wish};
 use crate::product::Product;
+use crate::refund::Refunded;
 use crate::reloadable::{self, Reloadable};
 use crate::top_up;
 use crate::withdrawal::Withdrawal;
@@ -291,7 +293,15 @@ impl Teller for Prepaid {
 
     fn pass_on<'a>(&'a self, word: &'a CardWord) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
-            let command = card::Command::Told(word.standing.clone());
+            let failed = |error: LoadError| format!("{}: {error}", word.card);
+            let refunded = match self.families.cards.read(&word.card).await.map_err(failed)? {
+                Some((card, _)) => {
+                    let read = refunded_of(&self.families, &card, &word.standing).await;
+                    read.map_err(failed)?
+                }
+                None => Refunded::default(),
+            };
+            let command = card::Command::Told(word.standing.clone(), refunded);
             match self.families.cards.ask(word.card, command).await {
                 Ok(_) => Ok(()),
                 // The issuer's own answer to the order is still on its way.

@@ -1,16 +1,21 @@
 //! Refunds: what operators give back in connection with a payment, a second of them above a limit.
 
-use purser_storage::StoreError;
+use purser_storage::{Condition, StoreError};
 
+use super::families::Families;
 use super::operating::damaged;
-use super::{Engine, Place};
+use super::{Engine, Place, RACES};
+use crate::card::Card;
 use crate::id::{PaymentId, RefundId, Wallet};
-use crate::kernel::{Kind, Refusal, table};
-use crate::money::{Cents, Usdc};
-use crate::operator::Act;
+use crate::kernel::entity::EntityId as _;
+use crate::kernel::family::LoadError;
+use crate::kernel::{Entity, Family, Kind, Refusal, table};
+use crate::money::Usdc;
+use crate::operator::{Act, Beside};
 use crate::payment::Status;
+use crate::port::Standing;
 use crate::product::Product;
-use crate::refund::{Asked, Command, Refund, Rejection};
+use crate::refund::{Asked, Command, Refund, Refunded, Rejection};
 use crate::{card, gift_card, intl_order, payout, refund, top_up};
 
 /// Why there is no refund. Nothing has changed.
@@ -87,46 +92,44 @@ impl Engine {
         Ok(found)
     }
 
-    /// What of a payment can be given back. A product that may still fail, or whose money may still come back, credits its
-    /// payer by itself: that much is never given back twice.
-    async fn refundable(&self, product: Product) -> Result<Usdc, StoreError> {
-        let nothing = Usdc::ZERO;
-        Ok(match product {
-            Product::Card(id) => self
-                .card(&id)
-                .await
-                .map_err(damaged)?
-                .map_or(nothing, |card| match card.status {
+    /// What of a payment can be given back, and what must stay as it is meanwhile. A product that may still fail, or whose money
+    /// may still come back, credits its payer by itself: that much is never given back twice.
+    async fn refundable(&self, product: Product) -> Result<(Usdc, Condition), StoreError> {
+        let (all, nothing) = (&self.0.families, Usdc::ZERO);
+        match product {
+            Product::Card(id) => {
+                still(&all.cards, id, |card| match card.status {
                     card::Status::Ready(_)
                     | card::Status::Paused(_)
                     | card::Status::Closed(_)
-                    | card::Status::Expired(_) => less(card.charge.charged, card.life.released),
+                    | card::Status::Expired(_) => card.charge.left(card.credited()),
                     card::Status::Pending | card::Status::Failed { .. } => nothing,
-                }),
+                })
+                .await
+            }
             Product::GiftCard(id) => {
-                let gift = self.gift_card(&id).await.map_err(damaged)?;
-                gift.map_or(nothing, |gift| match gift.status {
+                still(&all.gift_cards, id, |gift| match gift.status {
                     gift_card::Status::Completed => gift.charge.charged,
                     gift_card::Status::Processing | gift_card::Status::Failed { .. } => nothing,
                 })
+                .await
             }
             Product::IntlOrder(id) => {
-                let order = self.intl_order(&id).await.map_err(damaged)?;
-                order.map_or(nothing, |order| match order.status {
+                still(&all.intl_orders, id, |order| match order.status {
                     intl_order::Status::Ready(_)
                     | intl_order::Status::Paused(_)
                     | intl_order::Status::Closed(_)
-                    | intl_order::Status::Expired(_) => less(order.charge.charged, order.life.released),
+                    | intl_order::Status::Expired(_) => order.charge.left(order.credited()),
                     intl_order::Status::Queued
                     | intl_order::Status::Claimed(_)
                     | intl_order::Status::Cancelled
                     | intl_order::Status::Rejected { .. } => nothing,
                 })
+                .await
             }
             // What was paid out may come back for ever, and is credited then; our fee is never.
             Product::Payout(id) => {
-                let payout = self.payout(&id).await.map_err(damaged)?;
-                payout.map_or(nothing, |payout| match payout.status {
+                still(&all.payouts, id, |payout| match payout.status {
                     payout::Status::Complete { .. } | payout::Status::Returned { .. } => payout.charge.fee(),
                     payout::Status::AwaitingDetails
                     | payout::Status::Queued
@@ -135,32 +138,32 @@ impl Engine {
                     | payout::Status::Cancelled { .. }
                     | payout::Status::Expired => nothing,
                 })
+                .await
             }
             Product::TopUp(id) => {
-                self.top_up(&id)
-                    .await
-                    .map_err(damaged)?
-                    .map_or(nothing, |top_up| match top_up.status {
-                        top_up::Status::Delivered | top_up::Status::Credited => top_up.charge.charged,
-                        top_up::Status::Paid(_) | top_up::Status::Bridging(_) | top_up::Status::Failed { .. } => {
-                            nothing
-                        }
-                    })
+                still(&all.top_ups, id, |top_up| match top_up.status {
+                    top_up::Status::Delivered | top_up::Status::Credited => top_up.charge.charged,
+                    top_up::Status::Paid(_) | top_up::Status::Bridging(_) | top_up::Status::Failed { .. } => nothing,
+                })
+                .await
             }
-        })
+        }
     }
 
-    /// Whose payment it is, if so much of it can be given back now.
-    async fn may_refund(&self, payment: PaymentId, amount: Usdc) -> Result<Wallet, NotRefunded> {
-        let paid = self.payment(&payment).await.map_err(|error| unread(damaged(error)))?;
-        let paid = paid.ok_or(NotRefunded::Unknown)?;
+    /// Whose payment it is, if so much of it can be given back now; and what must not have changed when it is given: a product
+    /// that credits its payer by itself meanwhile, and a chain that takes the payment back, come first.
+    async fn may_refund(&self, payment: PaymentId, amount: Usdc) -> Result<(Wallet, Vec<Condition>), NotRefunded> {
+        let read = self.0.families.payments.read(&payment).await;
+        let paid = read.map_err(|error| unread(damaged(error)))?;
+        let (paid, revision) = paid.ok_or(NotRefunded::Unknown)?;
         let Status::Fulfilled { product, .. } = paid.status else {
             return Err(NotRefunded::TooMuch { refundable: Usdc::ZERO });
         };
-        let refundable = self.refundable(product).await.map_err(unread)?;
+        let stands = Condition::Revision(table::entity(Kind::Payment, &payment.key()), revision);
+        let (refundable, product) = self.refundable(product).await.map_err(unread)?;
         match amount > refundable {
             true => Err(NotRefunded::TooMuch { refundable }),
-            false => Ok(paid.account()),
+            false => Ok((paid.account(), vec![stands, product])),
         }
     }
 
@@ -175,25 +178,33 @@ impl Engine {
         act: &Act,
     ) -> Result<(RefundId, Refund), NotRefunded> {
         let one = self.acting().await;
-        let asked = Asked {
-            owner: self.may_refund(payment, amount).await?,
-            payment,
-            amount,
-            reason,
-            by: act.by.clone(),
-        };
         let id = RefundId::of(payment);
-        let alone = self.alone(act, amount).await.map_err(unread)?;
-        let ask = |act| Command::Ask {
-            asked: Box::new(asked.clone()),
-            at_once: alone.is_some(),
-            life_ms: self.0.settings.giving.open_ms,
-            act,
-        };
-        let beside = alone.clone().unwrap_or_default();
-        let refunds = (&self.0.families.refunds, id);
-        let told = self.act_beside(&one, refunds, (act, &beside), ask).await;
-        self.told_refund(id, told).await
+        for _ in 0..RACES {
+            let (owner, conditions) = self.may_refund(payment, amount).await?;
+            let asked = Asked {
+                owner,
+                payment,
+                amount,
+                reason: reason.clone(),
+                by: act.by.clone(),
+            };
+            let alone = self.alone(act, amount).await.map_err(unread)?;
+            let ask = |act| Command::Ask {
+                asked: Box::new(asked.clone()),
+                at_once: alone.is_some(),
+                life_ms: self.0.settings.giving.open_ms,
+                act,
+            };
+            let mut beside = alone.clone().unwrap_or_default();
+            beside.conditions.extend(conditions);
+            let refunds = (&self.0.families.refunds, id);
+            match self.act_beside(&one, refunds, (act, &beside), ask).await {
+                // What it is about has changed since it was read.
+                Err(Refusal::Conflict) => {}
+                told => return self.told_refund(id, told).await,
+            }
+        }
+        Err(NotRefunded::Unavailable)
     }
 
     /// Another operator approves a refund of this amount: the balance is credited.
@@ -209,13 +220,21 @@ impl Engine {
         let one = self.acting().await;
         // A refund is brought into being by whoever asks for it, and by nobody else.
         let refund = self.refund(&id).await.map_err(unread)?.ok_or(NotRefunded::Unknown)?;
-        if refund.status == refund::Status::Requested {
-            // Its chain may have taken the payment back since it was asked for.
-            self.may_refund(refund.asked.payment, refund.asked.amount).await?;
+        for _ in 0..RACES {
+            let mut beside = Beside::default();
+            if refund.status == refund::Status::Requested {
+                // Since it was asked for its chain may have taken the payment back, or its card been closed and credited.
+                let (_, conditions) = self.may_refund(refund.asked.payment, refund.asked.amount).await?;
+                beside.conditions = conditions;
+            }
+            let approve = |act| Command::Approve { amount, act };
+            let refunds = (&self.0.families.refunds, id);
+            match self.act_beside(&one, refunds, (act, &beside), approve).await {
+                Err(Refusal::Conflict) => {}
+                told => return self.told_refund(id, told).await,
+            }
         }
-        let approve = |act| Command::Approve { amount, act };
-        let told = self.act(&one, (&self.0.families.refunds, id), act, approve).await;
-        self.told_refund(id, told).await
+        Err(NotRefunded::Unavailable)
     }
 
     /// An operator rejects a refund, or takes it back.
@@ -257,10 +276,34 @@ impl Engine {
     }
 }
 
-/// What is left of a charge once so much of it was credited by itself.
-fn less(charged: Usdc, released: Cents) -> Usdc {
-    let released = Usdc::from_cents(released).unwrap_or(charged);
-    charged.minus(released).unwrap_or(Usdc::ZERO)
+/// What a reading of an entity comes to, and the condition that it has not changed since.
+async fn still<E: Entity>(
+    family: &Family<E>,
+    id: E::Id,
+    left: impl FnOnce(&E) -> Usdc,
+) -> Result<(Usdc, Condition), StoreError> {
+    let read = family.read(&id).await.map_err(damaged)?;
+    let revision = read.as_ref().map_or(0, |(_, revision)| *revision);
+    let left = read.as_ref().map_or(Usdc::ZERO, |(entity, _)| left(entity));
+    let unchanged = Condition::Revision(table::entity(E::KIND, &id.key()), revision);
+    Ok((left, unchanged))
+}
+
+/// What a refund has given of a payment.
+pub(super) async fn refunded(all: &Families, payment: PaymentId) -> Result<Refunded, LoadError> {
+    let read = all.refunds.read(&RefundId::of(payment)).await?;
+    Ok(read.map_or_else(Refunded::default, |(refund, revision)| Refunded {
+        amount: refund.amount_given(),
+        revision,
+    }))
+}
+
+/// The same for a word about a card; nothing is read where nothing is given back of it.
+pub(super) async fn refunded_of(all: &Families, card: &Card, word: &Standing) -> Result<Refunded, LoadError> {
+    match word.released > card.life.released {
+        true => refunded(all, card.charge.payment).await,
+        false => Ok(Refunded::default()),
+    }
 }
 
 fn unread(error: StoreError) -> NotRefunded {

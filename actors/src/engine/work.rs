@@ -44,7 +44,7 @@ use crate::payment::{self, Payment, Status};
 use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lists, PortError, Submitted};
 use crate::refund;
 
-pub(super) use crediting::refunded;
+pub(super) use crediting::taken_back;
 pub(super) use webhooks::Rooms;
 pub use webhooks::{OUTCOMES, PostFigures};
 

@@ -151,8 +151,8 @@ impl Entity for IntlOrder {
             (Status::Queued, Command::Cancel) => Ok(order.undo(*id, decided.event(Event::Cancelled(now)), context)),
             (Status::Ready(_) | Status::Paused(_), Command::Reveal) => Ok(decided.event(Event::Revealed(now))),
             (_, Command::Steer(wish)) if order.is_alive() => Ok(order.steer(*id, wish, context)),
-            (_, Command::Report { act, report }) if order.stand().is_some() => {
-                order.reported(*id, &act, *report, context)
+            (_, Command::Report { act, report, refunded }) if order.stand().is_some() => {
+                order.reported(*id, &act, (*report, refunded), context)
             }
             (Status::Claimed(Some(_)), Command::EndLease { effect, lease }) if lease == order.lease => {
                 Ok(decided.completes(effect).event(Event::LeaseEnded(now)))
@@ -237,6 +237,10 @@ impl Entity for IntlOrder {
                 Ok(order.wishing(None, *at).at(status, *at))
             }
             (_, Event::Told(news, at)) => order.after(news, *at),
+            (status, Event::Kept(amount, at)) if order.stand().is_some() => {
+                let life = order.life.clone().keeping(*amount);
+                Ok(Self { life, ..order }.at(status, *at))
+            }
             (_, event) => Err(OutOfOrder::new(order.status(), event)),
         }
     }
@@ -272,7 +276,7 @@ impl Entity for IntlOrder {
             Event::Expired(_) => "expired",
             Event::Wished(wish, _) => wish.requested(),
             // What the answer changed is told by itself.
-            Event::Answered(_) => return None,
+            Event::Answered(_) | Event::Kept(..) => return None,
             Event::WishEnded(_) => "request_ended",
             Event::Told(news, _) => return news.announced(),
         })
@@ -293,7 +297,7 @@ impl Entity for IntlOrder {
             .number("charged_usd_amount", self.charge.charged.decimal())
             .number("fees_paid", self.charge.fee().decimal())
             .number("available_usd_amount", self.life.activity.available.decimal())
-            .number("credited_usd_amount", self.life.released.decimal())
+            .number("credited_usd_amount", self.credited().decimal())
             .maybe("label", self.label.as_deref())
             .maybe("last4", self.details().map(|d| d.last4.as_str()))
             .maybe("requested", self.life.wish.map(Wish::name))

@@ -1,13 +1,15 @@
 //! What a holder wants of an international card, and what operators report of it.
 
 use super::{Answer, Event, IntlOrder, Rejection, Report, Status};
-use crate::card::life::{Change, Life, News, Wished};
+use crate::card::life::{Change, Life, News, Stand, Wished};
 use crate::id::CardId;
-use crate::kernel::effect::{CreditCause, Work};
+use crate::kernel::effect::Work;
 use crate::kernel::{Context, Decision, Entity as _, OutOfOrder, table};
 use crate::ledger::Provider;
+use crate::money::Usdc;
 use crate::operator::Deed;
 use crate::port::{CardState, Standing, Timestamp, Wish};
+use crate::refund::Refunded;
 
 impl IntlOrder {
     /// Puts what the holder wants into the operators' list, unless it is so already. Nobody has begun with what waits there, so
@@ -44,12 +46,15 @@ impl IntlOrder {
         &self,
         id: CardId,
         act: &Deed,
-        report: Report,
+        (report, refunded): (Report, Refunded),
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         let Some(stand) = self.stand() else {
             return Err(Rejection::State(self.status()));
         };
+        if stand == Stand::Ended && report.state != CardState::Closed {
+            return Err(Rejection::Ended);
+        }
         if report.released > self.amount || report.released < self.life.released {
             return Err(Rejection::Released);
         }
@@ -62,18 +67,18 @@ impl IntlOrder {
         let words = format!("{} released", report.released.decimal());
         let decided = Decision::answer(Answer::Done).audited(act, "intl_order.report", id, Some(words), context);
         let news = self.life.told(stand, standing, self.amount);
-        let given = self.life.remainders(&news);
+        let releases = self.life.releases(&news);
         let ends = news.iter().any(|one| matches!(one, News::Closed(_)));
-        let (back, amount) = self.charge.given_back(context.now, id, Provider::IntlDesk, given);
-        let mut decided = news
+        let (by, given) = (Provider::IntlDesk, refunded.amount);
+        let back = self.charge.given_back(context.now, id, by, releases, given);
+        let decided = match back.kept > Usdc::ZERO {
+            true => decided.event(Event::Kept(back.kept, context.now)),
+            false => decided,
+        };
+        let decided = news
             .into_iter()
             .fold(decided, |decided, one| decided.event(Event::Told(one, context.now)));
-        if !back.postings.is_empty() {
-            let (account, cause) = (self.owner, CreditCause::Card(id));
-            decided = decided
-                .post(&back, context)
-                .then(Work::Credit { account, amount, cause }, context);
-        }
+        let mut decided = back.booked(decided, (self.owner, id), (&self.charge, refunded), context);
         if ends {
             decided = decided.then(Work::ForgetCvv(id), context);
         }

@@ -4,6 +4,7 @@ use super::{Payout, Status, Target};
 use crate::id::{PaymentId, PayoutId};
 use crate::kernel::{Entity as _, View};
 use crate::money::Usdc;
+use crate::product::Currency;
 
 impl Payout {
     /// Why it came to nothing, in the rail's words.
@@ -33,7 +34,9 @@ impl Payout {
             .number("amount", self.amount.decimal())
             .text("currency", self.currency)
             .number("fee_amount", self.charge.fee().decimal())
-            .number("charged_amount", self.charge.charged.decimal());
+            .text("fee_currency", Currency::USD)
+            .number("charged_amount", self.charge.charged.decimal())
+            .number("charged_usd_amount", self.charge.charged.decimal());
         let view = match &self.plan.target {
             Target::Card(last4) => view.maybe("card_last4", last4.as_ref()),
             Target::Bank(destination, _) => view.text("destination_id", destination),

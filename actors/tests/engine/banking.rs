@@ -4,14 +4,16 @@ use purser_actors::account::{BankPayout, Outgoing, Rejection};
 use purser_actors::banking::profile::{Holder, Profile};
 use purser_actors::banking::transfer::{Status, Wanted};
 use purser_actors::destination::{BankRecipient, Destination, Scheme};
-use purser_actors::engine::Denied;
+use purser_actors::engine::{Denied, Held};
 use purser_actors::id::{BankAccountId, BankRecipientId, BankTransferId, DestinationId, PayoutId, Wallet};
-use purser_actors::kernel::Entity as _;
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Entity as _, table};
 use purser_actors::ledger::{Place, Provider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payout::{BankDetails, Plan, Target};
 use purser_actors::port::banking::Ramp;
 
+use crate::gate::{set_frozen, stays};
 use crate::support::ports::Mood;
 use crate::support::world::{World, card_for, evm};
 use crate::support::{eventually, in_time};
@@ -370,4 +372,28 @@ async fn a_profile_opens_an_application() {
     assert!(application.missing().contains(&"formation_document"));
     let submitted = world.engine.submit_banking_application(OWNER, None).await;
     assert!(matches!(submitted, Err(Denied::Rejected(_))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_77_money_for_the_bank_of_a_frozen_account_is_not_moved() {
+    // Aim: taken from the balance and not moved when its account is frozen: the bank is asked for nothing, over a crash, no try is
+    // used up, and it moves once when the account is thawed.
+    let world = credited(Ramp::Off).await;
+    // The freeze is durable before the bank is asked, and behind the batch that takes the money.
+    world.store.scribble(table::frozen(&OWNER), &[]);
+    let pay = world
+        .engine
+        .pay_out(OWNER, Outgoing::Transfer(TRANSFER, wanted(4_00)), None);
+    in_time("an answer", pay).await.expect("it is taken on");
+    let work = Work::MoveBankMoney(TRANSFER);
+    stays(&world, &work, Held::Frozen).await;
+    set_frozen(&world, OWNER, true).await;
+    let world = world.crash().await;
+    stays(&world, &work, Held::Frozen).await;
+    assert_eq!((status(&world).await, world.bank.moved()), ("pending", 0));
+    assert_eq!(balance(&world).await, 1_000_000);
+    set_frozen(&world, OWNER, false).await;
+    world.quiet().await;
+    assert_eq!((status(&world).await, world.bank.moved()), ("complete", 4_00));
+    assert_eq!(balance(&world).await, 1_000_000);
 }

@@ -30,6 +30,7 @@ mod prepaid;
 mod program;
 mod program_restored;
 mod reconciliation;
+mod refunded_cards;
 mod remembered;
 mod restored;
 mod reversals;

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::NotResolved;
-use purser_actors::id::{CardId, EffectId, RequestId};
+use purser_actors::id::{CardId, EffectId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::{Place, Provider};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::operator::{Act, Role};
 use purser_actors::port::Wish;
 use purser_actors::reconcile::{Source, Standing};
 
@@ -82,50 +80,6 @@ async fn charges_of_a_prepaid_card_are_heard_over_a_death() {
         (2, Cents::new(3_80))
     );
     assert_eq!(world.announced("card.charged"), 1);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_was_refunded_is_not_credited_again_as_the_rest_of_its_card() {
-    // Aim: a refund of 4.00 and a rest of 5.00 are more than was charged: the rest waits for a person; what was given back of a
-    // card that is closed can be refunded no more.
-    let world = World::new().await;
-    let request = card_for(evm(1), 1);
-    let paid = world.pay(&request).await.unwrap();
-    let card = bought(&paid);
-    world.quiet().await;
-    let act = Act {
-        by: "ana".into(),
-        role: Role::Administrator,
-        request: RequestId(7),
-    };
-    let four = Usdc::from_atomic(4_000_000);
-    let asked = world.engine.ask_refund(paid.payment, (four, "r".into()), &act).await;
-    asked.unwrap();
-    world.quiet().await;
-    assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
-    comes_to(&world, card, "closed").await;
-    eventually("its credit waits", async || {
-        let stuck = world.engine.stuck().await.unwrap();
-        stuck.effects.iter().any(|effect| effect.work.name() == "credit")
-    })
-    .await;
-    assert_eq!(balance(&world).await, four);
-    let five = Usdc::from_atomic(5_000_000);
-    let more = world.engine.ask_refund(paid.payment, (five, "r".into()), &act).await;
-    assert!(more.is_err(), "{more:?}");
-    let stuck = world.engine.stuck().await.unwrap();
-    let credit = stuck
-        .effects
-        .iter()
-        .find(|effect| effect.work.name() == "credit")
-        .unwrap()
-        .id;
-    let given = world.engine.credit_back(credit, ("It was left", true), &act).await;
-    assert!(
-        matches!(given, Err(NotResolved::Impossible)),
-        "it was refunded: {given:?}"
-    );
-    assert_eq!(balance(&world).await, four);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use purser_actors::engine::{NotRefunded, NotResolved, Outcome, Resolution};
 use purser_actors::id::RequestId;
+use purser_actors::ledger::Place;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{Act, Role};
 use purser_actors::payment::Status;
-use purser_actors::port::Authorization;
+use purser_actors::port::{Authorization, Wish};
 use purser_actors::product::Purchase;
 use purser_actors::reconcile::Standing;
 
@@ -133,4 +134,54 @@ async fn case_8_what_was_taken_back_is_not_credited_when_its_product_fails() {
     world.quiet().await;
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     assert_eq!(account.balance, Usdc::from_atomic(5_000_000));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_8_what_was_left_on_the_card_of_a_reversed_payment_can_be_kept_by_the_house() {
+    // Aim: a card whose payment was taken back is closed: its credit is withheld; an operator ends it without giving it, once and
+    // in the audit log, and counted against no limit; what is no withheld credit cannot be kept; nothing stays in suspense.
+    let mut settings = fast();
+    settings.giving.each_max = Usdc::from_atomic(1);
+    let (world, lists) = (World::with(settings).await, Arc::new(TestLists::default()));
+    let request = card_for(evm(1), 1);
+    let (paid, moved) = pays(&world, &lists, &request).await;
+    let card = bought(&paid);
+    lists.enter(card.0, Standing::Done, 500);
+    let world = agreed(world, &lists).await;
+    world.chain.take_back(&request.authorization);
+    lists.hide(&moved.transaction);
+    world.chain.expire(&request.authorization);
+    reversed(&world, paid.payment).await;
+    world.issuer.moods(&[Mood::Ready]);
+    assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
+    eventually("its credit waits", async || {
+        let stuck = world.engine.stuck().await.unwrap();
+        stuck.effects.iter().any(|effect| effect.work.name() == "credit")
+    })
+    .await;
+    let stuck = world.engine.stuck().await.unwrap().effects;
+    let credit = stuck.iter().find(|effect| effect.work.name() == "credit").unwrap();
+    assert!(world.engine.may_keep(credit).await.unwrap());
+    let keep = async || world.engine.keep(credit.id, "Ticket 8", &act("ana")).await;
+    assert_eq!(keep().await, Ok(()));
+    assert_eq!(keep().await, Err(NotResolved::Unknown));
+    world.quiet().await;
+    let books = world.books();
+    assert_eq!(books.get(&Place::Suspense).copied().unwrap_or(0), 0);
+    assert_eq!(books.get(&Place::Costs), Some(&-5_000_000));
+    let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
+    assert_eq!(account.balance, Usdc::ZERO);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_no_withheld_credit_cannot_be_kept() {
+    // Aim: work that is stuck for another reason is nobody's to keep.
+    let world = World::new().await;
+    world.issuer.moods(&[Mood::Broken]);
+    world.pay(&card_for(evm(1), 1)).await.unwrap();
+    eventually("stuck", async || world.engine.stuck().await.unwrap().effects.len() == 1).await;
+    let effect = world.engine.stuck().await.unwrap().effects.remove(0);
+    assert!(!world.engine.may_keep(&effect).await.unwrap());
+    let told = world.engine.keep(effect.id, "x", &act("ana")).await;
+    assert_eq!(told, Err(NotResolved::Impossible));
 }

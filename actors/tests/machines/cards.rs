@@ -8,6 +8,7 @@ use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
     CardActivity, CardState, CardTransaction, ChargeNews, Standing, Timestamp, TransactionStatus, Wish, month_end,
 };
+use purser_actors::refund::Refunded;
 use purser_storage::{Write, codec};
 
 use crate::sample::{CARD, CARD_SEQUENCE, EFFECT, NOW, at, cards, fold, happened, issued, status, work};
@@ -45,8 +46,9 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     let steered = |sequence, state| Command::Steered {
         effect: EFFECT,
         standing: standing(sequence, state, 0),
+        refunded: Refunded::default(),
     };
-    let told = |sequence, state| Command::Told(standing(sequence, state, 0));
+    let told = |sequence, state| Command::Told(standing(sequence, state, 0), Refunded::default());
     let (old, new) = (CARD_SEQUENCE, CARD_SEQUENCE + 1);
     vec![
         (
@@ -107,7 +109,13 @@ fn decide(card: &Card, name: &str) -> Decision<Card> {
 }
 
 fn told(card: &Card, standing: Standing) -> (Decision<Card>, Card) {
-    let decision = Card::decide(Some(card), &CARD, Command::Told(standing), &at(NOW)).unwrap();
+    let decision = Card::decide(
+        Some(card),
+        &CARD,
+        Command::Told(standing, Refunded::default()),
+        &at(NOW),
+    )
+    .unwrap();
     let after = fold(Some(card.clone()), &CARD, decision.events());
     (decision, after)
 }
@@ -265,6 +273,7 @@ fn refreshed() -> Command {
     Command::Refreshed {
         effect: EFFECT,
         standing: standing(CARD_SEQUENCE + 1, CardState::Open, 0),
+        refunded: Refunded::default(),
     }
 }
 
@@ -314,6 +323,7 @@ fn news_of_a_card_that_has_ended_are_kept() {
     let news = Command::Refreshed {
         effect: EFFECT,
         standing: standing(CARD_SEQUENCE + 2, CardState::Closed, 0),
+        refunded: Refunded::default(),
     };
     let decision = Card::decide(Some(&closed), &CARD, news.clone(), &at(NOW)).unwrap();
     assert!(matches!(decision.events(), [Event::Told(..), Event::Refreshed(_)]));

@@ -107,6 +107,7 @@ fn card_events() -> Vec<card::Event> {
         Event::Wished(Wish::Pause, NOW),
         Event::Answered(NOW),
         Event::Expired(NOW),
+        Event::Kept(Usdc::from_atomic(1), NOW),
     ]
     .into_iter()
     .chain(every_news().into_iter().map(|news| Event::Told(news, NOW)))

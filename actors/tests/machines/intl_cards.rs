@@ -61,3 +61,23 @@ fn what_was_left_is_credited_by_an_operators_word_and_never_more_than_was_on_the
         assert_eq!(tell(&closed, released).unwrap_err(), Rejection::Released, "{released}");
     }
 }
+
+#[test]
+fn what_has_ended_is_not_said_to_be_as_it_was_before() {
+    // Aim: a card that has ended is neither ready nor paused any more, whatever is said to be left on it; nothing is left to spend.
+    let states = orders();
+    for state in [7, 9] {
+        for said in [CardState::Open, CardState::Paused] {
+            let told = IntlOrder::decide(Some(&states[state]), &CARD, reported(said, 0, false), &at(NOW));
+            assert_eq!(told.unwrap_err(), Rejection::Ended, "{state} {said:?}");
+        }
+        let told = IntlOrder::decide(
+            Some(&states[state]),
+            &CARD,
+            reported(CardState::Closed, 0, false),
+            &at(NOW),
+        );
+        let after = fold(Some(states[state].clone()), &CARD, told.unwrap().events());
+        assert_eq!(after.life.activity.available, Cents::ZERO, "{state}");
+    }
+}

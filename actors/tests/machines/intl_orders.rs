@@ -9,9 +9,10 @@ use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Decision, Effect, Entity, table};
 use purser_actors::lease::{Holder, NotYours};
 use purser_actors::ledger::Transaction;
-use purser_actors::money::Cents;
+use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{Act, Audit, Deed, Link, Role};
 use purser_actors::port::{CardActivity, CardState, Timestamp, Wish, month_end};
+use purser_actors::refund::Refunded;
 use purser_storage::{Condition, Write, codec};
 
 use crate::charts::every_news;
@@ -45,10 +46,10 @@ forgotten       !  =          =            =                    =          =    
 pause           !  !          !            !                    !          Wished    !           !         !        =         !       =               WishEnded
 resume          !  !          !            !                    !          =         !           !         !        Wished    !       WishEnded       Wished
 close           !  !          !            !                    !          Wished    !           !         !        Wished    !       Wished          =
-report_ready    !  !          !            !                    !          Told      !           !         Told     Told      Told    Told            Told
-report_paused   !  !          !            !                    !          Told      !           !         Told     Told      Told    Told+Answered   Told
+report_ready    !  !          !            !                    !          Told      !           !         !        Told      !       Told            Told
+report_paused   !  !          !            !                    !          Told      !           !         !        Told      !       Told+Answered   Told
 report_closed   !  !          !            !                    !          Told      !           !         Told     Told      Told    Told+WishEnded  Told+Answered
-report_no       !  !          !            !                    !          Told      !           !         Told     Told      Told    Told+WishEnded  Told+WishEnded
+report_no       !  !          !            !                    !          Told      !           !         !        Told      !       Told+WishEnded  Told+WishEnded
 ";
 
 fn act(by: &str, role: Role) -> Deed {
@@ -145,6 +146,7 @@ pub(crate) fn reported(state: CardState, released: u64, ends_wish: bool) -> Comm
             released: Cents::new(released),
             ends_wish,
         }),
+        refunded: Refunded::default(),
     }
 }
 
@@ -216,6 +218,7 @@ pub(crate) fn events() -> Vec<Event> {
         Event::Wished(Wish::Pause, NOW),
         Event::Answered(NOW),
         Event::WishEnded(NOW),
+        Event::Kept(Usdc::from_atomic(1), NOW),
     ]
     .into_iter()
     .chain(every_news().into_iter().map(|news| Event::Told(news, NOW)))

@@ -3,13 +3,13 @@
 
 use purser_actors::id::{LateReturnId, PayoutId};
 use purser_actors::kernel::effect::{CreditCause, Work};
-use purser_actors::kernel::{Decision, Entity};
+use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::late_return::{Command, Event, LateReturn, Received, Rejection};
-use purser_actors::ledger::Transaction;
+use purser_actors::ledger::{Place, Transaction};
 use purser_actors::money::Usdc;
 use purser_actors::payout::{self, Payout};
 use purser_actors::port::payout::{RailState, Report};
-use purser_storage::{Write, codec};
+use purser_storage::{Condition, Write, codec};
 
 use crate::charts::assert_chart;
 use crate::payouts::closed;
@@ -19,11 +19,12 @@ const PAYOUT: PayoutId = PayoutId(21);
 const LATE: LateReturnId = LateReturnId::of(PAYOUT);
 
 const TABLE: &str = "
-          -  received  credited
-credited  !  Credited  !
+          -  received  credited  kept
+credited  !  Credited  !         !
+kept      !  Kept      !         !
 ";
 
-fn events() -> [Event; 2] {
+fn events() -> [Event; 3] {
     let received = Received {
         owner: WALLET,
         payout: PAYOUT,
@@ -32,28 +33,34 @@ fn events() -> [Event; 2] {
         reason: "account closed".into(),
         at: NOW,
     };
-    [Event::Received(Box::new(received)), Event::Credited(NOW)]
+    [
+        Event::Received(Box::new(received)),
+        Event::Credited(NOW),
+        Event::Kept(NOW),
+    ]
 }
 
 fn late_returns() -> Vec<LateReturn> {
     let received: LateReturn = fold(None, &LATE, &events()[..1]);
-    let credited = fold(Some(received.clone()), &LATE, &events()[1..]);
-    vec![received, credited]
+    let credited = fold(Some(received.clone()), &LATE, &events()[1..2]);
+    let kept = fold(Some(received.clone()), &LATE, &events()[2..]);
+    vec![received, credited, kept]
 }
 
 #[test]
 fn every_command_in_every_state_of_a_late_return_does_what_the_table_says() {
-    // Aim: it is credited once, by the effect that says so, and nothing follows.
+    // Aim: it is credited once, by the effect that says so, or kept once, and nothing follows.
     let states: Vec<_> = std::iter::once(None)
         .chain(late_returns().into_iter().map(Some))
         .collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
     assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
-    for ((name, command), line) in [("credited", Command::Credited { effect: EFFECT })]
-        .into_iter()
-        .zip(lines)
-    {
+    let commands = [
+        ("credited", Command::Credited { effect: EFFECT }),
+        ("kept", Command::Kept { effect: EFFECT }),
+    ];
+    for ((name, command), line) in commands.into_iter().zip(lines) {
         let cells: Vec<_> = line.split_whitespace().collect();
         assert_eq!(cells[0], name);
         for (state, expected) in states.iter().zip(&cells[1..]) {
@@ -77,9 +84,30 @@ fn the_chart_of_late_returns_is_what_apply_does() {
         let json: serde_json::Value = serde_json::from_str(&late.view(&LATE).to_json()).unwrap();
         assert_eq!(
             (&json["status"], &json["credited_amount"].to_string()),
-            (&late.status().into(), &"4.75".to_owned())
+            (
+                &late.status().into(),
+                &if late.status() == "kept" { "0" } else { "4.75" }.to_owned()
+            )
         );
     }
+}
+
+#[test]
+fn what_is_kept_of_a_late_return_is_the_houses() {
+    // Aim: the amount less the rail's fee leaves suspense for the house's costs, with the credit that was withheld.
+    let received = &late_returns()[0];
+    let decision = LateReturn::decide(Some(received), &LATE, Command::Kept { effect: EFFECT }, &at(NOW)).unwrap();
+    let posted = decision.writes().iter().find_map(|write| match write {
+        Write::Put { key, value, .. } if key[0] == table::LEDGER => codec::decode::<Transaction>(value).ok(),
+        _ => None,
+    });
+    let posted: Vec<_> = posted.unwrap().postings.iter().map(|p| (p.place, p.atomic)).collect();
+    assert_eq!(posted, [(Place::Suspense, 4_750_000), (Place::Costs, -4_750_000)]);
+    assert!(
+        decision
+            .conditions()
+            .contains(&Condition::Present(table::effect(EFFECT)))
+    );
 }
 
 /// What a payout decides when a rail tells this under that sequence.

@@ -23,6 +23,7 @@ mod payouts;
 mod people;
 mod recipients;
 mod reconciliation;
+mod refunded_cards;
 mod refunds;
 mod reloadables;
 mod sample;

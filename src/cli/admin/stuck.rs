@@ -39,6 +39,16 @@ pub struct CreditBack {
     pub money_has_not_left: bool,
 }
 
+/// What is not given, and why.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Keep {
+    /// As `purser admin stuck` names it
+    pub effect_id: String,
+    /// Why its holder does not get it, for the audit log
+    #[arg(long, value_name = "TEXT")]
+    pub evidence: String,
+}
+
 pub(super) async fn list(desk: &Desk, effect_id: Option<String>) -> Result<Answer, CliError> {
     let query = effect_id.map(|id| format!("?effect_id={id}"));
     desk.get(&format!("/admin/stuck{}", query.unwrap_or_default())).await
@@ -58,4 +68,9 @@ pub(super) async fn credit_back(desk: &Desk, credit: CreditBack) -> Result<Answe
         "effect_id": credit.effect_id, "evidence": credit.evidence, "money_has_not_left": credit.money_has_not_left,
     });
     desk.post("/admin/stuck/credit", body).await
+}
+
+pub(super) async fn keep(desk: &Desk, keep: Keep) -> Result<Answer, CliError> {
+    let body = json!({"effect_id": keep.effect_id, "evidence": keep.evidence});
+    desk.post("/admin/stuck/keep", body).await
 }

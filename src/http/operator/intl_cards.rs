@@ -94,7 +94,7 @@ pub(super) async fn post_report(Admitted { admin, act, wanted }: Admitted<Report
             .text("status", order.status())
             .maybe("requested", order.life.wish.map(Wish::name))
             .number("available_usd_amount", order.life.activity.available.decimal())
-            .number("credited_usd_amount", order.life.released.decimal()),
+            .number("credited_usd_amount", order.credited().decimal()),
     ))
 }
 
@@ -179,6 +179,10 @@ fn refused(denied: Denied<Rejection>) -> ApiError {
         Denied::Rejected(Rejection::State(status)) => {
             let error = format!("The order is {status}: there is no card to report of.");
             ApiError::new(StatusCode::CONFLICT, "order_not_open", error)
+        }
+        Denied::Rejected(Rejection::Ended) => {
+            let error = "The card has ended: nothing but what its maker gave back is reported of it, as `closed`.";
+            ApiError::new(StatusCode::CONFLICT, "order_not_open", error).param("status")
         }
         Denied::Rejected(Rejection::Released) => wrong(
             "released_usd_amount",

@@ -93,6 +93,13 @@ fn work() -> Vec<Operation> {
             409,
             "Nothing proves that the money has not left, or the other side says that it has.",
         ),
+        Operation::post::<stuck::Keep>(
+            "/admin/stuck/keep",
+            "End a withheld credit without giving it: a chain has taken back what paid for it, and the house keeps the money",
+            of::<shapes::Kept>,
+        )
+        .refuses(404, "There is no such work, or it is done.")
+        .refuses(409, "It is no withheld credit, or is under way."),
         Operation::post::<departures::Book>(
             "/admin/departures/book",
             "Say whose a transfer was that left before a restore; with `deposit_id` also that it sent on what came in with that one",

@@ -170,12 +170,14 @@ async fn about(admin: &Admin, view: View, effect: &Effect, says: Option<Says>) -
         Some(Says::Silent(error)) => view.text("other_side_does_not_answer", error),
         Some(Says::Nothing) | None => view,
     };
+    let keep = admin.engine.may_keep(effect).await;
+    let keep = keep.map_err(|_| ApiError::internal())?;
     Ok(view
         .text("idempotency_key", effect.id)
-        .texts("actions", actions(effect)))
+        .texts("actions", actions(effect, keep)))
 }
 
-fn actions(effect: &Effect) -> Vec<&'static str> {
+fn actions(effect: &Effect, keep: bool) -> Vec<&'static str> {
     let (done, not_done) = effect.work.may_be_known();
     // A payment in doubt is an operator's while the chain is still asked about it; any other work once it is not tried any more.
     let (done, not_done) = match effect.work {
@@ -187,6 +189,7 @@ fn actions(effect: &Effect) -> Vec<&'static str> {
         (done, "resolve_done"),
         (not_done, "resolve_not_done"),
         (effect.stuck && effect.work.credits(), "credit"),
+        (keep, "keep"),
     ];
     all.into_iter().filter_map(|(may, name)| may.then_some(name)).collect()
 }
@@ -275,6 +278,26 @@ pub(super) async fn post_credit(Admitted { admin, act, wanted }: Admitted<Credit
         told => told.map_err(refused)?,
     }
     let view = View::new().text("effect_id", id).flag("credited", true);
+    Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Keep {
+    effect_id: String,
+    /// Why the holder does not get it, for the audit log.
+    evidence: String,
+}
+
+impl Asks for Keep {}
+
+/// A withheld credit ends without being given.
+pub(super) async fn post_keep(Admitted { admin, act, wanted }: Admitted<Keep>) -> Result<Response, ApiError> {
+    in_words("evidence", EVIDENCE, &wanted.evidence)?;
+    let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
+    let told = admin.engine.keep(id, &wanted.evidence, &act).await;
+    told.map_err(refused)?;
+    let view = View::new().text("effect_id", id).flag("kept", true);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 

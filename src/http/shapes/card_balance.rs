@@ -85,6 +85,8 @@ pub struct TopUp {
     pub failure_code: Option<String>,
     /// What paid for it.
     pub payment_id: String,
+    /// Why it waits, if it does: `held_frozen` or `held_restored`.
+    pub held: Option<String>,
     /// RFC 3339.
     pub created_at: String,
     /// RFC 3339.

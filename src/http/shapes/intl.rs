@@ -84,7 +84,8 @@ pub struct IntlCard {
     /// Dollars left on it, by the newest word of whoever made it.
     #[schema(value_type = Exact)]
     pub available_usd_amount: Value,
-    /// Dollars of what was left at its end that were credited to the account's balance.
+    /// Dollars credited to the account's balance: the whole charge of an order that came to nothing, else what was left at the
+    /// card's end less what a refund had given.
     #[schema(value_type = Exact)]
     pub credited_usd_amount: Value,
     /// The caller's own name for it.
@@ -135,7 +136,8 @@ pub struct OneIntlCard {
     /// Dollars left on it, by the newest word of whoever made it.
     #[schema(value_type = Exact)]
     pub available_usd_amount: Value,
-    /// Dollars of what was left at its end that were credited to the account's balance.
+    /// Dollars credited to the account's balance: the whole charge of an order that came to nothing, else what was left at the
+    /// card's end less what a refund had given.
     #[schema(value_type = Exact)]
     pub credited_usd_amount: Value,
     /// The caller's own name for it.

@@ -90,7 +90,8 @@ pub struct Card {
     /// Dollars left on it, by the newest word of whoever made it.
     #[schema(value_type = Exact)]
     pub available_usd_amount: Value,
-    /// Dollars of what was left at its end that were credited to the account's balance.
+    /// Dollars credited to the account's balance: the whole charge of a card that failed, else what was left at its end less what a
+    /// refund had given.
     #[schema(value_type = Exact)]
     pub credited_usd_amount: Value,
     /// `US`.
@@ -137,7 +138,8 @@ pub struct OneCard {
     /// Dollars left on it, by the newest word of whoever made it.
     #[schema(value_type = Exact)]
     pub available_usd_amount: Value,
-    /// Dollars of what was left at its end that were credited to the account's balance.
+    /// Dollars credited to the account's balance: the whole charge of a card that failed, else what was left at its end less what a
+    /// refund had given.
     #[schema(value_type = Exact)]
     pub credited_usd_amount: Value,
     /// `US`.

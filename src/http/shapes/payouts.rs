@@ -32,8 +32,16 @@ pub struct BoughtPushToCard {
     /// What the recipient gets.
     #[schema(value_type = Exact)]
     pub amount: Value,
-    /// ISO 4217.
+    /// ISO 4217, of `amount` alone.
     pub currency: String,
+    /// Our fee, in `fee_currency`.
+    #[schema(value_type = Exact)]
+    pub fee_amount: Value,
+    /// `USD`.
+    pub fee_currency: String,
+    /// Dollars paid, the fee included.
+    #[schema(value_type = Exact)]
+    pub charged_usd_amount: Value,
     /// What to do next.
     pub note: String,
     /// For `GET /get-payment`.
@@ -178,14 +186,19 @@ pub struct OnePayout {
     /// What the recipient gets.
     #[schema(value_type = Exact)]
     pub amount: Value,
-    /// ISO 4217.
+    /// ISO 4217, of `amount` alone.
     pub currency: String,
-    /// Our fee in dollars.
+    /// Our fee, in `fee_currency`.
     #[schema(value_type = Exact)]
     pub fee_amount: Value,
+    /// `USD`.
+    pub fee_currency: String,
     /// Dollars paid.
     #[schema(value_type = Exact)]
     pub charged_amount: Value,
+    /// The same.
+    #[schema(value_type = Exact)]
+    pub charged_usd_amount: Value,
     /// Of a push to card, once the recipient has given it; null before.
     pub card_last4: Option<String>,
     /// Of a bank payment.

@@ -65,6 +65,7 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
         | Event::Refreshed(_)
         | Event::Wished(..)
         | Event::Answered(_)
+        | Event::Kept(..)
         | Event::Told(News::Charged(..) | News::Released(_), _) => return Ok(None),
         Event::Refused(..) => "failed",
         Event::Expired(_) => "expired",

@@ -87,6 +87,7 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
         | Event::Wished(..)
         | Event::Answered(_)
         | Event::WishEnded(_)
+        | Event::Kept(..)
         | Event::Told(News::Charged(..) | News::Released(_), _) => return Ok(None),
     }))
 }

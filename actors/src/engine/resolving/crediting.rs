@@ -2,16 +2,21 @@
 
 #![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
 
+use purser_storage::StoreError;
+
 use super::{NotResolved, Outcome, Resolvable, unread};
+use crate::account;
 use crate::approval::Gift;
 use crate::engine::Engine;
 use crate::engine::acting::Words;
 use crate::engine::giving::Leave;
 use crate::engine::operating::damaged;
 use crate::engine::stuck::Says;
-use crate::engine::work::refunded;
+use crate::engine::work::taken_back;
 use crate::id::EffectId;
+use crate::kernel::Effect;
 use crate::kernel::effect::CreditCause;
+use crate::late_return;
 use crate::operator::Act;
 use crate::reconcile::Standing;
 
@@ -34,9 +39,7 @@ impl Engine {
         leave: Leave<'_>,
     ) -> Result<(), NotResolved> {
         let effect = self.waiting(id).await?;
-        let impossible = !effect.work.credits()
-            || !self.is_from_balance(&effect.work).await?
-            || self.is_refunded(effect.work.resolvable()).await?;
+        let impossible = !effect.work.credits() || !self.is_from_balance(&effect.work).await?;
         if impossible {
             return Err(NotResolved::Impossible);
         }
@@ -68,23 +71,42 @@ impl Engine {
         self.resolved(&one, &effect, (Outcome::NotDone, ""), &words).await
     }
 
-    /// Whether it is what was left on a card whose charge a refund has given back already.
-    async fn is_refunded(&self, work: Resolvable) -> Result<bool, NotResolved> {
-        let Resolvable::Credit(_, _, CreditCause::Card(card)) = work else {
+    /// Ends a withheld credit without giving it: what stood in suspense for it is the house's, which has lost the payment. It gives
+    /// nothing, so that it counts against no limit.
+    ///
+    /// # Errors
+    /// [`NotResolved`]: [`NotResolved::Impossible`] for what is no withheld credit.
+    pub async fn keep(&self, id: EffectId, evidence: &str, act: &Act) -> Result<(), NotResolved> {
+        let effect = self.waiting(id).await?;
+        let (Resolvable::Credit(account, amount, cause), true) =
+            (effect.work.resolvable(), self.may_keep(&effect).await.map_err(unread)?)
+        else {
+            return Err(NotResolved::Impossible);
+        };
+        let words = Words::of(act, "effect.keep", &effect, Some(evidence.to_owned()));
+        let one = self.untouched(&effect).await?;
+        let all = &self.0.families;
+        if let CreditCause::LateReturn(late) = cause {
+            let keep = || late_return::Command::Kept { effect: id };
+            return self.told(&one, (&all.late_returns, late), &words, keep).await;
+        }
+        let keep = || account::Command::Keep {
+            effect: id,
+            amount,
+            cause,
+        };
+        self.told(&one, (&all.accounts, account), &words, keep).await
+    }
+
+    /// Whether it is a credit that is withheld, so that it can be ended without being given.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn may_keep(&self, effect: &Effect) -> Result<bool, StoreError> {
+        let Resolvable::Credit(_, _, cause) = effect.work.resolvable() else {
             return Ok(false);
         };
-        let all = &self.0.families;
-        let failed = |error| unread(damaged(error));
-        let paid = match all.cards.read(&card).await.map_err(failed)? {
-            Some((card, _)) => Some(card.charge.payment),
-            None => {
-                let order = all.intl_orders.read(&card).await.map_err(failed)?;
-                order.map(|(order, _)| order.charge.payment)
-            }
-        };
-        match paid {
-            Some(paid) => Ok(refunded(all, card, paid).await.map_err(failed)?.is_some()),
-            None => Ok(false),
-        }
+        let paid = taken_back(&self.0.families, cause).await.map_err(damaged)?;
+        Ok(effect.stuck && paid.is_some())
     }
 }

@@ -6,6 +6,7 @@ use purser_storage::planted::{self, Bug};
 
 use super::{Desk, Done, tell, unreadable, within};
 use crate::card;
+use crate::engine::refunding::refunded_of;
 use crate::id::{CardId, EffectId};
 use crate::kernel::{Effect, Failure};
 use crate::port::{ErrorKind, Issuance, IssueCard, PortError, SteerCard};
@@ -58,8 +59,15 @@ impl Desk {
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
         let standing = within(timeout, self.ports.issuer.standing(&details.issuer_ref), "standing").await;
         let standing = standing.map_err(|error| self.not_given_up(&error))?;
-        let effect = effect.id;
-        tell(cards, id, card::Command::Refreshed { effect, standing }).await
+        let refunded = refunded_of(&self.families, &card, &standing)
+            .await
+            .map_err(unreadable)?;
+        let told = card::Command::Refreshed {
+            effect: effect.id,
+            standing,
+            refunded,
+        };
+        tell(cards, id, told).await
     }
 
     /// Brings the holder's wish to the issuer. Until it is answered there can be no other.
@@ -80,8 +88,15 @@ impl Desk {
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
         let standing = within(timeout, self.ports.issuer.steer(&order), "steer card").await;
         let standing = standing.map_err(|error| self.not_given_up(&error))?;
-        let effect = effect.id;
-        tell(cards, id, card::Command::Steered { effect, standing }).await
+        let refunded = refunded_of(&self.families, &card, &standing)
+            .await
+            .map_err(unreadable)?;
+        let told = card::Command::Steered {
+            effect: effect.id,
+            standing,
+            refunded,
+        };
+        tell(cards, id, told).await
     }
 
     /// Again and again, as often as it takes.

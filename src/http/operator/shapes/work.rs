@@ -64,7 +64,7 @@ pub struct StuckWork {
     pub other_side_does_not_answer: Option<String>,
     /// What the other side knows it by.
     pub idempotency_key: String,
-    /// `retry`, `resolve_done`, `resolve_not_done`, `credit`: what can be done about it.
+    /// `retry`, `resolve_done`, `resolve_not_done`, `credit`, `keep`: what can be done about it.
     pub actions: Vec<String>,
 }
 
@@ -139,7 +139,7 @@ pub struct UnknownPayment {
     pub other_side_does_not_answer: Option<String>,
     /// What the other side knows it by.
     pub idempotency_key: String,
-    /// `retry`, `resolve_done`, `resolve_not_done`, `credit`: what can be done about it.
+    /// `retry`, `resolve_done`, `resolve_not_done`, `credit`, `keep`: what can be done about it.
     pub actions: Vec<String>,
 }
 
@@ -188,6 +188,15 @@ pub struct CreditedBack {
     pub effect_id: String,
     /// That it was.
     pub credited: bool,
+}
+
+/// A withheld credit ended without being given.
+#[derive(Deserialize, ToSchema)]
+pub struct Kept {
+    /// Which.
+    pub effect_id: String,
+    /// That the house keeps it.
+    pub kept: bool,
 }
 
 /// A refund, with what only operators read.

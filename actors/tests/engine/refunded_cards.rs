@@ -1,0 +1,185 @@
+//! A refund of a card's payment, and what is left on the card when it ends: together they are never more than was charged, in
+//! whatever order they come.
+
+use purser_actors::engine::NotRefunded;
+use purser_actors::id::{CardId, PaymentId, RequestId};
+use purser_actors::kernel::Entity as _;
+use purser_actors::ledger::Place;
+use purser_actors::money::Usdc;
+use purser_actors::operator::{Act, Role};
+use purser_actors::port::Wish;
+
+use crate::support::eventually;
+use crate::support::settings::fast;
+use crate::support::world::{World, bought, card_for, evm};
+
+const CHARGED: u64 = 5_000_000;
+
+fn act(by: &str) -> Act {
+    Act {
+        by: by.into(),
+        role: Role::Administrator,
+        request: RequestId(7),
+    }
+}
+
+async fn card_of(world: &World, nonce: u8) -> (PaymentId, CardId) {
+    let paid = world.pay(&card_for(evm(1), nonce)).await.unwrap();
+    let card = bought(&paid);
+    eventually("ready", async || {
+        world.engine.card(&card).await.unwrap().unwrap().status() == "ready"
+    })
+    .await;
+    (paid.payment, card)
+}
+
+async fn closes(world: &World, card: CardId) {
+    assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
+    eventually("closed", async || {
+        world.engine.card(&card).await.unwrap().unwrap().status() == "closed"
+    })
+    .await;
+    world.quiet().await;
+}
+
+async fn refunds(world: &World, payment: PaymentId, atomic: u64) -> Result<(), NotRefunded> {
+    let asked = (Usdc::from_atomic(atomic), "r".to_owned());
+    let told = world.engine.ask_refund(payment, asked, &act("ana")).await;
+    world.quiet().await;
+    told.map(drop)
+}
+
+async fn balance(world: &World) -> u64 {
+    let account = world.engine.account(&evm(1)).await.unwrap();
+    account.map_or(0, |account| account.balance.atomic())
+}
+
+/// What the card says was credited, what the house bore in all, and that nothing is left in suspense or waits for a person.
+async fn ended(world: &World, card: CardId) -> (u64, i128) {
+    world.quiet().await;
+    let books = world.books();
+    assert_eq!(books.get(&Place::Suspense).copied().unwrap_or(0), 0);
+    assert_eq!(world.engine.stuck().await.unwrap().effects.len(), 0);
+    let seen = world.engine.card(&card).await.unwrap().unwrap();
+    let costs = books.get(&Place::Costs).copied().unwrap_or(0);
+    (seen.credited().atomic(), costs)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_card_that_ends_after_a_refund_gives_what_the_refund_did_not() {
+    // Aim: of 5.00 charged and 5.00 left, refunds of all, of a part and of next to nothing: the holder has 5.00 in all, the card
+    // says what was credited of it, the house keeps as much as it gave, and no operator is needed.
+    for refunded in [CHARGED, 4_000_000, 1_000_000, 1] {
+        let world = World::new().await;
+        let (payment, card) = card_of(&world, 1).await;
+        refunds(&world, payment, refunded).await.unwrap();
+        closes(&world, card).await;
+        let world = world.crash().await;
+        assert_eq!(ended(&world, card).await, (CHARGED - refunded, 0), "{refunded}");
+        assert_eq!(balance(&world).await, CHARGED, "{refunded}");
+        assert!(matches!(
+            world
+                .engine
+                .ask_refund(payment, (Usdc::from_atomic(2), "r".into()), &act("ana"))
+                .await,
+            Err(NotRefunded::State(_) | NotRefunded::TooMuch { .. })
+        ));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_given_back_bit_by_bit_after_a_refund_is_shared_by_its_total() {
+    // Aim: 4.00 of 5.00 refunded and all of it spent, then 0.60 and 2.00 in total given back: the holder gets 0.60 and 0.40, the
+    // house the other 1.00.
+    let world = World::new().await;
+    let (payment, card) = card_of(&world, 1).await;
+    refunds(&world, payment, 4_000_000).await.unwrap();
+    world.issuer.charge(card, 5_00);
+    eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
+    closes(&world, card).await;
+    assert_eq!(ended(&world, card).await, (0, 4_000_000));
+    for (cents, credited, costs) in [(60, 600_000, 4_000_000), (2_00, 1_000_000, 3_000_000)] {
+        world.issuer.gives_back(card, cents);
+        eventually("it is heard", async || {
+            world.engine.card(&card).await.unwrap().unwrap().life.released.get() == cents
+        })
+        .await;
+        assert_eq!(ended(&world, card).await, (credited, costs), "{cents}");
+        assert_eq!(balance(&world).await, 4_000_000 + credited);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_refund_of_a_card_that_has_ended_is_limited_by_what_was_credited() {
+    // Aim: 1.20 of 5.00 spent, the rest credited at the end: a cent more than 1.20 is refused and named, 1.20 is given.
+    let world = World::new().await;
+    let (payment, card) = card_of(&world, 1).await;
+    world.issuer.charge(card, 1_20);
+    eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
+    closes(&world, card).await;
+    assert_eq!(ended(&world, card).await, (3_800_000, 0));
+    let refundable = Usdc::from_atomic(1_200_000);
+    assert_eq!(
+        refunds(&world, payment, 1_210_000).await,
+        Err(NotRefunded::TooMuch { refundable })
+    );
+    assert_eq!(refunds(&world, payment, 1_200_000).await, Ok(()));
+    assert_eq!(ended(&world, card).await, (3_800_000, 1_200_000));
+    assert_eq!(balance(&world).await, CHARGED);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_refund_that_waited_while_its_card_ended_is_not_approved() {
+    // Aim: asked for before the end, approved after what was left is credited: refused, nothing is given, and the card's holder
+    // has all of it; rejected, it holds back nothing.
+    let mut settings = fast();
+    settings.giving.each_max = Usdc::from_atomic(1);
+    let world = World::with(settings).await;
+    let (payment, card) = card_of(&world, 1).await;
+    let four = Usdc::from_atomic(4_000_000);
+    let asked = world.engine.ask_refund(payment, (four, "r".into()), &act("ana")).await;
+    let (id, _) = asked.unwrap();
+    closes(&world, card).await;
+    let told = world.engine.approve_refund(id, four, &act("ben")).await;
+    assert_eq!(told.unwrap_err(), NotRefunded::TooMuch { refundable: Usdc::ZERO });
+    world
+        .engine
+        .reject_refund(id, "credited".into(), &act("ben"))
+        .await
+        .unwrap();
+    assert_eq!(ended(&world, card).await, (CHARGED, 0));
+    assert_eq!(balance(&world).await, CHARGED);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_refund_and_an_end_at_the_same_time_give_the_charge_once() {
+    // Aim: asked for at once, in either order, many times over: whichever is written down first, the holder has 5.00 of each card.
+    let world = World::new().await;
+    for n in 1..=12_u8 {
+        let (payment, card) = card_of(&world, n).await;
+        let refund = async {
+            let asked = (Usdc::from_atomic(CHARGED), "r".to_owned());
+            world.engine.ask_refund(payment, asked, &act("ana")).await.map(drop)
+        };
+        let end = world.engine.steer_card(card, Wish::Close, None);
+        let (told, steered) = match n % 2 {
+            0 => {
+                let (told, steered) = tokio::join!(refund, end);
+                (told, steered)
+            }
+            _ => {
+                let (steered, told) = tokio::join!(end, refund);
+                (told, steered)
+            }
+        };
+        assert!(steered.unwrap());
+        eventually("closed", async || {
+            world.engine.card(&card).await.unwrap().unwrap().status() == "closed"
+        })
+        .await;
+        let (credited, costs) = ended(&world, card).await;
+        let expected = if told.is_ok() { 0 } else { CHARGED };
+        assert_eq!((credited, costs), (expected, 0), "{n}: {told:?}");
+        assert_eq!(balance(&world).await, u64::from(n) * CHARGED, "{n}: {told:?}");
+    }
+}

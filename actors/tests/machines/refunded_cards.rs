@@ -1,0 +1,65 @@
+//! What is left on a card whose payment was refunded, as its machine shares it between its holder and the house.
+
+use purser_actors::card::{Card, Command};
+use purser_actors::kernel::{Decision, Entity, Kind, table};
+use purser_actors::ledger::{Place, Posting, Transaction};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::CardState;
+use purser_actors::refund::Refunded;
+use purser_storage::{Condition, Write, codec};
+
+use crate::cards::standing;
+use crate::sample::{CARD, CARD_SEQUENCE, NOW, at, cards, fold};
+
+#[test]
+fn what_is_left_is_shared_by_what_a_refund_has_given() {
+    // Aim: loaded with 5.00 and charged 5.10: whatever was refunded and given back before, holder and house share what is given
+    // back, the holder has at most the charge in all, the card says what was credited, and the batch holds only while the refund
+    // stays as it was read.
+    let ready = &cards()[1];
+    let charged = ready.charge.charged.atomic();
+    let refund = table::entity(Kind::Refund, &ready.charge.payment.0.to_be_bytes());
+    for refunded in [0, 1, 100_000, 4_000_000, 5_000_000, charged] {
+        for steps in [&[5_00][..], &[1_00, 5_00], &[0, 2_50, 4_99, 5_00], &[90_000]] {
+            let (mut card, mut credited, mut kept) = (ready.clone(), 0, 0);
+            for (n, released) in steps.iter().enumerate() {
+                let word = standing(CARD_SEQUENCE + 1 + n as u64, CardState::Closed, *released);
+                let given = Refunded {
+                    amount: Usdc::from_atomic(refunded),
+                    revision: 3,
+                };
+                let decision = Card::decide(Some(&card), &CARD, Command::Told(word, given), &at(NOW)).unwrap();
+                for booked in postings(&decision) {
+                    match booked.place {
+                        Place::Suspense => credited -= booked.atomic,
+                        Place::Costs => kept -= booked.atomic,
+                        _ => {}
+                    }
+                }
+                let bound = Condition::Revision(refund.clone(), 3);
+                assert_eq!(
+                    decision.conditions().contains(&bound),
+                    !postings(&decision).is_empty(),
+                    "{refunded} {steps:?}"
+                );
+                card = fold(Some(card), &CARD, decision.events());
+                assert_eq!(card.life.activity.available, Cents::ZERO);
+            }
+            let expected = 5_000_000.min(charged - refunded);
+            assert_eq!(
+                (credited, kept),
+                (i128::from(expected), i128::from(5_000_000 - expected)),
+                "{refunded} {steps:?}"
+            );
+            assert_eq!(card.credited().atomic(), expected, "{refunded} {steps:?}");
+        }
+    }
+}
+
+fn postings(decision: &Decision<Card>) -> Vec<Posting> {
+    let rows = decision.writes().iter().filter_map(|write| match write {
+        Write::Put { key, value, .. } if key[0] == table::LEDGER => codec::decode::<Transaction>(value).ok(),
+        _ => None,
+    });
+    rows.flat_map(|transaction| transaction.postings).collect()
+}
