@@ -181,9 +181,7 @@ mod tests {
     // Aim: a sample has the parameters that have an example, escaped, and only paid operations are listed.
     #[test]
     fn a_sample_is_a_url_that_is_answered_with_its_price() {
-        let parameter = |name: &str, required: bool, example: Option<&str>| {
-            json!({"name": name, "in": "query", "required": required, "example": example})
-        };
+        let parameter = |name: &str, required: bool, example: Option<&str>| json!({"name": name, "in": "query", "required": required, "example": example});
         let openapi = json!({"paths": {
             "/send": {"get": {"x-payment-info": {}, "parameters": [
                 parameter("to", true, Some("@ada & co")), parameter("kind", false, Some("x")), parameter("note", false, None),
