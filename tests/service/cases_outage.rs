@@ -70,6 +70,54 @@ fn not_sold(answer: &Answer) {
     assert_eq!(answer.header("www-authenticate"), None, "nobody is to sign");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_catalog_that_does_not_answer_before_the_claim_closes_its_line() {
+    // Aim: orders that fail before anything is claimed count like deliveries: the line closes, the prices say so, and one order
+    // after the catalog is back opens it.
+    const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
+    let host = wary("1");
+    let service = host.start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    let payment = agent.payment(&site, GIFT).await;
+    let fault = async |fault: Value| assert_eq!(site.post("/sandbox/gift-cards", &fault).await.status, 200);
+    fault(json!({"fault": DOWN, "times": 0})).await;
+    for failures in 1..=3 {
+        let away = Agent::pay(&site, GIFT, &payment).await;
+        assert_eq!(
+            (away.status, away.code()),
+            (503, "catalog_unavailable"),
+            "{}",
+            away.text
+        );
+        assert_eq!(stands(&desk, "gift_card").await["failures"], failures);
+    }
+    assert_eq!(stands(&desk, "gift_card").await["status"], "failing");
+    assert_eq!(available(&site, "gift_card").await, false);
+    assert_eq!(available(&site, LINE).await, true);
+    fault(json!({"fault": "clear"})).await;
+    let bought = until("one order is sold to try it with", async || {
+        let answer = Agent::pay(&site, GIFT, &payment).await;
+        match answer.status {
+            200 => Some(answer),
+            _ => {
+                not_sold(&answer);
+                None
+            }
+        }
+    })
+    .await;
+    assert!(bought.body.get("auth").is_some(), "{}", bought.text);
+    until("the line is open", async || {
+        (stands(&desk, "gift_card").await["status"] == "open").then_some(())
+    })
+    .await;
+    assert_eq!(available(&site, "gift_card").await, true);
+    service.stop();
+    host.assert_books();
+}
+
 /// What operators were told of lines.
 async fn told(desk: &Desk<'_>) -> Vec<(String, String)> {
     let events = desk.get("/admin/events").await;
