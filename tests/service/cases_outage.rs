@@ -28,7 +28,7 @@ const LINE: &str = "usa_prepaid_card";
 const DOWN: &str = "unreachable";
 
 /// Three failures close a line, which is tried again when `every` seconds have gone by.
-fn wary(every: &str) -> Host {
+pub(crate) fn wary(every: &str) -> Host {
     Host::new()
         .with("PURSER_ENGINE__LINE_FAILURES", "3")
         .with("PURSER_ENGINE__LINE_TRY_EVERY_SECONDS", every)
@@ -37,7 +37,7 @@ fn wary(every: &str) -> Host {
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "1000000")
 }
 
-async fn stands(desk: &Desk<'_>, line: &str) -> Value {
+pub(crate) async fn stands(desk: &Desk<'_>, line: &str) -> Value {
     let listed = desk.get("/admin/lines").await;
     let lines = listed.body["lines"].as_array().unwrap().clone();
     lines.into_iter().find(|one| one["line"] == line).unwrap()
@@ -52,13 +52,13 @@ async fn comes_to(desk: &Desk<'_>, status: &str) -> Value {
     .await
 }
 
-async fn available(site: &Site<'_>, line: &str) -> Value {
+pub(crate) async fn available(site: &Site<'_>, line: &str) -> Value {
     let prices = site.get("/get-pricing", &[]).await;
     let products = prices.body["products"].as_array().unwrap().clone();
     products.iter().find(|one| one["product"] == line).unwrap()["available"].clone()
 }
 
-fn not_sold(answer: &Answer) {
+pub(crate) fn not_sold(answer: &Answer) {
     assert_eq!(
         (answer.status, answer.code()),
         (503, "product_unavailable"),
@@ -68,54 +68,6 @@ fn not_sold(answer: &Answer) {
     assert!(answer.header("retry-after").is_some());
     assert_eq!(answer.header("payment-required"), None, "nobody is to sign");
     assert_eq!(answer.header("www-authenticate"), None, "nobody is to sign");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_catalog_that_does_not_answer_before_the_claim_closes_its_line() {
-    // Aim: orders that fail before anything is claimed count like deliveries: the line closes, the prices say so, and one order
-    // after the catalog is back opens it.
-    const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
-    let host = wary("1");
-    let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
-    let agent = Agent::new(Network::Base);
-    let payment = agent.payment(&site, GIFT).await;
-    let fault = async |fault: Value| assert_eq!(site.post("/sandbox/gift-cards", &fault).await.status, 200);
-    fault(json!({"fault": DOWN, "times": 0})).await;
-    for failures in 1..=3 {
-        let away = Agent::pay(&site, GIFT, &payment).await;
-        assert_eq!(
-            (away.status, away.code()),
-            (503, "catalog_unavailable"),
-            "{}",
-            away.text
-        );
-        assert_eq!(stands(&desk, "gift_card").await["failures"], failures);
-    }
-    assert_eq!(stands(&desk, "gift_card").await["status"], "failing");
-    assert_eq!(available(&site, "gift_card").await, false);
-    assert_eq!(available(&site, LINE).await, true);
-    fault(json!({"fault": "clear"})).await;
-    let bought = until("one order is sold to try it with", async || {
-        let answer = Agent::pay(&site, GIFT, &payment).await;
-        match answer.status {
-            200 => Some(answer),
-            _ => {
-                not_sold(&answer);
-                None
-            }
-        }
-    })
-    .await;
-    assert!(bought.body.get("auth").is_some(), "{}", bought.text);
-    until("the line is open", async || {
-        (stands(&desk, "gift_card").await["status"] == "open").then_some(())
-    })
-    .await;
-    assert_eq!(available(&site, "gift_card").await, true);
-    service.stop();
-    host.assert_books();
 }
 
 /// What operators were told of lines.
