@@ -180,7 +180,7 @@ async fn a_payments_token_changes_no_recipients_and_no_application() {
 const NOBODYS: [&str; 5] = [
     "0x0000000000000000000000000000000000000000",
     "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
-    "0x97dD8E3392EdB7FFb4AA1E4E8d653314D1d26020",
+    "0x97dd8e3392edb7ffb4aa1e4e8d653314d1d26020",
     "11111111111111111111111111111111",
     "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
 ];
