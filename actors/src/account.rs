@@ -141,6 +141,8 @@ pub enum Command {
         worth: Cents,
         /// In force now for its line.
         cap: Option<Cap>,
+        /// Opened for the caller who presents it.
+        session: NewSession,
     },
     /// A proven refusal.
     FreeShare {

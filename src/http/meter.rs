@@ -8,6 +8,7 @@ use purser_storage::stats::{Distribution, Histogram, PerThread};
 
 /// Every route, the operator's too. What is asked for elsewhere is counted as [`OTHER`].
 pub const ROUTES: &[&str] = &[
+    "/",
     "/skill.md",
     "/llms.txt",
     "/asyncapi.json",

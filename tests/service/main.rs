@@ -57,6 +57,7 @@ mod cases_moves_back;
 mod cases_mpp;
 mod cases_operator_document;
 mod cases_outage;
+mod cases_own_purchase;
 mod cases_paid;
 mod cases_paid_list;
 mod cases_payment;

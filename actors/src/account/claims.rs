@@ -8,7 +8,7 @@ use crate::id::{EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{Share, Work};
 use crate::kernel::{Context, Decision, table};
 use crate::money::Cents;
-use crate::payment::{Claim, Payment};
+use crate::payment::{Claim, NewSession, Payment};
 use crate::port::Timestamp;
 use crate::product::{Cap, Line, Purchase};
 
@@ -112,7 +112,7 @@ pub(super) fn claim(
 pub(super) fn readmit(
     this: Option<&Account>,
     wallet: &Wallet,
-    payment: PaymentId,
+    (payment, session): (PaymentId, NewSession),
     purchase: &Purchase,
     (worth, cap): (Cents, Option<Cap>),
     context: &Context,
@@ -124,7 +124,12 @@ pub(super) fn readmit(
         .into_iter()
         .filter_map(|required| required.row(wallet));
     let decision = rows.fold(decision, Decision::requires_present);
-    Ok(decision.then(Work::Readmit { payment, share }, context))
+    let work = Work::Readmit {
+        payment,
+        share,
+        session,
+    };
+    Ok(decision.then(work, context))
 }
 
 /// Counts what was bought already. Of a day that is over nothing is left to count.

@@ -40,7 +40,7 @@ use crate::kernel::delivery::{Tries, Worker};
 use crate::kernel::effect::{Share, Work};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
-use crate::payment::{self, Payment, Status};
+use crate::payment::{self, NewSession, Payment, Status};
 use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lists, PortError, Submitted};
 use crate::refund;
 
@@ -112,7 +112,11 @@ impl Desk {
                 tell(&self.families.intl_orders, *id, command).await
             }
             Work::ForgetCvv(id) => self.forget_cvv(effect, *id).await,
-            Work::Readmit { payment, share } => self.readmit(effect, *payment, *share).await,
+            Work::Readmit {
+                payment,
+                share,
+                session,
+            } => self.readmit(effect, *payment, (*share, *session)).await,
             Work::SendTopUp(id) => self.send_top_up(effect, *id).await,
             Work::CrossBridge(id) => self.cross_bridge(effect, *id).await,
             Work::AwaitCardCredit(id) => self.await_card_credit(effect, *id).await,
@@ -163,9 +167,9 @@ impl Desk {
         tell(&self.families.accounts, account, command).await
     }
 
-    async fn readmit(&self, effect: &Effect, payment: PaymentId, share: Share) -> Done {
+    async fn readmit(&self, effect: &Effect, payment: PaymentId, (share, session): (Share, NewSession)) -> Done {
         let effect = effect.id;
-        let command = payment::Command::Readmitted { effect, share };
+        let command = payment::Command::Readmitted { effect, share, session };
         tell(&self.families.payments, payment, command).await
     }
 

@@ -16,6 +16,7 @@ use crate::id::{
 };
 use crate::kernel::Kind;
 use crate::money::Usdc;
+use crate::payment::NewSession;
 use crate::port::Timestamp;
 
 pub use cause::CreditCause;
@@ -61,6 +62,8 @@ pub enum Work {
         payment: PaymentId,
         /// What was reserved for it.
         share: Share,
+        /// Opened if this is what admits it.
+        session: NewSession,
     },
     /// End a lease on an international order, if it has not ended otherwise.
     EndLease {

@@ -156,6 +156,7 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
         purchase,
         worth: Cents::new(5_00),
         cap: Some(CAPS),
+        session: crate::sample::session(),
     };
     assert_eq!(refused(readmit), no);
     assert_eq!(

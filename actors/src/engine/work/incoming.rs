@@ -78,6 +78,7 @@ impl Desk {
                 purchase: known.claim.purchase.clone(),
                 worth: known.claim.worth,
                 cap: self.settings.caps.of(line),
+                session: known.claim.session,
             };
             match self.families.accounts.ask(known.account(), again).await {
                 // It settles, and then claims its transfer.
