@@ -25,6 +25,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+pub use self::remote::ServerArgs;
 pub use self::tls::TlsArgs;
 use crate::wallet::WalletError;
 
@@ -93,7 +94,9 @@ pub fn run() -> ExitCode {
 }
 
 fn failed(error: &CliError) -> ExitCode {
-    complain(error);
+    if !matches!(error, CliError::Closed) {
+        complain(error);
+    }
     ExitCode::from(error.exit_status())
 }
 
@@ -137,6 +140,9 @@ pub enum CliError {
     /// What was looked for is not there.
     #[error("{0}")]
     NotFound(String),
+    /// Standard output was closed by its reader, such as `head`. Nothing is said of it.
+    #[error("standard output was closed")]
+    Closed,
     /// A file or the terminal.
     #[error("{what}: {source}")]
     Io {

@@ -31,6 +31,8 @@ pub mod close {
     pub const EXPIRED_CURSOR: u16 = 4010;
     /// Too many streams of this account, or messages of this client.
     pub const TOO_MANY: u16 = 4029;
+    /// What the client sent is no WebSocket frame that may come here (RFC 6455, protocol error).
+    pub const PROTOCOL_ERROR: u16 = 1002;
     /// The service is stopping (RFC 6455, going away).
     pub const GOING_AWAY: u16 = 1001;
     /// The store could not be read (RFC 6455, internal error).

@@ -80,6 +80,11 @@ async fn with_mpp_the_other_challenge_is_answered() {
     // This server takes no names, and MPP knows none.
     let named = run(&["--id", "order-0000000000000001"]).await;
     assert!(matches!(named, Err(CliError::Usage(_))), "{named:?}");
+    // What cannot be a name is refused before the server is asked.
+    let asked = server.seen.lock().unwrap().len();
+    let short = run(&["--id", "short"]).await;
+    assert!(matches!(short, Err(CliError::Usage(_))), "{short:?}");
+    assert_eq!(server.seen.lock().unwrap().len(), asked);
     assert!(PayCommand::try_parse_from(["pay", &url, "--mpp", "--id", "order-0000000000000001"]).is_err());
 }
 

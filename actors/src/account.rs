@@ -141,12 +141,21 @@ pub enum Command {
         worth: Cents,
         /// In force now for its line.
         cap: Option<Cap>,
+        /// Opened for the caller who presents it.
+        session: NewSession,
     },
     /// A proven refusal.
     FreeShare {
         /// What says so.
         effect: EffectId,
         /// What was reserved.
+        share: Share,
+    },
+    /// Something that a history which a restore has lost has bought: it counts, and nothing refuses it.
+    CountShare {
+        /// What says so.
+        effect: EffectId,
+        /// Of the day on which it was paid.
         share: Share,
     },
     /// Money that could not be used for what it was paid.

@@ -177,6 +177,24 @@ impl Breaker {
         Change::Closed(self.failures)
     }
 
+    /// A provider was asked about an order that is not sold yet, and has not answered: a failure in a row like any other, of no
+    /// order. A closed line that was to sell one to try its provider with waits as if that order had been sold.
+    pub fn unanswered(&mut self, rules: &Rules, now: Timestamp) -> Change {
+        if rules.failures_max == 0 {
+            return Change::None;
+        }
+        self.failures = self.failures.saturating_add(1);
+        if self.closed.is_some() {
+            self.sell(rules, now).ok();
+            return Change::None;
+        }
+        if self.failures < rules.failures_max {
+            return Change::None;
+        }
+        self.close(rules, now);
+        Change::Closed(self.failures)
+    }
+
     /// Whether an order can be sold now: always while it is open. A closed line sells one to try its provider with, if no other is
     /// there to be tried, or only one that has failed so often that the trouble may be its own; each time later than the last.
     ///

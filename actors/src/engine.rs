@@ -69,7 +69,7 @@ pub use parts::{Parts, Ports, Settings};
 pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
 pub use payouts::PayoutSettings;
 pub use program::AnyWithdrawal;
-pub use reconciling::{Open, Pace, Reconciler, Reconciliation, Reconciling, Walk};
+pub use reconciling::{EndedWalk, Open, Pace, Reconciler, Reconciliation, Reconciling, Walk};
 pub use refunding::NotRefunded;
 pub use resolving::{NotResolved, Outcome, Resolution};
 pub use stuck::{Doubt, Evidence, Late, Says, Stuck};

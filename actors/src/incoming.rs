@@ -7,6 +7,7 @@
 //!   `---all else--> waiting --an operator credits it--> crediting
 //!                      |-----an operator returns it---> returning --its withdrawal is open--> RETURNED
 //!                      |-----an operator says that it is the treasury's own-----------------> OPERATOR_FUNDS
+//!                      |-----an operator says by which transfer it has left again-----------> FORWARDED
 //!                      `-----a payment claims it--------------------------------------------> CLAIMED
 //! ```
 //!
@@ -20,10 +21,10 @@ mod machine;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{DepositId, EffectId, Network, PaymentId, Wallet};
+use crate::id::{DepartureId, DepositId, EffectId, Network, PaymentId, Wallet};
 use crate::money::{Cents, Usdc};
 use crate::operator::Deed;
-use crate::port::{Movement, Said, Timestamp, key_of};
+use crate::port::{Departure, Movement, Said, Timestamp, key_of};
 use crate::product::{Country, Currency, Product};
 
 /// A transfer as its chain lists it: fixed for its life.
@@ -109,6 +110,8 @@ pub enum Status {
     Returned(Wallet),
     /// A payment has settled by it, or will.
     Claimed,
+    /// In a history that a restore has lost it was sent on for its sender, by this transfer.
+    Forwarded(DepartureId),
 }
 
 /// What a provider made, as far as its list says and we can keep it.
@@ -188,6 +191,17 @@ pub enum Command {
         /// How they know.
         evidence: String,
     },
+    /// An operator says that it paid for something that has left the treasury.
+    Forward {
+        /// By what: it is in no other book.
+        departure: Box<Departure>,
+        /// The revision of the payment that it would settle, as it was read; 0 if there was none.
+        payment: u64,
+        /// Who.
+        act: Box<Deed>,
+        /// How they know.
+        evidence: String,
+    },
     /// The account holds the credit, or its withdrawal is open.
     Confirm {
         /// The effect that says so.
@@ -216,6 +230,8 @@ pub enum Event {
     SentBack(Wallet, Timestamp),
     /// The withdrawal is open.
     Returned(Timestamp),
+    /// It had been sent on, by this transfer.
+    Forwarded(DepartureId, Timestamp),
 }
 
 /// Why a command was refused: the state it met.
@@ -256,6 +272,7 @@ impl Incoming {
                 | Status::OperatorFunds
                 | Status::Returning(_)
                 | Status::Returned(_)
+                | Status::Forwarded(_)
         )
     }
 }

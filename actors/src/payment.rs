@@ -87,7 +87,8 @@ pub struct Claim {
     pub found: Found,
     /// Digest of the exact request: route and parameters in canonical form.
     pub request: [u8; 32],
-    /// Opened for the caller whose claim won.
+    /// Opened for the caller whose claim won; of a payment that came again after it was released or declined, for the caller by
+    /// whose presentation it is settled.
     pub session: NewSession,
     /// The account's reserved share.
     pub share: Share,
@@ -170,8 +171,9 @@ pub enum Command {
     Present {
         /// Digest of the request.
         request: [u8; 32],
-        /// Whether it may be sent again if it was declined: the caller has room, and the account is not frozen.
-        again: bool,
+        /// Opened if this is what sends it again after it was declined. `None` if it may not be sent again: the caller has no
+        /// room, or the account is frozen.
+        again: Option<NewSession>,
     },
     /// The bytes to send are ready.
     Prepared(Prepared),
@@ -226,6 +228,8 @@ pub enum Command {
         effect: EffectId,
         /// The new share.
         share: Share,
+        /// Opened for the caller who presented it.
+        session: NewSession,
     },
     /// What the chain had shown is gone, and it can never land again.
     Reversed {
@@ -250,9 +254,9 @@ pub enum Event {
     /// Given back unsent.
     Released(Timestamp),
     /// Claimed again with a new share.
-    Readmitted(Share, Timestamp),
+    Readmitted(Share, NewSession, Timestamp),
     /// To be sent again.
-    Resumed(Timestamp),
+    Resumed(NewSession, Timestamp),
     /// On chain.
     Settled(String, Timestamp),
     /// The product exists.
@@ -296,7 +300,7 @@ pub enum Outcome {
         product: Product,
         /// The transaction.
         transaction: String,
-        /// The session opened for the caller whose claim won; `None` for a managed wallet's payment.
+        /// The session opened for the caller of [`Claim::session`]; `None` for a managed wallet's payment.
         session: Option<SessionId>,
     },
     /// Paid, not bought, credited.

@@ -14,7 +14,7 @@ mod machine;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{CardId, EffectId, Wallet};
+use crate::id::{CardId, EffectId, SessionId, Wallet};
 use crate::kernel::table;
 use crate::operator::Deed;
 use crate::port::Timestamp;
@@ -34,6 +34,8 @@ pub struct Endpoint {
     pub updated_at: Timestamp,
     /// Events from here on are for it: since it was registered, or was disabled and registered again.
     pub since: Timestamp,
+    /// Which session registered it last.
+    pub session: SessionId,
     /// What signs, the newest first; never empty but when it is deleted.
     pub secrets: Vec<SecretName>,
     /// Whether it answers.
@@ -135,6 +137,8 @@ pub enum Command {
         sealed: Vec<u8>,
         /// How long the secrets before it go on signing, in milliseconds.
         overlap_ms: u64,
+        /// Whose session registers it.
+        session: SessionId,
     },
     /// A try was answered with 2xx.
     Answered,
@@ -176,6 +180,8 @@ pub enum Event {
         types: Vec<String>,
         /// The secret's record.
         record: u128,
+        /// Whose session registered it.
+        session: SessionId,
         /// When.
         at: Timestamp,
     },
@@ -187,6 +193,8 @@ pub enum Event {
         record: u128,
         /// Those before it sign until then.
         until: Timestamp,
+        /// Whose session registered it.
+        session: SessionId,
         /// When.
         at: Timestamp,
     },

@@ -16,6 +16,7 @@ use purser_actors::port::{
 use sha2::{Digest as _, Sha256};
 
 use super::{KEYS, PAYMENT, PaidRequest, failed, seal};
+use crate::payment::terms::Token;
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::vault::{KeyId, Vault, VaultError};
 use crate::wallet::payment::{Circumstances, SignedPayment};
@@ -39,6 +40,11 @@ impl VaultedWallets {
             settlement,
             clock,
         }
+    }
+
+    /// What they pay with: under no other token's domain is anything signed, for that would be worth that token.
+    pub fn token(&self) -> Token {
+        self.settlement.token()
     }
 
     /// Where an owner's wallet is or would be, if it is not open yet.
@@ -95,6 +101,9 @@ impl VaultedWallets {
         let (header, index) = request.terms.ok_or_else(|| no("a call without terms".into()))?;
         let required = PaymentRequired::from_header(header.as_bytes()).map_err(|e| no(e.to_string()))?;
         let offer = required.offers().nth(index).ok_or_else(|| no("no such offer".into()))?;
+        if !offer.is_signed_as(&self.token()) {
+            return Err(no("a signature for another token".into()));
+        }
         let offer = offer.within(LONGEST_VALIDITY_S);
         let wallet = self.keys(keys)?;
         let recent = self.settlement.recent_blockhash();

@@ -7,7 +7,7 @@ use purser_storage::planted::{self, Bug};
 
 use crate::payment::evm::checksummed;
 use crate::payment::solana::address::{associated_token_account, base58};
-use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
+use crate::payment::terms::{BASE_USDC, SOLANA_USDC, Token, can_own_usdc};
 use crate::wallet::PaymentRequired;
 
 /// What the agent insists on.
@@ -63,6 +63,10 @@ pub enum NoOffer {
     /// No plain USDC payment on a network that we know.
     #[error("The server asks for no USDC payment on Base or Solana that this wallet can make.")]
     None,
+    /// Only such as are signed under another token's EIP-712 domain: what is signed would be worth something to its holder on
+    /// another chain than ours.
+    #[error("The server asks for a signature for another token than `{0}`, which this wallet pays with.")]
+    Domain(&'static str),
     /// Only such as pay this service: another server shows our own terms, and what they buy would be told to it.
     #[error("The server asks for a payment to this service itself. To buy from it, name its `route`.")]
     OwnTerms,
@@ -91,7 +95,7 @@ impl NoOffer {
 }
 
 impl Pins {
-    /// The offers that every pin allows and that pay none of `own`, in the server's order. Of our own routes `own` is empty.
+    /// The offers that every pin allows, that are signed under the domain of `token` and that pay none of `own`, in the server's order. Of our own routes `own` is empty.
     ///
     /// # Errors
     /// [`NoOffer`]: the pin that the last of them failed at.
@@ -100,16 +104,21 @@ impl Pins {
         required: &PaymentRequired,
         wallet: &Addresses,
         own: &OwnAddresses,
+        token: &Token,
     ) -> Result<Vec<Acceptable>, NoOffer> {
         let mut left: Vec<_> = required
             .offers()
             .enumerate()
             .filter(|(_, offer)| offer.is_plain(&wallet.on(offer.network)))
             .filter_map(|(index, offer)| Some((index, offer.pay_to()?, offer)))
-            .filter(|(_, to, offer)| *to != wallet.on(offer.network))
+            .filter(|(_, to, offer)| *to != wallet.on(offer.network) && can_own_usdc(to))
             .collect();
         if left.is_empty() {
             return Err(NoOffer::None);
+        }
+        left.retain(|(_, _, offer)| offer.is_signed_as(token));
+        if left.is_empty() {
+            return Err(NoOffer::Domain(token.name));
         }
         left.retain(|(_, to, _)| !own.has(to) || planted::is(Bug::OwnTermsTaken));
         if left.is_empty() {
@@ -187,7 +196,7 @@ mod tests {
     }
 
     fn taken(pins: &Pins, accepts: &[Value]) -> Result<Vec<usize>, NoOffer> {
-        let found = pins.acceptable(&required(accepts), &wallet(), &own())?;
+        let found = pins.acceptable(&required(accepts), &wallet(), &own(), &Token::USDC)?;
         Ok(found.iter().map(|offer| offer.index).collect())
     }
 
@@ -210,6 +219,9 @@ mod tests {
             with(base("5"), "/asset", json!(SELLER)),
             with(base("5"), "/amount", json!("5.5")),
             with(base("5"), "/payTo", json!("nobody")),
+            with(base("5"), "/payTo", json!("0x0000000000000000000000000000000000000000")),
+            with(base("5"), "/payTo", json!(checksummed(&BASE_USDC))),
+            with(solana("5"), "/payTo", json!(base58(&SOLANA_USDC))),
             with(base("5"), "/payTo", json!(SELLER_ON_SOLANA)),
             with(base("5"), "/payTo", json!(own(Network::Base))),
             with(solana("5"), "/payTo", json!(own(Network::Solana))),
@@ -222,6 +234,41 @@ mod tests {
                 "{foreign}"
             );
         }
+    }
+
+    // Aim: nothing is signed under a domain that is not that of the settlement's token, whichever part of it differs; an offer on
+    // Solana names none.
+    #[test]
+    fn only_the_settlements_token_is_signed_for() {
+        let sandbox = |accepts: &[Value]| {
+            let found = Pins::default().acceptable(&required(accepts), &wallet(), &own(), &Token::SANDBOX)?;
+            Ok(found.iter().map(|offer| offer.index).collect::<Vec<_>>())
+        };
+        let domain = |extra: Value| {
+            let mut offer = base("5");
+            offer["extra"] = extra;
+            offer
+        };
+        let ours = domain(json!({"name": "Purser Sandbox USDC", "version": "2"}));
+        for foreign in [
+            base("5"),
+            domain(json!({"name": "Purser Sandbox USDC", "version": "1"})),
+            domain(json!({"name": "Purser Sandbox USDC"})),
+            domain(json!({"version": "2"})),
+            domain(json!({})),
+        ] {
+            assert_eq!(
+                sandbox(std::slice::from_ref(&foreign)),
+                Err(NoOffer::Domain("Purser Sandbox USDC")),
+                "{foreign}"
+            );
+            assert_eq!(sandbox(&[foreign, ours.clone(), solana("5")]), Ok(vec![1, 2]));
+        }
+        assert_eq!(
+            taken(&Pins::default(), &[ours]),
+            Err(NoOffer::Domain("USD Coin")),
+            "and the other way round"
+        );
     }
 
     // Aim: an offer that pays this service is no offer, by whichever of its addresses; one of others beside it is.

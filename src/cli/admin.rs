@@ -27,33 +27,47 @@ pub use stuck::{CreditBack, Keep, Resolve};
 pub use tokens::Token;
 pub use webhooks::Webhooks;
 
-use self::desk::{Desk, reachable};
+use self::desk::Desk;
 use super::remote::Answer;
 use super::{CliError, TlsArgs, serve, terminal};
 use crate::config::Config;
 
-/// Act for the operator: find customers, freeze accounts, fulfil orders, look at stuck work and at the system, steer the sandbox
+/// Act as an operator: customers, orders, refunds, stuck work, the sandbox
+///
+/// Find customers, freeze accounts, fulfil orders, give refunds, decide about stuck work, look at the system, steer the sandbox.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The operator's address. Default: where the service of the data directory listened last, else operator.listen
-    #[arg(long, value_name = "URL", global = true)]
+    #[arg(long, value_name = "URL", global = true, help_heading = COMMON)]
     pub at: Option<String>,
     /// A file with your token. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the data directory
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = COMMON)]
     pub token_file: Option<PathBuf>,
     /// Settings of the service
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = COMMON)]
     pub config: Option<PathBuf>,
     /// The service's data directory
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, value_name = "DIR", global = true, help_heading = COMMON)]
     pub data: Option<PathBuf>,
     /// Which servers it trusts
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = COMMON)]
     pub tls: TlsArgs,
     /// What to do
     #[command(subcommand)]
     pub act: Act,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  purser admin freeze 0x8A57… --message 'Please write to support.'
+  purser admin lines close gift_card --reason 'Provider maintenance'
+  purser admin incoming credit dep_… --evidence 'Ticket 18: sent twice'
+  purser admin book 0x8d4d… --withdrawal wd_… --evidence 'Its recipient has it'
+  purser admin approvals approve apr_… --amount 40";
+
+/// The heading of the options that every command of the operator has.
+const COMMON: &str = "Options of every command";
 
 /// What an operator does.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -73,8 +87,8 @@ pub enum Act {
     Openapi,
     /// Steer the pretended world; in the sandbox only
     Sandbox {
-        /// The service itself, whose sandbox it is. Default: http:// and server.listen of the settings
-        #[arg(long, value_name = "URL", global = true)]
+        /// The service itself. Default: where the service of the data directory listened last, else server.listen
+        #[arg(long, value_name = "URL", global = true, help_heading = COMMON)]
         service: Option<String>,
         /// What is to happen
         #[command(subcommand)]
@@ -135,6 +149,9 @@ pub enum Act {
         /// `next_after` of the page before
         #[arg(long)]
         after: Option<String>,
+        /// Have the service compare now, and print the number of that comparison
+        #[arg(long, conflicts_with = "after")]
+        now: bool,
     },
     /// What the house itself was told, the oldest first
     Events {
@@ -162,6 +179,9 @@ pub enum Act {
         /// It is the burn of this top-up
         #[arg(long, value_name = "ID", group = "to")]
         top_up: Option<String>,
+        /// It sent on what came in by this transfer, which waits for a decision: both are booked
+        #[arg(long, value_name = "ID", group = "to")]
+        deposit: Option<String>,
         /// It is a loss of ours
         #[arg(long, group = "to")]
         loss: bool,
@@ -227,7 +247,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Refunds(act) => refunds::ask(&desk, act).await?,
         Act::Approvals(act) => approvals::ask(&desk, act).await?,
         Act::Lines(act) => lines::ask(&desk, act).await?,
-        Act::Reconciliation { after } => desk.page("/admin/reconciliation", after).await?,
+        Act::Reconciliation { now: true, .. } => desk.post("/admin/reconciliation/walk", json!({})).await?,
+        Act::Reconciliation { after, .. } => desk.page("/admin/reconciliation", after).await?,
         Act::Events { after } => desk.page("/admin/events", after).await?,
         Act::LateReturns { after } => desk.page("/admin/late-returns", after).await?,
         Act::Book {
@@ -235,12 +256,13 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             account,
             withdrawal,
             top_up,
+            deposit,
             loss,
             evidence,
         } => {
             let body = json!({
                 "transaction": transaction, "account": account, "withdrawal_id": withdrawal, "top_up_id": top_up,
-                "loss": loss, "evidence": evidence,
+                "deposit_id": deposit, "loss": loss, "evidence": evidence,
             });
             desk.post("/admin/departures/book", body).await?
         }

@@ -18,18 +18,20 @@ use tokio_tungstenite::{Connector, connect_async_tls_with_config};
 use zeroize::Zeroizing;
 
 use self::forward::Forwarder;
-use super::remote::{Answer, Remote, is_tls, parse_url};
+use super::remote::{Answer, Remote, is_tls};
 use super::session::Session;
-use super::{CliError, NetworkArg, TlsArgs, WalletArgs, terminal};
+use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, terminal};
 use crate::system::{SystemClock, SystemEntropy};
 use crate::wallet::TestWallet;
 
 /// Follow your account's events live
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// The server
-    #[arg(default_value = "http://127.0.0.1:8402")]
-    pub url: String,
+    /// The server. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
+    pub url: Option<String>,
+    /// Which server, without a URL
+    #[command(flatten)]
+    pub server: ServerArgs,
     /// Begin after this event. Default: with the next one
     #[arg(long, value_name = "SEQ")]
     pub after: Option<u64>,
@@ -97,7 +99,7 @@ struct Cursor {
 /// # Errors
 /// [`CliError`] when signing in fails or the server refuses the token twice in a row. A lost connection is no error.
 pub async fn run(args: Args) -> Result<(), CliError> {
-    let mut server = parse_url(&args.url)?;
+    let mut server = args.server.server(args.url.as_deref())?;
     // Signing in goes over HTTP, whichever way the address was given. All are special schemes, so this cannot fail.
     let scheme = if is_tls(&server) { "https" } else { "http" };
     let _ = server.set_scheme(scheme);

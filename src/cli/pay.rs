@@ -4,6 +4,7 @@
 //! again, which never buys twice; a second one is never signed.
 
 mod end;
+mod shown;
 
 use std::time::Duration;
 
@@ -14,10 +15,12 @@ use reqwest::Url;
 use serde_json::{Value, json};
 
 use self::end::End;
+use self::shown::{masked, now_stands};
 use super::remote::{Answer, Remote, at, parse_url};
 use super::session::{Session, mpp_offer, payment_required};
 use super::{CliError, NetworkArg, TlsArgs, WalletArgs, terminal};
 use crate::payment::header::PAYMENT_SIGNATURE;
+use crate::payment::identifier::is_identifier;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::wallet::TestWallet;
 use crate::wallet::payment::Circumstances;
@@ -122,6 +125,11 @@ pub async fn run(args: Args) -> Result<(), CliError> {
 
 /// What cannot be had is said before a wallet is made or a server asked.
 fn possible(args: &Args) -> Result<(), CliError> {
+    if let Some(id) = args.id.as_deref().filter(|id| !is_identifier(id)) {
+        return Err(CliError::Usage(format!(
+            "--id {id}: a name is 16 to 128 letters, digits, - and _"
+        )));
+    }
     match args.network.map(Network::from) {
         Some(Network::Solana) if args.mpp => Err(CliError::Usage(
             "--mpp pays on Base only: leave --network out, or pay on Solana without --mpp".to_owned(),
@@ -147,7 +155,7 @@ fn sign(challenge: &Answer, args: &Args, wallet: &TestWallet, max: Usdc) -> Resu
             });
         }
         let (chain, payer) = (network.name(), wallet.address(network));
-        terminal::progress(&format!("paying {price} USDC on {chain} from {payer}"));
+        terminal::progress(&format!("signing a payment of {price} USDC on {chain} from {payer}"));
         Ok(())
     };
     if args.mpp {
@@ -212,7 +220,8 @@ async fn settle(remote: &Remote, url: &Url, payment: &Signed) -> Result<Value, C
         };
         if pause > Duration::ZERO {
             terminal::progress(&format!(
-                "{open}; sending the same payment again in {} s",
+                "{}; sending the same payment again in {} s",
+                open.trim_end_matches('.'),
                 pause.as_secs()
             ));
             tokio::time::sleep(pause).await;
@@ -300,78 +309,9 @@ async fn read_card(remote: &Remote, card_url: &Url, session: &Session<'_>) -> Re
     remote.get(card_url, &[("authorization", &bearer)]).await
 }
 
-/// Adds what the card has become to the result of buying it, which says how it stood then.
-fn now_stands(bought: &mut Value, card: Value) {
-    let Some(fields) = bought.as_object_mut() else {
-        return;
-    };
-    let status = card["status"].clone();
-    if let Some(listed) = fields.get_mut("card").and_then(Value::as_object_mut) {
-        listed.insert("status".to_owned(), status.clone());
-    }
-    fields.insert("status".to_owned(), status);
-    fields.insert("card_data".to_owned(), card);
-}
-
-/// The last four digits of the number, and no CVV, unless asked for.
-fn masked(mut card: Value, show: bool) -> Value {
-    if show {
-        return card;
-    }
-    for secret in ["redemption_url", "redemption_code", "pin_code"] {
-        if let Some(shown) = card.get_mut(secret).filter(|value| !value.is_null()) {
-            *shown = json!("***");
-        }
-    }
-    let Some(details) = card.get_mut("card_details").and_then(Value::as_object_mut) else {
-        return card;
-    };
-    if let Some(number) = details.get_mut("card_number") {
-        let digits: Vec<char> = number
-            .as_str()
-            .unwrap_or_default()
-            .chars()
-            .filter(char::is_ascii_digit)
-            .collect();
-        let last: String = digits.iter().skip(digits.len().saturating_sub(4)).collect();
-        *number = json!(format!("**** **** **** {last}"));
-    }
-    if let Some(cvv) = details.get_mut("cvv") {
-        *cvv = json!("***");
-    }
-    card
-}
-
 fn show(body: &Value, as_json: bool) -> Result<(), CliError> {
     if as_json {
         return terminal::json(body, true);
     }
-    terminal::fields(body)
-        .iter()
-        .try_for_each(|line| terminal::result(line))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_card_is_masked_unless_shown() {
-        // Aim: without --show no CVV and no more than four digits of the number are printed, whatever their form.
-        let details = json!({"card_number": "4000 0012 3456 7899", "cvv": "123", "exp_year": 2030});
-        let card = json!({"status": "ready", "card_details": details});
-        assert_eq!(masked(card.clone(), true), card);
-        let hidden = masked(card, false);
-        assert_eq!(hidden["card_details"]["card_number"], "**** **** **** 7899");
-        assert_eq!(
-            (&hidden["card_details"]["cvv"], &hidden["card_details"]["exp_year"]),
-            (&json!("***"), &json!(2030))
-        );
-        let odd = masked(
-            json!({"card_details": {"card_number": 4000001234567899u64, "cvv": 123}}),
-            false,
-        );
-        assert!(!odd.to_string().contains("123"), "{odd}");
-        assert_eq!(masked(json!({"status": "failed"}), false), json!({"status": "failed"}));
-    }
+    shown::lines(body).iter().try_for_each(|line| terminal::result(line))
 }

@@ -1,7 +1,8 @@
-//! `purser reconcile`: one walk through the books and everybody's lists; beside a running service, what that has found by its own
-//! walks. It writes nothing.
+//! `purser reconcile`: one walk through the books and everybody's lists. Beside a running service, a walk of that service, which
+//! begins after the command. Without one, the command walks itself and writes nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use purser_actors::difference::Found;
 use purser_actors::engine::{Reconciler, Walk};
@@ -13,8 +14,10 @@ use super::store::{self, failed, find};
 use super::{CliError, serve, terminal};
 use crate::service::parts;
 
-/// Hold the books against the chains' and the providers' own lists, once. Exit status 1 if anything differs, or if a list
-/// could not be read
+/// Compare the books with the chains' and the providers' own lists; exit status 1 if anything differs
+///
+/// A running service compares when this command asks, and the command waits for it. Exit status 1 also if a list could not be read or
+/// the service has not finished in time: then nothing is proved.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReconcileArgs {
     /// Where the data is
@@ -23,6 +26,16 @@ pub struct ReconcileArgs {
     /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
+    /// How long to wait for a running service to finish, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub timeout: u64,
+}
+
+/// What was compared, and what differs.
+struct Report {
+    compared: u64,
+    complete: bool,
+    differences: Vec<Value>,
 }
 
 /// Runs `purser reconcile`.
@@ -33,7 +46,10 @@ pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
     let (store, data) = match find(&config)? {
         store::Found::Store(store, data) => (store, data),
-        store::Found::Service(running) => return print_running(&args, &running.differences().await?),
+        store::Found::Service(running) => {
+            let patience = Duration::from_secs(args.timeout);
+            return conclude(&args, &Report::told(running.compare(patience).await?));
+        }
     };
     let as_store: Arc<dyn Store> = store.clone();
     let world = parts::open_world(&config, &data, &*as_store).await.map_err(failed)?;
@@ -44,28 +60,19 @@ pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
         .map_err(failed)?;
     let (walk, found) = whole(reconciler, walk.again()).await;
     store.close();
-    if args.json {
-        terminal::json(&report(&walk, &found), true)?;
-    } else {
-        print(&walk, &found)?;
-    }
-    match (found.len(), walk.skipped) {
-        (0, false) => Ok(()),
-        (0, true) => Err(failed("a list could not be read: nothing is proved")),
-        (1, _) => Err(failed("books and lists differ: 1 difference")),
-        (n, _) => Err(failed(format!("books and lists differ: {n} differences"))),
-    }
+    conclude(&args, &Report::of(&walk, &found))
 }
 
-/// What a service that runs has found by itself: it looks all the time.
-fn print_running(args: &ReconcileArgs, report: &Value) -> Result<(), CliError> {
-    let differences = report["differences"].as_array().map_or(0, Vec::len);
-    terminal::json(report, args.json)?;
-    match (differences, report["complete"] == true) {
+/// Prints the report; anything but agreement is an error.
+fn conclude(args: &ReconcileArgs, report: &Report) -> Result<(), CliError> {
+    if args.json {
+        terminal::json(&report.to_json(), true)?;
+    } else {
+        report.print()?;
+    }
+    match (report.differences.len(), report.complete) {
         (0, true) => Ok(()),
-        (0, false) => Err(failed(
-            "the service has not yet compared everything once: nothing is proved",
-        )),
+        (0, false) => Err(failed("a list could not be read: nothing is proved")),
         (1, _) => Err(failed("books and lists differ: 1 difference")),
         (n, _) => Err(failed(format!("books and lists differ: {n} differences"))),
     }
@@ -87,37 +94,54 @@ async fn whole(mut reconciler: Reconciler, mut walk: Walk) -> (Walk, Vec<Found>)
     (walk, found)
 }
 
-fn report(walk: &Walk, found: &[Found]) -> Value {
-    let differences = found.iter().map(|one| {
-        json!({
-            "difference_id": DifferenceId::of(one.source, &one.key).to_string(),
-            "kind": one.kind.name(), "source": one.source.name(), "key": one.key, "subject": one.subject,
-            "ours": one.ours, "theirs": one.theirs,
-        })
-    });
-    json!({
-        "compared": walk.compared, "complete": !walk.skipped, "differences": differences.collect::<Vec<_>>(),
-    })
-}
+impl Report {
+    fn of(walk: &Walk, found: &[Found]) -> Self {
+        let differences = found.iter().map(|one| {
+            json!({
+                "difference_id": DifferenceId::of(one.source, &one.key).to_string(),
+                "kind": one.kind.name(), "source": one.source.name(), "key": one.key, "subject": one.subject,
+                "ours": one.ours, "theirs": one.theirs,
+            })
+        });
+        Self {
+            compared: walk.compared,
+            complete: !walk.skipped,
+            differences: differences.collect(),
+        }
+    }
 
-fn print(walk: &Walk, found: &[Found]) -> Result<(), CliError> {
-    terminal::result(&format!("compared  {} entries of lists and books", walk.compared))?;
-    for one in found {
-        let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "nothing".to_owned());
-        let subject = one.subject.as_deref().unwrap_or("in no book");
-        terminal::result(&format!(
-            "DIFFERS   {} at {}: {} ({subject}): ours {}, theirs {}",
-            one.kind.name(),
-            one.source.name(),
-            one.key,
-            side(&one.ours),
-            side(&one.theirs),
-        ))?;
+    /// As a running service gave it.
+    fn told(report: Value) -> Self {
+        Self {
+            compared: report["compared"].as_u64().unwrap_or_default(),
+            complete: report["complete"] == true,
+            differences: report["differences"].as_array().cloned().unwrap_or_default(),
+        }
     }
-    if walk.skipped {
-        terminal::result("LEFT OUT  a list that could not be read to its end")?;
-    } else if found.is_empty() {
-        terminal::result("Books and lists agree.")?;
+
+    fn to_json(&self) -> Value {
+        json!({"compared": self.compared, "complete": self.complete, "differences": self.differences})
     }
-    Ok(())
+
+    fn print(&self) -> Result<(), CliError> {
+        terminal::result(&format!("compared  {} entries of lists and books", self.compared))?;
+        for one in &self.differences {
+            let text = |name: &str, none: &str| one[name].as_str().unwrap_or(none).to_owned();
+            terminal::result(&format!(
+                "DIFFERS   {} at {}: {} ({}): ours {}, theirs {}",
+                text("kind", "?"),
+                text("source", "?"),
+                text("key", "?"),
+                text("subject", "in no book"),
+                text("ours", "nothing"),
+                text("theirs", "nothing"),
+            ))?;
+        }
+        if !self.complete {
+            terminal::result("LEFT OUT  a list that could not be read to its end")?;
+        } else if self.differences.is_empty() {
+            terminal::result("Books and lists agree.")?;
+        }
+        Ok(())
+    }
 }

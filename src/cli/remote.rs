@@ -1,5 +1,7 @@
 //! One server, over HTTP, or HTTPS where its address says so.
 
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::header::HeaderMap;
@@ -8,6 +10,7 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::{CliError, TlsArgs};
+use crate::service::DataDir;
 
 /// No answer of the service comes near it.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -177,6 +180,38 @@ pub(super) fn parse_url(text: &str) -> Result<Url, CliError> {
         other => Err(CliError::Usage(format!(
             "{other}:// is not a service address; use https:// or http://"
         ))),
+    }
+}
+
+/// As this machine reaches it: the unspecified address is the loopback one.
+pub(super) fn reachable(mut listen: SocketAddr) -> SocketAddr {
+    match (listen.ip().is_unspecified(), listen.is_ipv4()) {
+        (true, true) => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
+        (true, false) => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
+        (false, _) => {}
+    }
+    listen
+}
+
+/// Where a client finds its server when it is given no address.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ServerArgs {
+    /// Data directory of the service to use when no address is given
+    #[arg(long, value_name = "DIR", env = "PURSER_DATA_DIR", default_value = "data")]
+    pub data: PathBuf,
+}
+
+impl ServerArgs {
+    /// The address that was given, else where the service of the data directory listened last, else the default one.
+    pub(super) fn server(&self, given: Option<&str>) -> Result<Url, CliError> {
+        let listened = || DataDir::at(&self.data).server_address();
+        match given {
+            Some(url) => parse_url(url),
+            None => parse_url(&listened().map_or_else(
+                || "http://127.0.0.1:8402".to_owned(),
+                |listened| format!("http://{}", reachable(listened)),
+            )),
+        }
     }
 }
 

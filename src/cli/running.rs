@@ -3,19 +3,19 @@
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
 use purser_actors::id::{DocumentId, Network, Wallet};
 use purser_actors::port::Clock as _;
 use purser_storage::JournalStore;
-use reqwest::{Client, Response, Url};
+use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-use super::store::{all_there, failed};
+use super::remote::reachable;
+use super::store::{all_there, documents, failed};
 use super::{CliError, terminal};
 use crate::config::Config;
 use crate::sandbox::keys::treasury;
@@ -27,6 +27,10 @@ use crate::verify::{ChainList, ChainTransfer, Report};
 
 /// A copy of a large store is made before its first byte is sent.
 const PATIENCE: Duration = Duration::from_secs(3_600);
+
+/// Before the service is first asked again how far it has compared; each pause is twice the one before, up to [`LOOK_MOST`].
+const LOOK_FIRST: Duration = Duration::from_millis(100);
+const LOOK_MOST: Duration = Duration::from_secs(2);
 
 /// A running service, at the operator's address.
 pub(super) struct RunningService {
@@ -43,18 +47,12 @@ impl RunningService {
     pub(super) fn of(config: &Config) -> Result<Self, CliError> {
         let root = &config.data_dir;
         let running = |what: &str| failed(format!("a service runs on {}: {what}", root.display()));
-        let told = std::fs::read_to_string(root.join("operator.address")).ok();
-        let told: Option<SocketAddr> = told.and_then(|text| text.trim().parse().ok());
-        let listen = told.or(config.operator.listen).filter(|listen| listen.port() != 0);
-        let mut listen = listen.ok_or_else(|| running("stop it first, or give it an operator.listen"))?;
-        if listen.ip().is_unspecified() {
-            listen.set_ip(match listen {
-                SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-                SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-            });
-        }
-        let url = Url::parse(&format!("http://{listen}/copy")).map_err(failed)?;
-        let file = DataDir::at(root).operator_token();
+        let data = DataDir::at(root);
+        let listen = data.operator_address().or(config.operator.listen);
+        let listen = listen.filter(|listen| listen.port() != 0);
+        let listen = listen.ok_or_else(|| running("stop it first, or give it an operator.listen"))?;
+        let url = Url::parse(&format!("http://{}/copy", reachable(listen))).map_err(failed)?;
+        let file = data.operator_token();
         let token = match std::env::var("PURSER_OPERATOR_TOKEN") {
             Ok(token) => token,
             Err(_) => std::fs::read_to_string(&file).map_err(|_| {
@@ -80,8 +78,12 @@ impl RunningService {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        let asked = self.client.get(url).bearer_auth(&*self.token).send().await;
-        let answer = asked.map_err(|error| self.silent(&error))?;
+        self.sent(self.client.get(url)).await
+    }
+
+    async fn sent(&self, request: RequestBuilder) -> Result<Response, CliError> {
+        let sent = request.bearer_auth(&*self.token).send().await;
+        let answer = sent.map_err(|error| self.silent(&error))?;
         let status = answer.status();
         if status.is_success() {
             return Ok(answer);
@@ -204,15 +206,56 @@ impl RunningService {
         keep(sealed, &papers)?;
         let missing: Vec<DocumentId> = named.difference(&held).copied().collect();
         let with = papers.display();
-        terminal::result(&format!("{with} holds {} documents", named.len() - missing.len()))?;
+        terminal::result(&format!("{with} holds {}", documents(named.len() - missing.len())))?;
         all_there(&missing, &DataDir::at(&config.data_dir))
     }
 
-    /// What the running service has found of its books and others' lists, as `purser reconcile` says it.
+    /// Has the running service compare its books with others' lists once more, waits for it, and returns the report of `purser
+    /// reconcile`.
     ///
     /// # Errors
-    /// When the service does not answer.
-    pub(super) async fn differences(&self) -> Result<Value, CliError> {
+    /// When the service does not answer, ends meanwhile, or has not finished within `patience`.
+    pub(super) async fn compare(&self, patience: Duration) -> Result<Value, CliError> {
+        let mut url = self.url.clone();
+        url.set_path("/admin/reconciliation/walk");
+        let answer = self.sent(self.client.post(url).json(&json!({}))).await?;
+        let begun: Value = answer.json().await.map_err(|error| self.silent(&error))?;
+        let number = begun["walk"]
+            .as_u64()
+            .ok_or_else(|| failed("the service's answer cannot be read"))?;
+        let ended = tokio::time::timeout(patience, self.ended(number)).await.map_err(|_| {
+            failed(format!(
+                "the service has not finished a comparison that began after this command within {} s: nothing is proved. It \
+                 goes on; --timeout waits longer",
+                patience.as_secs()
+            ))
+        })??;
+        let differences = self.differences().await?;
+        Ok(json!({"compared": ended["compared"], "complete": ended["complete"], "differences": differences}))
+    }
+
+    /// The first walk of this number or a later one that has ended.
+    async fn ended(&self, number: u64) -> Result<Value, CliError> {
+        let (mut last, mut pause) = (0, LOOK_FIRST);
+        loop {
+            let mut page = self.json("/admin/reconciliation", &[("limit", "1")]).await?;
+            let ended = page["walk"]["ended"].take();
+            let at = ended["number"].as_u64().unwrap_or(0);
+            if at >= number {
+                return Ok(ended);
+            }
+            // Numbers begin anew with the process: this one would be waited for in vain.
+            if at < last {
+                return Err(failed("the service was started again meanwhile: nothing is proved"));
+            }
+            last = at;
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LOOK_MOST);
+        }
+    }
+
+    /// All that are open, the oldest first.
+    async fn differences(&self) -> Result<Vec<Value>, CliError> {
         let (mut differences, mut after) = (Vec::new(), None::<String>);
         loop {
             let query: Vec<(&str, &str)> = after.iter().map(|after| ("after", after.as_str())).collect();
@@ -222,13 +265,7 @@ impl RunningService {
             }
             match page["next_after"].as_str() {
                 Some(next) => after = Some(next.to_owned()),
-                None => {
-                    let walk = &page["walk"];
-                    return Ok(json!({
-                        "compared": walk["compared"], "complete": !walk["last_complete_at"].is_null(),
-                        "last_complete_at": walk["last_complete_at"], "differences": differences,
-                    }));
-                }
+                None => return Ok(differences),
             }
         }
     }

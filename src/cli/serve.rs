@@ -94,10 +94,11 @@ fn enough_files(config: &Config) {
     let streams = u64::try_from(config.stream.max_connections).unwrap_or(u64::MAX);
     let wanted = streams.saturating_add(u64::from(config.server.max_connections) + OTHER_FILES);
     if let Some(open_files) = take_open_files().filter(|allowed| *allowed < wanted) {
-        tracing::warn!(
+        // Enough for most. At the limit a connection waits to be accepted, and the log says so.
+        tracing::info!(
             open_files,
             wanted,
-            "the system allows fewer connections than server and stream settings do"
+            "the system allows fewer open files than the settings allow connections; raise `ulimit -Hn` for that many"
         );
     }
 }

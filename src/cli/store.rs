@@ -21,8 +21,10 @@ use crate::system::SystemClock;
 use crate::vault::archive;
 use crate::verify::Report;
 
-/// Prove the books: postings, snapshots, events, outcomes and the sandbox chain's own list, beside a running service as of one
-/// moment of it. Exit status 1 if anything differs
+/// Prove the books; exit status 1 if anything is wrong
+///
+/// Checks postings, snapshots, events, outcomes and the sandbox chain's own list. Beside a running service, as of one moment of it.
+/// Balances are in USDC, in JSON in millionths of one; what is owed to us is positive, what we owe or earned is negative.
 #[derive(Clone, Debug, clap::Args)]
 pub struct VerifyArgs {
     /// Where the data is
@@ -33,8 +35,9 @@ pub struct VerifyArgs {
     pub json: bool,
 }
 
-/// Write a verified backup of the store to one file, and holders' documents, sealed, to FILE.documents. Keys are in neither:
-/// keep *.keys apart. The service may run meanwhile
+/// Write a verified backup of the store to a file
+///
+/// Holders' documents, sealed, go to FILE.documents. Keys are in neither: keep *.keys apart. The service may run meanwhile.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BackupArgs {
     /// Where the data is
@@ -47,7 +50,9 @@ pub struct BackupArgs {
     pub force: bool,
 }
 
-/// Make a store from a backup, with the documents beside it. The data directory must not have one
+/// Make a store from a backup, in a data directory that has none
+///
+/// FILE.documents is read too if it is there. Prints what the first start does and what nobody can know.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RestoreArgs {
     /// Where the data is to be
@@ -131,7 +136,7 @@ fn print(report: &Report) -> Result<(), CliError> {
     terminal::result(&format!("summed    {} ledger transactions", report.transactions))?;
     terminal::result(&format!("chained   {} acts of operators", report.acts))?;
     for (place, atomic) in &report.balances {
-        terminal::result(&format!("balance   {place}: {atomic} atomic USDC"))?;
+        terminal::result(&format!("balance   {place}: {} USDC", dollars(*atomic)))?;
     }
     for (status, n) in &report.payments {
         terminal::result(&format!("payments  {status}: {n}"))?;
@@ -152,6 +157,14 @@ fn print(report: &Report) -> Result<(), CliError> {
         terminal::result("The books are right.")?;
     }
     Ok(())
+}
+
+/// Atomic USDC, of which a million are one USDC, as a decimal. Positive is what we have or are owed, negative what we owe or earned.
+fn dollars(atomic: i128) -> String {
+    let sign = if atomic < 0 { "-" } else { "" };
+    let atomic = atomic.unsigned_abs();
+    let decimal = format!("{sign}{}.{:06}", atomic / 1_000_000, atomic % 1_000_000);
+    decimal.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Runs `purser backup`.
@@ -186,8 +199,16 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
         };
     }
     let missing = archive::save(&data.documents(), &named, &papers).map_err(failed)?;
-    terminal::result(&format!("{with} holds {} documents", named.len() - missing.len()))?;
+    terminal::result(&format!("{with} holds {}", documents(named.len() - missing.len())))?;
     all_there(&missing, &data)
+}
+
+/// So many documents, in words.
+pub(super) fn documents(n: usize) -> String {
+    match n {
+        1 => "1 document".to_owned(),
+        n => format!("{n} documents"),
+    }
 }
 
 pub(super) fn all_there(missing: &[DocumentId], data: &DataDir) -> Result<(), CliError> {
@@ -197,8 +218,8 @@ pub(super) fn all_there(missing: &[DocumentId], data: &DataDir) -> Result<(), Cl
     let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
     let directory = data.documents();
     Err(failed(format!(
-        "all but {} documents, which are not there: {}. Put these files into {}",
-        names.len(),
+        "all but {}, missing here: {}. Put what is missing into {}",
+        documents(names.len()),
         names.join(", "),
         directory.display()
     )))
@@ -271,14 +292,14 @@ fn say_what_is_known(mark: &RestoreMark, data: &DataDir, name: Option<&str>) -> 
         ),
         false => format!(
             "{} does not reach back to the backup: from the first start on every session, API key and operator's token of before is \
-             suspended (`purser admin confirm`), and accounts are frozen or not as in the backup. Put the log of the lost \
-             service there before the start to have it replayed",
+             suspended until confirmed (`purser admin confirm`), and accounts are frozen or not as in the backup: a freeze made after \
+             it is not known. Put the log of the lost service there before the start to have it replayed",
             log.display()
         ),
     })?;
     for line in [
         "transfers to the treasury since the backup: the first start looks for what they bought at its provider, takes over cards \
-         and gift cards that exist, and credits the rest; what is older, or in doubt, waits at `purser admin incoming list`",
+         and gift cards that exist, and credits the rest; what is older, or in doubt (a top-up that may have left), waits at `purser admin incoming list`",
         "transfers out of the treasury: nothing new leaves until those of the lost history are explained (`purser admin stuck`)",
         "not known: what operators decided, sent or entered by hand since, what balances paid for (payouts, transfers to the bank), \
          who signed up or in, saved recipients, endpoints and settings; `purser admin reconciliation` shows what providers have",
@@ -295,4 +316,16 @@ fn absent(folders: &[PathBuf]) -> Vec<PathBuf> {
     let mut absent: Vec<PathBuf> = absent.map(Path::to_owned).collect();
     absent.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
     absent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Aim: every digit of an atomic amount is in its decimal, and none that says nothing.
+    #[test]
+    fn atomic_amounts_are_shown_in_usdc() {
+        let shown = [0, 1, -1_360_000, 65_570_000, 1_000_000, -10].map(dollars);
+        assert_eq!(shown, ["0", "0.000001", "-1.36", "65.57", "1", "-0.00001"]);
+    }
 }

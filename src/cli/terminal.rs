@@ -12,11 +12,18 @@ use super::CliError;
 
 /// A line of the result.
 pub(super) fn result(line: &str) -> Result<(), CliError> {
+    written(&inert(line))
+}
+
+fn written(text: &str) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
-    let written = writeln!(out, "{}", inert(line)).and_then(|()| out.flush());
-    written.map_err(|source| CliError::Io {
-        what: "standard output".to_owned(),
-        source,
+    let written = writeln!(out, "{text}").and_then(|()| out.flush());
+    written.map_err(|source| match source.kind() {
+        std::io::ErrorKind::BrokenPipe => CliError::Closed,
+        _ => CliError::Io {
+            what: "standard output".to_owned(),
+            source,
+        },
     })
 }
 
@@ -36,12 +43,7 @@ pub(super) fn json(value: &Value, pretty: bool) -> Result<(), CliError> {
             c => escaped.push(c),
         }
     }
-    let mut out = std::io::stdout().lock();
-    let written = writeln!(out, "{escaped}").and_then(|()| out.flush());
-    written.map_err(|source| CliError::Io {
-        what: "standard output".to_owned(),
-        source,
-    })
+    written(&escaped)
 }
 
 /// A line of progress. A closed standard error is no reason to stop.
@@ -108,14 +110,14 @@ fn no_input(source: std::io::Error) -> CliError {
     }
 }
 
-/// The members of an object, one a line, nested names joined by a point.
-pub(super) fn fields(value: &Value) -> Vec<String> {
-    let mut lines = Vec::new();
-    push_fields(&mut lines, "", value);
-    lines
+/// The members of an object with their values as text, nested names joined by a point.
+pub(super) fn fields(value: &Value) -> Vec<(String, String)> {
+    let mut fields = Vec::new();
+    push_fields(&mut fields, "", value);
+    fields
 }
 
-fn push_fields(lines: &mut Vec<String>, name: &str, value: &Value) {
+fn push_fields(lines: &mut Vec<(String, String)>, name: &str, value: &Value) {
     let nested = |key: &str| {
         if name.is_empty() {
             key.to_owned()
@@ -132,8 +134,8 @@ fn push_fields(lines: &mut Vec<String>, name: &str, value: &Value) {
                 push_fields(lines, &nested(&index.to_string()), value);
             }
         }
-        Value::String(text) => lines.push(format!("{name}: {text}")),
-        other => lines.push(format!("{name}: {other}")),
+        Value::String(text) => lines.push((name.to_owned(), text.clone())),
+        other => lines.push((name.to_owned(), other.to_string())),
     }
 }
 
@@ -158,7 +160,13 @@ mod tests {
         let nested = serde_json::json!({"card": {"id": "x", "list": [1, "y"]}, "n": null});
         assert_eq!(
             fields(&nested),
-            ["card.id: x", "card.list.0: 1", "card.list.1: y", "n: null"]
+            [
+                ("card.id", "x"),
+                ("card.list.0", "1"),
+                ("card.list.1", "y"),
+                ("n", "null")
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
         );
     }
 }

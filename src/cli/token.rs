@@ -3,18 +3,20 @@
 use purser_actors::id::Network;
 use zeroize::Zeroizing;
 
-use super::remote::{Remote, at, parse_url};
+use super::remote::{Remote, at};
 use super::session::Session;
-use super::{CliError, NetworkArg, TlsArgs, WalletArgs, terminal};
+use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, terminal};
 use crate::system::SystemEntropy;
 use crate::wallet::TestWallet;
 
 /// Sign in with your test wallet and print an id_token, for `Authorization: Bearer`; it is good for an hour
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// The server
-    #[arg(default_value = "http://127.0.0.1:8402")]
-    pub url: String,
+    /// The server. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
+    pub url: Option<String>,
+    /// Which server, without a URL
+    #[command(flatten)]
+    pub server: ServerArgs,
     /// Whose token: the wallet's account on this network
     #[arg(long, value_enum, default_value = "base")]
     pub network: NetworkArg,
@@ -31,7 +33,7 @@ pub struct Args {
 /// # Errors
 /// [`CliError`] when the wallet file cannot be used or the server does not let it in.
 pub async fn run(args: Args) -> Result<(), CliError> {
-    let server = parse_url(&args.url)?;
+    let server = args.server.server(args.url.as_deref())?;
     let path = args.file.path()?;
     let (wallet, _) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     let session = Session::new(&path, &wallet, Network::from(args.network));

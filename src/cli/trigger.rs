@@ -4,9 +4,9 @@ use purser_actors::id::Network;
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use super::remote::{Remote, at, parse_url};
+use super::remote::{Remote, at};
 use super::session::Session;
-use super::{CliError, NetworkArg, TlsArgs, WalletArgs, pay, terminal};
+use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, pay, terminal};
 use crate::system::SystemEntropy;
 use crate::wallet::TestWallet;
 
@@ -15,9 +15,12 @@ use crate::wallet::TestWallet;
 pub struct Args {
     /// Which event; without it, those that are known
     pub event: Option<String>,
-    /// The server
-    #[arg(long, default_value = "http://127.0.0.1:8402")]
-    pub at: String,
+    /// The server. Default: where the service of the data directory listened last, else http://127.0.0.1:8402
+    #[arg(long, value_name = "URL")]
+    pub at: Option<String>,
+    /// Which server, without --at
+    #[command(flatten)]
+    pub server: ServerArgs,
     /// Whose account: the wallet's on this network
     #[arg(long, value_enum, default_value = "base")]
     pub network: NetworkArg,
@@ -81,7 +84,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         let error = format!("{event} cannot be triggered; `purser trigger` lists what can");
         return Err(CliError::Usage(error));
     };
-    let server = parse_url(&args.at)?;
+    let server = args.server.server(args.at.as_deref())?;
     let (wallet, _) = TestWallet::load_or_create(&args.file.path()?, &SystemEntropy)?;
     let remote = Remote::new(&args.tls, &server)?;
     let address = wallet.address(Network::from(args.network));

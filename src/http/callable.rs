@@ -199,6 +199,15 @@ fn call<T: DeserializeOwned>(body: &[u8]) -> Result<Call<T>, ApiError> {
     Ok(Call { data, user })
 }
 
+/// Refuses a token that a payment brought about where something is changed that may have been there before that payment:
+/// whoever relayed the payment may have the token too.
+///
+/// # Errors
+/// 403 `sign_in_required`.
+pub fn may_change(claims: &Claims) -> Result<(), ApiError> {
+    may_spend(claims)
+}
+
 /// Refuses a token that a payment brought about: whoever relayed the payment may have it too, so it does not spend from the
 /// managed wallet. An API key's does: its owner made it for an agent, and a person has set the caps.
 ///

@@ -40,11 +40,16 @@ impl Claims {
         self.amr.payment().is_some()
     }
 
-    /// Whether it is shown the secrets (number, code, PIN, link) of what this payment bought; `None` is what no payment did. The
-    /// one rule of every route that shows any: a token issued for a payment sees what its own payment bought, and with `earlier`,
-    /// which is a setting, all that its account has.
+    /// Whether it is shown the secrets (number, code, PIN, link) of what this payment bought, and may change it; `None` is what no
+    /// payment did. The one rule of every route that does either: a token issued for a payment reads and steers what its own
+    /// payment bought, and with `earlier`, which is a setting, all that its account has.
     pub fn may_read_secrets(&self, bought_by: Option<PaymentId>, earlier: bool) -> bool {
         self.amr.payment().is_none_or(|own| earlier || bought_by == Some(own))
+    }
+
+    /// Whether it may change what this session has registered: a token issued for a payment changes what its own has.
+    pub fn may_change_of(&self, session: SessionId) -> bool {
+        !self.by_payment() || session == self.session
     }
 
     /// The names under which it may be revoked: its session's, and that of the API key behind it.

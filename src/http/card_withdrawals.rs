@@ -22,7 +22,7 @@ use super::account::{Holder, active};
 use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo_of, undecided};
 use super::reloadables::{PATIENCE, insufficient};
-use super::withdrawals::{Withdrawals, in_range, to_own_wallet};
+use super::withdrawals::{Withdrawals, in_range, owns_usdc, to_own_wallet};
 use super::{json, shapes, top_ups};
 
 /// The operation of this room.
@@ -87,6 +87,7 @@ async fn withdraw_card_balance(
         .destination_address
         .parse()
         .map_err(|_| invalid("`destination_address` is not an address on Base or Solana."))?;
+    owns_usdc("destination_address", &to)?;
     if state.treasuries.contains(&to) {
         return Err(invalid("`destination_address` is our own."));
     }

@@ -10,7 +10,7 @@ use axum::response::Response;
 use axum::routing::get;
 use http::{HeaderMap, Uri};
 use purser_actors::engine::Engine;
-use purser_actors::id::CardId;
+use purser_actors::id::{CardId, PaymentId};
 use purser_actors::product::Purchase;
 use utoipa::OpenApi;
 
@@ -168,6 +168,18 @@ async fn own(engine: &Engine, claims: &Claims, id: CardId) -> Result<Held, ApiEr
 fn of_earlier() -> ApiError {
     let error = "This token was issued for a payment and reads only what that payment bought.";
     ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth.")
+}
+
+/// Whether the token may change what this payment bought; `earlier` is the setting of what it reads.
+///
+/// # Errors
+/// 403 `sign_in_required`.
+pub(super) fn may_steer(claims: &Claims, bought_by: Option<PaymentId>, earlier: bool) -> Result<(), ApiError> {
+    if claims.may_read_secrets(bought_by, earlier) {
+        return Ok(());
+    }
+    let error = "This token was issued for a payment and changes only what that payment bought.";
+    Err(ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth."))
 }
 
 async fn list(cards: &Cards, claims: &Claims, query: &Query) -> Result<Response, ApiError> {

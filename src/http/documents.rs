@@ -11,11 +11,16 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, LINK};
-use http::{HeaderMap, HeaderValue};
+use http::header::{CONTENT_TYPE, LINK, VARY};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 
+use super::error::complete;
+use super::identity_page::framed;
+use super::owner::accepts;
+
+const INDEX: &str = include_str!("pages/index.html");
 const TEXT: &str = "text/plain; charset=utf-8";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 const JSON: &str = "application/json";
@@ -24,12 +29,13 @@ const LINKSET: &str = "application/linkset+json; profile=\"https://www.rfc-edito
 
 /// Their part of `/openapi.json`.
 #[derive(OpenApi)]
-#[openapi(paths(get_llms, get_skill, get_x402, get_api_catalog, get_asyncapi))]
+#[openapi(paths(get_index, get_llms, get_skill, get_x402, get_api_catalog, get_asyncapi))]
 pub struct Api;
 
 /// All of them.
 #[derive(Clone)]
 pub struct Documents {
+    index: Bytes,
     llms: Bytes,
     skill: Bytes,
     x402: Bytes,
@@ -42,6 +48,7 @@ impl Documents {
     pub fn of(openapi: &Value, url: &str, types: &[String]) -> Self {
         let x402 = json!({"version": 1, "resources": guide::samples(openapi, url)});
         Self {
+            index: index(url).to_string().into(),
             llms: guide::llms(openapi, url).into(),
             skill: guide::skill(openapi, url).into(),
             x402: x402.to_string().into(),
@@ -74,6 +81,7 @@ fn catalog(url: &str) -> Value {
 /// The routes.
 pub fn router(documents: Documents) -> Router {
     Router::new()
+        .route("/", get(get_index))
         .route("/llms.txt", get(get_llms))
         .route("/skill.md", get(get_skill))
         .route("/.well-known/x402", get(get_x402))
@@ -87,6 +95,51 @@ fn page(kind: &'static str, body: Bytes) -> Response {
     let headers: &mut HeaderMap = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
+}
+
+/// What the front page leads to: path, name in JSON, and words for people.
+const LINKS: [(&str, &str, &str); 8] = [
+    ("/llms.txt", "guide", "What there is, a line each"),
+    ("/skill.md", "skill", "How to buy, step by step"),
+    ("/get-pricing", "pricing", "Products and prices"),
+    ("/get-supported-countries", "countries", "Where each is sold"),
+    ("/openapi.json", "openapi", "Every route (OpenAPI 3.1)"),
+    ("/asyncapi.json", "asyncapi", "Events and the stream (AsyncAPI 3.0)"),
+    ("/version", "version", "Version of the contract"),
+    ("/readyz", "status", "Whether the service is ready"),
+];
+
+fn index(url: &str) -> Value {
+    let links = LINKS.map(|(path, name, _)| (name.to_owned(), Value::from(format!("{url}{path}"))));
+    let links: serde_json::Map<String, Value> = links.into_iter().collect();
+    json!({"service": "Purser", "links": links})
+}
+
+/// Where to begin
+///
+/// Links to the guide, the descriptions and the prices. A page for browsers, JSON for others.
+#[utoipa::path(get, path = "/", tag = "Free",
+    responses((status = 200, description = "`service` and `links`, an address each by its name; a page where `Accept` names `text/html`.",
+        body = inline(FrontPage))))]
+async fn get_index(State(documents): State<Documents>, headers: HeaderMap) -> Response {
+    let mut response = if accepts(&headers, "text/html") {
+        let links = LINKS.map(|(path, _, words)| format!("<li><a href=\"{path}\">{words}</a></li>"));
+        let content = format!("<h2>Documents</h2>\n  <ul>{}</ul>", links.concat());
+        complete(framed(INDEX, &content, "no-referrer", StatusCode::OK))
+    } else {
+        page(JSON, documents.index)
+    };
+    response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
+    response
+}
+
+/// The body of `/`; written as it is, described here.
+#[derive(serde::Serialize, utoipa::ToSchema)]
+struct FrontPage {
+    /// `Purser`.
+    service: &'static str,
+    /// Addresses by their names: `guide`, `skill`, `pricing`, `countries`, `openapi`, `asyncapi`, `version`, `status`.
+    links: std::collections::BTreeMap<String, String>,
 }
 
 /// What is here, for language models

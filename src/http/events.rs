@@ -188,7 +188,7 @@ fn of_store(error: &StoreError) -> ApiError {
 /// sends `{"type":"event","event":{…}}` and `{"type":"ping","cursor":seq}`, the first ping at once. Without `after` the
 /// stream begins with what happens next. Resume after the last `seq` or `cursor`, whichever came last: no event is missed
 /// and none comes twice. What is not understood is answered with `{"type":"error","code":…,"param":…,"error":…}`. Close
-/// codes: 4001 token missing, expired or revoked; 4003 the account is frozen; 4008 the client does not read, its cursor in the reason; 4010 the cursor
+/// codes: 1002 a malformed frame; 4001 token missing, expired or revoked; 4003 the account is frozen; 4008 the client does not read, its cursor in the reason; 4010 the cursor
 /// is older than what is kept, the oldest in the reason; 4029 too many streams of the account, or too many messages.
 #[utoipa::path(get, path = "/stream", tag = "Events", security((), ("bearer" = [])),
     responses((status = 101, description = "The stream."), (status = 401, description = "The token is not good."),

@@ -43,15 +43,20 @@ pub(super) async fn told<T>(
     patience: Duration,
     asked: impl Future<Output = Result<T, PortError>>,
 ) -> Result<T, ApiError> {
-    let late = || PortError {
+    answer(patience, asked).await.map_err(|error| unavailable(&error))
+}
+
+/// What a catalog answers, if it does in time.
+pub(super) async fn answer<T>(
+    patience: Duration,
+    asked: impl Future<Output = Result<T, PortError>>,
+) -> Result<T, PortError> {
+    let late = |_| PortError {
         kind: ErrorKind::Temporary,
         operation: "gift_cards",
         message: "no answer in time".into(),
     };
-    let answered = tokio::time::timeout(patience, asked).await;
-    answered
-        .unwrap_or_else(|_| Err(late()))
-        .map_err(|error| unavailable(&error))
+    tokio::time::timeout(patience, asked).await.map_err(late)?
 }
 
 /// What comes on top of a product: ours, and so never below nothing nor above what we publish.

@@ -9,12 +9,13 @@ use axum::response::Response;
 use axum::routing::get;
 use http::{HeaderMap, Uri};
 use purser_actors::money::Cents;
-use purser_actors::product::{Country, Currency, Purchase};
+use purser_actors::product::{Country, Currency, Line, Purchase};
 use utoipa::OpenApi;
 
 use super::caller::MaybeBearer;
 use super::error::ApiError;
-use super::gift_cards::{on_top, told};
+use super::gift_cards::{answer, on_top};
+use super::merchants::unavailable;
 use super::query::Query;
 use super::shapes;
 use crate::checkout::{Call, Checkout, rate_unavailable};
@@ -97,7 +98,7 @@ async fn order_gift_card(
         };
         return orders.checkout.run(call).await;
     }
-    let found = told(orders.patience, orders.catalog.product(id)).await?;
+    let found = orders.product(id).await?;
     let product = found.ok_or_else(|| ApiError::not_found("product_unknown", "There is no such gift card."))?;
     let currency = orders.check(&product, country, amount)?;
     let rates = orders.show(&product).await?;
@@ -126,6 +127,17 @@ fn same(bought: &Purchase, id: &str, amount: Cents, country: Country) -> bool {
 }
 
 impl GiftOrders {
+    /// The product, if the catalog has it. A catalog that does not answer is a failure of the line: it sells nothing without one.
+    async fn product(&self, id: &str) -> Result<Option<GiftProduct>, ApiError> {
+        match answer(self.patience, self.catalog.product(id)).await {
+            Ok(found) => Ok(found),
+            Err(error) => {
+                self.checkout.engine.unanswered(Line::GiftCard, &error).await;
+                Err(unavailable(&error))
+            }
+        }
+    }
+
     /// Shows the product's fee rate; with those that were shown before and still hold.
     async fn show(&self, product: &GiftProduct) -> Result<Vec<OwnRate>, ApiError> {
         let now = self.checkout.clock.now();

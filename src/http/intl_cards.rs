@@ -21,7 +21,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::account::{Holder, active};
 use super::caller::{Claims, MaybeBearer};
-use super::cards::{of_another, unknown};
+use super::cards::{may_steer, of_another, unknown};
 use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo, undecided};
 use super::query::{Query, is_readable};
@@ -41,6 +41,8 @@ pub struct IntlCards {
     pub max_body_bytes: usize,
     /// A body must arrive within this.
     pub body_timeout: Duration,
+    /// Whether a token issued for a payment cancels orders that its own payment did not place.
+    pub payment_token_reads_earlier: bool,
 }
 
 /// The operations of this room.
@@ -145,6 +147,7 @@ async fn cancel_intl_order(
     active(&cards.engine, &claims).await?;
     // What the order is comes behind the key: whatever the body names, a key that was used answers for itself.
     let (engine, caller, named) = (cards.engine.clone(), claims.clone(), wanted.card_id.clone());
+    let earlier = cards.payment_token_reads_earlier;
     key.once(
         &cards.engine,
         &claims,
@@ -152,7 +155,8 @@ async fn cancel_intl_order(
         &wanted,
         move |place| async move {
             let id: CardId = named.parse().map_err(|_| unknown())?;
-            own_order(&engine, &caller, id).await?;
+            let order = own_order(&engine, &caller, id).await?;
+            may_steer(&caller, Some(order.charge.payment), earlier)?;
             let memo = place
                 .map(|place| memo::<IntlOrder>(place, move |told: Told<'_, IntlOrder>| cancelled(id, told.map(drop))));
             match engine.cancel_intl(id, memo).await {
@@ -181,11 +185,11 @@ fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<Reply, ApiError
     }
 }
 
-async fn own_order(engine: &Engine, claims: &Claims, id: CardId) -> Result<(), ApiError> {
+async fn own_order(engine: &Engine, claims: &Claims, id: CardId) -> Result<IntlOrder, ApiError> {
     let order = engine.intl_order(&id).await.map_err(|_| ApiError::internal())?;
     let order = order.ok_or_else(unknown)?;
     if order.owner != claims.wallet {
         return Err(of_another());
     }
-    Ok(())
+    Ok(order)
 }

@@ -8,6 +8,7 @@ use purser_storage::stats::{Distribution, Histogram, PerThread};
 
 /// Every route, the operator's too. What is asked for elsewhere is counted as [`OTHER`].
 pub const ROUTES: &[&str] = &[
+    "/",
     "/skill.md",
     "/llms.txt",
     "/asyncapi.json",
@@ -51,6 +52,7 @@ pub const ROUTES: &[&str] = &[
     "/admin/lines/open",
     "/admin/openapi.json",
     "/admin/reconciliation",
+    "/admin/reconciliation/walk",
     "/admin/refunds",
     "/admin/refunds/approve",
     "/admin/refunds/reject",

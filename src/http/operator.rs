@@ -108,6 +108,7 @@ pub fn router(admin: Arc<Admin>) -> Router {
         )
         .route("/admin/incoming-transfers/return", post(incoming::post_return))
         .route("/admin/reconciliation", get(reconciliation::get_reconciliation))
+        .route("/admin/reconciliation/walk", post(reconciliation::post_walk))
         .route("/admin/events", get(reconciliation::get_events))
         .route("/admin/refunds", get(refunds::get_refunds).post(refunds::post_refund))
         .route("/admin/refunds/approve", post(refunds::post_approve))

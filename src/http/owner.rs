@@ -226,19 +226,27 @@ pub(super) async fn owner(login: &Login, headers: &HeaderMap) -> Result<Claims, 
 
 /// A browser is shown a refusal on the page, everybody else gets it as JSON.
 pub(super) fn told(login: &Login, headers: &HeaderMap, done: Result<Response, ApiError>) -> Result<Response, ApiError> {
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     match done {
-        Err(error) if accept.is_some_and(|accept| accept.contains("text/html")) => {
-            let words = error.frozen_message.as_deref().unwrap_or(&error.error);
-            let section = owner_page::refusal(words, &error.code, error.hint.as_deref());
-            let mut page = login.page.owned(error.status, &section);
-            if let Some(seconds) = error.retry_after_seconds {
-                page.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-            }
-            Ok(complete(page))
-        }
+        Err(error) if accepts(headers, "text/html") => Ok(refused_page(login, &error)),
         done => done,
     }
+}
+
+/// Whether a kind of content is named among those that the caller accepts.
+pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accept.is_some_and(|accept| accept.contains(kind))
+}
+
+/// A refusal as a page.
+pub(super) fn refused_page(login: &Login, error: &ApiError) -> Response {
+    let words = error.frozen_message.as_deref().unwrap_or(&error.error);
+    let section = owner_page::refusal(words, &error.code, error.hint.as_deref());
+    let mut page = login.page.owned(error.status, &section);
+    if let Some(seconds) = error.retry_after_seconds {
+        page.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    complete(page)
 }
 
 fn spending_of(form: &[u8]) -> Result<Limits, ApiError> {

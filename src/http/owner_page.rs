@@ -93,7 +93,10 @@ fn of_identity(identity: Option<&Identity>, may: bool) -> String {
         Some(IdentityStatus::InReview { begun: Some(begun), .. }) => {
             let url = escaped(&begun.url);
             let way = if may {
-                format!("<p><a href=\"{url}\" rel=\"noreferrer\">Go on at the identity check</a></p>")
+                let still =
+                    "The provider has the check and decides once you have answered its questions. If you have not yet:";
+                quiet(still.into())
+                    + &format!("<p><a href=\"{url}\" rel=\"noreferrer\">Go on at the identity check</a></p>")
             } else {
                 String::new()
             };

@@ -19,6 +19,7 @@ use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
 
 use super::account::{Holder, active};
+use super::callable::may_change;
 use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo, undecided};
 use super::payouts::platform;
@@ -145,7 +146,7 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Erro
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "The recipient after it.", body = shapes::SavedRecipient),
         (status = 400, description = "`invalid_display_name`, `invalid_archived`, a field that is missing, or a malformed key."),
-        (status = 401, description = "No good token."), (status = 403, description = "Another wallet's recipient, or frozen."),
+        (status = 401, description = "No good token."), (status = 403, description = "Another wallet's recipient, a token issued for a payment, or frozen."),
         (status = 404, description = "No such recipient on that platform."),
         (status = 409, description = "The first request with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
@@ -171,6 +172,7 @@ async fn post_payment_recipients(
         return Err(ApiError::parameter("parameter_missing", "display_name", error));
     }
     active(&recipients.engine, &claims).await?;
+    may_change(&claims)?;
     let asked = Asked {
         recipient_id: wanted.recipient_id.clone(),
         platform: wanted.platform.clone(),
@@ -246,7 +248,7 @@ fn display_name(value: Value) -> Result<String, ApiError> {
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same parameters is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`recipient_id`, `deleted`.", body = shapes::DeletedRecipient),
         (status = 400, description = "A parameter is missing or malformed."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's recipient, or frozen."),
+        (status = 403, description = "Another wallet's recipient, a token issued for a payment, or frozen."),
         (status = 404, description = "No such recipient on that platform."),
         (status = 409, description = "The first request with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
@@ -262,6 +264,7 @@ async fn delete_payment_recipients(
         recipient_id: query.required("recipient_id")?.to_owned(),
     };
     active(&recipients.engine, &claims).await?;
+    may_change(&claims)?;
     let (rooms, owner, wanted) = (recipients.clone(), claims.wallet, asked.clone());
     key.once(&recipients.engine, &claims, DELETE, &asked, move |place| async move {
         let id = rooms.own(&owner, &wanted.recipient_id, &wanted.platform).await?;

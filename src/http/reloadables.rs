@@ -42,6 +42,8 @@ pub struct Reloadables {
     pub max_body_bytes: usize,
     /// A body must arrive within this.
     pub body_timeout: Duration,
+    /// Whether a token issued for a payment steers cards that its own payment did not buy.
+    pub payment_token_reads_earlier: bool,
 }
 
 /// The operations of this room.

@@ -61,7 +61,7 @@ struct Which {
     responses((status = 200, description = "It is paused already.", body = shapes::CardSteered),
         (status = 202, description = "Whoever made it is asked.", body = shapes::CardSteered),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's card, or a frozen account."),
+        (status = 403, description = "Another wallet's card, a frozen account, or a token issued for another payment than bought the card."),
         (status = 404, description = "No such card, or a gift card."),
         (status = 409, description = "It was not made or has ended, something else is asked of it, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
@@ -79,7 +79,7 @@ async fn pause_card(state: Shared, holder: Holder, key: Key, body: Body) -> Resu
     responses((status = 200, description = "It can be charged already.", body = shapes::CardSteered),
         (status = 202, description = "Whoever made it is asked.", body = shapes::CardSteered),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's card, or a frozen account."),
+        (status = 403, description = "Another wallet's card, a frozen account, or a token issued for another payment than bought the card."),
         (status = 404, description = "No such card, or a gift card."),
         (status = 409, description = "It was not made or has ended, something else is asked of it, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
@@ -97,7 +97,7 @@ async fn resume_card(state: Shared, holder: Holder, key: Key, body: Body) -> Res
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "Whoever made it is asked.", body = shapes::CardSteered),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's card, or a frozen account."),
+        (status = 403, description = "Another wallet's card, a frozen account, or a token issued for another payment than bought the card."),
         (status = 404, description = "No such card, or a gift card."),
         (status = 409, description = "It was not made or has ended, something else is asked of it, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
@@ -119,6 +119,7 @@ async fn steer(
     key.once(&state.engine, &claims, route, &wanted, move |place| async move {
         let engine = &steering.engine;
         let (id, held) = cards::own_card(engine, &caller, &named).await?;
+        cards::may_steer(&caller, held.payment(), steering.payment_token_reads_earlier)?;
         let url = steering.status_url(id);
         let asked = Asked { id, wish, url };
         match held {

@@ -13,7 +13,7 @@ use axum::routing::{get, post};
 use http::StatusCode;
 use purser_actors::engine::webhooks::{NotRegistered, Registration, followed};
 use purser_actors::engine::{Denied, Engine};
-use purser_actors::id::{EndpointId, Wallet};
+use purser_actors::id::EndpointId;
 use purser_actors::kernel::memo::{Place, Told};
 use purser_actors::kernel::{Entity, View};
 use purser_actors::port::{Clock, Entropy};
@@ -101,7 +101,7 @@ struct Order {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same registration, for 24 hours.")),
     responses((status = 200, description = "`registered`, `webhook_id`, `url`, `types`, `secret`, `signing`.", body = shapes::WebhookRegistered),
         (status = 400, description = "A malformed body or key, or a URL that is not called."), (status = 401, description = "No good token."),
-        (status = 403, description = "Frozen."),
+        (status = 403, description = "Frozen, or a token issued for a payment and a URL that another session registered."),
         (status = 409, description = "The account has as many endpoints as it may, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
@@ -121,11 +121,14 @@ async fn post_register(
     Filter::new(types.clone()).map_err(|why| ApiError::parameter("parameter_invalid", "types", why.to_string()))?;
     active(&state.engine, &claims).await?;
     let order = Order { url, types };
-    let (first, later, asked, owner) = (state.clone(), state.clone(), order.clone(), claims.wallet);
+    let (first, later, asked) = (state.clone(), state.clone(), order.clone());
+    let (caller, again) = (claims.clone(), claims.clone());
     let types = order.types.clone();
-    let run = move |place: Option<Place>| async move { first.register(owner, asked, place).await };
+    let run = move |place: Option<Place>| async move { first.register(&caller, asked, place).await };
     let follow = |id: Vec<u8>| async move {
         let (id, record) = followed(&id).ok_or_else(ApiError::internal)?;
+        let endpoint = later.engine.webhook(&id).await.map_err(|_| ApiError::internal())?;
+        may_change(&again, &endpoint.ok_or_else(ApiError::internal)?)?;
         later.registered(id, record, &types).await
     };
     key.once_following(&state.engine, &claims, "/register-webhook", &order, run, follow)
@@ -133,12 +136,14 @@ async fn post_register(
 }
 
 impl Webhooks {
-    async fn register(&self, owner: Wallet, order: Order, place: Option<Place>) -> Result<Reply, ApiError> {
+    async fn register(&self, claims: &Claims, order: Order, place: Option<Place>) -> Result<Reply, ApiError> {
         let (secret, record) = (SigningSecret::new(&*self.entropy), self.entropy.random());
         let sealed = secret.seal(&self.vault, record).map_err(|_| ApiError::internal())?;
         let Order { url, types } = order;
         let wanted = Registration {
-            owner,
+            owner: claims.wallet,
+            session: claims.session,
+            only_own: claims.by_payment(),
             url,
             types: types.clone(),
             record,
@@ -151,6 +156,7 @@ impl Webhooks {
                 let full = ApiError::new(StatusCode::CONFLICT, "webhooks_full", error);
                 Err(full.hint("Delete one that is not needed: POST /delete-webhook."))
             }
+            Err(NotRegistered::OfAnotherSession) => Err(of_another_session()),
             Err(NotRegistered::Denied(denied)) => Err(undecided(&denied)),
         }
     }
@@ -253,7 +259,7 @@ struct Which {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`deleted`, `webhook_id`.", body = shapes::WebhookDeleted),
         (status = 400, description = "`webhook_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's endpoint, or a frozen account."),
+        (status = 403, description = "Another wallet's endpoint, a frozen account, or a token issued for a payment and an endpoint that another session registered."),
         (status = 404, description = "No such endpoint."),
         (status = 409, description = "It is deleted already, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
@@ -263,7 +269,8 @@ async fn post_delete(State(state): Shared, Holder(claims): Holder, key: Key, bod
     active(&state.engine, &claims).await?;
     let (room, caller, named) = (state.clone(), claims.clone(), wanted.webhook_id.clone());
     let run = move |place: Option<Place>| async move {
-        let (id, _) = room.own(&caller, &named).await?;
+        let (id, endpoint) = room.own(&caller, &named).await?;
+        may_change(&caller, &endpoint)?;
         let memo = place.map(|place| {
             memo::<Endpoint>(place, move |told: Told<'_, Endpoint>| {
                 deleted(id, told.map(drop).map_err(|why| *why))
@@ -293,6 +300,19 @@ pub(super) fn over(why: Rejection) -> ApiError {
             .hint("Register its URL again: POST /register-webhook."),
         _ => conflict("webhook_deleted", "The endpoint is deleted."),
     }
+}
+
+/// What another session has registered is not changed by a token issued for a payment: whoever relayed the payment may have it.
+pub(super) fn may_change(claims: &Claims, endpoint: &Endpoint) -> Result<(), ApiError> {
+    match claims.may_change_of(endpoint.session) {
+        true => Ok(()),
+        false => Err(of_another_session()),
+    }
+}
+
+fn of_another_session() -> ApiError {
+    let error = "This token was issued for a payment, and another session registered this webhook.";
+    ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth.")
 }
 
 /// The refusal that an endpoint's state alone is reason for.

@@ -29,6 +29,7 @@ use super::held::{not_promised, takes_on, with_held};
 use super::idempotency::{Key, Reply, memo, undecided};
 use super::query::Query;
 use super::{json, shapes};
+use crate::payment::terms::can_own_usdc;
 
 /// What is withdrawn at least.
 const LEAST: Cents = Cents::new(1);
@@ -211,6 +212,18 @@ fn out_of_range(param: &'static str, least: Cents, most: Option<Cents>) -> ApiEr
     ApiError::parameter("amount_out_of_range", param, error)
 }
 
+/// Refuses an address that the token sends nothing to.
+///
+/// # Errors
+/// 400 `parameter_invalid`.
+pub(super) fn owns_usdc(name: &'static str, to: &Wallet) -> Result<(), ApiError> {
+    if can_own_usdc(to) {
+        return Ok(());
+    }
+    let error = format!("`{name}` cannot own USDC: it is the zero address or the token's own.");
+    Err(ApiError::parameter("parameter_invalid", name, error))
+}
+
 /// A token that was born of a payment may have been relayed, and an API key is an agent's: they withdraw to the account's own
 /// wallet only.
 pub(super) fn to_own_wallet(claims: &Claims, to: &Wallet) -> Result<(), ApiError> {
@@ -232,6 +245,7 @@ fn recipient(state: &Withdrawals, claims: &Claims, wanted: &Wanted) -> Result<Wa
             .parse()
             .map_err(|_| invalid("address", "`address` is not an address on Base or Solana."))?,
     };
+    owns_usdc("address", &to)?;
     if state.treasuries.contains(&to) {
         return Err(invalid("address", "`address` is our own."));
     }

@@ -20,6 +20,12 @@ pub enum IdentifierError {
     Malformed,
 }
 
+/// Whether a text can be an identifier.
+pub fn is_identifier(id: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+    (16..=128).contains(&id.len()) && id.bytes().all(plain)
+}
+
 /// The identifier among a payment's extensions. A client that only echoes the challenge gives none.
 ///
 /// # Errors
@@ -35,11 +41,10 @@ pub fn read(extensions: Option<&Map<String, Value>>) -> Result<Option<String>, I
     let Some(id) = info.ok_or(IdentifierError::NoInfo)?.get("id") else {
         return Ok(None);
     };
-    let plain = |id: &&str| {
-        let bytes = id.bytes();
-        (16..=128).contains(&id.len()) && { bytes }.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
-    };
-    let id = id.as_str().filter(plain).ok_or(IdentifierError::Malformed)?;
+    let id = id
+        .as_str()
+        .filter(|id| is_identifier(id))
+        .ok_or(IdentifierError::Malformed)?;
     Ok(Some(id.to_owned()))
 }
 

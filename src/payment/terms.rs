@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use purser_actors::id::Network;
+use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 
 use super::challenge::push_json_string;
@@ -26,6 +26,15 @@ pub const SANDBOX_USDC: [u8; 20] = [
     0x97, 0xdd, 0x8e, 0x33, 0x92, 0xed, 0xb7, 0xff, 0xb4, 0xaa, 0x1e, 0x4e, 0x8d, 0x65, 0x33, 0x14, 0xd1, 0xd2, 0x60,
     0x20,
 ];
+
+/// Whether USDC can be sent to an address. The token refuses the zero address and its own, and on Solana nobody has the keys of
+/// either: what is sent there never lands, or is lost. One rule for whatever sends money to an address that somebody names.
+pub fn can_own_usdc(address: &Wallet) -> bool {
+    match address {
+        Wallet::Evm(address) => ![[0; 20], BASE_USDC, SANDBOX_USDC].contains(address),
+        Wallet::Solana(address) => ![[0; 32], SOLANA_USDC].contains(address),
+    }
+}
 
 /// How signatures name a token on Base: name and version of its EIP-712 domain, and where a challenge says that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

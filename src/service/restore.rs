@@ -94,7 +94,7 @@ pub async fn revocations(
     if let Some(since) = engine.suspended_since() {
         tracing::warn!(
             since = %rfc3339(since),
-            "API keys, sessions and operators' tokens of before the restore are suspended: the log of revocations was not there"
+            "API keys, sessions and operators' tokens of before the restore are suspended until confirmed, and freezes made after the backup are not known: the log of revocations was not there"
         );
     }
     Ok((Arc::new(log), begun))

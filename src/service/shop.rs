@@ -68,6 +68,7 @@ impl Shop {
             public_url: house.public_url.clone(),
             max_body_bytes: config.server.max_body_bytes,
             body_timeout: config.server.body_timeout(),
+            payment_token_reads_earlier: config.identity.payment_token_reads_cards,
         };
         let reloadables = Arc::new(reloadables);
         self.room(
@@ -193,6 +194,7 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
         engine: house.engine.clone(),
         max_body_bytes: config.server.max_body_bytes,
         body_timeout: config.server.body_timeout(),
+        payment_token_reads_earlier: config.identity.payment_token_reads_cards,
     };
     let gifts = gift_cards::GiftCards {
         catalog: world.providers.gift_cards.clone(),

@@ -34,6 +34,7 @@ pub use self::inspect::{ChainState, TransferSeen};
 use self::ledger::{Key, decline};
 pub use self::outgoing::LONGEST_SIGNED_S;
 use self::wire::Transaction;
+use crate::payment::terms::Token;
 use crate::sandbox::keys::{fee_payer, fee_payer_signer, treasury};
 pub use crate::sandbox::record_log::LogError;
 
@@ -58,6 +59,11 @@ pub struct RecentBlockhash {
 }
 
 impl SandboxSettlement {
+    /// The token on Base that it settles.
+    pub const fn token(&self) -> Token {
+        Token::SANDBOX
+    }
+
     /// Opens or makes the chains' files in `directory`, which must exist. `grant` is what each new wallet starts with;
     /// `clock` is the time of both chains.
     ///

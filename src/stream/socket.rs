@@ -78,7 +78,7 @@ pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamState>, access: Access
 
 /// Why a stream ends.
 enum End {
-    /// The connection is of no more use: the client vanished or broke the protocol of WebSocket.
+    /// The connection is of no more use: the client vanished.
     Gone,
     /// The client closes, and is answered with its own code.
     Closed,
@@ -88,6 +88,11 @@ enum End {
 
 fn close_with(code: u16, reason: &str) -> End {
     End::Close(code, reason.to_owned())
+}
+
+/// What the client sent cannot be read. If the connection has ended instead, the close goes nowhere.
+fn broken() -> End {
+    close_with(close::PROTOCOL_ERROR, "this is no frame that can be read")
 }
 
 struct Client {
@@ -196,7 +201,8 @@ async fn first_message(client: &mut Client, state: &StreamState) -> ControlFlow<
     let within = Duration::from_millis(state.config.auth_timeout_ms);
     let message = match timeout(within, client.socket.next()).await {
         Err(_) => return refused("no token in time"),
-        Ok(None | Some(Err(_))) => return ControlFlow::Break(End::Gone),
+        Ok(None) => return ControlFlow::Break(End::Gone),
+        Ok(Some(Err(_))) => return ControlFlow::Break(broken()),
         Ok(Some(Ok(Message::Close(_)))) => return ControlFlow::Break(End::Closed),
         Ok(Some(Ok(message))) => message,
     };
@@ -320,7 +326,8 @@ impl Session {
         message: Option<Result<Message, axum::Error>>,
     ) -> ControlFlow<End> {
         let frame = match message {
-            None | Some(Err(_)) => return ControlFlow::Break(End::Gone),
+            None => return ControlFlow::Break(End::Gone),
+            Some(Err(_)) => return ControlFlow::Break(broken()),
             Some(Ok(Message::Close(_))) => return ControlFlow::Break(End::Closed),
             Some(Ok(message)) => {
                 self.count(state)?;

@@ -242,7 +242,7 @@ pub(super) fn against_chain<'a>(
         match left.remove(transaction) {
             Some(transfer) if is_of(spend, transfer) => {}
             Some(transfer) => {
-                let detail = format!("{transaction} moved {} to {}", transfer.atomic, transfer.to);
+                let detail = format!("{transaction} moved {} atomic USDC to {}", transfer.atomic, transfer.to);
                 report.find("chain.differs", id, detail);
             }
             None => report.find("chain.not_sent", id, format!("{transaction} did not leave its wallet")),
@@ -259,7 +259,7 @@ pub(super) fn against_chain<'a>(
     }
     for (transaction, transfer) in left {
         let detail = format!(
-            "{} left a managed wallet for {} without a spend",
+            "{} atomic USDC left a managed wallet for {} without a spend",
             transfer.atomic, transfer.to
         );
         report.find("chain.left", transaction, detail);

@@ -19,13 +19,19 @@ pub(super) fn check(contents: &Contents, books: &Books, report: &mut Report) {
         let name = name_of(booked);
         let amount = i128::from(booked.departure.amount.atomic());
         let posted = |by: &BTreeMap<String, i128>| by.get(&name).copied().unwrap_or(0);
-        let has = (posted(&books.received), posted(&books.credited), posted(&books.costs));
-        let want = match booked.account {
-            Some(_) => (-amount, -amount, 0),
-            None => (-amount, 0, amount),
+        let has = (
+            posted(&books.received),
+            posted(&books.credited),
+            posted(&books.costs),
+            posted(&books.earned),
+        );
+        let want = match (booked.account, contents.arrivals.sent_on(&name)) {
+            (Some(_), _) => (-amount, -amount, 0, 0),
+            (None, Some(came)) => (-amount, 0, (amount - came).max(0), (came - amount).max(0)),
+            (None, None) => (-amount, 0, amount, 0),
         };
         if has != want {
-            let detail = format!("{has:?} to treasury, holder and costs, expected {want:?}");
+            let detail = format!("{has:?} to treasury, holder, costs and fees, expected {want:?}");
             report.find("departure.posting", &name, detail);
         }
     }
@@ -38,7 +44,7 @@ pub(super) fn against_chain(contents: &Contents, left: &mut BTreeMap<&str, &Chai
         match left.remove(departure.transaction.as_str()) {
             Some(t) if t.to == departure.to && t.atomic == departure.amount.atomic() => {}
             Some(t) => {
-                let detail = format!("{} moved {} to {}", departure.transaction, t.atomic, t.to);
+                let detail = format!("{} moved {} atomic USDC to {}", departure.transaction, t.atomic, t.to);
                 report.find("chain.differs", name_of(booked), detail);
             }
             None => {

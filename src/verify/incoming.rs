@@ -13,7 +13,7 @@ use purser_storage::{Row, Store, StoreError};
 use super::books::Books;
 use super::fold::History;
 use super::outcomes::credits;
-use super::{Contents, Report, each_row, take};
+use super::{Contents, Report, departures, each_row, take};
 
 /// Transfers, the operators' list of them, and the payments that settle by none of them any more.
 #[derive(Default)]
@@ -35,6 +35,7 @@ pub(super) const fn name_of(status: Status) -> &'static str {
         Status::Returning(_) => "returning",
         Status::Returned(_) => "returned",
         Status::Claimed => "claimed",
+        Status::Forwarded(_) => "forwarded",
     }
 }
 
@@ -51,6 +52,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
             Event::TakenIn(_) => Some("operator_funds"),
             Event::SentBack(..) => Some("returning"),
             Event::Returned(_) => Some("returned"),
+            Event::Forwarded(..) => Some("forwarded"),
         })
     })
 }
@@ -88,6 +90,16 @@ impl Arrivals {
     pub(super) fn booked(&self) -> BTreeSet<String> {
         let booked = self.all.iter().filter(|(_, (incoming, _))| is_booked(incoming));
         booked.map(|(id, _)| id.to_string()).collect()
+    }
+
+    /// What came in and was sent on by a transfer of this name, in atomic USDC.
+    pub(super) fn sent_on(&self, departure: &str) -> Option<i128> {
+        let own = |incoming: &Incoming| match incoming.status {
+            Status::Forwarded(by) => by.to_string() == departure,
+            _ => false,
+        };
+        let sent = self.all.values().find(|(incoming, _)| own(incoming));
+        sent.map(|(incoming, _)| i128::from(incoming.transfer.amount.atomic()))
     }
 }
 
@@ -168,12 +180,21 @@ fn posted(
     let want = match incoming.status {
         Status::Found | Status::Waiting | Status::Claimed | Status::Adopted(_) => (0, 0, 0),
         Status::OperatorFunds => (amount, amount, 0),
+        Status::Forwarded(_) => (amount, 0, 0),
         Status::Crediting(_) | Status::Returning(_) if at_work.giving > 0 => (amount, 0, 0),
         Status::Crediting(_) | Status::Returning(_) | Status::Credited(_) | Status::Returned(_) => (amount, 0, amount),
     };
     if (received, kept, credited) != want {
         let detail = format!("{received} received, {kept} taken in and {credited} credited, expected {want:?}");
         report.find("deposit.posting", &name, detail);
+    }
+    if let Status::Forwarded(by) = incoming.status
+        && !contents
+            .departures
+            .iter()
+            .any(|booked| departures::name_of(booked) == by.to_string())
+    {
+        report.find("deposit.forwarded", &name, format!("{by} is not booked"));
     }
     let sent_back = matches!(incoming.status, Status::Returned(_));
     let withdrawal = contents.withdrawals.get(&WithdrawalId(id.0));

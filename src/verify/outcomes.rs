@@ -357,7 +357,7 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
                 }
                 Some((place, t)) => {
                     if !fits(t) {
-                        let detail = format!("{transaction} moved {} from {}", t.atomic, t.from);
+                        let detail = format!("{transaction} moved {} atomic USDC from {}", t.atomic, t.from);
                         report.find("chain.differs", id, detail);
                     }
                     *place

@@ -77,7 +77,7 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
                 report.find(
                     "chain.differs",
                     id,
-                    format!("{transaction} moved {} to {}", t.atomic, t.to),
+                    format!("{transaction} moved {} atomic USDC to {}", t.atomic, t.to),
                 );
             }
             Some(_) => {}
@@ -88,7 +88,11 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
         let Some(transaction) = &sent.transaction else { continue };
         match left.remove(transaction.as_str()) {
             Some(t) if t.atomic == sent.atomic => {}
-            Some(t) => report.find("chain.differs", &sent.name, format!("{transaction} moved {}", t.atomic)),
+            Some(t) => report.find(
+                "chain.differs",
+                &sent.name,
+                format!("{transaction} moved {} atomic USDC", t.atomic),
+            ),
             None => report.find(
                 "chain.not_sent",
                 &sent.name,
@@ -116,7 +120,7 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
     }
     for (transaction, transfer) in left {
         let detail = format!(
-            "{} left the treasury for {} without a withdrawal or a top-up",
+            "{} atomic USDC left the treasury for {} without a withdrawal or a top-up",
             transfer.atomic, transfer.to
         );
         report.find("chain.left", transaction, detail);

@@ -16,7 +16,7 @@ use super::solana::Transfer;
 use crate::payment::evm::{domain_separator, parse_address};
 use crate::payment::identifier;
 use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
-use crate::payment::terms::{BASE_CHAIN_ID, BASE_USDC, SOLANA_USDC};
+use crate::payment::terms::{BASE_CHAIN_ID, BASE_USDC, SOLANA_USDC, Token};
 
 /// A decoded `PAYMENT-REQUIRED`. What a payment echoes is kept as the server wrote it.
 #[derive(Debug, Deserialize)]
@@ -187,6 +187,13 @@ impl<'a> Offer<'a> {
         let own_fee = extra.fee_payer.as_ref().is_some_and(|payer| *payer == wallet.address());
         let method = extra.asset_transfer_method.as_deref().unwrap_or("eip3009");
         !own_fee && method == "eip3009"
+    }
+
+    /// Whether it is signed under this token's EIP-712 domain. On Solana there is none: a transaction names a block of its chain.
+    pub fn is_signed_as(&self, token: &Token) -> bool {
+        let extra = &self.fields.extra;
+        let named = (extra.name.as_deref(), extra.version.as_deref());
+        self.network == Network::Solana || named == (Some(token.name), Some(token.version))
     }
 
     /// The same for no longer than so many seconds.

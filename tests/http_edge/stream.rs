@@ -97,6 +97,25 @@ pub async fn until_closed(socket: &mut Socket) -> (Vec<u64>, u16, String) {
     panic!("closed without a reason");
 }
 
+/// Reads until this event has come or the stream is closed; the sequences seen on the way.
+async fn until_seen(socket: &mut Socket, last: u64) -> Vec<u64> {
+    let mut seqs = Vec::new();
+    while seqs.last() != Some(&last) {
+        match socket.next().await.unwrap().unwrap() {
+            Message::Close(Some(close)) => {
+                assert_eq!(u16::from(close.code), 4008, "{close}");
+                break;
+            }
+            Message::Text(text) => {
+                let frame: Value = serde_json::from_str(&text).unwrap();
+                seqs.extend(frame["event"]["seq"].as_u64());
+            }
+            _ => {}
+        }
+    }
+    seqs
+}
+
 // Aim (case 64): a subscriber that comes in while events happen gets every one of its own once, in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn case_64_replay_and_live_meet_without_gap_or_duplicate() {
@@ -214,10 +233,13 @@ async fn case_64_a_client_that_does_not_read_is_closed_with_its_cursor() {
     assert!(cursor > 0 && cursor < last, "{cursor}");
     assert_eq!(seen.last(), Some(&cursor));
 
-    let mut again = open_as(&world, "alice").await;
-    say(&mut again, json!({"type": "subscribe", "after": cursor})).await;
-    let rest = usize::try_from(last - cursor).unwrap();
-    seen.extend(seqs(&mut again, rest).await);
+    // On a busy machine a reader may be too slow again: it resumes where it was told.
+    while seen.last() != Some(&last) {
+        let mut again = open_as(&world, "alice").await;
+        let after = seen.last().copied().unwrap_or_default();
+        say(&mut again, json!({"type": "subscribe", "after": after})).await;
+        seen.extend(until_seen(&mut again, last).await);
+    }
     assert_eq!(seen, (1..=last).collect::<Vec<u64>>());
 }
 

@@ -33,6 +33,7 @@ pub(crate) const ADMIN: [(&str, &str); 48] = [
     ("GET", "/admin/system"),
     ("GET", "/admin/webhooks"),
     ("GET", "/admin/webhooks/deliveries"),
+    ("POST", "/admin/reconciliation/walk"),
     ("POST", "/admin/freeze"),
     ("POST", "/admin/approvals/approve"),
     ("POST", "/admin/approvals/reject"),
@@ -68,10 +69,10 @@ pub(crate) const ADMIN: [(&str, &str); 48] = [
 
 /// How many of them, from the first, each role is trusted with.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 17),
-    ("support", 18),
-    ("operator", 43),
-    ("administrator", 47),
+    ("read-only", 18),
+    ("support", 19),
+    ("operator", 44),
+    ("administrator", 48),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

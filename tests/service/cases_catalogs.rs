@@ -1,11 +1,15 @@
 //! What is looked up before it is bought: merchants, gift cards, and the desk that steers them.
 
+use purser_actors::id::Network;
 use serde_json::{Value, json};
 
+use super::agent::Agent;
+use super::cases_outage::{available, not_sold, stands, wary};
+use super::desk::Desk;
 use super::host::Host;
 use super::ladder::Ladder;
 use super::request::Request;
-use super::wire::{Answer, Site};
+use super::wire::{Answer, Site, until};
 
 fn names<'a>(answer: &'a Answer, list: &str, name: &str) -> Vec<&'a str> {
     let items = answer.body[list]
@@ -293,4 +297,52 @@ async fn the_desk_steers_the_catalogs() {
     assert_eq!(state["gift_cards"]["faults"], json!([]));
     assert_eq!(state["rates"]["as_of"], "2026-11-20T00:00:00.000Z");
     assert_eq!(state["magic_products"].as_array().unwrap().len(), 8);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_catalog_that_does_not_answer_before_the_claim_closes_its_line() {
+    // Aim: orders that fail before anything is claimed count like deliveries: the line closes, the prices say so, and one order
+    // after the catalog is back opens it.
+    const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
+    let host = wary("1");
+    let service = host.start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    let payment = agent.payment(&site, GIFT).await;
+    let fault = async |fault: Value| assert_eq!(site.post("/sandbox/gift-cards", &fault).await.status, 200);
+    fault(json!({"fault": "unreachable", "times": 0})).await;
+    for failures in 1..=3 {
+        let away = Agent::pay(&site, GIFT, &payment).await;
+        assert_eq!(
+            (away.status, away.code()),
+            (503, "catalog_unavailable"),
+            "{}",
+            away.text
+        );
+        assert_eq!(stands(&desk, "gift_card").await["failures"], failures);
+    }
+    assert_eq!(stands(&desk, "gift_card").await["status"], "failing");
+    assert_eq!(available(&site, "gift_card").await, false);
+    assert_eq!(available(&site, "usa_prepaid_card").await, true);
+    fault(json!({"fault": "clear"})).await;
+    let bought = until("one order is sold to try it with", async || {
+        let answer = Agent::pay(&site, GIFT, &payment).await;
+        match answer.status {
+            200 => Some(answer),
+            _ => {
+                not_sold(&answer);
+                None
+            }
+        }
+    })
+    .await;
+    assert!(bought.body.get("auth").is_some(), "{}", bought.text);
+    until("the line is open", async || {
+        (stands(&desk, "gift_card").await["status"] == "open").then_some(())
+    })
+    .await;
+    assert_eq!(available(&site, "gift_card").await, true);
+    service.stop();
+    host.assert_books();
 }

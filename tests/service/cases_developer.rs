@@ -1,5 +1,6 @@
 //! What a developer has beside the service: `purser listen --forward-to` and `purser trigger`.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -130,4 +131,54 @@ async fn the_token_that_is_printed_is_good() {
     let second = token();
     assert_ne!(first, second);
     assert_eq!(site.get_as(&second, "/get-account-balance").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_finds_the_service_of_the_data_directory() {
+    // Aim: without an address a token, a stream and a trigger are those of the service that listened last on the data directory,
+    // wherever it listens; the token opens its account there.
+    let host = Host::new();
+    let service = host.start();
+    let (wallet, data) = (host.beside("wallet.json"), host.data());
+    let data = data.to_str().unwrap();
+    let signed_in = purser(&wallet, &["token", "--data", data]).output().unwrap();
+    let said = String::from_utf8_lossy(&signed_in.stdout).into_owned();
+    assert!(signed_in.status.success(), "{signed_in:?}");
+    let read = Site::of(&service).get_as(said.trim(), "/get-account-balance").await;
+    assert_eq!(read.status, 200, "{}", read.text);
+    let triggered = purser(&wallet, &["trigger", "card.ready"])
+        .env("PURSER_DATA_DIR", data)
+        .output()
+        .unwrap();
+    assert!(triggered.status.success(), "{triggered:?}");
+    let cards = Site::of(&service).get_as(said.trim(), "/get-card-data").await;
+    assert!(cards.text.contains("card_"), "{}", cards.text);
+    service.stop();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_has_enough_ends_listening_quietly() {
+    // Aim: as with `| head -1`: whoever reads the events closes the pipe after the first; the next event ends the command, which
+    // complains about nothing.
+    let host = Host::new();
+    let service = host.start();
+    let wallet = host.beside("wallet.json");
+    let bought = triggers(&wallet, &service.url, "card.ready");
+    assert!(bought.status.success(), "{bought:?}");
+    let mut listening = purser(&wallet, &["listen", &service.url, "--after", "0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(listening.stdout.take().unwrap())
+        .read_line(&mut first)
+        .unwrap();
+    assert!(!first.is_empty());
+    let bought = triggers(&wallet, &service.url, "card.ready");
+    assert!(bought.status.success(), "{bought:?}");
+    let ended = listening.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(!said.contains("error"), "{said}");
+    service.stop();
 }

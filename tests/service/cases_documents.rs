@@ -53,6 +53,39 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_front_page_leads_to_what_is_there() {
+    // Aim: the address that the service prints is a page for a browser and JSON for others, with the same links, each of which
+    // is answered.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let json = site.get("/", &[]).await;
+    assert_eq!(
+        (json.status, json.header("content-type")),
+        (200, Some("application/json"))
+    );
+    let page = site
+        .get("/", &[("accept", "text/html,application/xhtml+xml,*/*;q=0.8")])
+        .await;
+    assert_eq!(
+        (page.status, page.header("content-type")),
+        (200, Some("text/html; charset=utf-8"))
+    );
+    assert!(!page.text.contains("<script"), "{}", page.text);
+    let base = format!("http://{}", service.authority());
+    let links = json.body["links"].as_object().unwrap();
+    for name in ["guide", "openapi", "pricing", "version"] {
+        assert!(links.contains_key(name), "{}", json.text);
+    }
+    for link in links.values() {
+        let path = link.as_str().unwrap().strip_prefix(&base).unwrap();
+        assert!(page.text.contains(&format!("href=\"{path}\"")), "{path}: {}", page.text);
+        assert_eq!(site.get(path, &[]).await.status, 200, "{path}");
+    }
+    assert_eq!(site.get("/login", &[]).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_the_catalog_links_to_is_there() {
     // Aim: RFC 9727: each link of the catalog is answered by 200 with the type that it says; HEAD answers with the link.
     let host = Host::new();

@@ -181,7 +181,10 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
         }
         assert_eq!(landed(&site, &payment).await, 0);
         site.chain_fault(json!({"fault": "clear"})).await;
-        assert!(Agent::pay(&site, CARD, &payment).await.card().starts_with("card_"));
+        let bought = Agent::pay(&site, CARD, &payment).await;
+        assert!(bought.card().starts_with("card_") && bought.body.get("auth").is_some());
+        let again = Agent::pay(&site, CARD, &payment).await;
+        assert_eq!((again.card(), again.body.get("auth")), (bought.card(), None));
         assert_eq!(landed(&site, &payment).await, 1);
         site.hears(&agent.token(&site).await, &["payment.released claimed"])
             .await;
@@ -200,6 +203,47 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
         })
         .await;
         site.issuer_fault(json!({"fault": "clear"})).await;
+    }
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_those_who_send_a_refused_payment_again_at_once_one_gets_the_tokens() {
+    // Aim: after a 503 and after a 402 with `success: false` nobody has tokens yet: of the calls that send the payment again exactly
+    // one gets them, and they are good; whoever comes later gets none.
+    let host = Host::new().with("PURSER_ENGINE__BACKOFF_FIRST_MS", "20");
+    let service = host.start();
+    let site = Site::of(&service);
+    for (fault, status) in [
+        (json!({"fault": "unreachable", "times": 0}), 503),
+        (json!({"fault": "insufficient"}), 402),
+    ] {
+        let agent = Agent::new(Network::Base);
+        let mut fault = fault;
+        fault["wallet"] = json!(agent.address());
+        let payment = agent.payment(&site, CARD).await;
+        site.chain_fault(fault).await;
+        let refused = Agent::pay(&site, CARD, &payment).await;
+        assert_eq!(
+            (refused.status, refused.body.get("auth")),
+            (status, None),
+            "{}",
+            refused.text
+        );
+        site.chain_fault(json!({"fault": "clear"})).await;
+        let calls = (0..6).map(|_| Agent::pay(&site, CARD, &payment));
+        let answers = futures_util::future::join_all(calls).await;
+        assert!(answers.iter().all(|answer| answer.card() == answers[0].card()));
+        let with: Vec<_> = answers.iter().filter(|a| a.body.get("auth").is_some()).collect();
+        assert_eq!(with.len(), 1, "{status}");
+        let token = with[0].body["auth"]["id_token"].as_str().unwrap();
+        assert_eq!(site.get_as(token, "/get-account-balance").await.status, 200);
+        let refresh = json!({"grant_type": "refresh_token", "refresh_token": with[0].body["auth"]["refresh_token"]});
+        assert_eq!(site.post("/auth", &refresh).await.status, 200);
+        let late = Agent::pay(&site, CARD, &payment).await;
+        assert_eq!((late.card(), late.body.get("auth")), (answers[0].card(), None));
+        assert_eq!(landed(&site, &payment).await, 1);
     }
     service.stop();
     host.assert_books();

@@ -26,19 +26,19 @@ fn host() -> Host {
 }
 
 /// Brings a signed payment to Base without us.
-async fn lands(site: &Site<'_>, payment: &str) {
+pub(super) async fn lands(site: &Site<'_>, payment: &str) {
     let sent = site.post("/sandbox/base", &json!({"payment": payment})).await;
     assert_eq!(sent.body["success"], true, "{}", sent.text);
 }
 
-async fn listed(desk: &Desk<'_>) -> Vec<Value> {
+pub(super) async fn listed(desk: &Desk<'_>) -> Vec<Value> {
     let answer = desk.get(LIST).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.body["incoming_transfers"].as_array().unwrap().clone()
 }
 
 /// The transfer of this sender, once it waits for an operator.
-async fn waiting(desk: &Desk<'_>, agent: &Agent) -> Value {
+pub(super) async fn waiting(desk: &Desk<'_>, agent: &Agent) -> Value {
     let own = |one: &Value| one["sender"].as_str().unwrap().eq_ignore_ascii_case(&agent.address());
     until("it waits for an operator", async || {
         let listed = listed(desk).await;
@@ -281,7 +281,7 @@ async fn case_80_what_the_provider_made_after_the_backup_is_adopted_and_not_cred
         bought.push((agent, payment, path, id, shown));
     }
     service.stop();
-    host.assert_books();
+    let books = host.assert_books();
     restore(&host, &file);
 
     let service = host.start();
@@ -297,6 +297,7 @@ async fn case_80_what_the_provider_made_after_the_backup_is_adopted_and_not_cred
             "redemption_code",
             "redemption_url",
             "pin_code",
+            "fees_paid",
         ] {
             assert_eq!(after[same], before[same], "{same} of {after}");
         }
@@ -309,6 +310,10 @@ async fn case_80_what_the_provider_made_after_the_backup_is_adopted_and_not_cred
     assert_eq!(site.transfers().await.len(), 2);
     service.stop();
     let report = host.assert_books();
+    assert_eq!(
+        report["balances"], books["balances"],
+        "the gift card's fee is our fee again"
+    );
     assert_eq!(report["payments"]["fulfilled"], 2);
     let (status, named) = super::cases_reconciliation::reconcile(&host);
     assert_eq!((status, named), (Some(0), Vec::new()));

@@ -158,6 +158,7 @@ const LINES: &[(&str, &str)] = &[
     ("lines close gift_card --reason Down", ""),
     ("lines open gift_card --reason Up", ""),
     ("reconciliation", ""),
+    ("reconciliation --now", ""),
     ("events", ""),
     ("late-returns", ""),
     ("book 0x12 --loss --evidence Seen", ""),

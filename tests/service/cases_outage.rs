@@ -28,7 +28,7 @@ const LINE: &str = "usa_prepaid_card";
 const DOWN: &str = "unreachable";
 
 /// Three failures close a line, which is tried again when `every` seconds have gone by.
-fn wary(every: &str) -> Host {
+pub(crate) fn wary(every: &str) -> Host {
     Host::new()
         .with("PURSER_ENGINE__LINE_FAILURES", "3")
         .with("PURSER_ENGINE__LINE_TRY_EVERY_SECONDS", every)
@@ -37,7 +37,7 @@ fn wary(every: &str) -> Host {
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "1000000")
 }
 
-async fn stands(desk: &Desk<'_>, line: &str) -> Value {
+pub(crate) async fn stands(desk: &Desk<'_>, line: &str) -> Value {
     let listed = desk.get("/admin/lines").await;
     let lines = listed.body["lines"].as_array().unwrap().clone();
     lines.into_iter().find(|one| one["line"] == line).unwrap()
@@ -52,13 +52,13 @@ async fn comes_to(desk: &Desk<'_>, status: &str) -> Value {
     .await
 }
 
-async fn available(site: &Site<'_>, line: &str) -> Value {
+pub(crate) async fn available(site: &Site<'_>, line: &str) -> Value {
     let prices = site.get("/get-pricing", &[]).await;
     let products = prices.body["products"].as_array().unwrap().clone();
     products.iter().find(|one| one["product"] == line).unwrap()["available"].clone()
 }
 
-fn not_sold(answer: &Answer) {
+pub(crate) fn not_sold(answer: &Answer) {
     assert_eq!(
         (answer.status, answer.code()),
         (503, "product_unavailable"),

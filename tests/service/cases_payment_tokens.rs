@@ -130,7 +130,7 @@ async fn case_75_a_payments_token_reads_only_what_that_payment_bought() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_setting_lets_a_payments_token_read_what_was_bought_earlier() {
-    // Aim: off by default, as the case above shows; on, the same token reads cards and links of earlier payments.
+    // Aim: off by default, as the case above shows; on, the same token reads and steers cards and reads links of earlier payments.
     let host = Host::new().with("PURSER_IDENTITY__PAYMENT_TOKEN_READS_CARDS", "true");
     let service = host.start();
     let site = Site::of(&service);
@@ -144,6 +144,9 @@ async fn a_setting_lets_a_payments_token_read_what_was_bought_earlier() {
     }
     let link = status(&site, &token, &payout).await;
     assert!(link.str("redemption_url").is_some(), "{}", link.text);
+    let (usa, _) = &secrets[0];
+    let paused = ask(&site, &token, "/pause-card", None, &json!({"card_id": usa})).await;
+    assert_eq!(paused.status, 202, "what it reads it steers: {}", paused.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -161,6 +164,9 @@ async fn case_75_a_payments_token_loads_what_it_brought_and_reads_that() {
     let number = shown(&site, &token, &made).await["card_details"]["card_number"].clone();
     assert!(number.is_string());
     assert_withheld(&read(&site, &token, &earlier).await, "what another session made");
+    let resume = async |card: &str| ask(&site, &token, "/resume-card", None, &json!({"card_id": card})).await;
+    assert_withheld(&resume(&earlier).await, "what another session made");
+    assert_eq!(resume(&made).await.status, 200, "what this payment's token made");
     let load = async |token: &str, key: Option<&str>, amount: u32| {
         ask(
             &site,

@@ -107,7 +107,8 @@ async fn no_token_verifies_or_links() {
         for token in [&token, &born_of_payment] {
             let request = site
                 .request("POST", path)
-                .header("authorization", format!("Bearer {token}"));
+                .header("authorization", format!("Bearer {token}"))
+                .header("accept", "application/json");
             let ours = request.header("origin", &service.url);
             let answer = send(ours).await.unwrap();
             assert_eq!((answer.status, answer.code()), (401, "token_invalid"), "{path}");

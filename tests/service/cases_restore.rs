@@ -40,9 +40,9 @@ pub(crate) fn backup(host: &Host) -> String {
 }
 
 /// Network, amount and transaction of what the operator has to explain, and what it may have been.
-type Item = (String, String, String, Vec<String>);
+pub(super) type Item = (String, String, String, Vec<String>);
 
-async fn unexplained(desk: &Desk<'_>) -> Vec<Item> {
+pub(super) async fn unexplained(desk: &Desk<'_>) -> Vec<Item> {
     let stuck = desk.get("/admin/stuck").await.body;
     let of = |item: &Value, name: &str| {
         item[name]
@@ -147,10 +147,10 @@ async fn explains_itself(site: &Site<'_>, scene: &Scene) {
     );
 }
 
-const BOOK: &str = "/admin/departures/book";
+pub(super) const BOOK: &str = "/admin/departures/book";
 
 /// An operator's word for what left.
-fn book((_, _, transaction, _): &Item, to: Value) -> Value {
+pub(super) fn book((_, _, transaction, _): &Item, to: Value) -> Value {
     let mut body = json!({"transaction": transaction, "evidence": "seen on the chain"});
     body.as_object_mut().unwrap().extend(to.as_object().unwrap().clone());
     body

@@ -155,6 +155,25 @@ pub(crate) async fn walk(site: &Site<'_>, owner: &Owner, name: &str) -> (Answer,
     let page = send(site.client.get(url)).await.unwrap();
     assert!(page.status == 200 && page.text.contains(code), "{}", page.text);
     assert!(!page.text.contains("<script"), "{}", page.text);
+    // Only somebody who may say yes is offered to; others are told to sign in.
+    assert!(
+        !page.text.contains("<button") && page.text.contains("not signed in"),
+        "{}",
+        page.text
+    );
+    let own = send(site.client.get(url).header("cookie", owner.cookie()))
+        .await
+        .unwrap();
+    assert!(
+        own.text.contains("<button type=\"submit\">Yes") && !own.text.contains("not signed in"),
+        "{}",
+        own.text
+    );
+    let nobodys = site.request("POST", "/claim").header("origin", &site.service.url);
+    let nobodys = send(nobodys.body(form(&signup, name))).await.unwrap();
+    let kind = nobodys.header("content-type");
+    assert_eq!((nobodys.status, kind), (401, Some("text/html; charset=utf-8")));
+    assert!(nobodys.text.contains("Open a login link"), "{}", nobodys.text);
     // Longer than any client of the tests has patience: only the yes itself ends the wait.
     let (waited, also, said) = tokio::join!(wait(site, &signup), wait(site, &signup), async {
         is_crowded(site, &signup).await;

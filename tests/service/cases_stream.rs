@@ -140,6 +140,31 @@ async fn streams_in_all_are_limited() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_malformed_frame_is_closed_by_its_code() {
+    // Aim: whatever is no frame of RFC 6455 is answered with 1002, before a token was shown, while nothing is subscribed and after.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    let mask = [0; 4];
+    // Reserved bits; an opcode that nobody has; and a control frame that is fragmented.
+    for head in [[0xf1, 0x80], [0x83, 0x80], [0x09, 0x80]] {
+        let frame = [&head[..], &mask].concat();
+        for way in ["no token", "open", "subscribed"] {
+            let mut stream = match way {
+                "no token" => Stream::asked(&site, &[]).await.unwrap(),
+                _ => Stream::open(&site, &token).await,
+            };
+            if way == "subscribed" {
+                stream.say(&json!({"type": "subscribe", "after": 0})).await;
+                assert_eq!(stream.frame().await["type"], "ping");
+            }
+            stream.say_bytes(&frame).await;
+            assert_eq!(stream.until_closed().await, 1002, "{way}: {head:02x?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cookie_opens_a_stream_for_our_own_page_only() {
     // Aim: the session cookie opens a stream with our Origin, and only so; a token needs none. Without either the stream
     // opens and hears nothing before it has shown one.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{self, Message};
@@ -44,6 +45,14 @@ impl Stream {
 
     pub(crate) async fn say(&mut self, message: &Value) {
         self.0.send(Message::text(message.to_string())).await.unwrap();
+    }
+
+    /// Sends bytes as they are, whatever the protocol says of them.
+    pub(crate) async fn say_bytes(&mut self, bytes: &[u8]) {
+        let MaybeTlsStream::Plain(socket) = self.0.get_mut() else {
+            panic!("the test speaks plainly");
+        };
+        socket.write_all(bytes).await.unwrap();
     }
 
     /// The next frame.

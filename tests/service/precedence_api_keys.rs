@@ -39,6 +39,7 @@ async fn say_yes(site: &Site<'_>, signup: &Answer) {
     let (_, pass) = signup.str("claim_url").unwrap().split_once("signup=").unwrap();
     let mut ladder = Ladder::of("POST /claim", "claim");
     let mut ask = Request::new("POST", "/claim");
+    ask.header("accept", "application/json");
     ask.text("nam=%00");
     ladder.meets(&ask.send(site).await);
     ask.header("origin", &site.service.url);

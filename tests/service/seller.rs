@@ -117,6 +117,7 @@ async fn serve(mut stream: TcpStream, chain: String) {
             &others_terms(&chain, &asked.path).await,
             &json!({}),
         ),
+        ("/real-token", _) => plain("402 Payment Required", &real_terms(), &json!({})),
         ("/broken", _) => plain("500 Internal Server Error", "", &json!({})),
         ("/moved", _) => plain("302 Found", "location: http://169.254.169.254/\r\n", &json!({})),
         ("/untermed", _) => plain("402 Payment Required", "", &json!({"x402Version": 1})),
@@ -171,6 +172,15 @@ fn terms() -> Value {
             "asset": checksummed(&BASE_USDC), "payTo": keys().1.address(Network::Base), "maxTimeoutSeconds": 60,
             "extra": {"name": Token::SANDBOX.name, "version": Token::SANDBOX.version}}, {"scheme": "exact", "network": Network::Solana.caip2(), "amount": PRICE,
             "asset": base58(&SOLANA_USDC), "payTo": own, "maxTimeoutSeconds": 60, "extra": {"feePayer": own}}]})
+}
+
+/// The same for the real token on Base: what was signed for it would be worth that.
+fn real_terms() -> String {
+    let mut terms = terms();
+    let offers = terms["accepts"].as_array_mut().unwrap();
+    offers.truncate(1);
+    offers[0]["extra"] = json!({"name": Token::USDC.name, "version": Token::USDC.version});
+    format!("payment-required: {}\r\n", STANDARD.encode(terms.to_string()))
 }
 
 /// Checks that it pays what was asked, signs as the fee payer, and sends it to the chain; its id.

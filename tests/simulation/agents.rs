@@ -6,6 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use purser::agent_wallet::terms::{Acceptable, OwnAddresses, Pins};
+use purser::payment::terms::Token;
 use purser::wallet::PaymentRequired;
 use purser_actors::agent_wallet::{Addresses, AgentWallet, Limits};
 use purser_actors::engine::{Denied, Once};
@@ -138,7 +139,7 @@ fn required(nth: u32) -> PaymentRequired {
         };
         let to = to.address();
         let extra = match network {
-            Network::Base => json!({"name": "USD Coin", "version": "2"}),
+            Network::Base => json!({"name": Token::SANDBOX.name, "version": Token::SANDBOX.version}),
             Network::Solana => json!({"feePayer": to}),
         };
         json!({"scheme": "exact", "network": network.caip2(), "amount": (cents * 10_000).to_string(), "asset": asset,
@@ -261,6 +262,7 @@ impl Clients {
             &required(nth),
             &addresses(&wallet(owner(nth))),
             &OwnAddresses::of(Network::ALL.map(own::treasury)),
+            &Token::SANDBOX,
         );
         let Acceptable { to, amount, .. } = match offers {
             Ok(offers) => *offers.first()?,

@@ -274,19 +274,23 @@ async fn rest(clients: &Clients, store: &SimStore) {
         let asleep = engine.census().resident == 0;
         let heard = world.rails.lock().is_heard() && world.vaults.lock().is_heard() && world.issuer.lock().is_heard();
         let left = |e: &Effect| !e.stuck || crate::top_ups::moved_by(&e.work).is_some();
-        if !effects.iter().any(left)
-            && waiting == 0
-            && asleep
-            && heard
-            && !rings_soon(world)
-            && restores::is_over(world, engine)
-            && store.headroom().queued == 0
-        {
+        let conditions = [
+            ("effects done", !effects.iter().any(left)),
+            ("clients answered", waiting == 0),
+            ("actors asleep", asleep),
+            ("providers heard", heard),
+            ("no timer soon", !rings_soon(world)),
+            ("restores over", restores::is_over(world, engine)),
+            ("queue empty", store.headroom().queued == 0),
+        ];
+        let unmet = conditions.iter().filter(|(_, met)| !met).map(|(name, _)| *name);
+        if conditions.iter().all(|(_, met)| *met) {
             return;
         }
         if world.true_ms() > begun + PATIENCE_MS {
             let census = engine.census();
-            let detail = format!("{waiting} clients wait, {census:?}, open: {effects:?}");
+            let unmet: Vec<&str> = unmet.collect();
+            let detail = format!("not {unmet:?}: {waiting} clients wait, {census:?}, open: {effects:?}");
             return world.object("rest.never", detail);
         }
     }

@@ -285,7 +285,12 @@ async fn rule(world: &World, engine: &Engine) {
         }
         let (id, by) = (incoming.transfer.id(), act(2));
         // What a provider has made of it reaches its buyer by hand.
-        let rule = match incoming.shows {
+        // A run with a restore has no top-ups: what left was for something else.
+        let made = incoming
+            .shows
+            .as_ref()
+            .filter(|shows| !shows.contains("maybe for a top-up"));
+        let rule = match made {
             Some(_) => Rule::OperatorFunds,
             None => Rule::Credit(None),
         };

@@ -24,6 +24,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ),
     ("/metrics", "the operator's"),
     ("/copy", "the operator's"),
+    ("/", "a document"),
     ("/llms.txt", "a document"),
     ("/skill.md", "a document"),
     ("/asyncapi.json", "a document"),

@@ -4,11 +4,11 @@ use purser_storage::planted::{self, Bug};
 
 use super::machine::born;
 use super::{Account, Admission, Event, OwnCaps, Rejection};
-use crate::id::{PaymentId, Wallet};
+use crate::id::{EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{Share, Work};
 use crate::kernel::{Context, Decision, table};
 use crate::money::Cents;
-use crate::payment::{Claim, Payment};
+use crate::payment::{Claim, NewSession, Payment};
 use crate::port::Timestamp;
 use crate::product::{Cap, Line, Purchase};
 
@@ -112,7 +112,7 @@ pub(super) fn claim(
 pub(super) fn readmit(
     this: Option<&Account>,
     wallet: &Wallet,
-    payment: PaymentId,
+    (payment, session): (PaymentId, NewSession),
     purchase: &Purchase,
     (worth, cap): (Cents, Option<Cap>),
     context: &Context,
@@ -124,5 +124,29 @@ pub(super) fn readmit(
         .into_iter()
         .filter_map(|required| required.row(wallet));
     let decision = rows.fold(decision, Decision::requires_present);
-    Ok(decision.then(Work::Readmit { payment, share }, context))
+    let work = Work::Readmit {
+        payment,
+        share,
+        session,
+    };
+    Ok(decision.then(work, context))
+}
+
+/// Counts what was bought already. Of a day that is over nothing is left to count.
+pub(super) fn count(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    (effect, share): (EffectId, Share),
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let done = Decision::answer(()).completes(effect);
+    let day = counted_day(context.now, this.map_or(0, |a| a.day));
+    if share.day < day {
+        return Ok(done);
+    }
+    // Checked here so that `apply` cannot fail.
+    let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, share.budget));
+    count.checked_add(1).ok_or(Rejection::Overflow)?;
+    sum.plus(share.cents).map_err(|_| Rejection::Overflow)?;
+    Ok(born(this, wallet, done, context).event(Event::Reserved(Share { day, ..share })))
 }

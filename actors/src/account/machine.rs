@@ -164,9 +164,11 @@ impl Entity for Account {
                     purchase,
                     worth,
                     cap,
+                    session,
                 },
-            ) => claims::readmit(this, wallet, payment, &purchase, (worth, cap), context),
+            ) => claims::readmit(this, wallet, (payment, session), &purchase, (worth, cap), context),
             (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
+            (this, Command::CountShare { effect, share }) => claims::count(this, wallet, (effect, share), context),
             (Some(_), Command::Keep { effect, amount, cause }) => {
                 let kept = Transaction::new(context.now, cause.name()).book(Place::Suspense, Place::Costs, amount);
                 Ok(done.completes(effect).post(&kept, context))

@@ -5,6 +5,7 @@ mod booking;
 pub(super) mod gate;
 pub(super) mod known;
 mod promises;
+pub(super) mod top_ups;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,12 +17,14 @@ use purser_storage::{Batch, Row, RowKey, Store, StoreError, Write};
 
 use self::known::Known;
 use self::promises::Promises;
+use self::top_ups::{MayHavePaid, may_be_burn};
 use super::Engine;
 use super::operating::damaged;
-use crate::id::{Network, TopUpId, WithdrawalId};
+use crate::id::{DepositId, TopUpId, WithdrawalId};
+use crate::incoming::{self, Incoming};
 use crate::kernel::{Kind, table};
 use crate::port::{Clock, Departure, Settlement, Timestamp};
-use crate::top_up::{self, First, TopUp};
+use crate::top_up::TopUp;
 use crate::withdrawal::{self, Withdrawal};
 
 pub use booking::{Booking, NotBooked};
@@ -36,8 +39,6 @@ const EXPLAINED: &str = "departures-explained";
 const SINCE: &str = "departures-since";
 /// Where it is written down when the engine first started on a restored store, and after which restore that was.
 const BEGUN: &str = "departures-begun";
-/// A burn is the top-up's if it is at most this part of it larger: the bridge's fee.
-const FEE_PART: u64 = 100;
 
 /// What is known of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +58,8 @@ pub struct Unexplained {
     pub departure: Departure,
     /// Whether whoever received it has an account here.
     pub has_account: bool,
-    /// Withdrawals and top-ups that wait and that it may be the transfer of, by id.
+    /// Withdrawals and top-ups that wait and that it may be the transfer of, and incoming transfers that it may be the top-up of,
+    /// by id.
     pub may_be: Vec<String>,
 }
 
@@ -72,6 +74,8 @@ pub(super) struct Departures {
     /// When the engine first started on this store, in milliseconds; as long as that is not known everything may have been
     /// begun before.
     begun: AtomicU64,
+    /// Everything that had left by then, in milliseconds, was held against the rows; 0 before the first time.
+    compared: AtomicU64,
     open: Mutex<Vec<Departure>>,
     promises: Mutex<Promises>,
 }
@@ -90,6 +94,7 @@ impl Departures {
             clock,
             free: AtomicBool::new(restored.is_none()),
             begun: AtomicU64::new(u64::MAX),
+            compared: AtomicU64::new(0),
             open: Mutex::default(),
             promises: Mutex::default(),
         }
@@ -103,6 +108,18 @@ impl Departures {
     /// What has left and has no row, as last read.
     pub(super) fn unexplained(&self) -> Vec<Departure> {
         self.open.lock().clone()
+    }
+
+    /// Whether what had left by then is known: it is in the books, or unexplained.
+    pub(super) fn is_known_by(&self, at: Timestamp) -> bool {
+        self.free.load(Ordering::Acquire) || self.compared.load(Ordering::Acquire) >= at.0.max(1)
+    }
+
+    /// Whether everything is known that the lost history can have sent: what it had signed was held against the rows after it could
+    /// still land.
+    pub(super) fn is_all_known(&self) -> bool {
+        let over = |restored: Restored| self.compared.load(Ordering::Acquire) > restored.until.0;
+        self.free.load(Ordering::Acquire) || self.restored.is_none_or(over)
     }
 
     /// Whether nothing that a lost history signed can land any more.
@@ -194,6 +211,7 @@ impl Departures {
         left.retain(|departure| !known.explains(departure));
         let all = left.is_empty();
         *self.open.lock() = left;
+        self.compared.store(now.0, Ordering::Release);
         if all && now > restored.until {
             let since = table::meta(SINCE);
             self.write(vec![put(key, value), Write::Delete { key: since }]).await?;
@@ -232,18 +250,6 @@ async fn each<T: Stored>(store: &dyn Store, prefix: &[u8], mut take: impl FnMut(
 fn may_be_withdrawal(withdrawal: &Withdrawal, departure: &Departure) -> bool {
     withdrawal.status == withdrawal::Status::Pending
         && (withdrawal.to, withdrawal.amount) == (departure.to, departure.amount)
-}
-
-/// Whether a top-up over the bridge is waiting for a burn like this one. To whom it burned is the attesters' to say.
-fn may_be_burn(top_up: &TopUp, departure: &Departure) -> bool {
-    let owed = top_up.charge.owed().atomic();
-    let most = owed.saturating_add(owed / FEE_PART);
-    let waits =
-        matches!(&top_up.status, top_up::Status::Paid(first) if !matches!(first.as_deref(), Some(First::Transfer(_))));
-    waits
-        && top_up.rail == Network::Solana
-        && departure.to.network() == Network::Solana
-        && (owed..=most).contains(&departure.amount.atomic())
 }
 
 impl Engine {
@@ -287,6 +293,12 @@ impl Engine {
             }
         })
         .await?;
+        self.each_may_have_paid(|id, paid| {
+            for (departure, names) in open.iter().zip(&mut waiting) {
+                names.extend(paid.may_be(departure).then(|| id.to_string()));
+            }
+        })
+        .await?;
         let mut found = Vec::with_capacity(open.len());
         for (departure, may_be) in open.into_iter().zip(waiting) {
             let account = self.account(&departure.to).await.map_err(damaged)?;
@@ -297,6 +309,35 @@ impl Engine {
             });
         }
         Ok(found)
+    }
+
+    /// Incoming transfers that wait for an operator and may have paid for a top-up.
+    async fn each_may_have_paid(&self, mut take: impl FnMut(DepositId, &MayHavePaid)) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let page = self.incoming_transfers(after, PAGE).await?;
+            for ((_, id), incoming) in &page {
+                let paid = self.may_have_paid(incoming).await?;
+                if let Some(paid) = paid {
+                    take(DepositId(*id), &paid);
+                }
+            }
+            match page.into_iter().last() {
+                Some((place, _)) => after = Some(place),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// For what an incoming transfer may have paid, if it is of the time that a restore has lost and waits for an operator.
+    async fn may_have_paid(&self, incoming: &Incoming) -> Result<Option<MayHavePaid>, StoreError> {
+        let transfer = &incoming.transfer;
+        let lost = self.0.lost.is_some_and(|lost| lost.has(transfer.at));
+        if incoming.status != incoming::Status::Waiting || !lost {
+            return Ok(None);
+        }
+        let account = self.account_of(&transfer.from);
+        MayHavePaid::by(transfer, account, &*self.0.store).await.map(Some)
     }
 
     async fn compare_departures(&self) {

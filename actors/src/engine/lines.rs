@@ -16,7 +16,7 @@ use crate::kernel::effect::{Effect, Failure, Pace, Work};
 use crate::kernel::{Family, Refusal};
 use crate::line::{Command, Rejection, Selling, Status};
 use crate::operator::Act;
-use crate::port::{ErrorKind, Timestamp};
+use crate::port::{ErrorKind, PortError, Timestamp};
 use crate::product::Line;
 
 /// An operator has closed it.
@@ -207,24 +207,33 @@ impl Desk {
             }
             (Change::Closed(failures), failure) => {
                 let error = failure.as_ref().err().map(|failure| failure.message.as_str());
-                let error: String = error.unwrap_or_default().chars().take(ERROR_MAX).collect();
-                tracing::error!(
-                    line = line.name(),
-                    failures,
-                    error,
-                    "a provider is down: its line is closed"
-                );
-                Command::Fail { error }
+                closed(line, failures, error.unwrap_or_default())
             }
         };
-        if let Err(refusal) = self.families.lines.ask(line, told).await {
-            tracing::error!(
-                line = line.name(),
-                ?refusal,
-                "what became of a line was not written down"
-            );
-        }
+        write_down(&self.families.lines, line, told).await;
         done
+    }
+}
+
+/// What is written down of a line whose provider is down.
+fn closed(line: Line, failures: u32, error: &str) -> Command {
+    let error: String = error.chars().take(ERROR_MAX).collect();
+    tracing::error!(
+        line = line.name(),
+        failures,
+        error,
+        "a provider is down: its line is closed"
+    );
+    Command::Fail { error }
+}
+
+async fn write_down(lines: &Family<Selling>, line: Line, told: Command) {
+    if let Err(refusal) = lines.ask(line, told).await {
+        tracing::error!(
+            line = line.name(),
+            ?refusal,
+            "what became of a line was not written down"
+        );
     }
 }
 
@@ -252,6 +261,19 @@ impl Engine {
         let lines = &self.0.lines;
         if lines.flags(line) & WORN != 0 {
             lines.with(line, |breaker| breaker.unsold(&lines.rules, self.0.clock.now()));
+        }
+    }
+
+    /// A line's provider was asked about an order before anything was claimed for it, and has not answered. What it refuses for
+    /// good is an answer, and who asks may be the reason.
+    pub async fn unanswered(&self, line: Line, error: &PortError) {
+        if error.kind == ErrorKind::Permanent {
+            return;
+        }
+        let lines = &self.0.lines;
+        let change = lines.with(line, |breaker| breaker.unanswered(&lines.rules, self.0.clock.now()));
+        if let Change::Closed(failures) = change {
+            write_down(&self.0.families.lines, line, closed(line, failures, &error.message)).await;
         }
     }
 

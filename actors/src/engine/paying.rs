@@ -32,7 +32,8 @@ pub struct PayRequest {
     pub quoted: Option<Box<Quoted>>,
     /// Digest of route and parameters in canonical form.
     pub request: [u8; 32],
-    /// Opened if this call's claim wins.
+    /// Opened if this call's claim wins, or if it is this call that has a released or declined payment settled after all. Of this
+    /// call alone.
     pub session: NewSession,
     /// A challenge that this payment answers and no other may, and the second from which none could anyway.
     pub once: Option<([u8; 16], u64)>,
@@ -80,7 +81,8 @@ pub struct Overloaded {
 pub struct Paid {
     /// The payment.
     pub payment: PaymentId,
-    /// Whether this call made the claim. Only it may be given credentials.
+    /// Whether this call made the claim; of a payment that settled after it was presented again, whether that was this call.
+    /// Only it may be given credentials, and of one payment one call at most.
     pub won: bool,
     /// What became of it.
     pub outcome: Outcome,
@@ -194,13 +196,7 @@ impl Engine {
         };
         for _ in 0..RACES {
             let place = self.place(payment, account, &request).await?;
-            let known = self
-                .0
-                .families
-                .payments
-                .read(&payment)
-                .await
-                .map_err(|_| PayError::Unavailable)?;
+            let known = self.known(payment).await?;
             let (won, permit, above) = match known {
                 None => match self.claim(payment, account, &request, place).await? {
                     None => continue,
@@ -218,11 +214,25 @@ impl Engine {
                 }
             };
             drop(turn);
+            // Whoever only joins a payment takes no room.
+            let settles = permit.is_some();
             let outcome = self.outcome(payment, above).await?;
             drop(permit);
+            let won = match &outcome {
+                // Of those who presented it while it was released or declined, the one whose presentation was admitted.
+                Outcome::Fulfilled {
+                    session: Some(session), ..
+                } => settles && *session == request.session.id,
+                _ => won,
+            };
             return Ok(Paid { payment, won, outcome });
         }
         Err(PayError::Unavailable)
+    }
+
+    async fn known(&self, id: PaymentId) -> Result<Option<(Payment, u64)>, PayError> {
+        let read = self.0.families.payments.read(&id).await;
+        read.map_err(|_| PayError::Unavailable)
     }
 
     /// Where the claim is to leave the request's identifier, if it has one that is free.
@@ -285,17 +295,8 @@ impl Engine {
         place: Option<Place>,
     ) -> Result<Option<Permit>, PayError> {
         let turn = Turn::take(&self.0.turns, id.0).await;
-        if turn.waited && !planted::is(Bug::ClaimUnconditional) {
-            let known = self
-                .0
-                .families
-                .payments
-                .read(&id)
-                .await
-                .map_err(|_| PayError::Unavailable)?;
-            if known.is_some() {
-                return Ok(None);
-            }
+        if turn.waited && !planted::is(Bug::ClaimUnconditional) && self.known(id).await?.is_some() {
+            return Ok(None);
         }
         if let Some((key, expires_s)) = &request.once {
             let used = self.0.store.read(&table::nonce(*expires_s, key)).await;
@@ -354,7 +355,7 @@ impl Engine {
     ) -> Result<Option<u64>, PayError> {
         let present = payment::Command::Present {
             request: request.request,
-            again,
+            again: again.then_some(request.session),
         };
         let memo = place.map(|place| identified::memo(place, id));
         match self.0.families.payments.ask_recorded(id, present, memo).await {
@@ -370,13 +371,7 @@ impl Engine {
     }
 
     async fn readmit(&self, id: PaymentId, account: Wallet, request: &PayRequest) -> Result<Option<u64>, PayError> {
-        let known = self
-            .0
-            .families
-            .payments
-            .read(&id)
-            .await
-            .map_err(|_| PayError::Unknown(id))?;
+        let known = self.known(id).await.map_err(|_| PayError::Unknown(id))?;
         let above = match known {
             Some((payment, revision)) if payment.status == Status::Released => revision,
             _ => return Ok(None),
@@ -387,6 +382,7 @@ impl Engine {
             cap: self.0.settings.caps.of(purchase.line()),
             purchase,
             worth: request.worth,
+            session: request.session,
         };
         match self.0.families.accounts.ask(account, command).await {
             Ok(()) => Ok(Some(above)),

@@ -3,6 +3,7 @@
 //! nothing is remembered of a walk but its place.
 
 mod books;
+mod stands;
 mod walk;
 mod watch;
 
@@ -20,8 +21,8 @@ use crate::id::Network;
 use crate::port::{BoxFuture, Clock, Entry, EntryName, ErrorKind, Lists, Movement, PortError};
 use crate::reconcile::{Flow, Listed, Moment, Money, Source, Standing, compare};
 
+pub use self::stands::{EndedWalk, Open, Reconciliation};
 pub use self::walk::Walk;
-pub use self::watch::{Open, Reconciliation};
 pub(super) use self::watch::{Watching, watch};
 
 /// Whose lists there are, and how they are walked through.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::paying::{PayError, PayRequest};
+use super::work::within;
 use super::{Engine, NotPromised};
 use crate::account;
 use crate::id::{PaymentId, Wallet};
@@ -70,14 +71,16 @@ impl Engine {
         };
         let asked = self.0.ports.gift_cards.offer(product, *currency, *country, *amount);
         let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
-        let answered = tokio::time::timeout(patience, asked).await;
-        match answered {
-            Ok(Ok(GiftOffer::Open { fee_rate })) => match request.quoted.clone() {
+        match within(patience, asked, "gift card offer").await {
+            Ok(GiftOffer::Open { fee_rate }) => match request.quoted.clone() {
                 Some(quoted) => Ok(Found::Offer { fee_rate, quoted }),
                 None => Err(PayError::Unavailable),
             },
-            Ok(Ok(_)) => Err(PayError::Missing(Requirement::InStock)),
-            Ok(Err(_)) | Err(_) => Err(PayError::Unavailable),
+            Ok(_) => Err(PayError::Missing(Requirement::InStock)),
+            Err(error) => {
+                self.unanswered(request.purchase.line(), &error).await;
+                Err(PayError::Unavailable)
+            }
         }
     }
 }

@@ -212,7 +212,9 @@ impl Engine {
             Work::Credit { account, amount, .. } | Work::EndHold { account, amount, .. } => {
                 of(&all.accounts, account, |_| Some(Money::Usdc(*amount))).await
             }
-            Work::FreeShare { account, share } => of(&all.accounts, account, |_| Some(usd(share.cents))).await,
+            Work::FreeShare { account, share } | Work::CountShare { account, share } => {
+                of(&all.accounts, account, |_| Some(usd(share.cents))).await
+            }
             Work::ForgetNumber(id) => of(&all.destinations, id, |_| None).await,
             Work::PostWebhook { delivery, .. } => of(&all.webhook_deliveries, delivery, |_| None).await,
             Work::ResendWebhooks { endpoint, .. } => of(&all.webhooks, endpoint, |_| None).await,

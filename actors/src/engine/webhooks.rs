@@ -9,7 +9,7 @@ use super::operating::damaged;
 use super::work::Rooms;
 pub use super::work::{OUTCOMES, PostFigures};
 use super::{Denied, Engine};
-use crate::id::{DeliveryId, EndpointId, Wallet};
+use crate::id::{DeliveryId, EndpointId, SessionId, Wallet};
 use crate::kernel::family::LoadError;
 use crate::kernel::memo::{Kept, Place};
 use crate::kernel::{Kind, Memo, table};
@@ -114,6 +114,10 @@ pub struct Registration {
     pub record: u128,
     /// The secret, sealed for it.
     pub sealed: Vec<u8>,
+    /// Whose session registers it.
+    pub session: SessionId,
+    /// Whether what another session has registered at this URL stays as it is.
+    pub only_own: bool,
 }
 
 /// Why an endpoint was not registered.
@@ -121,6 +125,8 @@ pub struct Registration {
 pub enum NotRegistered {
     /// The account has as many as it may.
     Full(usize),
+    /// Another session has registered the URL.
+    OfAnotherSession,
     /// Ask again later; [`Denied::Used`] when the key's answer came to be in between.
     Denied(Denied<webhook::Rejection>),
 }
@@ -179,6 +185,15 @@ impl Engine {
         if is_new && known.len() >= most {
             return Err(NotRegistered::Full(most));
         }
+        if wanted.only_own && !is_new {
+            let known = self
+                .webhook(&id)
+                .await
+                .map_err(|_| NotRegistered::Denied(Denied::Unavailable))?;
+            if known.is_some_and(|endpoint| endpoint.session != wanted.session) {
+                return Err(NotRegistered::OfAnotherSession);
+            }
+        }
         // Before the endpoint exists: no event between its first and the dispatcher's notice is missed.
         self.0.posting.mailroom.watch(&wanted.owner);
         let (owner, record) = (wanted.owner, wanted.record);
@@ -196,6 +211,7 @@ impl Engine {
             record,
             sealed: wanted.sealed,
             overlap_ms: self.0.settings.webhooks.overlap_ms,
+            session: wanted.session,
         };
         let told = self.ask_once(&self.0.families.webhooks, id, command, memo).await;
         told.map(|()| id).map_err(NotRegistered::Denied)

@@ -40,7 +40,7 @@ use crate::kernel::delivery::{Tries, Worker};
 use crate::kernel::effect::{Share, Work};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
-use crate::payment::{self, Payment, Status};
+use crate::payment::{self, NewSession, Payment, Status};
 use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lists, PortError, Submitted};
 use crate::refund;
 
@@ -97,6 +97,7 @@ impl Desk {
             Work::Credit { account, amount, cause } => self.credit(effect, *account, *amount, *cause).await,
             Work::ConfirmCredit(id) => self.confirm_credit(effect, *id).await,
             Work::FreeShare { account, share } => self.free_share(effect, *account, *share).await,
+            Work::CountShare { account, share } => self.count_share(effect, *account, *share).await,
             Work::ExpireCard(id) => tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await,
             Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
             Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
@@ -111,7 +112,11 @@ impl Desk {
                 tell(&self.families.intl_orders, *id, command).await
             }
             Work::ForgetCvv(id) => self.forget_cvv(effect, *id).await,
-            Work::Readmit { payment, share } => self.readmit(effect, *payment, *share).await,
+            Work::Readmit {
+                payment,
+                share,
+                session,
+            } => self.readmit(effect, *payment, (*share, *session)).await,
             Work::SendTopUp(id) => self.send_top_up(effect, *id).await,
             Work::CrossBridge(id) => self.cross_bridge(effect, *id).await,
             Work::AwaitCardCredit(id) => self.await_card_credit(effect, *id).await,
@@ -156,9 +161,15 @@ impl Desk {
         tell(&self.families.accounts, account, command).await
     }
 
-    async fn readmit(&self, effect: &Effect, payment: PaymentId, share: Share) -> Done {
+    async fn count_share(&self, effect: &Effect, account: Wallet, share: Share) -> Done {
         let effect = effect.id;
-        let command = payment::Command::Readmitted { effect, share };
+        let command = account::Command::CountShare { effect, share };
+        tell(&self.families.accounts, account, command).await
+    }
+
+    async fn readmit(&self, effect: &Effect, payment: PaymentId, (share, session): (Share, NewSession)) -> Done {
+        let effect = effect.id;
+        let command = payment::Command::Readmitted { effect, share, session };
         tell(&self.families.payments, payment, command).await
     }
 

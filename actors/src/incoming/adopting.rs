@@ -2,6 +2,7 @@
 //! would have, but that nothing is ordered anew. The order goes to the provider under the name that it has there already.
 
 use super::{Event, Incoming, Made};
+use crate::account::counted_day;
 use crate::card::Card;
 use crate::gift_card::{self, GiftCard};
 use crate::id::{CardId, EffectId, SessionId, Wallet};
@@ -28,7 +29,7 @@ impl Incoming {
     ) -> Result<Decision<Self>, OutOfOrder> {
         let id = self.transfer.payment;
         let claim = self.claim(owner, &made, context)?;
-        let line = claim.purchase.line();
+        let (line, share) = (claim.purchase.line(), claim.share);
         let card = CardId(id.product());
         let product = match made {
             Made::Card { .. } => Product::Card(card),
@@ -44,6 +45,8 @@ impl Incoming {
             .requires_absent(table::deposit(id))
             .event(Event::Adopted(product, context.now))
             .open(opening)
+            .put(Payment::listed(&owner, context.now, id), Vec::new())
+            .then(Work::CountShare { account: owner, share }, context)
             .post(&sold, context);
         let key = EffectId(card.0);
         Ok(match made {
@@ -63,8 +66,8 @@ impl Incoming {
                     amount,
                     currency,
                     country,
+                    quoted: Box::new(self.quoted(amount, currency, &fee_rate).0),
                     fee_rate,
-                    quoted: Box::new(self.quoted(amount, currency)),
                 };
                 decision
                     .open(GiftCard::order(card, owner, charge, order, context)?)
@@ -77,7 +80,11 @@ impl Incoming {
     /// What its payer asked for, as far as the chain and the provider show it.
     fn claim(&self, account: Wallet, made: &Made, context: &Context) -> Result<Claim, OutOfOrder> {
         let (purchase, worth, found) = self.bought(made)?;
-        let budget = purchase.line();
+        let share = Share {
+            day: counted_day(self.transfer.at, 0),
+            budget: purchase.line().budget(),
+            cents: worth,
+        };
         Ok(Claim {
             account,
             authorization: self.authorization(),
@@ -90,19 +97,13 @@ impl Incoming {
                 first: [0; 32],
                 life_ms: 0,
             },
-            share: Share {
-                day: 0,
-                budget,
-                cents: Cents::ZERO,
-            },
+            share,
             at: context.now,
         })
     }
 
-    /// The purchase, and what it was worth in US dollars. Of another currency nobody knows the rate any more: all that was paid
-    /// is taken for its worth, so that the provider's own bill shows what was our fee.
+    /// The purchase, and what it was worth in US dollars: what was paid, less the fee.
     fn bought(&self, made: &Made) -> Result<(Purchase, Cents, Found), OutOfOrder> {
-        let paid = self.transfer.amount.whole_cents();
         Ok(match made {
             Made::Card { amount } => (Purchase::UsaCard { amount: *amount }, *amount, Found::Nothing),
             Made::GiftCard {
@@ -118,40 +119,49 @@ impl Incoming {
                     product: product.clone(),
                     country: *country,
                 };
-                let worth = if *currency == Currency::USD { *amount } else { paid };
+                let (quoted, worth) = self.quoted(*amount, *currency, fee_rate);
                 let found = Found::Offer {
                     fee_rate: fee_rate.clone(),
-                    quoted: Box::new(self.quoted(*amount, *currency)),
+                    quoted: Box::new(quoted),
                 };
                 (purchase, worth, found)
             }
         })
     }
 
-    /// Facts that make the price which was paid: what was paid is all that is known of them.
-    fn quoted(&self, amount: Cents, currency: Currency) -> Quoted {
+    /// Facts that make the price which was paid, and what the product is worth by them in US dollars. Of another currency nobody
+    /// knows the exchange rate any more; it follows from what was paid and the fee rate that it was ordered at, within a cent.
+    fn quoted(&self, amount: Cents, currency: Currency, fee_rate: &str) -> (Quoted, Cents) {
         let paid = self.transfer.amount.whole_cents().get();
         let decimal = |cents: u64| format!("{}.{:02}", cents / 100, cents % 100);
         if currency == Currency::USD {
-            return Quoted {
+            let quoted = Quoted {
                 fee_rate: "0".to_owned(),
                 min_fee: decimal(paid.saturating_sub(amount.get())),
                 exchange: None,
             };
+            return (quoted, amount);
         }
-        // Rounded down: a price is rounded up to the cent, which makes good for it.
-        let scale = 10_u128.pow(RATE_PLACES);
-        let rate = u128::from(paid) * scale / u128::from(amount.get().max(1));
+        let (fee_rate, fee) = match fraction(fee_rate) {
+            Some(fee) => (fee_rate, fee),
+            None => ("0", 0),
+        };
+        let (one, least) = (10_u128.pow(RATE_PLACES), u128::from(amount.get().max(1)));
+        // A price is rounded up to the cent: what was paid is one of all that lie up to a cent below it, and the middle is nearest.
+        let exact = u128::from(paid.saturating_mul(2).saturating_sub(1));
+        let rate = exact * one / (2 * least) * one / (one + fee);
+        let worth = (least * rate).div_ceil(one).min(u128::from(paid));
         let places = RATE_PLACES as usize;
-        Quoted {
-            fee_rate: "0".to_owned(),
+        let quoted = Quoted {
+            fee_rate: fee_rate.to_owned(),
             min_fee: "0".to_owned(),
             exchange: Some(Exchange {
-                usd_per_unit: format!("{}.{:0places$}", rate / scale, rate % scale),
+                usd_per_unit: format!("{}.{:0places$}", rate / one, rate % one),
                 source: "restored".to_owned(),
                 as_of: self.transfer.at,
             }),
-        }
+        };
+        (quoted, Cents::new(u64::try_from(worth).unwrap_or(paid)))
     }
 
     /// What the chain shows of the authorization that was paid with: enough to look it up by, and signed by nobody.
@@ -175,4 +185,17 @@ impl Incoming {
             }),
         }
     }
+}
+
+/// A fraction below 1 as decimal text, in units of the last of [`RATE_PLACES`] places. `None` for anything else.
+fn fraction(text: &str) -> Option<u128> {
+    let places = RATE_PLACES as usize;
+    let digits = match text {
+        "0" => "",
+        text => text.strip_prefix("0.")?,
+    };
+    if digits.len() > places || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    format!("{digits:0<places$}").parse().ok()
 }

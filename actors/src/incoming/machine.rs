@@ -1,13 +1,16 @@
 //! Its state machine.
 
+use purser_storage::codec;
+
 use super::{Command, Event, Incoming, Rejection, Ruling, Status, Verdict};
-use crate::id::{DepositId, Wallet};
+use crate::id::{DepartureId, DepositId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::{EntityId as _, Move};
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
+use crate::money::Usdc;
 use crate::operator::Deed;
-use crate::port::Timestamp;
+use crate::port::{Booked, Departure, Timestamp};
 
 type Decided = Result<Decision<Incoming>, Rejection>;
 
@@ -100,6 +103,34 @@ impl Incoming {
         }
     }
 
+    /// What came in has left again, in one batch with what left: the bridge's fee is our cost, and what did not leave was our fee.
+    fn forward(
+        &self,
+        id: DepositId,
+        (departure, payment): (Departure, u64),
+        (act, evidence): (&Deed, String),
+        context: &Context,
+    ) -> Decision<Self> {
+        let (now, treasury) = (context.now, Place::Treasury(departure.to.network()));
+        let left = DepartureId::of(departure.to.network(), &departure.transaction);
+        let (came, went) = (self.transfer.amount, departure.amount);
+        let booked = Transaction::new(now, left)
+            .book(Place::Suspense, treasury, came.min(went))
+            .book(Place::Costs, treasury, went.minus(came).unwrap_or(Usdc::ZERO))
+            .book(Place::Suspense, Place::Fees, came.minus(went).unwrap_or(Usdc::ZERO));
+        let subject = format!("{} {id}", departure.transaction);
+        let decision = Decision::answer(()).audited(act, "departure.book", subject, Some(evidence), context);
+        let row = Booked {
+            departure,
+            account: None,
+        };
+        self.taken(id, payment, decision)
+            .event(Event::Forwarded(left, now))
+            .post(&self.received(id, now, Place::Suspense), context)
+            .post(&booked, context)
+            .put_new(table::departure(left), codec::encode(&row))
+    }
+
     /// Whether this is what was decided already: the operator's answer was lost.
     fn is_ruled(&self, ruling: Ruling) -> bool {
         match (self.status, ruling) {
@@ -131,6 +162,7 @@ impl Entity for Incoming {
         "operator_funds",
         "returning",
         "returned",
+        "forwarded",
     ];
     const MOVES: &'static [Move] = &[
         ("-", "the chain lists it and no book knows it", "found"),
@@ -154,6 +186,11 @@ impl Entity for Incoming {
             "operator_funds",
         ),
         ("waiting", "an operator returns it", "returning"),
+        (
+            "waiting",
+            "an operator says by which transfer it has left again",
+            "forwarded",
+        ),
         ("crediting", "the account holds it", "credited"),
         ("returning", "its withdrawal is open", "returned"),
     ];
@@ -204,6 +241,15 @@ impl Entity for Incoming {
                 },
             ) => Ok(incoming.rule(*id, (ruling, payment), (&*act, evidence), context)),
             (_, Command::Rule { ruling, .. }) if incoming.is_ruled(ruling) => Ok(done),
+            (
+                Status::Waiting,
+                Command::Forward {
+                    departure,
+                    payment,
+                    act,
+                    evidence,
+                },
+            ) => Ok(incoming.forward(*id, (*departure, payment), (&*act, evidence), context)),
             (Status::Crediting(_), Command::Confirm { effect }) => {
                 Ok(done.completes(effect).event(Event::Credited(now)))
             }
@@ -241,6 +287,7 @@ impl Entity for Incoming {
             (Status::Waiting, Event::TakenIn(at)) => Ok(incoming.at(Status::OperatorFunds, *at)),
             (Status::Waiting, Event::SentBack(account, at)) => Ok(incoming.at(Status::Returning(*account), *at)),
             (Status::Returning(account), Event::Returned(at)) => Ok(incoming.at(Status::Returned(account), *at)),
+            (Status::Waiting, Event::Forwarded(by, at)) => Ok(incoming.at(Status::Forwarded(*by), *at)),
             (_, event) => Err(OutOfOrder::new(incoming.status(), event)),
         }
     }
@@ -256,6 +303,7 @@ impl Entity for Incoming {
             Status::Returning(_) => "returning",
             Status::Returned(_) => "returned",
             Status::Claimed => "claimed",
+            Status::Forwarded(_) => "forwarded",
         }
     }
 
@@ -274,6 +322,7 @@ impl Entity for Incoming {
             Event::TakenIn(_) => "operator_funds",
             Event::SentBack(..) => "returning",
             Event::Returned(_) => "returned",
+            Event::Forwarded(..) => "forwarded",
         })
     }
 

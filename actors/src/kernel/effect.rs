@@ -16,6 +16,7 @@ use crate::id::{
 };
 use crate::kernel::Kind;
 use crate::money::Usdc;
+use crate::payment::NewSession;
 use crate::port::Timestamp;
 
 pub use cause::CreditCause;
@@ -61,6 +62,8 @@ pub enum Work {
         payment: PaymentId,
         /// What was reserved for it.
         share: Share,
+        /// Opened if this is what admits it.
+        session: NewSession,
     },
     /// End a lease on an international order, if it has not ended otherwise.
     EndLease {
@@ -196,11 +199,18 @@ pub enum Work {
     ConfirmIncoming(DepositId),
     /// Have the issuer do what a prepaid card's holder wants of it.
     SteerPrepaid(CardId),
+    /// Count what was bought in a history that a restore has lost against an account's daily caps.
+    CountShare {
+        /// Whose.
+        account: Wallet,
+        /// Of the day on which it was paid.
+        share: Share,
+    },
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 49] = [
+    pub const NAMES: [&str; 50] = [
         "settle",
         "watch",
         "issue_card",
@@ -250,6 +260,7 @@ impl Work {
         "send_back",
         "confirm_incoming",
         "steer_prepaid",
+        "count_share",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -304,6 +315,7 @@ impl Work {
             Self::SendBack { .. } => 46,
             Self::ConfirmIncoming(_) => 47,
             Self::SteerPrepaid(_) => 48,
+            Self::CountShare { .. } => 49,
         }
     }
 
@@ -318,9 +330,11 @@ impl Work {
             Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } => Kind::Payment,
             Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) | Self::SteerPrepaid(_) => Kind::Card,
             Self::OrderGiftCard(_) => Kind::GiftCard,
-            Self::Credit { .. } | Self::FreeShare { .. } | Self::EndHold { .. } | Self::SendBack { .. } => {
-                Kind::Account
-            }
+            Self::Credit { .. }
+            | Self::FreeShare { .. }
+            | Self::CountShare { .. }
+            | Self::EndHold { .. }
+            | Self::SendBack { .. } => Kind::Account,
             Self::EndLease { .. } | Self::IntlOverdue(_) | Self::ExpireIntl(_) | Self::ForgetCvv(_) => Kind::IntlOrder,
             Self::CheckIdentity(_) => Kind::Identity,
             Self::OpenIssuerAccount(_) => Kind::Link,

@@ -2,7 +2,7 @@
 
 use purser_storage::planted::{self, Bug};
 
-use super::{Answer, Claim, Command, Event, Outcome, Payment, Rejection, Status};
+use super::{Answer, Claim, Command, Event, NewSession, Outcome, Payment, Rejection, Status};
 use crate::id::{EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
@@ -37,16 +37,16 @@ impl Payment {
         Ok((Opening::of::<Self>(&id, &event, context)?, payment))
     }
 
-    fn present(&self, id: &PaymentId, request: [u8; 32], again: bool, context: &Context) -> Decided {
+    fn present(&self, id: &PaymentId, request: [u8; 32], again: Option<NewSession>, context: &Context) -> Decided {
         if !self.claim.is_for(&request) {
             return Err(Rejection::OtherRequest);
         }
-        match self.status {
-            Status::Released => Ok(Decision::answer(Answer::Readmit)),
+        match (&self.status, again) {
+            (Status::Released, _) => Ok(Decision::answer(Answer::Readmit)),
             // It is being sent again: nothing to watch until the chain has answered.
-            Status::Declined(..) if again => Ok(Decision::answer(Answer::Wait)
+            (Status::Declined(..), Some(session)) => Ok(Decision::answer(Answer::Wait)
                 .completes(watch(id))
-                .event(Event::Resumed(context.now))
+                .event(Event::Resumed(session, context.now))
                 .then(Work::Settle(*id), context)),
             _ => Ok(Decision::answer(Answer::Wait)),
         }
@@ -256,12 +256,12 @@ impl Entity for Payment {
             (Status::Settled { .. }, Command::Credited { effect }) => {
                 Ok(done.completes(effect).event(Event::Credited(now)))
             }
-            (Status::Released, Command::Readmitted { effect, share }) => Ok(done
+            (Status::Released, Command::Readmitted { effect, share, session }) => Ok(done
                 .completes(effect)
-                .event(Event::Readmitted(share, now))
+                .event(Event::Readmitted(share, session, now))
                 .then(Work::Settle(*id), context)),
             // Somebody else's presentation was admitted first: this share goes back.
-            (_, Command::Readmitted { effect, share }) => Ok(done.completes(effect).then(
+            (_, Command::Readmitted { effect, share, .. }) => Ok(done.completes(effect).then(
                 Work::FreeShare {
                     account: payment.account(),
                     share,
@@ -286,12 +286,17 @@ impl Entity for Payment {
                 Ok(payment.moved(Status::Settling(prepared.clone()), *at))
             }
             (Status::Claimed, Event::Released(at)) => Ok(payment.moved(Status::Released, *at)),
-            (Status::Released, Event::Readmitted(share, at)) => {
+            (Status::Released, Event::Readmitted(share, session, at)) => {
                 let mut payment = payment.moved(Status::Claimed, *at);
                 payment.claim.share = *share;
+                payment.claim.session = *session;
                 Ok(payment)
             }
-            (Status::Declined(_, prepared), Event::Resumed(at)) => Ok(payment.moved(Status::Settling(prepared), *at)),
+            (Status::Declined(_, prepared), Event::Resumed(session, at)) => {
+                let mut payment = payment.moved(Status::Settling(prepared), *at);
+                payment.claim.session = *session;
+                Ok(payment)
+            }
             (Status::Settling(prepared), Event::Lost(at)) => Ok(payment.moved(Status::Unknown(prepared), *at)),
             (Status::Settling(prepared) | Status::Unknown(prepared), Event::Declined(decline, at)) => {
                 Ok(payment.moved(Status::Declined(decline.clone(), prepared), *at))

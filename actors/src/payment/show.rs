@@ -23,7 +23,7 @@ impl Payment {
     /// Steps on the way are not announced; what they come to is.
     pub(super) const fn change(event: &Event) -> Option<&'static str> {
         match event {
-            Event::Claimed(_) | Event::Settling(..) | Event::Resumed(_) | Event::Readmitted(..) => None,
+            Event::Claimed(_) | Event::Settling(..) | Event::Resumed(..) | Event::Readmitted(..) => None,
             Event::Lost(_) => Some("unknown"),
             Event::Declined(..) => Some("declined"),
             Event::Released(_) => Some("released"),

@@ -16,6 +16,7 @@ fn register(id: EndpointId, command: Command, context: &Context) -> Decided {
         types,
         record,
         sealed,
+        session,
         ..
     } = command
     else {
@@ -31,6 +32,7 @@ fn register(id: EndpointId, command: Command, context: &Context) -> Decided {
             url,
             types,
             record,
+            session,
             at,
         })
         .event(Event::Tested(at)))
@@ -43,6 +45,7 @@ impl Endpoint {
             record,
             sealed,
             overlap_ms,
+            session,
             ..
         } = command
         else {
@@ -61,6 +64,7 @@ impl Endpoint {
             types,
             record,
             until,
+            session,
             at,
         });
         let decided = match self.status {
@@ -177,6 +181,7 @@ impl Entity for Endpoint {
                     url,
                     types,
                     record,
+                    session,
                     at,
                 } => Ok(Self {
                     owner: *owner,
@@ -185,6 +190,7 @@ impl Entity for Endpoint {
                     created_at: *at,
                     updated_at: *at,
                     since: *at,
+                    session: *session,
                     secrets: vec![SecretName {
                         record: *record,
                         until: None,
@@ -296,6 +302,7 @@ impl Endpoint {
             types,
             record,
             until,
+            session,
             at,
         } = event
         else {
@@ -312,6 +319,7 @@ impl Endpoint {
         };
         Self {
             types: types.clone(),
+            session: *session,
             secrets: std::iter::once(fresh).chain(before).collect(),
             updated_at: *at,
             ..self

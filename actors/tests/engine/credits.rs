@@ -6,9 +6,9 @@ use purser_actors::id::Network;
 use purser_actors::ledger::{Place, Provider};
 use purser_actors::payment::{Outcome, Status};
 
-use crate::support::eventually;
 use crate::support::ports::{Fate, Mood};
-use crate::support::world::{World, bought, card_for, evm};
+use crate::support::world::{World, bought, card_for, evm, session};
+use crate::support::{eventually, in_time};
 
 const PRICE: i128 = 5_000_000;
 
@@ -59,6 +59,39 @@ async fn a_declined_payment_presented_again_settles_again() {
     world.quiet().await;
     world.assert_one_card(&request);
     assert_eq!(world.chain.submissions(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_those_who_present_a_declined_payment_at_once_one_wins() {
+    // Aim: whoever has it settled is told as the winner, once; it is their session that is opened, and a replay wins nothing.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, Fate::Declined);
+    assert!(world.pay(&request).await.unwrap().won);
+    world.chain.fate(&request.authorization, Fate::Settles);
+    let calls: Vec<_> = (0..10)
+        .map(|_| {
+            let (engine, mut request) = (world.engine.clone(), request.clone());
+            request.session = session();
+            tokio::spawn(async move { (request.session.id, engine.pay(request).await) })
+        })
+        .collect();
+    let mut winners = Vec::new();
+    for call in calls {
+        let (own, paid) = in_time("a call", call).await.unwrap();
+        let paid = paid.unwrap();
+        let Outcome::Fulfilled { session, .. } = paid.outcome else {
+            panic!("{:?}", paid.outcome);
+        };
+        winners.extend(paid.won.then_some(own));
+        assert_eq!(paid.won, session == Some(own));
+    }
+    assert_eq!(winners.len(), 1, "one presentation wins");
+    assert!(world.engine.session(&winners[0]).await.unwrap().is_some());
+    assert!(world.engine.session(&request.session.id).await.unwrap().is_none());
+    assert!(!world.pay(&request).await.unwrap().won);
+    world.quiet().await;
+    world.assert_one_card(&request);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

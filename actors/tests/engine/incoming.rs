@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Lost, NotRuled, Rule};
-use purser_actors::id::{DepositId, EffectId, Network, RequestId};
+use purser_actors::engine::{Booking, Lost, NotBooked, NotRuled, Restored, Rule};
+use purser_actors::id::{DepositId, EffectId, Network, RequestId, Wallet};
 use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::{Place, Provider};
 use purser_actors::money::Usdc;
 use purser_actors::operator::{Act, Role};
-use purser_actors::port::{ErrorKind, Movement, Timestamp};
+use purser_actors::port::{Departure, ErrorKind, Movement, Timestamp};
 use purser_actors::product::Product;
 use purser_actors::reconcile::Standing;
 
@@ -244,4 +244,141 @@ async fn a_declined_payment_that_landed_after_the_backup_has_its_card() {
     };
     assert!(matches!(product, Product::Card(card) if card.0 == told.payment.product()));
     assert_eq!(balance(&world, 1).await, 0);
+}
+
+/// An operator books what was burned: wrongly, rightly and again.
+async fn booked_against(world: &World, plain: DepositId, doubtful: DepositId) {
+    let act = Act {
+        by: "ana".into(),
+        role: Role::Operator,
+        request: RequestId(7),
+    };
+    let book = async |id| {
+        let booked = world
+            .engine
+            .book("burned", Booking::Incoming(id), (&act, "seen".into()));
+        booked.await
+    };
+    assert_eq!(book(plain).await, Err(NotBooked::Differs));
+    assert_eq!(book(doubtful).await, Ok(Booking::Incoming(doubtful)));
+    assert_eq!(book(doubtful).await, Err(NotBooked::Unknown));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nothing_is_credited_before_the_chain_has_told_what_left() {
+    // Aim: paid on Solana in the history that was lost, for a top-up whose burn carries the bridge's fee: while the chain does not tell
+    // what left nobody is credited; then the burn is named as the top-up's and the transfer waits, without any account linked here.
+    // An operator books both at once, and what is missing is the bridge's fee. Another transfer of that history, which nothing left
+    // for, is credited once nothing more can leave for it; one that came later at once.
+    let lists = Arc::new(TestLists::default());
+    let world = World::new().await;
+    let window = lost(&world);
+    let payer = Wallet::Solana([7; 32]);
+    let paid = |transaction: &str, index, atomic| Movement {
+        other: payer,
+        ..came(transaction, index, atomic, window.since)
+    };
+    lists.show(paid("paid", 0, 22_000_000));
+    lists.show(paid("else", 1, 5_000_000));
+    lists.show(Movement {
+        at: window.restored.plus_ms(1),
+        ..paid("later", 2, 1_000_000)
+    });
+    world.chain.silence(true);
+    world.chain.leave(Departure {
+        transaction: "burned".into(),
+        to: Wallet::Solana([9; 32]),
+        amount: Usdc::from_atomic(22_002_200),
+        at: window.since.plus_ms(1),
+        mark: [3; 32],
+    });
+    let restored = Restored {
+        since: window.since,
+        until: window.until,
+        at: window.restored,
+    };
+    let world = world.having_lost(window).restored(restored).await;
+    let world = world.reconciling(lists.reconciling()).await;
+    let id = |transaction, index| DepositId::of(Network::Solana, transaction, index);
+    let status = async |id| {
+        let found = world.engine.incoming_transfer(&id).await.unwrap();
+        found.map_or("-", |found| found.status())
+    };
+    let (doubtful, plain, later) = (id("paid", 0), id("else", 1), id("later", 2));
+    for all in [doubtful, plain, later] {
+        eventually("it is found", async || status(all).await != "-").await;
+    }
+    let before = world.chain.listings();
+    eventually("the chain is asked", async || world.chain.listings() > before + 2).await;
+    for all in [doubtful, plain, later] {
+        assert_eq!(status(all).await, "found");
+    }
+    world.chain.silence(false);
+    eventually("one waits", async || status(doubtful).await == "waiting").await;
+    eventually("one is credited", async || status(later).await == "credited").await;
+    let before = world.chain.listings();
+    eventually("the chain is asked", async || world.chain.listings() > before + 2).await;
+    assert_eq!(status(plain).await, "found");
+    world.clock.advance(60_001);
+    eventually("the other is credited", async || status(plain).await == "credited").await;
+    let left = world.engine.unexplained().await.unwrap();
+    assert_eq!((left.len(), &left[0].may_be), (1, &vec![doubtful.to_string()]));
+    booked_against(&world, plain, doubtful).await;
+    assert_eq!(status(doubtful).await, "forwarded");
+    assert!(world.engine.unexplained().await.unwrap().is_empty());
+    let account = world.engine.account(&payer).await.unwrap().expect("it has a credit");
+    assert_eq!(account.balance.atomic(), 6_000_000);
+    assert_eq!(world.books()[&Place::Costs], 2_200);
+    assert_eq!(
+        world.books()[&Place::Treasury(Network::Solana)],
+        6_000_000 - 2_200,
+        "both are in the books"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_declined_top_up_that_left_after_the_backup_is_no_credit() {
+    // Aim: the backup knows a top-up's payment as declined; in the history that was lost it was presented again, landed and was sent
+    // on: the restored service has the top-up wait for its burn, and credits nothing.
+    use crate::support::ports::Fate;
+    use purser_actors::engine::PayRequest;
+    use purser_actors::kernel::table;
+    use purser_actors::money::Cents;
+    use purser_actors::product::Purchase;
+    let payer = Wallet::Solana([1; 32]);
+    let world = World::new().await;
+    world.store.scribble(table::linked(&payer), &[0xdd; 20]);
+    let request = PayRequest {
+        purchase: Purchase::CardBalance {
+            amount: Cents::new(500),
+        },
+        ..card_for(payer, 1)
+    };
+    world.chain.fate(&request.authorization, Fate::Declined);
+    let told = world.pay_until_told(&request).await;
+    let (backup, window) = (world.store.backup(), lost(&world));
+    world.chain.land(&request.authorization);
+    world.chain.leave(Departure {
+        transaction: "burned".into(),
+        to: Wallet::Solana([9; 32]),
+        amount: Usdc::from_atomic(5_000_500),
+        at: window.since,
+        mark: [3; 32],
+    });
+    let restored = Restored {
+        since: window.since,
+        until: window.until,
+        at: window.restored,
+    };
+    let world = world.having_lost(window).restored(restored).await.back_to(backup).await;
+    eventually("it is bought", async || {
+        let payment = world.engine.payment(&told.payment).await.unwrap().unwrap();
+        payment.status() == "fulfilled"
+    })
+    .await;
+    let left = world.engine.unexplained().await.unwrap();
+    assert_eq!(left[0].may_be.len(), 1, "{left:?}");
+    assert!(left[0].may_be[0].starts_with("top_"), "{left:?}");
+    let account = world.engine.account(&payer).await.unwrap().expect("it has paid");
+    assert_eq!(account.balance.atomic(), 0);
 }

@@ -215,7 +215,9 @@ async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again
     // The reserved share is free again: the only card of the day can still be bought.
     world.quiet().await;
     let paid = world.pay(&request).await.unwrap();
-    assert!(!paid.won, "the claim was made before");
+    assert!(paid.won, "nobody else has been told what it bought");
+    let again = world.pay(&request).await.unwrap();
+    assert!(!again.won, "once");
     bought(&paid);
     world.quiet().await;
     world.assert_one_card(&request);
@@ -225,7 +227,7 @@ async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
-    // Aim: of several admissions one counts; the shares of the others go back.
+    // Aim: of several admissions one counts, and its caller alone is told as the winner; the shares of the others go back.
     let mut settings = fast();
     settings.caps = cards_a_day(20, 2_000_000);
     let world = World::with(settings).await;
@@ -237,13 +239,18 @@ async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
     world.quiet().await;
     let calls: Vec<_> = (0..10)
         .map(|_| {
-            let (engine, request) = (world.engine.clone(), request.clone());
+            let (engine, mut request) = (world.engine.clone(), request.clone());
+            request.session = session();
             tokio::spawn(async move { engine.pay(request).await })
         })
         .collect();
+    let mut won = 0;
     for call in calls {
-        bought(&in_time("a call", call).await.unwrap().unwrap());
+        let paid = in_time("a call", call).await.unwrap().unwrap();
+        bought(&paid);
+        won += usize::from(paid.won);
     }
+    assert_eq!(won, 1, "one presentation wins");
     world.quiet().await;
     world.assert_one_card(&request);
     for nonce in 2..=20 {

@@ -151,6 +151,35 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_walk_that_is_asked_for_begins_without_the_rest() {
+    // Aim: with an hour between two walks, one that is asked for begins at once and finds what came since; the next one too, which
+    // says that it could not read every list.
+    let lists = Arc::new(TestLists::default());
+    let mut reconciling = lists.reconciling();
+    reconciling.pace.rest_ms = 3_600_000;
+    let world = World::new().await.reconciling(reconciling).await;
+    let (card, _) = card(&world, &lists, 1).await;
+    let ended = async |number: u64| {
+        eventually(&format!("walk {number} ends"), async || {
+            stands(&world).await.ended.is_some_and(|ended| ended.number >= number)
+        })
+        .await;
+        stands(&world).await.ended.unwrap()
+    };
+    let first = world.engine.walk_anew().unwrap();
+    assert!(ended(first).await.complete);
+    assert_eq!(kinds(&world).await, [""; 0]);
+    lists.strike(card.0);
+    let second = world.engine.walk_anew().unwrap();
+    assert!(second > first);
+    assert!(ended(second).await.compared > 0);
+    assert_eq!(kinds(&world).await, ["provider_lacks"]);
+    lists.trouble(Some(Trouble::Silent));
+    let third = world.engine.walk_anew().unwrap();
+    assert!(!ended(third).await.complete, "nobody answered");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_difference_that_becomes_another_says_so_and_one_that_comes_back_is_told_again() {
     // Aim: lacking, then with another amount, then gone, then lacking again.
     let lists = Arc::new(TestLists::default());

@@ -25,6 +25,8 @@ fn registration(n: u8, url: &str, types: &[&str], record: u128) -> Registration 
         types: types.iter().map(|t| (*t).to_owned()).collect(),
         record,
         sealed: vec![0; 32],
+        session: purser_actors::id::SessionId(record),
+        only_own: false,
     }
 }
 

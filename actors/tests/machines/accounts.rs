@@ -104,6 +104,39 @@ fn a_freed_share_can_be_used_again_on_its_day_only() {
 }
 
 #[test]
+fn what_was_bought_already_counts_and_nothing_refuses_it() {
+    // Aim: beyond the cap, for a frozen account and for one that is not there; of a day that is over nothing is counted, and what was
+    // counted today stays.
+    let counted = |account: Option<Account>, share, now| {
+        let command = Command::CountShare { effect: EFFECT, share };
+        let decision = Account::decide(account.as_ref(), &WALLET, command, &at(now)).unwrap();
+        assert!(!decision.conditions().is_empty(), "it is counted once");
+        let told = happened(&decision);
+        (told, fold(account, &WALLET, decision.events()))
+    };
+    let (told, new) = counted(None, SHARE, NOW);
+    assert_eq!(told, "Opened+Reserved");
+    assert!(claim(Some(&new), 95_01, CAPS, NOW).is_err() && claim(Some(&new), 95_00, CAPS, NOW).is_ok());
+    let (told, full) = counted(Some(after(&[1, 1, 1], NOW)), SHARE, NOW);
+    assert_eq!(told, "Reserved");
+    assert!(claim(Some(&full), 1, CAPS, NOW).is_err());
+    assert_eq!(counted(Some(accounts().remove(1)), SHARE, NOW).0, "Reserved");
+    let tomorrow = Timestamp(NOW.0 + DAY_MS);
+    let full = after(&[1, 1, 1], tomorrow);
+    let command = Command::CountShare {
+        effect: EFFECT,
+        share: SHARE,
+    };
+    let decision = Account::decide(Some(&full), &WALLET, command, &at(tomorrow)).unwrap();
+    assert_eq!(happened(&decision), "=");
+    assert!(claim(Some(&full), 1, CAPS, tomorrow).is_err());
+    // A clock that is a little behind the chain's counts it today.
+    let ahead = purser_actors::kernel::effect::Share { day: DAY + 1, ..SHARE };
+    let (_, full) = counted(Some(after(&[1, 1], NOW)), ahead, NOW);
+    assert!(claim(Some(&full), 1, CAPS, NOW).is_err());
+}
+
+#[test]
 fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
     // Aim: claims and readmissions say frozen with the message; sign-in, links, shares and credits go on.
     let frozen = &accounts()[1];
@@ -123,6 +156,7 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
         purchase,
         worth: Cents::new(5_00),
         cap: Some(CAPS),
+        session: crate::sample::session(),
     };
     assert_eq!(refused(readmit), no);
     assert_eq!(

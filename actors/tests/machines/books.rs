@@ -15,7 +15,7 @@ use purser_actors::product::Cap;
 use purser_actors::withdrawal::{self, Withdrawal};
 use purser_storage::{Write, codec};
 
-use crate::sample::{NOW, WALLET, admission, decline, fold, issued, prepared, transaction};
+use crate::sample::{NOW, WALLET, admission, decline, fold, issued, prepared, session, transaction};
 
 /// A small generator of random numbers (splitmix64).
 struct Random(u64);
@@ -153,7 +153,7 @@ impl House {
             id,
             payment::Command::Present {
                 request: [5; 32],
-                again: true,
+                again: Some(session()),
             },
         );
         if released {
@@ -164,6 +164,7 @@ impl House {
                 purchase,
                 worth,
                 cap: Some(CAPS),
+                session: session(),
             });
         }
     }
@@ -201,7 +202,14 @@ impl House {
             Work::Credit { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),
             Work::ConfirmCredit(id) => self.payment(id, payment::Command::Credited { effect }),
             Work::FreeShare { share, .. } => self.account(account::Command::FreeShare { effect, share }),
-            Work::Readmit { payment, share } => self.payment(payment, payment::Command::Readmitted { effect, share }),
+            Work::Readmit {
+                payment,
+                share,
+                session,
+            } => {
+                let command = payment::Command::Readmitted { effect, share, session };
+                self.payment(payment, command);
+            }
             Work::Withdraw(id) => self.send(id, effect),
             Work::EndHold {
                 withdrawal,

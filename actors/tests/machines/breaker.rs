@@ -49,6 +49,33 @@ fn only_failures_in_a_row_close_a_line() {
 }
 
 #[test]
+fn a_provider_that_does_not_answer_before_the_sale_closes_the_line() {
+    // Aim: such failures count with those of orders, and no order waits for them; a closed line that asks in vain before it sells
+    // one to try its provider with waits as if it had been sold, and asking sooner changes nothing; one delivery opens it.
+    let mut breaker = Breaker::default();
+    assert_eq!(breaker.unanswered(&RULES, at(0)), Change::None);
+    assert_eq!(breaker.failed(A, &RULES, at(0)), Change::None);
+    assert_eq!(breaker.delivered(A, &RULES), Change::None);
+    let changes = [0; 3].map(|ms| breaker.unanswered(&RULES, at(ms)));
+    assert_eq!(changes, [Change::None, Change::None, Change::Closed(3)]);
+    assert!(!breaker.is_open());
+    assert_eq!(breaker.unanswered(&RULES, at(999)), Change::None);
+    assert_eq!(breaker.sells(&RULES, at(1_000)), Ok(()), "it was not its turn");
+    assert_eq!(breaker.unanswered(&RULES, at(1_000)), Change::None);
+    assert_eq!(breaker.sells(&RULES, at(4_999)), Err(1));
+    assert_eq!(breaker.sell(&RULES, at(5_000)), Ok(()));
+    assert_eq!(breaker.enter(B, &RULES, at(5_000)), None);
+    assert_eq!(breaker.delivered(B, &RULES), Change::Opened);
+    assert!(breaker.is_idle());
+    let never = Rules {
+        failures_max: 0,
+        ..RULES
+    };
+    assert!((0..100).all(|_| breaker.unanswered(&never, at(0)) == Change::None));
+    assert!(breaker.is_idle());
+}
+
+#[test]
 fn a_closed_line_is_tried_with_one_order_at_a_time() {
     // Aim: not before the pause is over; while one is tried the others wait; a try that fails lets the next one wait its pause,
     // and the first that is delivered opens the line to all. One that never ends keeps the others waiting for a while only.

@@ -1,10 +1,10 @@
 //! The payment's machine, every command in every state.
 
-use purser_actors::id::{Network, Wallet};
+use purser_actors::id::{Network, SessionId, Wallet};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::ledger::{Place, Transaction};
-use purser_actors::payment::{Answer, Command, Payment, Rejection, Status, id_of};
+use purser_actors::payment::{Answer, Command, NewSession, Payment, Rejection, Status, id_of};
 use purser_actors::port::{Authorization, Lookup};
 use purser_storage::codec;
 use purser_storage::{Condition, Write};
@@ -12,6 +12,12 @@ use purser_storage::{Condition, Write};
 use crate::sample::{
     DAY, EFFECT, NOW, PAYMENT, SHARE, at, authorization, decline, happened, payment, payments, prepared, status,
     transaction, work,
+};
+
+/// Of a presentation that is not the first.
+const AGAIN: NewSession = NewSession {
+    id: SessionId(15),
+    ..crate::sample::session()
 };
 
 /// What each command does in each state: events, `=` for nothing, `!` for a refusal.
@@ -44,15 +50,15 @@ pub(crate) fn command(name: &str) -> Command {
     match name {
         "present" => Command::Present {
             request: [5; 32],
-            again: true,
+            again: Some(AGAIN),
         },
         "present_roomless" => Command::Present {
             request: [5; 32],
-            again: false,
+            again: None,
         },
         "present_other" => Command::Present {
             request: [6; 32],
-            again: true,
+            again: Some(AGAIN),
         },
         "prepared" => Command::Prepared(prepared()),
         "unsendable" => Command::Unsendable { effect },
@@ -75,7 +81,11 @@ pub(crate) fn command(name: &str) -> Command {
             effect,
             transaction: transaction(),
         },
-        "readmitted" => Command::Readmitted { effect, share: SHARE },
+        "readmitted" => Command::Readmitted {
+            effect,
+            share: SHARE,
+            session: AGAIN,
+        },
         "reversed" => Command::Reversed { effect },
         other => panic!("no such command: {other}"),
     }
@@ -247,10 +257,36 @@ fn a_readmitted_payment_carries_its_new_share() {
     // Aim: what is given back later is what was taken last.
     let share = purser_actors::kernel::effect::Share { day: DAY + 1, ..SHARE };
     let released = payment(Status::Released);
-    let readmitted = Command::Readmitted { effect: EFFECT, share };
+    let readmitted = Command::Readmitted {
+        effect: EFFECT,
+        share,
+        session: AGAIN,
+    };
     let decision = Payment::decide(Some(&released), &PAYMENT, readmitted, &at(NOW)).unwrap();
     let claimed = crate::sample::fold(Some(released), &PAYMENT, decision.events());
     assert_eq!(claimed.claim.share, share);
+}
+
+#[test]
+fn the_session_is_that_of_whoever_has_it_settled() {
+    // Aim: a released or declined payment that is presented again opens the session of that presentation, and no command but
+    // these two changes whose session it is.
+    for state in payments() {
+        let first = state.claim.session;
+        for name in command_names() {
+            let Ok(decision) = decide(Some(&state), name) else {
+                continue;
+            };
+            let after = crate::sample::fold(Some(state.clone()), &PAYMENT, decision.events())
+                .claim
+                .session;
+            let again = match (&state.status, name) {
+                (Status::Released, "readmitted") | (Status::Declined(..), "present") => AGAIN,
+                _ => first,
+            };
+            assert_eq!(after, again, "{name} in {}", state.status());
+        }
+    }
 }
 
 #[test]

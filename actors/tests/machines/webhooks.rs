@@ -51,6 +51,7 @@ fn register(record: u128) -> webhook::Command {
         record,
         sealed: vec![1, 2, 3],
         overlap_ms: 24 * HOUR_MS,
+        session: purser_actors::id::SessionId(record),
     }
 }
 
@@ -89,12 +90,14 @@ fn endpoint_events() -> Vec<webhook::Event> {
             url: "https://example.com/hook".into(),
             types: Vec::new(),
             record: 1,
+            session: purser_actors::id::SessionId(1),
             at: NOW,
         },
         Event::Rotated {
             types: Vec::new(),
             record: 2,
             until: NOW.plus_ms(HOUR_MS),
+            session: purser_actors::id::SessionId(2),
             at: NOW,
         },
         Event::Enabled(NOW),

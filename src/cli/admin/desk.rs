@@ -1,6 +1,5 @@
 //! The operator's API as a command asks it: where it is, and by whose token.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use reqwest::Url;
@@ -9,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::{Args, said};
 use crate::cli::CliError;
-use crate::cli::remote::{Answer, Remote, at, parse_url};
+use crate::cli::remote::{Answer, Remote, at, parse_url, reachable};
 use crate::service::DataDir;
 
 /// The operator's API, and who asks it.
@@ -96,16 +95,6 @@ impl Desk {
     pub(super) async fn post(&self, path: &str, body: Value) -> Result<Answer, CliError> {
         self.remote.post_as(&self.token, &at(&self.url, path)?, &body).await
     }
-}
-
-/// As this machine reaches it: the unspecified address is the loopback one.
-pub(super) fn reachable(mut listen: SocketAddr) -> SocketAddr {
-    match (listen.ip().is_unspecified(), listen.is_ipv4()) {
-        (true, true) => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
-        (true, false) => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
-        (false, _) => {}
-    }
-    listen
 }
 
 /// A token, and the name of its file.

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::remote::{Answer, Remote, at, parse_url};
+use crate::cli::remote::{Answer, Remote, at, parse_url, reachable};
 use crate::cli::{CliError, TlsArgs};
 use crate::config::Config;
 use crate::service::DataDir;
@@ -196,7 +196,7 @@ pub(super) async fn ask(
     let listened = DataDir::at(&config.data_dir).server_address();
     let url = match (service, listened.unwrap_or(config.server.listen)) {
         (Some(url), _) => parse_url(url)?,
-        (None, listen) if listen.port() != 0 => parse_url(&format!("http://{}", super::reachable(listen)))?,
+        (None, listen) if listen.port() != 0 => parse_url(&format!("http://{}", reachable(listen)))?,
         (None, _) => {
             return Err(CliError::Usage(
                 "say where the service is, with --service URL".to_owned(),

@@ -24,7 +24,7 @@ use super::super::shapes;
 use super::spending::{Spender, free};
 use super::transfer::amount;
 use super::{AgentWallets, Shared, address, network, note, policy_filtered, refusal};
-use crate::agent_wallet::terms::{Acceptable, OwnAddresses, Pins};
+use crate::agent_wallet::terms::{Acceptable, NoOffer, OwnAddresses, Pins};
 use crate::agent_wallet::{PaidRequest, Target};
 use crate::outbound::call::{Answered, CallError};
 use crate::wallet::PaymentRequired;
@@ -211,11 +211,16 @@ impl AgentWallets {
     ) -> Result<Vec<Acceptable>, ApiError> {
         let none = OwnAddresses::default();
         let refused = if own { &none } else { &self.own_addresses };
-        pins.acceptable(required, &wallet.addresses, refused).map_err(|no| {
+        let token = self.wallets.token();
+        let found = pins.acceptable(required, &wallet.addresses, refused, &token);
+        found.map_err(|no| {
             let error = policy_filtered(no.to_string());
-            match no.reason() {
-                Some(reason) => error.reason(reason),
-                None => error,
+            match (no, no.reason()) {
+                (NoOffer::Domain(name), _) => error.hint(format!(
+                    "Nothing was signed. This wallet pays servers whose terms name `{name}` in `extra.name`, with its version."
+                )),
+                (_, Some(reason)) => error.reason(reason),
+                (_, None) => error,
             }
         })
     }

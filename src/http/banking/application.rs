@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::account::Holder;
-use super::super::callable;
+use super::super::callable::{self, may_change};
 use super::super::error::ApiError;
 use super::super::idempotency::{Key, Reply, memo, secret_print, undecided};
 use super::super::shapes;
@@ -90,7 +90,7 @@ pub(super) async fn get_banking_application(
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`application` after it.", body = shapes::OneBankingApplication),
         (status = 400, description = "A member is unknown or malformed, or there is none."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet."),
+        (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No profile yet."),
         (status = 409, description = "It is with the bank or approved, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn update_banking_application_details(
@@ -107,6 +107,7 @@ pub(super) async fn update_banking_application_details(
     }
     let tax = call.data.tax_id.as_deref().map(tax_number).transpose()?;
     banking.callables.admit(&claims, &call).await?;
+    may_change(&claims)?;
     let wanted = Wanted {
         answers: answers.iter().map(|(q, answer)| (q.name(), answer.as_str())).collect(),
         tax: tax.as_ref().map(|(_, number)| number.expose_secret().as_str()),
@@ -141,7 +142,7 @@ pub(super) async fn update_banking_application_details(
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`application`, submitted.", body = shapes::OneBankingApplication),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet."),
+        (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No profile yet."),
         (status = 409, description = "Something is missing; it was submitted already; or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn submit_banking_application(
@@ -152,6 +153,7 @@ pub(super) async fn submit_banking_application(
 ) -> Result<Response, ApiError> {
     let call = banking.callables.read::<Nothing>(body).await?;
     banking.callables.admit(&claims, &call).await?;
+    may_change(&claims)?;
     let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/submitBankingApplication";
     key.once(

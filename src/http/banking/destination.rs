@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::account::Holder;
+use super::super::callable::may_change;
 use super::super::error::ApiError;
 use super::super::idempotency::Key;
 use super::super::shapes;
@@ -116,7 +117,7 @@ struct RenamingAsked {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`recipientId`, `destination` after it.", body = shapes::NewBankDestination),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such destination."),
+        (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No such destination."),
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn update_banking_destination(
@@ -128,6 +129,7 @@ pub(super) async fn update_banking_destination(
     let call = banking.callables.read::<Renaming>(body).await?;
     let nickname = line("nickname", &call.data.nickname, 100)?;
     banking.callables.admit(&claims, &call).await?;
+    may_change(&claims)?;
     let asked = RenamingAsked {
         destination_id: call.data.destination_id.clone(),
         nickname: nickname.clone(),

@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
 use super::super::account::Holder;
+use super::super::callable::may_change;
 use super::super::error::ApiError;
 use super::super::idempotency::{Key, memo};
 use super::super::shapes;
@@ -68,7 +69,7 @@ struct Wanted {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`application` with it.", body = shapes::OneBankingApplication),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet."),
+        (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No profile yet."),
         (status = 409, description = "The application is with the bank or approved, has too many, or the first call with this key is still running."),
         (status = 413, description = "More than 10 MB."), (status = 415, description = "Neither PDF, PNG nor JPEG."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
@@ -82,6 +83,7 @@ pub(super) async fn upload_banking_document(
     let (shows, bytes) = (call.data.r#type.shows(), decoded(&call.data.content)?);
     let media = sniffed(&bytes)?;
     banking.callables.admit(&claims, &call).await?;
+    may_change(&claims)?;
     let sha256: [u8; 32] = Sha256::digest(&bytes).into();
     let document = Document {
         id: DocumentId(banking.entropy.random()),

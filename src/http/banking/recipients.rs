@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::account::Holder;
-use super::super::callable;
+use super::super::callable::{self, may_change};
 use super::super::error::ApiError;
 use super::super::idempotency::{Key, Reply, memo, secret_print, undecided};
 use super::super::recipients::by_recipient;
@@ -220,7 +220,7 @@ pub(super) struct Deletion {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`recipientId`, `deleted`.", body = shapes::DeletedBankRecipient),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such recipient."),
+        (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No such recipient."),
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn delete_banking_recipient(
@@ -231,6 +231,7 @@ pub(super) async fn delete_banking_recipient(
 ) -> Result<Response, ApiError> {
     let call = banking.callables.read::<Deletion>(body).await?;
     banking.callables.admit(&claims, &call).await?;
+    may_change(&claims)?;
     let (room, owner, wanted) = (banking.clone(), claims.wallet, call.data.recipient_id.clone());
     let route = "/deleteBankingRecipient";
     key.once(

@@ -131,7 +131,7 @@ impl Held {
     }
 
     /// What bought it, or whose token made it; `None` for what the holder made.
-    pub(super) const fn payment(&self) -> Option<PaymentId> {
+    pub(in crate::http) const fn payment(&self) -> Option<PaymentId> {
         match self {
             Self::Usa(card) => Some(card.charge.payment),
             Self::Gift(gift) => Some(gift.charge.payment),

@@ -20,7 +20,7 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
         "channels": {"stream": {
             "address": "/stream",
             "description": "Authenticates by `Authorization: Bearer`, by the session cookie, or by a first message `auth` \
-                within 5 seconds. Close codes: 4001 the token is missing, expired or revoked; 4003 the account is frozen; 4008 the client does not read, \
+                within 5 seconds. Close codes: 1002 a malformed frame; 4001 the token is missing, expired or revoked; 4003 the account is frozen; 4008 the client does not read, \
                 its cursor in the reason; 4010 the cursor is older than what is kept, the oldest in the reason; 4029 too many \
                 streams of the account, or too many messages; 1001 the service stops, the cursor in the reason.",
             "messages": {

@@ -82,8 +82,9 @@ USDC on Base or Solana, by x402 v2 or MPP: no account, no API key. The payer's w
 
 - A paid route without a payment answers 402 with its price (`PAYMENT-REQUIRED`, `WWW-Authenticate: Payment`); the same call \
 with a signed payment buys once, however often it is sent.
-- The 200 of a purchase carries `auth.id_token`: `Authorization: Bearer` for every other route. Later: `GET /auth` signs in \
-with the wallet, `POST /auth` renews.
+- The 200 of a purchase carries `auth.id_token`, for `Authorization: Bearer`: it reads the account, and shows, changes and loads \
+what that payment bought. Whatever else changes something (identity, links, the managed wallet, API keys, money to other \
+addresses, earlier purchases) needs the token of `GET /auth`, which signs in with the wallet. `POST /auth` renews either.
 - Amounts are decimal numbers. Errors are `{error, code, …}`; branch on `code`. `terminal: true` says that the same request \
 can never succeed.
 - Money that cannot be used for what was paid becomes the wallet's balance: `GET /get-account-balance`, `POST /withdraw`.
@@ -160,15 +161,18 @@ pub(super) fn skill(openapi: &Value, url: &str) -> String {
         1. Ask the route with its parameters. 400, 403, 404, 409: read `code` and `hint`; nothing was charged.\n\
         2. 402: check the price against what you may spend, sign exactly one of the offers, send the same request with it.\n\
         3. 200: keep `payment_id`, `auth.id_token` and `auth.refresh_token`. 402 with `success: false`: the transfer did not \
-        settle, read `errorReason`. 503 or no answer: send the same signed payment again, never a new one. If you could lose it, put an id of your own \
+        settle, read `errorReason`. 503 or no answer: send the same signed payment again, never a new one. `auth` is in one \
+        answer: that of the call whose payment was claimed, or was settled after a 503 or a 402; where it is missing, `GET {url}/auth` \
+        signs in. If you could lose it, put an id of your own \
         (16 to 128 letters, digits, - and _) into `extensions[\"payment-identifier\"].info.id` of the payment from the start: \
         for 24 hours a new payment with that id is answered with the first one's purchase and not charged.\n\
         4. Until the product is ready, `GET {url}/stream` pushes, `GET {url}/events?after=` pages; or ask the product's own \
         route every few seconds.\n\
         5. 429: wait `retry_after_seconds`, then once more.\n\n\
         ## What only the owner does\n\n\
-        Identity, links to the card issuer and spending limits are changed by a person: give them the `auth_url` of \
-        `GET {url}/get-auth-link`. Never ask them for a key.\n",
+        Identity, links to the card issuer and spending limits are changed by a person. Sign in with `GET {url}/auth` first: a link \
+        that is made with a purchase's token only shows. Then give them the `auth_url` of `GET {url}/get-auth-link`. Never ask \
+        them for a key.\n",
         bought.join("\n")
     )
 }

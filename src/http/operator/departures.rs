@@ -19,6 +19,8 @@ pub(super) struct Book {
     account: Option<String>,
     withdrawal_id: Option<String>,
     top_up_id: Option<String>,
+    /// An incoming transfer that waits: it paid for what left, and both are booked.
+    deposit_id: Option<String>,
     #[serde(default)]
     loss: bool,
     evidence: String,
@@ -31,31 +33,44 @@ impl Book {
     fn booking(&self) -> Result<Booking, ApiError> {
         let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
         in_words("evidence", EVIDENCE, &self.evidence)?;
-        match (&self.account, &self.withdrawal_id, &self.top_up_id, self.loss) {
-            (None, None, None, false) => {
-                let error = "Say whose it was: one of `account`, `withdrawal_id`, `top_up_id` and `loss`.";
+        let named = (
+            &self.account,
+            &self.withdrawal_id,
+            &self.top_up_id,
+            &self.deposit_id,
+            self.loss,
+        );
+        match named {
+            (None, None, None, None, false) => {
+                let error =
+                    "Say whose it was: one of `account`, `withdrawal_id`, `top_up_id`, `deposit_id` and `loss`.";
                 Err(ApiError::parameter("parameter_missing", "account", error))
             }
-            (Some(account), None, None, false) => {
+            (Some(account), None, None, None, false) => {
                 let wallet = account
                     .parse()
                     .map_err(|_| invalid("account", "`account` is not an address."))?;
                 Ok(Booking::Account(wallet))
             }
-            (None, Some(id), None, false) => {
+            (None, Some(id), None, None, false) => {
                 let id = id.parse();
                 let id = id.map_err(|_| invalid("withdrawal_id", "`withdrawal_id` is not one."))?;
                 Ok(Booking::Withdrawal(id))
             }
-            (None, None, Some(id), false) => {
+            (None, None, Some(id), None, false) => {
                 let id = id
                     .parse()
                     .map_err(|_| invalid("top_up_id", "`top_up_id` is not one."))?;
                 Ok(Booking::TopUp(id))
             }
-            (None, None, None, true) => Ok(Booking::Loss),
+            (None, None, None, Some(id), false) => {
+                let id = id.parse();
+                let id = id.map_err(|_| invalid("deposit_id", "`deposit_id` is not one."))?;
+                Ok(Booking::Incoming(id))
+            }
+            (None, None, None, None, true) => Ok(Booking::Loss),
             _ => {
-                let error = "Only one of `account`, `withdrawal_id`, `top_up_id` and `loss` can be true.";
+                let error = "Only one of `account`, `withdrawal_id`, `top_up_id`, `deposit_id` and `loss` can be true.";
                 Err(invalid("account", error))
             }
         }
@@ -74,6 +89,7 @@ pub(super) async fn post_book(Admitted { admin, act, wanted }: Admitted<Book>) -
                 Booking::Account(wallet) => wallet.to_string(),
                 Booking::Withdrawal(id) => id.to_string(),
                 Booking::TopUp(id) => id.to_string(),
+                Booking::Incoming(id) => id.to_string(),
                 Booking::Loss => "loss".to_owned(),
             };
             let view = View::new()
@@ -99,7 +115,7 @@ pub(super) fn refused(why: NotBooked) -> ApiError {
             conflict("insufficient_balance", error)
         }
         NotBooked::Differs => {
-            let error = "There is no such account, or the withdrawal or top-up does not wait for such a transfer.";
+            let error = "There is no such account, the withdrawal or top-up does not wait for such a transfer, or the incoming transfer cannot have paid for it.";
             conflict("departure_differs", error.to_owned())
         }
         NotBooked::Early => {

@@ -6,8 +6,8 @@ use purser_actors::operator::Task;
 
 use super::document::{Operation, any, of};
 use super::{
-    card_withdrawals, departures, desk, intl, intl_cards, lines as selling, refunds as refunding, shapes, stuck,
-    suspended, tokens,
+    card_withdrawals, departures, desk, intl, intl_cards, lines as selling, reconciliation, refunds as refunding,
+    shapes, stuck, suspended, tokens,
 };
 use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
 use crate::http::webhooks::Redelivery;
@@ -102,7 +102,7 @@ fn work() -> Vec<Operation> {
         .refuses(409, "It is no withheld credit, or is under way."),
         Operation::post::<departures::Book>(
             "/admin/departures/book",
-            "Say whose a transfer was that left before a restore",
+            "Say whose a transfer was that left before a restore; with `deposit_id` also that it sent on what came in with that one",
             of::<shapes::Booked>,
         )
         .may_wait()
@@ -168,6 +168,12 @@ fn house() -> Vec<Operation> {
             of::<shapes::Reconciled>,
         )
         .paged(),
+        Operation::post::<reconciliation::WalkAnew>(
+            "/admin/reconciliation/walk",
+            "Compare our books with others' lists now, without the rest between two walks. It is done when `walk.ended.number` of \
+             `/admin/reconciliation` is at least `walk` of the answer",
+            of::<shapes::WalkAsked>,
+        ),
         Operation::get(
             "/admin/events",
             Task::Look,

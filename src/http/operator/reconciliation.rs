@@ -4,11 +4,14 @@ use axum::response::Response;
 use purser_actors::engine::Reconciliation;
 use purser_actors::id::{DifferenceId, Wallet};
 use purser_actors::kernel::{Entity as _, View};
+use purser_actors::operator::Task;
 use purser_actors::reconcile::Discrepancy;
 use purser_storage::{Cursor, Span, StoreError};
+use serde::Deserialize;
+use utoipa::ToSchema;
 
-use super::asked::Looked;
-use super::{Admin, desk};
+use super::asked::{Admitted, Asks, Looked};
+use super::{Admin, desk, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -34,10 +37,37 @@ fn walk(stands: &Reconciliation) -> View {
     let view = View::new()
         .integer("compared", walk.compared)
         .flag("complete", walk.is_over() && !walk.skipped);
-    match walk.completed_at {
+    let view = match walk.completed_at {
         Some(at) => view.time("last_complete_at", at),
         None => view.maybe("last_complete_at", None::<&str>),
+    };
+    let ended = stands.ended.map(|ended| {
+        View::new()
+            .integer("number", ended.number)
+            .integer("compared", ended.compared)
+            .flag("complete", ended.complete)
+    });
+    match ended {
+        Some(ended) => view.object("ended", &ended),
+        None => view.maybe("ended", None::<&str>),
     }
+}
+
+/// Nothing is to be said about it.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WalkAnew {}
+
+impl Asks for WalkAnew {
+    /// It changes nothing but when the books are compared.
+    const TASK: Task = Task::Look;
+}
+
+/// Has a walk begin as soon as the one under way has ended.
+pub(super) async fn post_walk(Admitted { admin, .. }: Admitted<WalkAnew>) -> Result<Response, ApiError> {
+    let number = admin.engine.walk_anew().ok_or_else(not_now)?;
+    let view = View::new().integer("walk", number);
+    Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
 fn open(stands: &Reconciliation) -> View {

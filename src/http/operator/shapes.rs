@@ -205,6 +205,27 @@ pub struct Walk {
     /// RFC 3339.
     #[schema(required)]
     pub last_complete_at: Option<String>,
+    /// The last that has ended since the service started.
+    #[schema(required)]
+    pub ended: Option<EndedWalk>,
+}
+
+/// A walk that has ended.
+#[derive(Deserialize, ToSchema)]
+pub struct EndedWalk {
+    /// Walks are numbered from 1 on since the service started; 0 began before.
+    pub number: u64,
+    /// Entries of lists and books.
+    pub compared: u64,
+    /// Whether every list and every row was read.
+    pub complete: bool,
+}
+
+/// A walk that was asked for.
+#[derive(Deserialize, ToSchema)]
+pub struct WalkAsked {
+    /// Its number.
+    pub walk: u64,
 }
 
 /// What our books and a list do not agree about.

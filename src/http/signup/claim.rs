@@ -1,5 +1,5 @@
-//! `/claim`: the page that a signup's `claim_url` leads to. It shows the code whoever opens it; its form counts with the
-//! session cookie of a wallet that signed in, and from our own page only.
+//! `/claim`: the page that a signup's `claim_url` leads to. It shows the code whoever opens it; its form is shown to and counts
+//! with the session cookie of a wallet that signed in, and from our own page only.
 //!
 //! The cookie is `SameSite=Strict`, so that a browser which comes from a chat does not send it with the page. The form,
 //! which our own page sends, has it.
@@ -13,10 +13,12 @@ use purser_actors::engine::Denied;
 
 use super::super::agent_wallet::text;
 use super::super::api_keys::refused;
+use super::super::caller::Authenticator as _;
 use super::super::error::{ApiError, complete};
 use super::super::identity_page::framed;
 use super::super::json;
-use super::super::owner::{back, owner, told, utf8};
+use super::super::login::cookie_of;
+use super::super::owner::{accepts, back, owner, refused_page, told, utf8};
 use super::super::query::Query;
 use super::{Shared, SigningUp, too_late};
 use crate::identity::api_key::Signup;
@@ -30,10 +32,14 @@ const MAX_FORM_BYTES: usize = 2_048;
 /// Changes nothing, so a link preview uses nothing up.
 #[utoipa::path(get, path = "/claim", tag = "Page",
     params(("signup" = Option<String>, Query, description = "Of the link.")),
-    responses((status = 200, description = "The code, and a form.", body = String, content_type = "text/html"),
+    responses((status = 200, description = "The code, and a form for somebody who is signed in; else what to do first.", body = String, content_type = "text/html"),
         (status = 404, description = "The link is not one.", body = String, content_type = "text/html"),
         (status = 410, description = "Answered already, or too late.", body = String, content_type = "text/html")))]
-pub(super) async fn get_claim(State(room): Shared, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
+pub(super) async fn get_claim(
+    State(room): Shared,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["signup"]).ok();
     let Some(signup) = query.and_then(|query| room.signups.of_page(query.get("signup")?)) else {
         return Ok(page(
@@ -49,7 +55,9 @@ pub(super) async fn get_claim(State(room): Shared, RawQuery(query): RawQuery) ->
         let said = "<p role=\"status\">This link is too old. The agent has to ask again.</p>";
         return Ok(page(StatusCode::GONE, said));
     }
-    Ok(page(StatusCode::OK, &room.form(signup)))
+    let claims = room.login.doorkeeper.authenticate_session(cookie_of(&headers)).await;
+    let may = claims.is_ok_and(|claims| claims.is_signed_in());
+    Ok(page(StatusCode::OK, &room.offer(signup, may)))
 }
 
 /// Say yes
@@ -66,7 +74,13 @@ pub(super) async fn get_claim(State(room): Shared, RawQuery(query): RawQuery) ->
         (status = 410, description = "Too late."), (status = 413, description = "Too long.")))]
 pub(super) async fn post_claim(State(room): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let done = room.claim(&headers, body).await;
-    told(&room.login, &headers, done)
+    match done {
+        // A person sends this form, whatever their browser says that it accepts.
+        Err(error) if error.status == StatusCode::UNAUTHORIZED && !accepts(&headers, "json") => {
+            Ok(refused_page(&room.login, &error))
+        }
+        done => told(&room.login, &headers, done),
+    }
 }
 
 fn page(status: StatusCode, content: &str) -> Response {
@@ -75,21 +89,31 @@ fn page(status: StatusCode, content: &str) -> Response {
 }
 
 impl SigningUp {
-    fn form(&self, signup: Signup) -> String {
+    /// The code, and for somebody who may say yes the form; else what to do first. A browser that comes from elsewhere does not
+    /// send the cookie with this page, and does when it is asked for by a link of ours.
+    fn offer(&self, signup: Signup, may: bool) -> String {
         let (code, pass) = (self.signups.code(signup), self.signups.page_pass(signup));
+        let answer = match may {
+            true => format!(
+                "<form method=\"post\" action=\"/claim\" class=\"fields\">\n    \
+                 <input type=\"hidden\" name=\"signup\" value=\"{pass}\">\n    \
+                 <label>What to call it <input name=\"name\" maxlength=\"{LONGEST_NAME}\" autocomplete=\"off\" \
+                 placeholder=\"Agent {code}\"></label>\n    \
+                 <button type=\"submit\">Yes, it shows the same code</button>\n  </form>"
+            ),
+            false => format!(
+                "<p id=\"sign-in\" role=\"status\">You are not signed in in this browser. Open a login link of your account here \
+                 (GET /get-auth-link, made after GET /auth), then come back to this page.</p>\n  \
+                 <p><a href=\"/claim?signup={pass}\">I am signed in: go on</a></p>"
+            ),
+        };
         format!(
             "<p>If you asked an agent to use your account, compare: it must have told you this code.</p>\n  \
              <p id=\"balance\">{code}</p>\n  \
              <p class=\"quiet\">With a yes it gets an API key: it sees what you have bought, card numbers included, and spends \
              from your managed wallet within the caps that you set. It cannot withdraw to other wallets, verify your identity \
              or make further keys. You can revoke it on your account page at any time. If you did not ask for this, close \
-             this page.</p>\n  \
-             <form method=\"post\" action=\"/claim\" class=\"fields\">\n    \
-             <input type=\"hidden\" name=\"signup\" value=\"{pass}\">\n    \
-             <label>What to call it <input name=\"name\" maxlength=\"{LONGEST_NAME}\" autocomplete=\"off\" \
-             placeholder=\"Agent {code}\"></label>\n    \
-             <button type=\"submit\">Yes, it shows the same code</button>\n  </form>\n  \
-             <p class=\"quiet\">You must be signed in in this browser: open a login link of your account first.</p>"
+             this page.</p>\n  {answer}"
         )
     }
 

@@ -14,7 +14,7 @@ use purser_actors::webhook_delivery::Delivery;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Shared, Webhooks, over, stands};
+use super::{Shared, Webhooks, may_change, over, stands};
 use crate::http::account::{Holder, active};
 use crate::http::caller::Claims;
 use crate::http::error::ApiError;
@@ -38,7 +38,7 @@ pub(in crate::http) const STATES: [&str; 4] = ["pending", "delivered", "failed",
         ("starting_after" = Option<String>, Query, description = "`next_starting_after` of the page before.")),
     responses((status = 200, description = "`delivery`; or `deliveries`, `has_more`, `next_starting_after`.", body = shapes::WebhookDeliveries),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's endpoint or delivery, or a frozen account."),
+        (status = 403, description = "Another wallet's endpoint or delivery, a frozen account, or a token issued for a payment and an endpoint that another session registered."),
         (status = 404, description = "No such endpoint or delivery.")))]
 pub(super) async fn get_deliveries(
     State(state): Shared,
@@ -178,7 +178,9 @@ pub(super) async fn post_redeliver(
                 let (id, delivery) = room.own_delivery(&caller, &named).await?;
                 let to = delivery.letter.endpoint;
                 let endpoint = room.engine.webhook(&to).await.map_err(|_| ApiError::internal())?;
-                stands(&endpoint.ok_or_else(ApiError::internal)?)?;
+                let endpoint = endpoint.ok_or_else(ApiError::internal)?;
+                may_change(&caller, &endpoint)?;
+                stands(&endpoint)?;
                 let memo =
                     place.map(|place| memo::<Delivery>(place, move |told: Told<'_, Delivery>| one(to, id, told)));
                 match room.engine.redeliver_webhook(id, None, memo).await {
@@ -192,7 +194,8 @@ pub(super) async fn post_redeliver(
         Again::Since(text, since) => {
             let named = text.to_owned();
             let run = move |place: Option<Place>| async move {
-                let (id, _) = room.own(&caller, &named).await?;
+                let (id, endpoint) = room.own(&caller, &named).await?;
+                may_change(&caller, &endpoint)?;
                 let memo = place.map(|place| {
                     memo::<Endpoint>(place, move |told: Told<'_, Endpoint>| {
                         all(id, since, told.map(drop).map_err(|why| *why))

@@ -10,7 +10,7 @@ pub(super) fn follow(record: &Record, trail: &mut Trail) -> Result<(), DecodeErr
     let event: payment::Event = codec::decode(&record.event)?;
     let status = match event {
         payment::Event::Claimed(_) | payment::Event::Readmitted(..) => "claimed",
-        payment::Event::Settling(..) | payment::Event::Resumed(_) => "settling",
+        payment::Event::Settling(..) | payment::Event::Resumed(..) => "settling",
         payment::Event::Lost(_) => "unknown",
         payment::Event::Declined(..) => "declined",
         payment::Event::Released(_) => "released",

@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use purser_storage::{CommitError, Condition};
 
-use super::{may_be_burn, may_be_withdrawal};
+use super::may_be_withdrawal;
+use super::top_ups::may_be_burn;
 use crate::account;
 use crate::approval::Gift;
-use crate::engine::Engine;
 use crate::engine::acting::{Acting, Words};
 use crate::engine::giving::Leave;
 use crate::engine::operating::put;
 use crate::engine::work::within;
-use crate::id::{ApprovalId, DepartureId, EffectId, TopUpId, Wallet, WithdrawalId};
+use crate::engine::{Engine, NotRuled};
+use crate::id::{ApprovalId, DepartureId, DepositId, EffectId, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::effect::Work;
 use crate::kernel::{Refusal, table};
 use crate::ledger::{Place, Transaction};
@@ -20,7 +21,7 @@ use crate::money::Usdc;
 use crate::operator::Act;
 use crate::port::{Booked, Departure, Lookup, SignedBurn};
 use crate::top_up::{First, TopUp};
-use crate::{top_up, withdrawal};
+use crate::{incoming, top_up, withdrawal};
 
 /// To whom a departure belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub enum Booking {
     Withdrawal(WithdrawalId),
     /// It is the burn of this top-up, which the backup knew and had not signed.
     TopUp(TopUpId),
+    /// It sent on what this transfer brought in, in the history that was lost: both are in the books then.
+    Incoming(DepositId),
     /// Nobody's: a loss of ours.
     Loss,
 }
@@ -45,7 +48,7 @@ pub enum NotBooked {
         /// What it has.
         available: Usdc,
     },
-    /// The withdrawal or top-up does not wait for such a transfer.
+    /// The withdrawal or top-up does not wait for such a transfer, or the incoming transfer cannot have paid for it.
     Differs,
     /// A burn that the top-up has signed itself may still land: ask again once it no longer can.
     Early,
@@ -133,6 +136,7 @@ impl Engine {
                 let told = self.act(&one, (&self.0.families.top_ups, id), act, command).await;
                 told.map_err(refused)?;
             }
+            Booking::Incoming(id) => self.forward(&one, id, &departure, (act, evidence)).await?,
             Booking::Loss => self.lose(&one, &departure, leave, evidence).await?,
         }
         self.0.departures.open.lock().retain(|open| *open != departure);
@@ -172,6 +176,35 @@ impl Engine {
             .map_err(|_| NotBooked::Unavailable)?;
         let moving = open.into_iter().find(|effect| effect.work == *work);
         moving.map(|effect| effect.id).ok_or(NotBooked::Differs)
+    }
+
+    /// Books it against what came in and paid for it.
+    async fn forward(
+        &self,
+        one: &Acting<'_>,
+        id: DepositId,
+        departure: &Departure,
+        (act, evidence): (&Act, String),
+    ) -> Result<(), NotBooked> {
+        let (incoming, payment) = self.undecided(id).await.map_err(|why| match why {
+            NotRuled::Unavailable | NotRuled::Waits(_) => NotBooked::Unavailable,
+            NotRuled::Unknown | NotRuled::NoAccount | NotRuled::State(_) => NotBooked::Differs,
+        })?;
+        let paid = self.may_have_paid(&incoming).await;
+        let paid = paid.map_err(|_| NotBooked::Unavailable)?;
+        if !paid.is_some_and(|paid| paid.may_be(departure)) {
+            return Err(NotBooked::Differs);
+        }
+        let command = |act| incoming::Command::Forward {
+            departure: Box::new(departure.clone()),
+            payment,
+            act: Box::new(act),
+            evidence: evidence.clone(),
+        };
+        // From now on a settlement looks whether its transfer was taken in.
+        self.0.arrivals.takes();
+        let told = self.act(one, (&self.0.families.incoming, id), act, command).await;
+        told.map_err(refused)
     }
 
     /// Books it as what it cost us.

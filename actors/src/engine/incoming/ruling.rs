@@ -107,7 +107,7 @@ impl Engine {
     }
 
     /// The transfer, and the revision of the payment that it would settle. One that a payment claims is nobody's to decide.
-    async fn undecided(&self, id: DepositId) -> Result<(Incoming, u64), NotRuled> {
+    pub(in crate::engine) async fn undecided(&self, id: DepositId) -> Result<(Incoming, u64), NotRuled> {
         let incoming = self.incoming_transfer(&id).await.map_err(|_| NotRuled::Unavailable)?;
         let incoming = incoming.ok_or(NotRuled::Unknown)?;
         let payment = self.0.families.payments.read(&incoming.transfer.payment).await;

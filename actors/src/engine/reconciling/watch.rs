@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use purser_storage::{Store, StoreError, codec};
-use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
+use parking_lot::Mutex;
+use purser_storage::{Store, codec};
+use ractor::concurrency::JoinHandle;
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, MessagingErr, SpawnErr, SupervisionEvent};
 
 use super::walk::ROW;
-use super::{Reconciler, Reconciling, Walk};
+use super::{EndedWalk, Reconciler, Reconciling, Walk};
 use crate::difference::{Command, Difference, Found};
 use crate::engine::Engine;
 use crate::engine::listening::write_down;
-use crate::engine::operating::Place;
 use crate::id::DifferenceId;
 use crate::kernel::{Family, Refusal, table};
 use crate::port::Clock;
-use crate::reconcile::Discrepancy;
 
 /// Before a walker that failed is replaced, in milliseconds.
 const RESTART_MS: u64 = 1_000;
@@ -29,15 +29,25 @@ const AGAIN: usize = 100;
 /// What is counted as it happens.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Watching {
-    compared: AtomicU64,
-    restarts: AtomicU64,
-    overseer: OnceLock<ActorId>,
+    pub(super) compared: AtomicU64,
+    pub(super) restarts: AtomicU64,
+    /// Walks that began since the start; the number of the newest.
+    pub(super) begun: AtomicU64,
+    /// The number of the newest walk that was asked for.
+    pub(super) wanted: AtomicU64,
+    pub(super) ended: Mutex<Option<EndedWalk>>,
+    pub(super) overseer: OnceLock<ActorRef<Order>>,
 }
 
 impl Watching {
     /// The supervisor, once it has begun.
     pub(in crate::engine) fn overseer(&self) -> Option<ActorId> {
-        self.overseer.get().copied()
+        self.overseer.get().map(|overseer| overseer.get_id())
+    }
+
+    /// Whether a walk was asked for that has not begun.
+    fn is_awaited(&self) -> bool {
+        self.wanted.load(Ordering::SeqCst) > self.begun.load(Ordering::SeqCst)
     }
 }
 
@@ -66,52 +76,72 @@ pub(in crate::engine) async fn watch(engine: &Engine, reconciling: Reconciling) 
     };
     let (overseer, _) = Actor::spawn_linked(None, Overseer(ground), (), inner.root.clone()).await?;
     // Set once: an engine begins it once.
-    let _ = inner.watching.overseer.set(overseer.get_id());
+    let _ = inner.watching.overseer.set(overseer);
     Ok(())
 }
 
 struct Overseer(Ground);
 
-/// Put a walker in the place of the one that failed.
-struct Replace;
+/// What the supervisor does.
+pub(super) enum Order {
+    /// Put a walker in the place of the one that failed.
+    Replace,
+    /// Have the walker begin now if it rests.
+    Hurry,
+}
 
 impl Overseer {
-    async fn replace(&self, myself: &ActorRef<Replace>) {
+    async fn replace(&self, myself: &ActorRef<Order>) -> Option<ActorRef<Step>> {
         let walker = Walker(self.0.clone());
-        if let Err(error) = Actor::spawn_linked(None, walker, (), myself.get_cell()).await {
-            tracing::error!(%error, "reconciliation could not begin and is tried again");
-            drop(myself.send_after(Duration::from_millis(RESTART_MS), || Replace));
+        match Actor::spawn_linked(None, walker, (), myself.get_cell()).await {
+            Ok((walker, _)) => Some(walker),
+            Err(error) => {
+                tracing::error!(%error, "reconciliation could not begin and is tried again");
+                drop(myself.send_after(Duration::from_millis(RESTART_MS), || Order::Replace));
+                None
+            }
         }
     }
 
-    fn gone(&self, myself: &ActorRef<Replace>, walker: &ActorCell, error: &str) {
+    fn gone(&self, myself: &ActorRef<Order>, walker: &ActorCell, error: &str) {
         self.0.counted.restarts.fetch_add(1, Ordering::Relaxed);
         tracing::error!(actor = %walker.get_id(), error, "reconciliation failed and goes on where it was");
-        drop(myself.send_after(Duration::from_millis(RESTART_MS), || Replace));
+        drop(myself.send_after(Duration::from_millis(RESTART_MS), || Order::Replace));
     }
 }
 
 impl Actor for Overseer {
-    type Msg = Replace;
-    type State = ();
+    type Msg = Order;
+    /// The walker, once there is one.
+    type State = Option<ActorRef<Step>>;
     type Arguments = ();
 
-    async fn pre_start(&self, myself: ActorRef<Replace>, (): ()) -> Result<(), ActorProcessingErr> {
-        drop(myself.cast(Replace));
-        Ok(())
+    async fn pre_start(&self, myself: ActorRef<Order>, (): ()) -> Result<Self::State, ActorProcessingErr> {
+        drop(myself.cast(Order::Replace));
+        Ok(None)
     }
 
-    async fn handle(&self, myself: ActorRef<Replace>, _: Replace, (): &mut ()) -> Result<(), ActorProcessingErr> {
-        self.replace(&myself).await;
+    async fn handle(
+        &self,
+        myself: ActorRef<Order>,
+        order: Order,
+        walker: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        match (order, walker.as_ref()) {
+            (Order::Replace, _) => *walker = self.replace(&myself).await,
+            // One that has just failed is replaced, and its successor walks in time.
+            (Order::Hurry, Some(walker)) => drop(walker.cast(Step::Early)),
+            (Order::Hurry, None) => {}
+        }
         Ok(())
     }
 
     /// ractor's default stops the supervisor when a child ends.
     async fn handle_supervisor_evt(
         &self,
-        myself: ActorRef<Replace>,
+        myself: ActorRef<Order>,
         event: SupervisionEvent,
-        (): &mut (),
+        _: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         match event {
             SupervisionEvent::ActorFailed(walker, error) => self.gone(&myself, &walker, &error.to_string()),
@@ -124,7 +154,12 @@ impl Actor for Overseer {
 
 struct Walker(Ground);
 
-struct Step;
+enum Step {
+    /// After a pause or a rest.
+    Due,
+    /// A walk was asked for.
+    Early,
+}
 
 /// Where a walker is.
 struct Afoot {
@@ -132,6 +167,8 @@ struct Afoot {
     walk: Walk,
     /// The row of the open difference that was last looked at again.
     again: Option<Box<[u8]>>,
+    /// The next step, which is due later. There is never more than one.
+    next: JoinHandle<Result<(), MessagingErr<Step>>>,
 }
 
 impl Actor for Walker {
@@ -144,32 +181,56 @@ impl Actor for Walker {
         let (store, reconciling) = (ground.store.clone(), ground.reconciling.clone());
         let reconciler = Reconciler::new(store, ground.clock.clone(), reconciling).await?;
         let walk = Walk::read(&*ground.store).await?;
-        self.come_back(&myself, &walk);
+        let next = self.come_back(&myself, &walk);
         Ok(Afoot {
             reconciler,
             walk,
             again: None,
+            next,
         })
     }
 
-    async fn handle(&self, myself: ActorRef<Step>, _: Step, afoot: &mut Afoot) -> Result<(), ActorProcessingErr> {
+    async fn handle(&self, myself: ActorRef<Step>, step: Step, afoot: &mut Afoot) -> Result<(), ActorProcessingErr> {
+        let begins = afoot.walk.is_over() && self.0.counted.is_awaited();
+        if matches!(step, Step::Early) && !begins {
+            return Ok(());
+        }
+        // A step that came early takes the place of the one that was due.
+        afoot.next.abort();
         self.go_on(afoot).await?;
         self.look_again(afoot).await?;
-        self.come_back(&myself, &afoot.walk);
+        self.has_ended(&afoot.walk);
+        afoot.next = self.come_back(&myself, &afoot.walk);
         Ok(())
     }
 }
 
 impl Walker {
-    fn come_back(&self, myself: &ActorRef<Step>, walk: &Walk) {
+    fn come_back(&self, myself: &ActorRef<Step>, walk: &Walk) -> JoinHandle<Result<(), MessagingErr<Step>>> {
         let pace = &self.0.reconciling.pace;
-        let ms = if walk.is_over() { pace.rest_ms } else { pace.pause_ms };
-        drop(myself.send_after(Duration::from_millis(ms.max(1)), || Step));
+        let rests = walk.is_over() && !self.0.counted.is_awaited();
+        let ms = if rests { pace.rest_ms } else { pace.pause_ms };
+        myself.send_after(Duration::from_millis(ms.max(1)), || Step::Due)
+    }
+
+    /// What was found by then is durable, and what is open has been looked at again.
+    fn has_ended(&self, walk: &Walk) {
+        if walk.is_over() {
+            *self.0.counted.ended.lock() = Some(EndedWalk {
+                number: self.0.counted.begun.load(Ordering::SeqCst),
+                compared: walk.compared,
+                complete: !walk.skipped,
+            });
+        }
     }
 
     async fn go_on(&self, afoot: &mut Afoot) -> Result<(), String> {
         let mut walk = match afoot.walk.is_over() {
-            true => afoot.walk.again(),
+            true => {
+                // Before anything is read: who has been given an older number knows that this walk reads what was there then.
+                self.0.counted.begun.fetch_add(1, Ordering::SeqCst);
+                afoot.walk.again()
+            }
             false => afoot.walk.clone(),
         };
         let before = walk.compared;
@@ -238,76 +299,5 @@ impl Walker {
             }
         }
         Ok(())
-    }
-}
-
-/// An open difference with its place in the list.
-pub type Open = (Place, Difference);
-
-/// How reconciliation stands.
-#[derive(Clone, Debug)]
-pub struct Reconciliation {
-    /// The walk under way, or the last one.
-    pub walk: Walk,
-    /// Open differences, in the order of [`Discrepancy::ALL`].
-    pub open: [u64; Discrepancy::ALL.len()],
-    /// Compared since the start.
-    pub compared: u64,
-    /// Walkers that failed and were replaced since the start.
-    pub restarts: u64,
-}
-
-impl Engine {
-    /// How reconciliation stands. Reads the list of open differences.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub async fn reconciliation(&self) -> Result<Reconciliation, StoreError> {
-        const PAGE: usize = 1_000;
-        let inner = &self.0;
-        let mut open = [0; Discrepancy::ALL.len()];
-        let mut after: Option<Box<[u8]>> = None;
-        loop {
-            let page = inner.store.scan(&[table::DIFFERENCE], after.as_deref(), PAGE).await?;
-            for (_, row) in &page {
-                if let Some(count) = row.value.first().and_then(|kind| open.get_mut(usize::from(*kind))) {
-                    *count += 1;
-                }
-            }
-            match page.into_iter().last() {
-                Some((key, _)) => after = Some(key),
-                None => break,
-            }
-        }
-        Ok(Reconciliation {
-            walk: Walk::read(&*inner.store).await?,
-            open,
-            compared: inner.watching.compared.load(Ordering::Relaxed),
-            restarts: inner.watching.restarts.load(Ordering::Relaxed),
-        })
-    }
-
-    /// Open differences, the oldest first, behind a place, at most `limit`; each with its own place. Damaged ones are left out.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub async fn differences(&self, after: Option<Place>, limit: usize) -> Result<Vec<Open>, StoreError> {
-        let mut after = after.map(|(at, id)| table::difference(at, DifferenceId(id)));
-        let mut found = Vec::with_capacity(limit);
-        // A page that lacks damaged ones is no last page.
-        while found.len() < limit {
-            let rows = self
-                .0
-                .store
-                .scan(&[table::DIFFERENCE], after.as_deref(), limit - found.len());
-            let rows = rows.await?;
-            let Some((last, _)) = rows.last() else { break };
-            after = Some(last.clone());
-            for (at, id) in rows.iter().filter_map(|(key, _)| table::made(key)) {
-                let read = self.0.families.differences.read_undamaged(&DifferenceId(id)).await?;
-                found.extend(read.map(|(difference, _)| ((at, id), difference)));
-            }
-        }
-        Ok(found)
     }
 }

@@ -62,6 +62,7 @@ impl Work {
             Self::Settle(_)
             | Self::ConfirmCredit(_)
             | Self::FreeShare { .. }
+            | Self::CountShare { .. }
             | Self::ExpireCard(_)
             | Self::Readmit { .. }
             | Self::EndLease { .. }

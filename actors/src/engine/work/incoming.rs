@@ -6,19 +6,17 @@ use purser_storage::planted::{self, Bug};
 
 use super::{Desk, Done, tell, unreadable, within};
 use crate::account;
+use crate::engine::departures::top_ups::MayHavePaid;
 use crate::engine::incoming::settles_by;
-use crate::id::{DepositId, EffectId, Network, PaymentId, Wallet};
+use crate::id::{DepositId, EffectId, PaymentId, Wallet};
 use crate::incoming::{Command, Made, Status, Transfer, Verdict};
 use crate::kernel::effect::Work;
-use crate::kernel::{Effect, Failure, Refusal, table};
+use crate::kernel::{Effect, Failure, Refusal};
 use crate::payment::{self, Payment};
 use crate::port::payout::RailState;
-use crate::port::{Entry, EntryName, PortError, Said};
+use crate::port::{Departure, Entry, EntryName, PortError, Said, Timestamp};
 use crate::product::{Currency, Line};
 use crate::reconcile::{Listed, Money, Source, Standing};
-
-/// A burn is at most this part of what was paid smaller than it: our fee.
-const FEE_PART: u64 = 10;
 
 /// What a provider has under the name of a product.
 enum Shown {
@@ -50,7 +48,7 @@ impl Desk {
         let (payment, verdict) = match known {
             Some((known, revision)) if settles_by(&known, transfer) => (revision, Verdict::Claimed),
             Some((known, revision)) => (revision, self.released(&known, transfer).await?),
-            None => (0, self.unclaimed(transfer).await?),
+            None => (0, self.unclaimed(transfer, incoming.found_at).await?),
         };
         self.arrivals.takes();
         let command = Command::Place {
@@ -80,6 +78,7 @@ impl Desk {
                 purchase: known.claim.purchase.clone(),
                 worth: known.claim.worth,
                 cap: self.settings.caps.of(line),
+                session: known.claim.session,
             };
             match self.families.accounts.ask(known.account(), again).await {
                 // It settles, and then claims its transfer.
@@ -94,7 +93,7 @@ impl Desk {
 
     /// What becomes of a transfer whose payment nobody knows. Only what may be of the history that a restore has lost is anybody's
     /// without an operator's word.
-    async fn unclaimed(&self, transfer: &Transfer) -> Result<Verdict, Failure> {
+    async fn unclaimed(&self, transfer: &Transfer, found_at: Timestamp) -> Result<Verdict, Failure> {
         if !self.lost.is_some_and(|lost| lost.has(transfer.at)) {
             return Ok(Verdict::Wait { shows: None });
         }
@@ -113,8 +112,14 @@ impl Desk {
                 Shown::Else(shows) => return Ok(Verdict::Wait { shows: Some(shows) }),
             }
         }
-        if let Some(shows) = self.may_be_topped_up(&account, transfer).await? {
-            return Ok(Verdict::Wait { shows: Some(shows) });
+        let paid = MayHavePaid::by(transfer, account, &*self.store).await;
+        let paid = paid.map_err(|error| Failure::temporary(error.to_string()))?;
+        let later = self.lost.is_some_and(|lost| transfer.at > lost.restored);
+        if let Some(left) = self.left_for(&paid, later.then_some(found_at))? {
+            let shows = format!("{} left the treasury, maybe for a top-up", left.transaction);
+            return Ok(Verdict::Wait {
+                shows: Some(shows.into()),
+            });
         }
         Ok(Verdict::Credit(account))
     }
@@ -159,23 +164,20 @@ impl Desk {
         })
     }
 
-    /// A transfer or burn without a row that may have been a top-up's: whose it was is an operator's to say first.
-    async fn may_be_topped_up(&self, account: &Wallet, transfer: &Transfer) -> Result<Option<Said>, Failure> {
-        let row = self.store.read(&table::linked(account)).await;
-        let row = row.map_err(|error| Failure::temporary(error.to_string()))?;
-        let address = row.and_then(|row| <[u8; 20]>::try_from(&*row.value).ok());
-        let Some(address) = address.map(Wallet::Evm) else {
-            return Ok(None);
+    /// What left for a top-up that this may have paid for, and is in no book: whose it was is an operator's to say first. What the
+    /// lost history was paid it may have sent on, for as long as that can land; of what came later, found at this time, the chain
+    /// need only be asked.
+    fn left_for(&self, paid: &MayHavePaid, later: Option<Timestamp>) -> Result<Option<Departure>, Failure> {
+        // Asked before the list is read: what is known by then is on it.
+        let is_known = match later {
+            Some(found) => self.departures.is_known_by(found),
+            None => self.departures.is_all_known(),
         };
-        let paid = transfer.amount.atomic();
-        let least = paid - paid / FEE_PART;
         let open = self.departures.unexplained();
-        let left = open.iter().find(|left| {
-            let sent = transfer.network == Network::Base && left.to == address;
-            let burned = transfer.network == Network::Solana && left.to.network() == Network::Solana;
-            left.at >= transfer.at && (sent || burned) && (least..=paid).contains(&left.amount.atomic())
-        });
-        Ok(left.map(|left| format!("{} left the treasury, maybe for a top-up", left.transaction).into()))
+        match open.into_iter().find(|left| paid.may_be(left)) {
+            None if !is_known => Err(Failure::not_yet(self.settings.watch_every_ms)),
+            left => Ok(left),
+        }
     }
 
     /// Whether the provider has an order for a payment that this history has not sent one for: a restored store may be older than
@@ -185,7 +187,13 @@ impl Desk {
         if !declined || self.lost.is_none_or(|lost| payment.claim.at > lost.restored) {
             return Ok(false);
         }
-        let shown = self.shown(id, payment.claim.purchase.line()).await?;
+        let line = payment.claim.purchase.line();
+        if line == Line::CardBalance {
+            // What was sent on is on the chain, and on nobody's list.
+            let left = self.left_for(&MayHavePaid::of(payment), None)?;
+            return Ok(left.is_some());
+        }
+        let shown = self.shown(id, line).await?;
         Ok(!matches!(shown, Shown::Nothing))
     }
 

@@ -34,6 +34,7 @@ impl Work {
             | Self::Credit { .. }
             | Self::ConfirmCredit(_)
             | Self::FreeShare { .. }
+            | Self::CountShare { .. }
             | Self::ExpireCard(_)
             | Self::OrderGiftCard(_)
             | Self::Readmit { .. }

@@ -160,14 +160,15 @@ pub struct Departure {
     /// The receiver, if it has an account here.
     #[schema(required)]
     pub account: Option<String>,
-    /// Withdrawals and top-ups that wait for such a one.
+    /// Withdrawals and top-ups that wait for such a one, and incoming transfers that may have paid for it: a restore has lost what
+    /// they bought. `POST /admin/departures/book` takes each by its id.
     pub may_be: Vec<MayBe>,
 }
 
 /// What a transfer may have been.
 #[derive(Deserialize, ToSchema)]
 pub struct MayBe {
-    /// A withdrawal's or a top-up's.
+    /// A withdrawal's, a top-up's or an incoming transfer's.
     pub id: String,
 }
 
@@ -275,7 +276,8 @@ pub struct IncomingTransfer {
     pub amount: Value,
     /// When, by the chain's clock; RFC 3339.
     pub at: String,
-    /// `found`, `waiting`, `crediting`, `credited`, `adopted`, `operator_funds`, `returning`, `returned` or `claimed`.
+    /// `found`, `waiting`, `crediting`, `credited`, `adopted`, `operator_funds`, `returning`, `returned`, `claimed` or
+    /// `forwarded`.
     pub status: String,
     /// What a provider has under the name of what it would have bought.
     #[schema(required)]

@@ -1,0 +1,200 @@
+//! What a history that a restore has lost had bought: top-ups that left the treasury, and products that are adopted.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_incoming::{listed, waiting};
+use super::cases_metrics::scrape;
+use super::cases_restore::{BOOK, Item, QUIET_S, backup, book, restore, unexplained};
+use super::cases_top_up::{id_of, linked, once};
+use super::cases_withdraw::balance;
+use super::desk::Desk;
+use super::host::{Host, Service};
+use super::wire::{Site, until};
+
+const CARD: &str = "/get-card?amount=5";
+
+/// Reads the chains' lists without rest.
+fn host() -> Host {
+    Host::new()
+        .with("PURSER_SANDBOX__ATTEST_MS", "20")
+        .with("PURSER_SANDBOX__CREDIT_MS", "20")
+        .with("PURSER_RECONCILIATION__PAUSE_MS", "10")
+        .with("PURSER_RECONCILIATION__GRACE_MS", "300")
+        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
+}
+
+/// Tops up so many dollars, until the issuer counts them.
+async fn topped_up(site: &Site<'_>, (agent, token): (&Agent, &str), amount: u64) {
+    let bought = agent.buy(site, &format!("/fund-card-balance?amount={amount}")).await;
+    once(site, token, &id_of(&bought), "credited").await;
+}
+
+/// What waits of each payer, behind the one before it, and what left for it.
+async fn in_doubt(desk: &Desk<'_>, payers: &[Agent]) -> Vec<(String, Item)> {
+    let mut pairs = Vec::new();
+    for payer in payers {
+        let waits = waiting(desk, payer).await;
+        assert!(
+            waits["shows"].as_str().unwrap().contains("maybe for a top-up"),
+            "{waits}"
+        );
+        let id = waits["deposit_id"].as_str().unwrap().to_owned();
+        let left = unexplained(desk).await;
+        let own = left.into_iter().find(|(_, _, _, may_be)| *may_be == [id.clone()]);
+        pairs.push((id, own.expect("it is named as what it may be")));
+    }
+    pairs
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_lost_top_up_sent_on_is_booked_against_what_paid_for_it() {
+    // Aim: top-ups on both chains, of accounts that were linked before the backup and after it: none is credited, each departure
+    // names the transfer that may have paid for it, and an operator books both at once: nobody has a balance, what is missing is the
+    // bridge's fee, and the books agree with the chains.
+    let host = host();
+    let service = host.start();
+    let (mut payers, mut tokens) = (Vec::new(), Vec::new());
+    for network in Network::ALL {
+        let (agent, token, _) = linked(&Site::of(&service), network).await;
+        payers.push(agent);
+        tokens.push(token);
+    }
+    service.stop();
+    let file = backup(&host);
+    let service = host.start();
+    let site = Site::of(&service);
+    for network in Network::ALL {
+        let (agent, token, _) = linked(&site, network).await;
+        payers.push(agent);
+        tokens.push(token);
+    }
+    for ((payer, token), amount) in payers.iter().zip(&tokens).zip([10, 22, 40, 60]) {
+        topped_up(&site, (payer, token), amount).await;
+    }
+    service.stop();
+    host.assert_books();
+    restore(&host, &file);
+
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let pairs = in_doubt(&desk, &payers).await;
+    for payer in &payers {
+        balance(&site, &payer.token(&site).await, [0.0, 0.0, 0.0]).await;
+    }
+    booked(&desk, &pairs).await;
+    site.advance(QUIET_S).await;
+    until("nothing is held any more", async || {
+        let stuck = desk.get("/admin/stuck").await.body;
+        (stuck["withdrawals_held"] == false).then_some(())
+    })
+    .await;
+    assert!(listed(&desk).await.is_empty());
+    for payer in &payers {
+        balance(&site, &payer.token(&site).await, [0.0, 0.0, 0.0]).await;
+    }
+    service.stop();
+    let report = host.assert_books();
+    // A ten-thousandth of 22 and of 60 dollars.
+    assert_eq!(report["balances"]["costs"], 8_200, "{report}");
+}
+
+/// Wrongly, and rightly.
+async fn booked(desk: &Desk<'_>, pairs: &[(String, Item)]) {
+    let [(first, one), (second, other), ..] = pairs else {
+        unreachable!()
+    };
+    for (body, refusal) in [
+        (book(one, json!({"deposit_id": second})), (409, "departure_differs")),
+        (book(other, json!({"deposit_id": first})), (409, "departure_differs")),
+        (
+            book(one, json!({"deposit_id": first, "loss": true})),
+            (400, "parameter_invalid"),
+        ),
+    ] {
+        let refused = desk.post(BOOK, body).await;
+        assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
+    }
+    for (id, left) in pairs {
+        let told = desk.done(BOOK, book(left, json!({"deposit_id": id}))).await;
+        assert_eq!(told["booked_to"], json!(id), "{told}");
+        let again = desk.post(BOOK, book(left, json!({"deposit_id": id}))).await;
+        assert_eq!(
+            (again.status, again.code()),
+            (404, "departure_unknown"),
+            "{}",
+            again.text
+        );
+    }
+    assert!(unexplained(desk).await.is_empty());
+    let audited = desk.audit().await.into_iter();
+    assert_eq!(
+        audited.filter(|(_, what, _)| what == "departure.book").count(),
+        pairs.len()
+    );
+}
+
+/// What was adopted is counted: the work that does it is of the adoption's batch.
+async fn counted(service: &Service) {
+    until("everything adopted is counted", async || {
+        let (_, page) = scrape(service).await;
+        let open = ["running", "waiting"]
+            .map(|state| page.value(&format!("purser_effects{{work=\"count_share\",state=\"{state}\"}}")));
+        open.iter().all(rust_decimal::Decimal::is_zero).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_adopted_is_listed_as_paid_and_counts_against_the_day() {
+    // Aim: with a cap of three cards a day, of which two were bought in the history that is lost: both are listed as payments with
+    // their cards and receipts, one more is sold, and a fourth is refused before it is paid.
+    let host = host().with("PURSER_CAPS__CARDS_PER_DAY", "3");
+    host.start().stop();
+    let file = backup(&host);
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let mut cards = Vec::new();
+    for _ in 0..2 {
+        cards.push(agent.buy(&site, CARD).await.card().to_owned());
+    }
+    service.stop();
+    restore(&host, &file);
+
+    let service = host.start();
+    let site = Site::of(&service);
+    let token = agent.token(&site).await;
+    let paid = async |count: usize| {
+        until("the payments are listed", async || {
+            let list = site.get_as(&token, "/list-payments").await;
+            let all = list.body["payments"].as_array().unwrap().clone();
+            (all.len() == count).then_some(all)
+        })
+        .await
+    };
+    let adopted = paid(2).await;
+    let mut listed: Vec<_> = adopted
+        .iter()
+        .map(|one| one["card"]["card_id"].as_str().unwrap())
+        .collect();
+    listed.sort_unstable();
+    cards.sort_unstable();
+    assert_eq!(listed, cards);
+    for one in &adopted {
+        assert_eq!(
+            (&one["status"], &one["receipt"]["success"]),
+            (&json!("fulfilled"), &Value::Bool(true)),
+            "{one}"
+        );
+    }
+    counted(&service).await;
+    assert_eq!(agent.buy(&site, CARD).await.status, 200);
+    let fourth = agent.buy(&site, CARD).await;
+    assert_eq!((fourth.status, fourth.code()), (403, "cap_exceeded"), "{}", fourth.text);
+    paid(3).await;
+    assert_eq!(site.transfers().await.len(), 3);
+    service.stop();
+    host.assert_books();
+}
