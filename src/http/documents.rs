@@ -120,7 +120,7 @@ fn index(url: &str) -> Value {
 /// Links to the guide, the descriptions and the prices. A page for browsers, JSON for others.
 #[utoipa::path(get, path = "/", tag = "Free",
     responses((status = 200, description = "`service` and `links`, an address each by its name; a page where `Accept` names `text/html`.",
-        body = inline(FrontPage))))]
+        content((FrontPage = "application/json"), (String = "text/html")))))]
 async fn get_index(State(documents): State<Documents>, headers: HeaderMap) -> Response {
     let mut response = if accepts(&headers, "text/html") {
         let links = LINKS.map(|(path, _, words)| format!("<li><a href=\"{path}\">{words}</a></li>"));

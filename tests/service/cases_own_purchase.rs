@@ -143,7 +143,7 @@ async fn a_payments_token_registers_and_changes_webhooks_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payments_token_changes_no_recipients_and_no_application() {
+async fn a_payments_token_changes_no_destination_and_deletes_no_recipient() {
     // Aim: what may have been there before the payment is not changed by its token, and is refused before anything is looked up.
     let service = Host::new().start();
     let site = Site::of(&service);
@@ -157,8 +157,6 @@ async fn a_payments_token_changes_no_recipients_and_no_application() {
     let gone = super::wire::send(gone.bearer_auth(&token)).await.unwrap();
     assert_withheld(&gone, "deleted");
     for (name, data) in [
-        ("submitBankingApplication", json!({})),
-        ("updateBankingApplicationDetails", json!({"city": "London"})),
         (
             "updateBankingDestination",
             json!({"destinationId": "dst_1", "nickname": "Mine"}),
