@@ -252,41 +252,6 @@ async fn case_78_a_managed_wallets_spend_leaves_once_over_a_restore() {
     host.assert_books();
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn case_78_a_top_up_that_waits_for_a_restore_says_so() {
-    // Aim: paid for and not sent at the backup, and sent since: after the restore it waits, and its owner is told why, until it is
-    // recognised; then it says nothing of it any more.
-    let host = host();
-    let service = host.start();
-    let site = Site::of(&service);
-    let (agent, token, _) = linked(&site, Network::Base).await;
-    let ours = purser::sandbox::keys::treasury(Network::Base).address();
-    unreachable(&site, Network::Base, &ours).await;
-    let id = cases_top_up::id_of(&agent.buy(&site, "/fund-card-balance?amount=5").await);
-    service.kill();
-    let file = backup(&host);
-    let service = host.start();
-    well(&Site::of(&service)).await;
-    once(&Site::of(&service), &token, &id, "credited").await;
-    service.stop();
-    restore(&host, &file);
-
-    let service = host.start();
-    let site = Site::of(&service);
-    tried(&service, &["send_top_up"]).await;
-    let held = cases_top_up::seen(&site, &token, &id).await;
-    assert_eq!(
-        (&held["status"], &held["held"]),
-        (&json!("paid"), &json!("held_restored"))
-    );
-    site.advance(QUIET_S).await;
-    let token = agent.token(&site).await;
-    let loaded = once(&site, &token, &id, "credited").await;
-    assert!(loaded.get("held").is_none(), "{loaded}");
-    service.stop();
-    host.assert_books();
-}
-
 /// What left a wallet on Solana, in atomic USDC.
 async fn received_from(site: &Site<'_>, from: &str) -> Vec<u64> {
     let page = site.get("/sandbox/transfers?limit=1000&network=solana", &[]).await.body;
