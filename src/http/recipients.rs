@@ -172,7 +172,6 @@ async fn post_payment_recipients(
         return Err(ApiError::parameter("parameter_missing", "display_name", error));
     }
     active(&recipients.engine, &claims).await?;
-    may_change(&claims)?;
     let asked = Asked {
         recipient_id: wanted.recipient_id.clone(),
         platform: wanted.platform.clone(),

@@ -149,11 +149,10 @@ async fn a_payments_token_changes_no_recipients_and_no_application() {
     let site = Site::of(&service);
     let agent = Agent::new(Network::Solana);
     let token = field(&agent.buy(&site, "/get-card?amount=5").await, "/auth/id_token");
+    // Renaming and archiving can be undone: the token gets as far as the look-up.
     let saved = json!({"recipient_id": "rcp_1", "platform": "venmo", "archived": true});
-    assert_withheld(
-        &post(&site, &token, "/payment-recipients", None, &saved).await,
-        "renamed",
-    );
+    let looked_up = post(&site, &token, "/payment-recipients", None, &saved).await;
+    assert_eq!(looked_up.status, 404, "{looked_up:?}");
     let gone = site.request("DELETE", "/payment-recipients?platform=venmo&recipient_id=rcp_1");
     let gone = super::wire::send(gone.bearer_auth(&token)).await.unwrap();
     assert_withheld(&gone, "deleted");
