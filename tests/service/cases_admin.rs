@@ -71,8 +71,8 @@ pub(crate) const ADMIN: [(&str, &str); 49] = [
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
     ("read-only", 18),
     ("support", 19),
-    ("operator", 44),
-    ("administrator", 48),
+    ("operator", 45),
+    ("administrator", 49),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {
