@@ -274,13 +274,14 @@ async fn rest(clients: &Clients, store: &SimStore) {
         let asleep = engine.census().resident == 0;
         let heard = world.rails.lock().is_heard() && world.vaults.lock().is_heard() && world.issuer.lock().is_heard();
         let left = |e: &Effect| !e.stuck || crate::top_ups::moved_by(&e.work).is_some();
+        let lost = restores::left_open(world, engine);
         let conditions = [
             ("effects done", !effects.iter().any(left)),
             ("clients answered", waiting == 0),
             ("actors asleep", asleep),
             ("providers heard", heard),
             ("no timer soon", !rings_soon(world)),
-            ("restores over", restores::is_over(world, engine)),
+            ("restores over", lost.is_empty()),
             ("queue empty", store.headroom().queued == 0),
         ];
         let unmet = conditions.iter().filter(|(_, met)| !met).map(|(name, _)| *name);
@@ -290,7 +291,7 @@ async fn rest(clients: &Clients, store: &SimStore) {
         if world.true_ms() > begun + PATIENCE_MS {
             let census = engine.census();
             let unmet: Vec<&str> = unmet.collect();
-            let detail = format!("not {unmet:?}: {waiting} clients wait, {census:?}, open: {effects:?}");
+            let detail = format!("not {unmet:?}: lost {lost:?}, {waiting} clients wait, {census:?}, open: {effects:?}");
             return world.object("rest.never", detail);
         }
     }

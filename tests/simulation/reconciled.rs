@@ -49,10 +49,10 @@ impl OnChain {
             let mut ledger = self.0.chain.lock();
             ledger.settle(now);
             // What leaves managed wallets is not the treasury's.
-            let treasury = ledger.transfers.iter().filter(|(n, _)| **n < SPEND || own::is_own(**n));
+            let treasury = ledger.in_order().filter(|(n, _)| *n < SPEND || own::is_own(*n));
             for (n, transfer) in treasury.filter(|(_, t)| t.from.network() == network) {
-                let mark = ledger.mark(*n);
-                all.push(moved(transfer, *n < OUT || own::is_own(*n), mark));
+                let mark = ledger.mark(n);
+                all.push(moved(transfer, n < OUT || own::is_own(n), mark));
             }
         }
         let bridge = self.0.bridge.lock();

@@ -8,7 +8,7 @@ use purser::revocations::{Entry, entry_of};
 use purser_actors::account::Account;
 use purser_actors::engine::{Booking, Engine, Held, Lost, Restored, Rule};
 use purser_actors::id::{Wallet, WithdrawalId};
-use purser_actors::incoming::{Incoming, Status};
+use purser_actors::incoming::Status;
 use purser_actors::kernel::record::Record;
 use purser_actors::kernel::{Kind, table};
 use purser_actors::payment::Payment;
@@ -303,19 +303,26 @@ async fn rule(world: &World, engine: &Engine) {
     }
 }
 
-/// Whether nothing is open of what a restore has lost: all that left is explained, and all that came in is in the books.
-pub(crate) fn is_over(world: &World, engine: &Engine) -> bool {
+/// What is open of what a restore has lost: nothing once all that left is explained, and all that came in is in the books.
+pub(crate) fn left_open(world: &World, engine: &Engine) -> Vec<String> {
     if world.archive.lock().mark().is_none() {
-        return true;
+        return Vec::new();
     }
     let taken = taken(world);
-    let open = |incoming: &Incoming| incoming.is_open();
     let settled: BTreeSet<String> = all::<Payment>(world, Kind::Payment)
         .into_iter()
         .filter_map(|(_, payment)| payment.transaction().map(str::to_owned))
         .collect();
-    let known = |transaction: &str| settled.contains(transaction) || taken.contains_key(transaction);
-    !engine.is_held()
-        && !taken.values().any(|(_, incoming)| open(incoming))
-        && received(world).iter().all(|(_, transfer)| known(&transfer.transaction))
+    let held = engine
+        .is_held()
+        .then(|| "something that left is not explained".to_owned());
+    let undecided = taken
+        .values()
+        .filter(|(_, incoming)| incoming.is_open())
+        .map(|(id, incoming)| format!("{id} is {:?}", incoming.status));
+    let unknown = received(world)
+        .into_iter()
+        .filter(|(_, transfer)| !settled.contains(&transfer.transaction) && !taken.contains_key(&transfer.transaction))
+        .map(|(n, transfer)| format!("payment {n} came in by {} and is in no book", transfer.transaction));
+    held.into_iter().chain(undecided).chain(unknown).collect()
 }

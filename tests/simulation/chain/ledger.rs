@@ -12,6 +12,8 @@ use crate::withdrawals::fate_of;
 #[derive(Default)]
 pub(crate) struct Ledger {
     pub(crate) transfers: BTreeMap<u32, ChainTransfer>,
+    /// The same by the order in which they landed: a list is read on behind a place.
+    landed: Vec<u32>,
     /// When a transfer that was sent will land, and as what.
     pub(super) coming: BTreeMap<u32, (u64, ChainTransfer)>,
     /// Never lands any more: the chain has said so.
@@ -33,17 +35,23 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// Lets land what is due.
     pub(crate) fn settle(&mut self, now_ms: u64) {
-        let due: Vec<u32> = self
-            .coming
-            .iter()
-            .filter(|(_, (at, _))| *at <= now_ms)
-            .map(|(n, _)| *n)
-            .collect();
-        for n in due {
-            if let Some((_, transfer)) = self.coming.remove(&n) {
-                self.transfers.entry(n).or_insert(transfer);
+        let due = self.coming.iter().filter(|(_, (at, _))| *at <= now_ms);
+        let mut due: Vec<(u64, u32)> = due.map(|(n, (at, _))| (*at, *n)).collect();
+        due.sort_unstable();
+        for (_, n) in due {
+            let Some((_, transfer)) = self.coming.remove(&n) else {
+                continue;
+            };
+            if !self.transfers.contains_key(&n) {
+                self.transfers.insert(n, transfer);
+                self.landed.push(n);
             }
         }
+    }
+
+    /// Everything that has landed, in that order.
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = (u32, &ChainTransfer)> {
+        self.landed.iter().map(|n| (*n, &self.transfers[n]))
     }
 
     /// Whether it was ever told that this payment is refused, or can never land.

@@ -12,7 +12,7 @@ use crate::chain::received;
 use crate::clients::{payer, wallet};
 use crate::makers::Order;
 use crate::own::canonical;
-use crate::restores::is_over;
+use crate::restores::left_open;
 use crate::world::World;
 
 /// Transfers that were taken in without a payment, by transaction, as credits name them.
@@ -35,7 +35,7 @@ pub(super) fn is_known(world: &World, found: &Finding) -> bool {
     }
     let of_agents = world.chain.lock().has_left_agents(&found.subject);
     let engine = world.engine.lock().clone();
-    of_agents || engine.is_none_or(|engine| !is_over(world, &engine))
+    of_agents || engine.is_none_or(|engine| !left_open(world, &engine).is_empty())
 }
 
 /// What was paid is one product or one credit, whoever knows of it: by the chains' and the makers' own lists, and by what each
