@@ -12,11 +12,11 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{CardId, EffectId, PaymentId, RefundId, Wallet};
+use crate::id::{EffectId, PaymentId, RefundId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::{EntityId as _, Move};
+use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::ledger::{Charge, GivenBack, Place, Transaction};
+use crate::ledger::{Place, Transaction};
 use crate::money::Usdc;
 use crate::operator::Deed;
 use crate::port::Timestamp;
@@ -145,30 +145,6 @@ pub enum Rejection {
     Own,
     /// It is about another amount.
     Differs,
-}
-
-impl GivenBack {
-    /// Books it, and has its payer's part credited. The batch holds only while the payment's refund stands as it was read.
-    pub(crate) fn booked<E: Entity>(
-        &self,
-        decided: Decision<E>,
-        (account, card): (Wallet, CardId),
-        (charge, refunded): (&Charge, Refunded),
-        context: &Context,
-    ) -> Decision<E> {
-        if self.transaction.postings.is_empty() {
-            return decided;
-        }
-        let refund = table::entity(Kind::Refund, &RefundId::of(charge.payment).key());
-        let decided = decided
-            .post(&self.transaction, context)
-            .requires_unchanged(refund, refunded.revision);
-        if self.credited == Usdc::ZERO {
-            return decided;
-        }
-        let (amount, cause) = (self.credited, CreditCause::Card(card));
-        decided.then(Work::Credit { account, amount, cause }, context)
-    }
 }
 
 impl Stored for Refund {

@@ -13,6 +13,7 @@ use purser_storage::codec::{self, DecodeError};
 use super::books::Books;
 use super::fold::History;
 use super::outcomes::credits;
+use super::products::Sold;
 use super::{Contents, Report};
 
 pub(super) const fn name_of(status: Status) -> &'static str {
@@ -81,15 +82,8 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
             telling,
         } = moving.remove(id).unwrap_or_default();
         let credited = credits(&name, history, books, report);
-        // What a chain has taken back an operator may have kept for the house.
         let kept = if late.status == Status::Kept { back } else { 0 };
-        let cost = books.costs.get(&name).copied().unwrap_or(0);
-        let reversed = contents.payments.get(&sold.charge.payment);
-        let reversed = reversed.is_some_and(|(payment, _)| matches!(payment.status, payment::Status::Reversed { .. }));
-        if cost != -kept || (kept > 0 && !reversed) {
-            let detail = format!("{}: {} kept, expected {kept}", name_of(late.status), -cost);
-            report.find("late_return.kept", &name, detail);
-        }
+        ours(&name, sold, kept, (contents, books), report);
         let want = if crediting == 0 { back - kept } else { 0 };
         let from_rail = books.owed.get(&name).and_then(|owed| owed.get(&sold.provider)).copied();
         let others = books.owed.get(&name).is_some_and(|owed| owed.len() > 1);
@@ -114,6 +108,17 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
         );
     }
     listed(contents, report);
+}
+
+/// What an operator kept is among our costs, and a chain had taken back what paid for it.
+fn ours(name: &str, sold: &Sold, kept: i128, (contents, books): (&Contents, &Books), report: &mut Report) {
+    let cost = books.costs.get(name).copied().unwrap_or(0);
+    let paid = contents.payments.get(&sold.charge.payment);
+    let reversed = paid.is_some_and(|(payment, _)| matches!(payment.status, payment::Status::Reversed { .. }));
+    if cost != -kept || (kept > 0 && !reversed) {
+        let detail = format!("{} kept, expected {kept}; taken back: {reversed}", -cost);
+        report.find("late_return.kept", name, detail);
+    }
 }
 
 /// The operators' list has each once, and the payouts that say so have theirs.

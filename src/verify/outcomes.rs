@@ -9,7 +9,7 @@ use purser_actors::product::Product;
 
 use super::books::Books;
 use super::fold::History;
-use super::products::{self, Money, Sold};
+use super::products::{self, Money, Sold, Went};
 use super::{ChainTransfer, Contents, Report, departures};
 
 /// Credits that are on their way, by cause, in atomic USDC.
@@ -137,7 +137,7 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &Under
             owed,
             earned,
             ours,
-        } = went(contents, sold);
+        } = sold.went(contents.refunds.given(sold.charge.payment));
         if let Some(price) = sold.price
             && price != all
         {
@@ -161,22 +161,7 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &Under
         if credited != want {
             report.find("product.credit", &name, format!("{credited} credited, expected {want}"));
         }
-        // What is owed is booked with the payment that brought it, and taken back under the product's own name.
-        let causes = [sold.charge.payment.to_string(), name.clone()];
-        let mut has_owed: BTreeMap<_, i128> = BTreeMap::new();
-        for (provider, atomic) in causes.iter().filter_map(|c| books.owed.get(c)).flatten() {
-            *has_owed.entry(*provider).or_default() += atomic;
-        }
-        has_owed.retain(|_, atomic| *atomic != 0);
-        let want_owed: BTreeMap<_, i128> = [(sold.provider, owed)]
-            .into_iter()
-            .filter(|(_, atomic)| *atomic != 0)
-            .collect();
-        let has_earned: i128 = causes.iter().filter_map(|c| books.earned.get(c)).sum();
-        if has_owed != want_owed || has_earned != earned {
-            let detail = format!("{has_owed:?} owed and {has_earned} earned, expected {want_owed:?} and {earned}");
-            report.find("product.posting", &name, detail);
-        }
+        posted(&name, sold, (owed, earned), books, report);
         if sold.moving && !moved.contains(&name) {
             report.find(
                 "product.orphan",
@@ -196,40 +181,22 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &Under
     }
 }
 
-/// Where a product's charge must have gone, in atomic USDC.
-struct Went {
-    /// Back by itself, ours included.
-    back: i128,
-    /// To whoever made it.
-    owed: i128,
-    /// Our fee.
-    earned: i128,
-    /// Of what went back, what is ours: the refund of its payment gave the payer as much.
-    ours: i128,
-}
-
-fn went(contents: &Contents, sold: &Sold) -> Went {
-    let (all, worth) = (i128::from(sold.charge.charged.atomic()), sold.worth);
-    let (back, owed, earned) = match sold.money {
-        Money::Spent => (0, worth, all - worth),
-        Money::Undone => (all, 0, 0),
-        Money::Returned { kept } => {
-            let kept = i128::from(kept).min(worth);
-            (worth - kept, kept, all - worth)
-        }
-        Money::Delivered { .. } => (0, 0, all - worth),
-        Money::Lost { .. } => (all, 0, 0),
-    };
-    let refunded = contents.refunds.given(sold.charge.payment);
-    let ours = match sold.money {
-        Money::Returned { .. } => back - back.min(all - refunded).max(0),
-        Money::Spent | Money::Undone | Money::Delivered { .. } | Money::Lost { .. } => 0,
-    };
-    Went {
-        back,
-        owed,
-        earned,
-        ours,
+/// What is owed is booked with the payment that brought it, and taken back under the product's own name.
+fn posted(name: &str, sold: &Sold, (owed, earned): (i128, i128), books: &Books, report: &mut Report) {
+    let causes = [sold.charge.payment.to_string(), name.to_owned()];
+    let mut has_owed: BTreeMap<_, i128> = BTreeMap::new();
+    for (provider, atomic) in causes.iter().filter_map(|c| books.owed.get(c)).flatten() {
+        *has_owed.entry(*provider).or_default() += atomic;
+    }
+    has_owed.retain(|_, atomic| *atomic != 0);
+    let want_owed: BTreeMap<_, i128> = [(sold.provider, owed)]
+        .into_iter()
+        .filter(|(_, atomic)| *atomic != 0)
+        .collect();
+    let has_earned: i128 = causes.iter().filter_map(|c| books.earned.get(c)).sum();
+    if has_owed != want_owed || has_earned != earned {
+        let detail = format!("{has_owed:?} owed and {has_earned} earned, expected {want_owed:?} and {earned}");
+        report.find("product.posting", name, detail);
     }
 }
 

@@ -79,6 +79,45 @@ pub(crate) struct Sold {
     pub(crate) keeps: Keeps,
 }
 
+/// Where a product's charge must have gone, in atomic USDC.
+pub(crate) struct Went {
+    /// Back by itself, ours included.
+    pub(crate) back: i128,
+    /// To whoever made it.
+    pub(crate) owed: i128,
+    /// Our fee.
+    pub(crate) earned: i128,
+    /// Of what went back, what is ours: the refund of its payment gave the payer as much.
+    pub(crate) ours: i128,
+}
+
+impl Sold {
+    /// Where a refund gave so much of the charge.
+    pub(crate) fn went(&self, refunded: i128) -> Went {
+        let (all, worth) = (i128::from(self.charge.charged.atomic()), self.worth);
+        let (back, owed, earned) = match self.money {
+            Money::Spent => (0, worth, all - worth),
+            Money::Undone => (all, 0, 0),
+            Money::Returned { kept } => {
+                let kept = i128::from(kept).min(worth);
+                (worth - kept, kept, all - worth)
+            }
+            Money::Delivered { .. } => (0, 0, all - worth),
+            Money::Lost { .. } => (all, 0, 0),
+        };
+        let ours = match self.money {
+            Money::Returned { .. } => back - back.min(all - refunded).max(0),
+            Money::Spent | Money::Undone | Money::Delivered { .. } | Money::Lost { .. } => 0,
+        };
+        Went {
+            back,
+            owed,
+            earned,
+            ours,
+        }
+    }
+}
+
 /// The rows that a product has besides its snapshot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Keeps {

@@ -141,10 +141,13 @@ async fn explains_itself(site: &Site<'_>, scene: &Scene) {
     let waiting = format!("/get-withdrawal-status?withdrawal_id={}", solana.2);
     let waiting = site.get_as(&solana.1, &waiting).await;
     assert_eq!(waiting.body["withdrawal"]["state"], "pending");
+    let waiting = seen(site, &scene.loaders[1].0, &scene.loaders[1].1).await;
     assert_eq!(
-        seen(site, &scene.loaders[1].0, &scene.loaders[1].1).await["status"],
-        "paid"
+        (&waiting["status"], &waiting["held"]),
+        (&json!("paid"), &json!("held_restored"))
     );
+    let loaded = seen(site, &scene.loaders[0].0, &scene.loaders[0].1).await;
+    assert!(loaded.get("held").is_none(), "{loaded}");
 }
 
 pub(super) const BOOK: &str = "/admin/departures/book";

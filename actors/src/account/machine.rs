@@ -77,6 +77,12 @@ fn credit(
     })
 }
 
+/// What stood in suspense for a credit that is not given.
+fn kept((effect, amount): (EffectId, Usdc), cause: CreditCause, context: &Context) -> Decision<Account> {
+    let kept = Transaction::new(context.now, cause.name()).book(Place::Suspense, Place::Costs, amount);
+    Decision::answer(()).completes(effect).post(&kept, context)
+}
+
 /// Frozen with these words, or not at all. What an operator asks for is written down, also where nothing comes of it.
 fn frozen(
     this: Option<&Account>,
@@ -148,13 +154,8 @@ impl Entity for Account {
                     session,
                 },
             ) => {
-                let decision = born(
-                    this,
-                    wallet,
-                    done.put_new(table::nonce(expires_s, &nonce), Vec::new()),
-                    context,
-                );
-                opened(decision, wallet, Amr::Wallet, session, context)
+                let used = done.put_new(table::nonce(expires_s, &nonce), Vec::new());
+                opened(born(this, wallet, used, context), wallet, Amr::Wallet, session, context)
             }
             (this, Command::Claim(admission)) => claims::claim(this, wallet, *admission, context),
             (
@@ -169,10 +170,7 @@ impl Entity for Account {
             ) => claims::readmit(this, wallet, (payment, session), &purchase, (worth, cap), context),
             (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
             (this, Command::CountShare { effect, share }) => claims::count(this, wallet, (effect, share), context),
-            (Some(_), Command::Keep { effect, amount, cause }) => {
-                let kept = Transaction::new(context.now, cause.name()).book(Place::Suspense, Place::Costs, amount);
-                Ok(done.completes(effect).post(&kept, context))
-            }
+            (Some(_), Command::Keep { effect, amount, cause }) => Ok(kept((effect, amount), cause, context)),
             (this, Command::Credit { effect, amount, cause }) => credit(this, wallet, (effect, amount), cause, context),
             (this, command @ Command::SendBack { .. }) => holds::send_back(this, wallet, command, context),
             (Some(account), Command::PayOut(outgoing)) => paying_out::decide(account, outgoing, context),

@@ -5,8 +5,14 @@
 //! older ones, and the same again, change nothing. What was left when it ended is the maker's to give back: it says how much
 //! in total, and only what that is more than before is credited.
 
+use crate::id::{CardId, RefundId, Wallet};
+use crate::kernel::effect::{CreditCause, Work};
+use crate::kernel::entity::EntityId as _;
+use crate::kernel::{Context, Decision, Entity, Kind, table};
+use crate::ledger::{Charge, GivenBack};
 use crate::money::{Cents, Usdc};
 use crate::port::{CardActivity, CardState, CardTransaction, ChargeNews, Standing, Timestamp, Wish};
+use crate::refund::Refunded;
 
 /// What happened to a card, kept for its holder: at most so many, the newest.
 pub const HISTORY: usize = 20;
@@ -248,5 +254,29 @@ impl Life {
     /// What was bought with it, newest first.
     pub fn spent(&self) -> &[CardTransaction] {
         &self.activity.transactions
+    }
+}
+
+impl GivenBack {
+    /// Books it, and has its payer's part credited. The batch holds only while the payment's refund stands as it was read.
+    pub(crate) fn booked<E: Entity>(
+        &self,
+        decided: Decision<E>,
+        (account, card): (Wallet, CardId),
+        (charge, refunded): (&Charge, Refunded),
+        context: &Context,
+    ) -> Decision<E> {
+        if self.transaction.postings.is_empty() {
+            return decided;
+        }
+        let refund = table::entity(Kind::Refund, &RefundId::of(charge.payment).key());
+        let decided = decided
+            .post(&self.transaction, context)
+            .requires_unchanged(refund, refunded.revision);
+        if self.credited == Usdc::ZERO {
+            return decided;
+        }
+        let (amount, cause) = (self.credited, CreditCause::Card(card));
+        decided.then(Work::Credit { account, amount, cause }, context)
     }
 }
