@@ -34,7 +34,10 @@ pub(super) fn answers(world: &World, stock: &Stock) -> Result<(), Wrong> {
         let broken = match answer {
             Ok(paid) => payment.map_or(Some("answer.lost"), |payment| {
                 let bound = paid.payment == id && payment.claim.is_for(&request(call.request));
-                let won = !paid.won || call.session == payment.claim.session.id;
+                // Whoever has it settled after all opens a session of their own in its place.
+                let ended = matches!(paid.outcome, Outcome::Fulfilled { .. } | Outcome::Credited { .. });
+                let replaced = !ended && presented_again(&notes.calls, n);
+                let won = !paid.won || replaced || call.session == payment.claim.session.id;
                 let true_still = bound && stays(stock, &notes.calls, n, &paid.outcome, payment);
                 (!true_still)
                     .then_some("answer.contradicted")
@@ -61,7 +64,8 @@ pub(super) fn answers(world: &World, stock: &Stock) -> Result<(), Wrong> {
         }
     }
     let mut winners = BTreeSet::new();
-    let won = |c: &&Call| matches!(&c.told, Some((_, Ok(paid))) if paid.won);
+    let fulfilled = |outcome: &Outcome| matches!(outcome, Outcome::Fulfilled { .. });
+    let won = |c: &&Call| matches!(&c.told, Some((_, Ok(paid))) if paid.won && fulfilled(&paid.outcome));
     for call in notes.calls.iter().filter(won) {
         if !winners.insert(call.payment) {
             return wrong("answer.two_won", format!("payment {}", call.payment));
