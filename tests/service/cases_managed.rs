@@ -324,4 +324,5 @@ async fn case_82_a_managed_wallets_addresses_are_the_same_after_a_restore() {
         "each owner has its own"
     );
     service.stop();
+    host.assert_books();
 }
