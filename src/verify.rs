@@ -31,6 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use purser_actors::account::Account;
+use purser_actors::engine::lost_times;
 use purser_actors::id::{LateReturnId, PaymentId, SessionId, SpendId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::late_return::LateReturn;
@@ -208,7 +209,8 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
         outcomes::against_chain(&contents, &chain.received, &mut report);
         withdrawals::against_chain(&contents, &chain.left, &mut report);
         let others = chain.received.iter().chain(&chain.elsewhere);
-        agent_wallets::against_chain(&contents, others, &mut report);
+        let lost = lost_times(store).await?;
+        agent_wallets::against_chain(&contents, (others, &lost), &mut report);
     }
     report.entities = BTreeMap::from([
         ("accounts", contents.accounts.len()),

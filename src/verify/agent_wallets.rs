@@ -2,11 +2,13 @@
 //! for one spend, and its addresses are its owner's: whatever they paid for is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use purser_actors::agent_wallet::{self, AgentWallet};
 use purser_actors::id::{Network, SpendId, Wallet};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Kind, table};
+use purser_actors::port::Timestamp;
 use purser_actors::spend::{self, Spend, Status, Way};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
@@ -217,10 +219,11 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
     }
 }
 
-/// The chains' own lists: one transfer for each settled spend, and none out of a managed wallet besides.
+/// The chains' own lists: one transfer for each settled spend, and none out of a managed wallet besides, but in a time of which a
+/// restore has lost the history: a wallet's money is its owner's and in no book of ours.
 pub(super) fn against_chain<'a>(
     contents: &Contents,
-    chain: impl Iterator<Item = &'a ChainTransfer>,
+    (chain, lost): (impl Iterator<Item = &'a ChainTransfer>, &[RangeInclusive<Timestamp>]),
     report: &mut Report,
 ) {
     let Wallets { wallets, spends, .. } = &contents.agents;
@@ -257,7 +260,8 @@ pub(super) fn against_chain<'a>(
             }
         }
     }
-    for (transaction, transfer) in left {
+    let is_lost = |transfer: &ChainTransfer| lost.iter().any(|span| span.contains(&Timestamp(transfer.at_ms)));
+    for (transaction, transfer) in left.into_iter().filter(|(_, transfer)| !is_lost(transfer)) {
         let detail = format!(
             "{} atomic USDC left a managed wallet for {} without a spend",
             transfer.atomic, transfer.to

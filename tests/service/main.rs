@@ -51,6 +51,7 @@ mod cases_life;
 mod cases_liquidity;
 mod cases_maker_faults;
 mod cases_managed;
+mod cases_managed_offers;
 mod cases_metrics;
 mod cases_moves;
 mod cases_moves_back;

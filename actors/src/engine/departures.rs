@@ -4,6 +4,7 @@
 mod booking;
 pub(super) mod gate;
 pub(super) mod known;
+mod lost;
 mod promises;
 pub(super) mod top_ups;
 
@@ -29,6 +30,7 @@ use crate::withdrawal::{self, Withdrawal};
 
 pub use booking::{Booking, NotBooked};
 pub use gate::Held;
+pub use lost::lost_times;
 pub use promises::{NotPromised, Promise};
 
 /// Rows read at once.
@@ -155,7 +157,9 @@ impl Departures {
             None => {
                 let now = self.clock.now().0;
                 let value = [restored.at.0.to_be_bytes(), now.to_be_bytes()].concat();
-                self.write(vec![put(key, value)]).await?;
+                let lost = lost::written(&*self.store, restored).await;
+                let lost = lost.map_err(|e| e.to_string())?;
+                self.write(vec![put(key, value), lost]).await?;
                 now
             }
         };

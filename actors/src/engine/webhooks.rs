@@ -1,4 +1,6 @@
-//! Endpoints and deliveries: what their owners and operators ask of them, and the limits of posting.
+//! Endpoints and deliveries: what their owners and operators ask of them.
+
+mod settings;
 
 use std::sync::Arc;
 
@@ -15,68 +17,16 @@ use crate::kernel::memo::{Kept, Place};
 use crate::kernel::{Kind, Memo, table};
 use crate::operator::Act;
 use crate::port::{Entropy, Timestamp};
-use crate::webhook::{self, Endpoint, Patience};
+use crate::webhook::{self, Endpoint};
 use crate::webhook_delivery::{self, Delivery};
 
-/// Tries of one delivery.
-pub const TRIES: usize = 10;
+pub use settings::{TRIES, WebhookSettings};
 
 /// Rows of a list that are looked through for one page, at most: a filter that fits little must not read everything.
 const LOOKED_AT_MAX: usize = 2_000;
 
 /// Pieces of open work that are counted through for one figure, at most: cards alone have a timer each.
 const COUNTED_MAX: usize = 10_000;
-
-/// The limits of posting.
-#[derive(Clone, Copy, Debug)]
-pub struct WebhookSettings {
-    /// Pause before each try, in milliseconds.
-    pub pauses_ms: [u64; TRIES],
-    /// How long a try may take, in milliseconds.
-    pub timeout_ms: u64,
-    /// Endpoints of one account.
-    pub per_account_max: usize,
-    /// How long a replaced secret goes on signing, in milliseconds.
-    pub overlap_ms: u64,
-    /// When an endpoint that only fails is given up.
-    pub patience: Patience,
-    /// Tries at once to endpoints that answered last time.
-    pub quick_max: usize,
-    /// Tries at once to all others, and of those that hang.
-    pub slow_max: usize,
-    /// A try hangs after so long, in milliseconds: then it gives its place back to those that answer.
-    pub hangs_after_ms: u64,
-}
-
-impl WebhookSettings {
-    const HOUR_MS: u64 = 3_600_000;
-
-    /// As the contract has it.
-    pub const STANDARD: Self = Self {
-        pauses_ms: [
-            0,
-            5_000,
-            300_000,
-            1_800_000,
-            2 * Self::HOUR_MS,
-            5 * Self::HOUR_MS,
-            10 * Self::HOUR_MS,
-            14 * Self::HOUR_MS,
-            20 * Self::HOUR_MS,
-            24 * Self::HOUR_MS,
-        ],
-        timeout_ms: 15_000,
-        per_account_max: 16,
-        overlap_ms: 24 * Self::HOUR_MS,
-        patience: Patience {
-            warn_ms: 24 * Self::HOUR_MS,
-            disable_ms: 120 * Self::HOUR_MS,
-        },
-        quick_max: 256,
-        slow_max: 1_024,
-        hangs_after_ms: 1_000,
-    };
-}
 
 /// What posting needs of one engine.
 pub(super) struct PostOffice {

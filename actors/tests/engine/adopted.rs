@@ -69,7 +69,11 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
         let booked = world.engine.book("named", Booking::TopUp(id), (&act, "seen".into()));
         booked.await
     };
-    assert_eq!(book().await, Err(NotBooked::Early));
+    assert_eq!(book().await, Err(NotBooked::Early), "nobody says whom it reached");
+    world.bridge.has_burned("named", [0xcc; 20], 5_000_000);
+    assert_eq!(book().await, Err(NotBooked::Differs), "it reached somebody else");
+    world.bridge.has_burned("named", [0xdd; 20], 5_000_000);
+    assert_eq!(book().await, Err(NotBooked::Early), "its own may still land");
     assert!(own(&world, id).await);
     world.bridge.lapse_unsent();
     assert_eq!(book().await, Ok(Booking::TopUp(id)));
@@ -79,5 +83,5 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
         "{top_up:?}"
     );
     assert_eq!(top_up.lapsed, 1, "its own is known to have lapsed");
-    assert!(world.bridge.burns().is_empty(), "nothing of its own has left");
+    assert_eq!(world.bridge.burns(), [5_000_000 + FEE], "nothing of its own has left");
 }

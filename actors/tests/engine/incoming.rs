@@ -260,6 +260,18 @@ async fn booked_against(world: &World, plain: DepositId, doubtful: DepositId) {
         booked.await
     };
     assert_eq!(book(plain).await, Err(NotBooked::Differs));
+    assert_eq!(
+        book(doubtful).await,
+        Err(NotBooked::Early),
+        "nobody says whom it reached"
+    );
+    world.bridge.has_burned("burned", [0xdd; 20], 1_000_000);
+    assert_eq!(
+        book(doubtful).await,
+        Err(NotBooked::Differs),
+        "so little was not paid for"
+    );
+    world.bridge.has_burned("burned", [0xdd; 20], 22_000_000);
     assert_eq!(book(doubtful).await, Ok(Booking::Incoming(doubtful)));
     assert_eq!(book(doubtful).await, Err(NotBooked::Unknown));
 }

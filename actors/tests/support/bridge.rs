@@ -75,6 +75,22 @@ pub(crate) const FEE: u64 = 123;
 #[derive(Default)]
 pub(crate) struct Bridge(Mutex<Truth>);
 
+impl Bridge {
+    /// A burn that another history has sent.
+    pub(crate) fn has_burned(&self, transaction: &str, to: [u8; 20], arrives: u64) {
+        let mut truth = self.0.lock();
+        let (arrives, key) = (Usdc::from_atomic(arrives), 0);
+        let burn = SignedBurn {
+            bytes: Vec::new(),
+            transaction: transaction.to_owned(),
+            event_key: [0; 32],
+            burned: Usdc::from_atomic(arrives.atomic() + FEE),
+        };
+        truth.burned.insert(transaction.to_owned(), burn);
+        truth.to.insert(transaction.to_owned(), Crossing { key, to, arrives });
+    }
+}
+
 fn error(kind: ErrorKind) -> PortError {
     PortError {
         kind,

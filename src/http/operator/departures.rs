@@ -115,12 +115,12 @@ pub(super) fn refused(why: NotBooked) -> ApiError {
             conflict("insufficient_balance", error)
         }
         NotBooked::Differs => {
-            let error = "There is no such account, the withdrawal or top-up does not wait for such a transfer, or the incoming transfer cannot have paid for it.";
+            let error = "There is no such account, the withdrawal or top-up does not wait for such a transfer, the bridge says that it reached somebody else, or the incoming transfer cannot have paid for it.";
             conflict("departure_differs", error.to_owned())
         }
         NotBooked::Early => {
-            let error = "A burn that this top-up has signed itself may still land.";
-            let hint = "Try again in some minutes: once it can no longer land, or has.";
+            let error = "A burn that this top-up has signed itself may still land, or the bridge has not said yet whom this one reached.";
+            let hint = "Try again in some minutes.";
             conflict("departure_early", error.to_owned()).hint(hint)
         }
         // Whoever asked for it was told that it waits.

@@ -1,5 +1,6 @@
 //! What a chain knows: what has landed, what is coming, and what never lands any more.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser::verify::ChainTransfer;
@@ -42,8 +43,8 @@ impl Ledger {
             let Some((_, transfer)) = self.coming.remove(&n) else {
                 continue;
             };
-            if !self.transfers.contains_key(&n) {
-                self.transfers.insert(n, transfer);
+            if let Entry::Vacant(free) = self.transfers.entry(n) {
+                free.insert(transfer);
                 self.landed.push(n);
             }
         }

@@ -12,7 +12,7 @@ pub(super) fn judge(world: &World, engine: &Engine, tasks: usize) -> Result<(), 
         return wrong("rest.room", format!("{census:?}"));
     }
     if census.resident != 0 || !engine.is_sound() {
-        return wrong("rest.resident", format!("{census:?}"));
+        return wrong("rest.resident", format!("{census:?}: {:?}", engine.residents()));
     }
     if tasks > standing_tasks(world) {
         return wrong("rest.tasks", format!("{tasks} tasks are alive"));

@@ -13,13 +13,13 @@ use crate::engine::giving::Leave;
 use crate::engine::operating::put;
 use crate::engine::work::within;
 use crate::engine::{Engine, NotRuled};
-use crate::id::{ApprovalId, DepartureId, DepositId, EffectId, TopUpId, Wallet, WithdrawalId};
+use crate::id::{ApprovalId, DepartureId, DepositId, EffectId, Network, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::effect::Work;
 use crate::kernel::{Refusal, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::Usdc;
 use crate::operator::Act;
-use crate::port::{Booked, Departure, Lookup, SignedBurn};
+use crate::port::{Attestation, Attested, Booked, Departure, Lookup, SignedBurn};
 use crate::top_up::{First, TopUp};
 use crate::{incoming, top_up, withdrawal};
 
@@ -50,7 +50,8 @@ pub enum NotBooked {
     },
     /// The withdrawal or top-up does not wait for such a transfer, or the incoming transfer cannot have paid for it.
     Differs,
-    /// A burn that the top-up has signed itself may still land: ask again once it no longer can.
+    /// A burn that the top-up has signed itself may still land, or the bridge's attesters have not said yet whom this one reached:
+    /// ask again later.
     Early,
     /// It is too much for one operator, and waits for another.
     Waits(ApprovalId),
@@ -118,13 +119,13 @@ impl Engine {
             Booking::TopUp(id) => {
                 let read = self.top_up(&id).await.map_err(|_| NotBooked::Unavailable)?;
                 let waits = read.filter(|top_up| may_be_burn(top_up, &departure));
-                let dead = self.dead_burn(&waits.ok_or(NotBooked::Differs)?).await?;
-                let burn = SignedBurn {
-                    bytes: Vec::new(),
-                    transaction: departure.transaction.clone(),
-                    event_key: [0; 32],
-                    burned: departure.amount,
-                };
+                let waits = waits.ok_or(NotBooked::Differs)?;
+                let burn = burn_of(&departure);
+                let attested = self.attested_burn(&burn).await?;
+                if attested.is_of(&waits.address, waits.arrives()).is_err() {
+                    return Err(NotBooked::Differs);
+                }
+                let dead = self.dead_burn(&waits).await?;
                 let effect = self.moving(&Work::SendTopUp(id)).await?;
                 let command = |act| top_up::Command::Adopt {
                     effect,
@@ -168,6 +169,25 @@ impl Engine {
         }
     }
 
+    /// What the bridge's attesters say of a burn: their word on whom it reached goes before an operator's.
+    async fn attested_burn(&self, burn: &SignedBurn) -> Result<Attested, NotBooked> {
+        let patience = Duration::from_millis(self.0.settings.settle_timeout_ms);
+        let bridge = &self.0.ports.bridge;
+        let told = match within(patience, bridge.attestation(burn), "attestation").await {
+            Ok(Attestation::Complete(attested)) => return Ok(attested),
+            Ok(Attestation::Pending { .. }) => return Err(NotBooked::Early),
+            Ok(Attestation::Lapsed { nonce }) => within(patience, bridge.attest_again(&nonce), "attest again").await,
+            Err(error) => Err(error),
+        };
+        match told {
+            Ok(()) => Err(NotBooked::Early),
+            Err(error) => {
+                tracing::warn!(burn = burn.transaction, %error, "it cannot be said whom a burn reached");
+                Err(NotBooked::Unavailable)
+            }
+        }
+    }
+
     /// The effect that is to send it.
     async fn moving(&self, work: &Work) -> Result<EffectId, NotBooked> {
         let open = self
@@ -192,8 +212,12 @@ impl Engine {
         })?;
         let paid = self.may_have_paid(&incoming).await;
         let paid = paid.map_err(|_| NotBooked::Unavailable)?;
-        if !paid.is_some_and(|paid| paid.may_be(departure)) {
-            return Err(NotBooked::Differs);
+        let paid = paid.filter(|paid| paid.may_be(departure)).ok_or(NotBooked::Differs)?;
+        if departure.to.network() == Network::Solana {
+            let attested = self.attested_burn(&burn_of(departure)).await?;
+            if !paid.may_reach(&attested) {
+                return Err(NotBooked::Differs);
+            }
         }
         let command = |act| incoming::Command::Forward {
             departure: Box::new(departure.clone()),
@@ -244,6 +268,16 @@ impl Engine {
             Err(CommitError::Condition(_)) => Err(NotBooked::Unknown),
             Err(_) => Err(NotBooked::Unavailable),
         }
+    }
+}
+
+/// A burn as far as the chain shows it.
+fn burn_of(departure: &Departure) -> SignedBurn {
+    SignedBurn {
+        bytes: Vec::new(),
+        transaction: departure.transaction.clone(),
+        event_key: [0; 32],
+        burned: departure.amount,
     }
 }
 

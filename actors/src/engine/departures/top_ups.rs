@@ -7,7 +7,7 @@ use crate::incoming::Transfer;
 use crate::kernel::table;
 use crate::money::Usdc;
 use crate::payment::{Found, Payment};
-use crate::port::{Departure, Timestamp};
+use crate::port::{Attested, Departure, Timestamp};
 use crate::top_up::{self, First, TopUp};
 
 /// A burn is at most this part larger than what arrives: the bridge's fee.
@@ -81,6 +81,15 @@ impl MayHavePaid {
                 _ => None,
             },
         }
+    }
+
+    /// Whether a burn with this word of the attesters may have been for it.
+    pub(super) fn may_reach(&self, attested: &Attested) -> bool {
+        let to = Wallet::Evm(attested.to);
+        let least = self.amount.atomic() - self.amount.atomic() / FEE_PART;
+        attested.is_usdc
+            && self.linked.is_none_or(|linked| linked == to)
+            && (least..=self.amount.atomic()).contains(&attested.arrives.atomic())
     }
 
     /// Whether this may be what left for it. A burn is known by its amount alone; on Base it goes to where the account is linked.
