@@ -179,7 +179,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
     rest(&clients, &store).await;
     // Before the proof of the books, so that each can be seen to find what it should.
     reconciled::judge(world, store.clone()).await;
-    part(world, &store, &mut stream).await;
+    part(&clients, &store, &mut stream).await;
     let alive = tasks.num_alive_tasks();
     world.trace(|| format!("at rest with {alive} tasks"));
     checks::at_rest(world, &clients.engine, &store, alive).await;
@@ -307,7 +307,8 @@ fn rings_soon(world: &World) -> bool {
 
 /// Whoever is connected has heard of everything; every subscriber comes back, takes what it has not seen, and goes; then
 /// nothing is left of anybody.
-async fn part(world: &World, store: &SimStore, stream: &mut Stream) {
+async fn part(clients: &Clients, store: &SimStore, stream: &mut Stream) {
+    let (world, engine) = (&clients.world, &clients.engine);
     watchers::settle().await;
     checks::inspect(world, &store.journal);
     watchers::judge(world, "stream.silence", &stream.listening());
@@ -318,7 +319,9 @@ async fn part(world: &World, store: &SimStore, stream: &mut Stream) {
     stream.disconnect_all();
     // A timer that somebody had set for work that is done by now still has to go off.
     let (tasks, begun) = (tokio::runtime::Handle::current().metrics(), world.true_ms());
-    while tasks.num_alive_tasks() > checks::standing_tasks(world) && world.true_ms() < begun + PATIENCE_MS {
+    // Who compares lists may have met a difference meanwhile, whose actor goes to sleep again.
+    let awake = || tasks.num_alive_tasks() > checks::standing_tasks(world) || engine.census().resident > 0;
+    while awake() && world.true_ms() < begun + PATIENCE_MS {
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
     watchers::settle().await;
