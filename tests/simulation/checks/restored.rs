@@ -1,9 +1,9 @@
 //! After a restore: whatever is on a chain or at a maker is in the books once, though the history that knew of it is lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use purser::verify::{ChainTransfer, Finding};
-use purser_actors::id::Wallet;
+use purser_actors::id::{EffectId, Wallet};
 use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::{Kind, table};
 
@@ -61,6 +61,20 @@ pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// What was ordered for the same wish when an agent had it again of a store that has lost the first: another spend, paid for by
+/// another transfer.
+fn asked_besides(world: &World, n: u32) -> BTreeSet<EffectId> {
+    let till = world.till.lock();
+    let Some((spend, _)) = till.signed.get(&n) else {
+        return BTreeSet::new();
+    };
+    let again = till.signed.iter();
+    let again = again.filter(|(other, (id, _))| canonical(**other) == canonical(n) && id != spend);
+    let notes = world.notes.lock();
+    let payments = again.filter_map(|(other, _)| notes.ids.get(other));
+    payments.map(|payment| EffectId(payment.product())).collect()
+}
+
 fn one(
     world: &World,
     stock: &Stock,
@@ -83,11 +97,13 @@ fn one(
         .chain([id.to_string()])
         .chain(deposit);
     let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
+    let others = asked_besides(world, n);
     // Whatever the maker of this payment's product has made, whether or not anybody knows.
     let made: Vec<_> = {
         let press = world.press.lock();
         let orders = press.orders.iter().filter(|(_, (_, order))| *order == Order::Made);
-        let own = orders.filter(|(key, _)| press.asked.get(key).is_some_and(|asked| asked.payment == canonical(n)));
+        let own = |key: &EffectId| press.asked.get(key).is_some_and(|asked| asked.payment == canonical(n));
+        let own = orders.filter(|(key, _)| own(*key) && !others.contains(*key));
         own.map(|(_, (thing, _))| *thing).collect()
     };
     let held = made.iter().filter(|thing| {
