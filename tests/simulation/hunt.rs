@@ -55,7 +55,11 @@ fn hunt(bug: Bug) -> Option<Catch> {
 #[test]
 fn each_planted_bug_is_caught() {
     quiet_ordered_panics();
-    let hunted = in_parallel(Bug::ALL, |bug| (*bug, hunt(*bug)));
+    let one = std::env::var("PURSER_SIM_BUG").ok();
+    let wanted = |bug: &&Bug| one.as_ref().is_none_or(|one| *one == format!("{bug:?}"));
+    let bugs: Vec<Bug> = Bug::ALL.iter().filter(wanted).copied().collect();
+    assert!(!bugs.is_empty(), "there is no such bug: {one:?}");
+    let hunted = in_parallel(&bugs, |bug| (*bug, hunt(*bug)));
     let missed: Vec<Bug> = hunted
         .iter()
         .filter(|(_, caught)| caught.is_none())

@@ -2,7 +2,7 @@
 //! deaths. ARCHITECTURE.md says what is checked.
 //!
 //! `PURSER_SIM_SEEDS` sets the number of fresh seeds, `PURSER_SIM_FIRST` the first of them, `PURSER_SIM_SEED` replays one and
-//! tells its story, `PURSER_SIM_WRITE` writes `RESULTS.md`.
+//! tells its story, `PURSER_SIM_BUG` hunts one planted bug alone, `PURSER_SIM_WRITE` writes `RESULTS.md`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test")]
 
 mod agents;

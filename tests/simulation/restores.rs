@@ -132,6 +132,19 @@ pub(crate) fn add(plan: &mut Plan) {
     plan.steps.retain(is_kept);
     let length = plan.steps.len() as u64;
     let from = chance.below(length * 2 / 3 + 1);
+    // Often while a spend is reserved and nothing of it is signed: the lost history goes on with it.
+    let spends = |step: &Step| matches!(step, Step::Agent(Agents::Spends(_)));
+    let spend = plan.steps.iter().skip(from as usize).position(spends);
+    let from = match spend.filter(|_| chance.one_in(2)) {
+        Some(behind) => {
+            let after = from as usize + behind + 1;
+            let ms = pick(&mut chance, &[1, 5, 20]);
+            plan.steps.insert(after, Step::Wait { ms });
+            after as u64 + 1
+        }
+        None => from,
+    };
+    let length = plan.steps.len() as u64;
     let to = from + 1 + chance.below(length - from + 1);
     let down_ms = pick(&mut chance, &[0, 3_000, 40_000]);
     let covered = !chance.one_in(5);

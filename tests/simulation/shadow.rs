@@ -196,7 +196,31 @@ impl Shadow {
         if kept.windows(2).any(|pair| pair[0].cursor >= pair[1].cursor) {
             return Err(("store.cursors", "a cursor does not grow".to_owned()));
         }
-        Ok(())
+        Self::page(store, kept)
+    }
+
+    /// The newest events, read in pages that end anywhere within a batch.
+    fn page(store: &dyn Store, kept: &[StoredEvent]) -> Result<(), Wrong> {
+        /// Events that are read so, and of them in a page.
+        const NEWEST: usize = 60;
+        const PAGE: usize = 3;
+        let newest = &kept[kept.len().saturating_sub(NEWEST)..];
+        let mut found: Vec<StoredEvent> = Vec::new();
+        while found.len() < newest.len() {
+            let after = found.last().map_or(newest[0].seq - 1, |last| last.seq);
+            let page = store.events(after, PAGE, None).now_or_never();
+            match page.and_then(Result::ok) {
+                Some(page) if !page.is_empty() => found.extend(page),
+                _ => break,
+            }
+        }
+        match found == newest {
+            true => Ok(()),
+            false => Err((
+                "store.pages",
+                "pages of events leave some out or repeat them".to_owned(),
+            )),
+        }
     }
 
     /// Goes on from what it was when a backup was made, in a store whose next event has this number or a later one.
