@@ -103,7 +103,7 @@ fn one(
         let press = world.press.lock();
         let orders = press.orders.iter().filter(|(_, (_, order))| *order == Order::Made);
         let own = |key: &EffectId| press.asked.get(key).is_some_and(|asked| asked.payment == canonical(n));
-        let own = orders.filter(|(key, _)| own(*key) && !others.contains(*key));
+        let own = orders.filter(|(key, _)| own(key) && !others.contains(*key));
         own.map(|(_, (thing, _))| *thing).collect()
     };
     let held = made.iter().filter(|thing| {
