@@ -14,7 +14,8 @@ use crate::shrink::shrink;
 /// Seeds after which a bug counts as missed.
 const LIMIT: u64 = 2_000;
 
-/// May need more seeds than that: it is hunted all the same, and not counted as missed.
+/// Needs more seeds than that: it is hunted, and not counted as missed. `tests/service/cases_moves_back.rs` tests the rule that it breaks:
+/// a payment whose transfer was credited is presented again and buys nothing.
 const RARE: [Bug; 1] = [Bug::TakenInSettles];
 
 /// How a planted bug was found.
