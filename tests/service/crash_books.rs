@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use super::agent::Agent;
 use super::crash_traffic::{Crowd, End};
-use super::host::Service;
+use super::host::{PATIENCE, Service};
 use super::wire::{Site, until};
 
 /// One account's subscriber: what it was sent, through all lives.
@@ -163,16 +163,19 @@ async fn compare(crowd: &Crowd, site: &Site<'_>) -> Totals {
         assert!(ends.is_empty(), "answered as paid, and not on the chain: {ends:?}");
         assert!(memory.problems.is_empty(), "{:#?}", memory.problems);
     }
-    until("the issuer to have made every card and no other", async || {
+    let started = Instant::now();
+    loop {
         let issuer = site.get("/sandbox", &[]).await.body["issuer"].clone();
         let made = issuer["cards"].as_u64().unwrap() + issuer["declined"].as_u64().unwrap();
+        let sold = totals.cards as u64;
+        assert!(made <= sold, "the issuer made {made} cards, sold were {sold}");
+        if made == sold {
+            return totals;
+        }
         assert!(
-            made <= totals.cards as u64,
-            "the issuer made {made} cards, sold were {}",
-            totals.cards
+            started.elapsed() < PATIENCE,
+            "the issuer made {made} cards, sold were {sold}: {issuer}"
         );
-        (made == totals.cards as u64).then_some(())
-    })
-    .await;
-    totals
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
