@@ -80,22 +80,60 @@ pub enum Entry {
     },
 }
 
+/// A place in the file: behind so many lines, the last of which has this sum. The sums are chained, so two files that go through
+/// the same place are the same up to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    lines: u64,
+    sum: [u8; SUM],
+}
+
+impl Place {
+    /// As the store keeps it.
+    pub fn to_bytes(self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.lines.to_be_bytes());
+        bytes[8..].copy_from_slice(&self.sum);
+        bytes
+    }
+
+    /// Reverses [`Place::to_bytes`]; `None` for what is none.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (lines, sum) = bytes.split_first_chunk::<8>()?;
+        Some(Self {
+            lines: u64::from_be_bytes(*lines),
+            sum: sum.try_into().ok()?,
+        })
+    }
+}
+
 /// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
     header: Option<Header>,
     /// In their order.
     pub entries: Vec<Entry>,
+    /// Of each line, the header's first.
+    sums: Vec<[u8; SUM]>,
     /// Where the last whole line ends.
-    end: u64,
-    sum: [u8; SUM],
+    bytes: u64,
 }
 
 impl Read {
-    /// Whether everything that was revoked after a backup of this store is in it.
-    pub fn covers(&self, store: &str, backed_up_at_ms: u64) -> bool {
-        let header = self.header.as_ref();
-        header.is_some_and(|header| header.store == store && header.since_ms <= backed_up_at_ms)
+    /// What was written behind a place; `None` if the file does not go through it: it is older, or was begun or continued
+    /// elsewhere.
+    pub fn behind(&self, place: Place) -> Option<&[Entry]> {
+        let last = usize::try_from(place.lines).ok()?.checked_sub(1)?;
+        let through = self.sums.get(last) == Some(&place.sum);
+        self.entries.get(last..).filter(|_| through)
+    }
+
+    /// Where it ends.
+    pub fn end(&self) -> Place {
+        Place {
+            lines: self.sums.len() as u64,
+            sum: self.sums.last().copied().unwrap_or_default(),
+        }
     }
 
     /// The store that it is beside.
@@ -112,7 +150,7 @@ pub struct RevocationLog {
 
 struct End {
     file: File,
-    sum: [u8; SUM],
+    place: Place,
 }
 
 fn sum_of(before: &[u8; SUM], json: &str) -> [u8; SUM] {
@@ -150,7 +188,7 @@ pub fn read(path: &Path) -> Result<Read, LogError> {
         };
         let line = std::str::from_utf8(line).map_err(|_| damaged())?;
         let (sum, json) = line.split_once(' ').ok_or_else(damaged)?;
-        let expected = sum_of(&found.sum, json);
+        let expected = sum_of(&found.end().sum, json);
         if hex::encode(expected) != sum {
             return Err(damaged());
         }
@@ -159,10 +197,23 @@ pub fn read(path: &Path) -> Result<Read, LogError> {
         } else {
             found.entries.push(serde_json::from_str(json).map_err(|_| damaged())?);
         }
-        found.sum = expected;
-        found.end += line.len() as u64 + 1;
+        found.sums.push(expected);
+        found.bytes += line.len() as u64 + 1;
     }
     Ok(found)
+}
+
+/// Moves a file away whose store goes on with another; says where it is now.
+///
+/// # Errors
+/// When it cannot be moved.
+pub fn set_aside(path: &Path, now_ms: u64) -> Result<PathBuf, LogError> {
+    let aside = path.with_extension(format!("{now_ms}.log"));
+    std::fs::rename(path, &aside).map_err(|error| LogError::Io {
+        file: path.to_owned(),
+        error,
+    })?;
+    Ok(aside)
 }
 
 /// A name for a new store.
@@ -188,11 +239,14 @@ impl RevocationLog {
             .mode(0o600)
             .open(path);
         let mut file = open.map_err(failed)?;
-        file.set_len(read.end).map_err(failed)?;
+        file.set_len(read.bytes).map_err(failed)?;
+        // What a process that died had written is on the disk before anybody relies on it.
+        file.sync_all().map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let place = read.end();
         let log = Self {
             path: path.to_owned(),
-            end: Mutex::new(End { file, sum: read.sum }),
+            end: Mutex::new(End { file, place }),
         };
         if is_new {
             let header = Header {
@@ -207,9 +261,14 @@ impl RevocationLog {
         Ok(log)
     }
 
+    /// Where it ends: everything before is on the disk.
+    pub fn end(&self) -> Place {
+        self.end.lock().place
+    }
+
     fn write<T: Serialize>(&self, lines: &[T]) -> io::Result<()> {
         let mut end = self.end.lock();
-        let (mut text, mut sum) = (String::new(), end.sum);
+        let (mut text, mut sum) = (String::new(), end.place.sum);
         for line in lines {
             let json = serde_json::to_string(line)?;
             sum = sum_of(&sum, &json);
@@ -220,7 +279,10 @@ impl RevocationLog {
         }
         end.file.write_all(text.as_bytes())?;
         end.file.sync_data()?;
-        end.sum = sum;
+        end.place = Place {
+            lines: end.place.lines + lines.len() as u64,
+            sum,
+        };
         Ok(())
     }
 
@@ -266,6 +328,38 @@ mod tests {
         Entry::Session(SessionId(n).to_string())
     }
 
+    // Aim: a file goes through each place where it ended before, and holds what came behind it; not through a place of a file that
+    // is longer, or that went on differently from the same beginning.
+    #[test]
+    fn case_81_a_log_goes_through_its_own_places_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("revocations.log"), folder.path().join("other.log"));
+        let log = RevocationLog::open(&path, &read(&path).unwrap(), "a", 5).unwrap();
+        let mut places = vec![log.end()];
+        for n in 1..4 {
+            log.note(&[entry(n)]);
+            places.push(log.end());
+            if n == 2 {
+                std::fs::copy(&path, &other).unwrap();
+            }
+        }
+        let whole = read(&path).unwrap();
+        for (n, place) in places.iter().enumerate() {
+            let kept = Place::from_bytes(&place.to_bytes()).unwrap();
+            assert_eq!(whole.behind(kept), Some(&whole.entries[n..]));
+        }
+        let older = read(&other).unwrap();
+        assert_eq!(older.behind(places[2]), Some(&[][..]));
+        assert_eq!(older.behind(places[3]), None);
+        RevocationLog::open(&other, &older, "a", 9)
+            .unwrap()
+            .note(&[entry(4), entry(5)]);
+        let elsewhere = read(&other).unwrap();
+        assert_eq!(elsewhere.behind(places[2]), Some(&[entry(4), entry(5)][..]));
+        assert_eq!(elsewhere.behind(places[3]), None);
+        assert_eq!(Place::from_bytes(&[0; 15]), None);
+    }
+
     // Aim: what was written is read again in its order, over a new start; a line without its end is cut off and written over; one
     // changed byte, or a line that is missing from the middle, is damage by its number.
     #[test]
@@ -273,7 +367,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("revocations.log");
         let begun = read(&path).unwrap();
-        assert!(!begun.covers("a", 5));
+        assert_eq!((begun.store(), begun.behind(begun.end())), (None, None));
         RevocationLog::open(&path, &begun, "a", 5)
             .unwrap()
             .note(&[entry(1), entry(2)]);
@@ -284,7 +378,7 @@ mod tests {
         RevocationLog::open(&path, &again, "b", 9).unwrap().note(&[entry(3)]);
         let whole = read(&path).unwrap();
         assert_eq!(whole.entries, [entry(1), entry(2), entry(3)]);
-        assert!(whole.covers("a", 5) && !whole.covers("a", 4) && !whole.covers("b", 9));
+        assert_eq!(whole.store(), Some("a"));
 
         let text = std::fs::read_to_string(&path).unwrap();
         let lines: Vec<&str> = text.lines().collect();

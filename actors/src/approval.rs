@@ -116,13 +116,58 @@ impl Gift {
         }
     }
 
-    /// In the operator's own words.
+    /// All that it says, in an order of its own.
+    fn parts(&self) -> Vec<String> {
+        let number = |lease: &Option<u64>| lease.map(|lease| lease.to_string()).unwrap_or_default();
+        match self {
+            Self::CreditBack {
+                effect,
+                evidence,
+                not_left,
+            } => vec![effect.to_string(), not_left.to_string(), evidence.clone()],
+            Self::Resolve {
+                effect,
+                done,
+                reference,
+                evidence,
+            } => vec![
+                effect.to_string(),
+                done.to_string(),
+                reference.clone(),
+                evidence.clone(),
+            ],
+            Self::RejectIntl { order, lease, reason } => vec![order.to_string(), number(lease), reason.clone()],
+            Self::PayCardWithdrawal {
+                withdrawal,
+                lease,
+                transaction,
+            } => vec![withdrawal.to_string(), lease.to_string(), transaction.clone()],
+            Self::Incoming {
+                deposit,
+                account,
+                returns,
+                evidence,
+            } => {
+                let to = account.map(|account| account.address()).unwrap_or_default();
+                vec![deposit.to_string(), to, returns.to_string(), evidence.clone()]
+            }
+            Self::BookLoss { transaction, evidence } => vec![transaction.clone(), evidence.clone()],
+        }
+    }
+
+    /// In the operator's own words, behind what they decide where the words alone could say something else.
     pub fn words(&self) -> String {
         match self {
             Self::CreditBack { evidence, .. } | Self::BookLoss { evidence, .. } => evidence.clone(),
-            Self::Incoming { account, evidence, .. } => match account {
-                Some(account) => format!("to {}: {evidence}", account.address()),
-                None => evidence.clone(),
+            Self::Incoming {
+                account,
+                returns,
+                evidence,
+                ..
+            } => match (account, returns) {
+                (_, true) => format!("back to its sender: {evidence}"),
+                (Some(account), false) => format!("to {}: {evidence}", account.address()),
+                (None, false) => format!("to its sender: {evidence}"),
             },
             Self::Resolve {
                 done,
@@ -159,14 +204,19 @@ impl Stored for Pending {
 }
 
 impl ApprovalId {
-    /// Of an act: two about the same are one.
-    pub fn of(gift: &Gift) -> Self {
+    /// Of an act with all that it says, and how much it gives: the same asked for twice is one, and what an operator has read under an
+    /// id is what it approves.
+    pub fn of(gift: &Gift, amount: Usdc) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"approval");
         hash.update([0]);
         hash.update(gift.name());
-        hash.update([0]);
-        hash.update(gift.subject());
+        hash.update(amount.atomic().to_be_bytes());
+        for part in gift.parts() {
+            // With its length before it: no two acts read the same.
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
         let hash = hash.finalize();
         let mut first = [0; 16];
         first.copy_from_slice(&hash[..16]);

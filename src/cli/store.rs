@@ -15,7 +15,7 @@ use super::{CliError, terminal};
 use crate::config::Config;
 use crate::revocations;
 use crate::service::copies::documents_of;
-use crate::service::restore::{moved, name_of};
+use crate::service::restore::{Known, keep_end, known, moved};
 use crate::service::{DataDir, ServiceError, parts};
 use crate::system::SystemClock;
 use crate::vault::archive;
@@ -186,6 +186,7 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
         Found::Store(store, data) => (store, data),
         Found::Service(running) => return running.backup(&config, &args.file).await,
     };
+    keep_place(&*store, &data).await?;
     let seq = store.backup(&args.file).map_err(failed)?;
     let named = documents_of(&*store).await.map_err(failed)?;
     store.close();
@@ -201,6 +202,20 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
     let missing = archive::save(&data.documents(), &named, &papers).map_err(failed)?;
     terminal::result(&format!("{with} holds {}", documents(named.len() - missing.len())))?;
     all_there(&missing, &data)
+}
+
+/// Keeps in the store where its log of revocations ends, so that the backup tells which logs go on from it. A log that cannot be read
+/// keeps no backup from being made: then the place of the last start is in it.
+async fn keep_place(store: &dyn Store, data: &DataDir) -> Result<(), CliError> {
+    let log = data.revocations();
+    let found = match revocations::read(&log) {
+        Ok(found) => found,
+        Err(error) => return terminal::progress(&format!("the log of revocations cannot be read: {error}")),
+    };
+    match known(store, &found).await.map_err(failed)? {
+        Known::All(_) => keep_end(store, found.end()).await.map_err(failed),
+        Known::Part(_) => Ok(()),
+    }
 }
 
 /// So many documents, in words.
@@ -265,15 +280,16 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     }
     let (store, _) = open(&config)?;
     let named = documents_of(&*store).await.map_err(failed)?;
-    let name = name_of(&*store).await.map_err(failed)?;
+    let found = revocations::read(&data.revocations()).map_err(failed)?;
+    let known = known(&*store, &found).await.map_err(failed)?;
     store.close();
-    say_what_is_known(&mark, &data, name.as_deref())?;
+    say_what_is_known(&mark, &data, known)?;
     let missing = archive::load(&papers, &data.documents(), &named).map_err(failed)?;
     all_there(&missing, &data)
 }
 
 /// What a restore brings about at the first start, and what nobody can know after it.
-fn say_what_is_known(mark: &RestoreMark, data: &DataDir, name: Option<&str>) -> Result<(), CliError> {
+fn say_what_is_known(mark: &RestoreMark, data: &DataDir, known: Known<'_>) -> Result<(), CliError> {
     let at = |ms: u64| rfc3339(Timestamp(ms));
     let log = data.revocations();
     terminal::result(&format!(
@@ -281,20 +297,20 @@ fn say_what_is_known(mark: &RestoreMark, data: &DataDir, name: Option<&str>) -> 
         at(mark.backed_up_at_ms),
         at(mark.restored_at_ms)
     ))?;
-    let found = revocations::read(&log).map_err(failed)?;
-    let covered = name.is_some_and(|name| found.covers(name, mark.backed_up_at_ms));
-    terminal::result(&match covered {
-        true => format!(
-            "{} is there: the first start ends again every session, API key and operator's token that it names ({} lines), and leaves \
-             accounts frozen or not as it last says",
+    terminal::result(&match known {
+        Known::All(entries) => format!(
+            "{} goes on from the backup: the first start ends again every session, API key and operator's token that it names since \
+             ({} lines), and leaves accounts frozen or not as it last says",
             log.display(),
-            found.entries.len()
+            entries.len()
         ),
-        false => format!(
-            "{} does not reach back to the backup: from the first start on every session, API key and operator's token of before is \
-             suspended until confirmed (`purser admin confirm`), and accounts are frozen or not as in the backup: a freeze made after \
-             it is not known. Put the log of the lost service there before the start to have it replayed",
-            log.display()
+        Known::Part(entries) => format!(
+            "{} does not go on from the backup ({} lines): from the first start on every session, API key and operator's token of \
+             before is suspended until confirmed (`purser admin confirm`); what the file names is ended, and accounts that it leaves \
+             frozen are frozen, besides those of the backup. A freeze that is in neither is not known. Put the log of the lost service \
+             there before the start to have it replayed",
+            log.display(),
+            entries.len()
         ),
     })?;
     for line in [

@@ -14,7 +14,9 @@ use purser_storage::{JournalStore, Row, Store, StoreError, codec};
 use tokio::sync::Mutex;
 
 use super::DataDir;
+use super::restore::keep_end;
 use crate::http::operator::{Copies, Copy, Listed};
+use crate::revocations::RevocationLog;
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::vault::archive;
 
@@ -28,13 +30,19 @@ pub struct LiveCopies {
     /// Where copies are written before they are sent.
     scratch: PathBuf,
     settlement: Arc<SandboxSettlement>,
+    revocations: Arc<RevocationLog>,
     /// One at a time: each writes as much as there is.
     turn: Mutex<()>,
 }
 
 impl LiveCopies {
     /// Of these parts; what a process that died was copying is removed.
-    pub fn new(store: Arc<JournalStore>, data: &DataDir, settlement: Arc<SandboxSettlement>) -> Self {
+    pub fn new(
+        store: Arc<JournalStore>,
+        data: &DataDir,
+        settlement: Arc<SandboxSettlement>,
+        revocations: Arc<RevocationLog>,
+    ) -> Self {
         let scratch = data.copies();
         if let Err(error) = std::fs::remove_dir_all(&scratch)
             && error.kind() != std::io::ErrorKind::NotFound
@@ -46,6 +54,7 @@ impl LiveCopies {
             documents: data.documents(),
             scratch,
             settlement,
+            revocations,
             turn: Mutex::new(()),
         }
     }
@@ -75,7 +84,13 @@ impl LiveCopies {
 impl Copies for LiveCopies {
     fn store(&self) -> BoxFuture<'_, Result<Copy, String>> {
         let store = self.store.clone();
-        Box::pin(self.made(move |path| store.backup(path).map_err(|error| error.to_string())))
+        Box::pin(async move {
+            // Before the copy: what is revoked from here on may be in it, and is behind this place in the log.
+            let end = self.revocations.end();
+            keep_end(&*self.store, end).await.map_err(|error| error.to_string())?;
+            self.made(move |path| store.backup(path).map_err(|error| error.to_string()))
+                .await
+        })
     }
 
     fn documents(&self) -> BoxFuture<'_, Result<Copy, String>> {

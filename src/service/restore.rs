@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::parts::World;
 use super::{DataDir, ServiceError};
 use crate::config::Config;
-use crate::revocations::{self, Entry, RevocationLog};
+use crate::revocations::{self, Entry, Place, RevocationLog};
 use crate::sandbox::keys::treasury;
 use crate::system::SystemClock;
 use crate::verify::{ChainList, ChainTransfer};
@@ -45,18 +45,50 @@ pub fn lost(config: &Config, mark: Option<RestoreMark>) -> Option<Lost> {
 
 /// Where the store keeps its name, which the log of revocations beside it has too.
 const NAME: &str = "revocation-log";
+/// Where the store keeps the place at which that log ended when it was last looked at: at the start, and at each backup.
+const END: &str = "revocation-log-end";
 
 /// The name that a store has in the log of revocations beside it, if it has one yet.
-///
-/// # Errors
-/// When the store cannot be read.
-pub async fn name_of(store: &dyn Store) -> Result<Option<String>, ServiceError> {
+async fn name_of(store: &dyn Store) -> Result<Option<String>, ServiceError> {
     let row = store.read(&table::meta(NAME)).await?;
     Ok(row.map(|row| String::from_utf8_lossy(&row.value).into_owned()))
 }
 
-/// Opens the log of revocations, begins one where there is none, and after a restore ends again what it says was ended. Also says
-/// from when on nonces are ours.
+async fn end_of(store: &dyn Store) -> Result<Option<Place>, ServiceError> {
+    let row = store.read(&table::meta(END)).await?;
+    Ok(row.and_then(|row| Place::from_bytes(&row.value)))
+}
+
+/// Keeps in the store where its log of revocations ends now, so that a backup tells which logs go on from it.
+///
+/// # Errors
+/// When the store fails.
+pub async fn keep_end(store: &dyn Store, end: Place) -> Result<(), ServiceError> {
+    put(store, table::meta(END), end.to_bytes().to_vec()).await
+}
+
+/// What a log says of the time behind a restored store.
+#[derive(Clone, Copy, Debug)]
+pub enum Known<'a> {
+    /// It goes on from where the store's own log ended: what came behind that, and nothing before it was lost.
+    All(&'a [Entry]),
+    /// It does not, or there is none: what is in it may be only a part.
+    Part(&'a [Entry]),
+}
+
+/// What a log says of the time behind this store.
+///
+/// # Errors
+/// When the store fails.
+pub async fn known<'a>(store: &dyn Store, found: &'a revocations::Read) -> Result<Known<'a>, ServiceError> {
+    let (name, end) = (name_of(store).await?, end_of(store).await?);
+    let own = name.is_some_and(|name| found.store() == Some(&*name));
+    let behind = end.filter(|_| own).and_then(|end| found.behind(end));
+    Ok(behind.map_or(Known::Part(&found.entries), Known::All))
+}
+
+/// Opens the log of revocations, begins one where there is none that the store goes on with, and after a restore ends again what it
+/// says was ended. Also says from when on nonces are ours.
 ///
 /// # Errors
 /// When the log is damaged or of another store, or the store fails.
@@ -70,53 +102,72 @@ pub async fn revocations(
     let failed = |e: revocations::LogError| ServiceError::Part("the log of revocations", e.to_string());
     let path = data.revocations();
     let found = revocations::read(&path).map_err(failed)?;
-    let known = name_of(store).await?;
-    let name = match (&known, found.store()) {
-        (Some(known), Some(other)) if known != other => {
-            let error = format!("{} is of another store", path.display());
-            return Err(ServiceError::Part("the log of revocations", error));
-        }
-        (Some(name), _) => name.clone(),
-        (None, Some(name)) => name.to_owned(),
-        (None, None) => revocations::new_name(entropy),
-    };
-    let log = RevocationLog::open(&path, &found, &name, SystemClock.now().0).map_err(failed)?;
-    if known.is_none() {
-        put(store, table::meta(NAME), name.clone().into_bytes()).await?;
-    } else if found.store().is_none() && mark.is_none() {
-        tracing::error!(file = %path.display(), "the log of revocations was gone and begins anew: a backup of before is restored without it");
+    let name = name_of(store).await?;
+    if let (Some(name), Some(other)) = (&name, found.store())
+        && name != other
+    {
+        let error = format!("{} is of another store", path.display());
+        return Err(ServiceError::Part("the log of revocations", error));
     }
-    let Some(mark) = mark else {
-        return Ok((Arc::new(log), Timestamp(0)));
+    let known = known(store, &found).await?;
+    let begun = match mark {
+        Some(mark) => begin(engine, mark, known).await?,
+        None => Timestamp(0),
     };
-    let covered = known.is_some() && found.covers(&name, mark.backed_up_at_ms);
-    let begun = begin(engine, mark, covered.then_some(&*found.entries)).await?;
+    // A store that has not kept a place yet is new, or was never restored, and trusts the log beside it.
+    let goes_on = matches!(known, Known::All(_)) || (mark.is_none() && end_of(store).await?.is_none());
+    let now = SystemClock.now().0;
+    let log = match (goes_on, found.store()) {
+        (true, _) | (false, None) => {
+            if found.store().is_none() && name.is_some() && mark.is_none() {
+                tracing::error!(file = %path.display(), "the log of revocations was gone and begins anew: a backup of before is restored without it");
+            }
+            let name = match name.as_deref().or(found.store()) {
+                Some(name) => name.to_owned(),
+                None => revocations::new_name(entropy),
+            };
+            put(store, table::meta(NAME), name.clone().into_bytes()).await?;
+            RevocationLog::open(&path, &found, &name, now).map_err(failed)?
+        }
+        (false, Some(name)) => {
+            let aside = revocations::set_aside(&path, now).map_err(failed)?;
+            tracing::error!(
+                aside = %aside.display(),
+                "the log of revocations is not the one that this store goes on with: it was set aside, and another begins"
+            );
+            RevocationLog::open(&path, &revocations::Read::default(), name, now).map_err(failed)?
+        }
+    };
+    keep_end(store, log.end()).await?;
     if let Some(since) = engine.suspended_since() {
         tracing::warn!(
             since = %rfc3339(since),
-            "API keys, sessions and operators' tokens of before the restore are suspended until confirmed, and freezes made after the backup are not known: the log of revocations was not there"
+            "API keys, sessions and operators' tokens of before the restore are suspended until confirmed, and freezes made after the backup may not be known: no log of revocations went on from the backup"
         );
     }
     Ok((Arc::new(log), begun))
 }
 
-/// Ends again what a log says was ended, on the first start after a restore; without one, everything of before is suspended. Says
-/// when that start was.
+/// Ends again what a log says was ended, on the first start after a restore; where not all is known, everything of before is
+/// suspended besides. A log that is put there later only ends and freezes more. Says when the first start was.
 ///
 /// # Errors
 /// When the log names nothing, or the store fails.
-pub async fn begin(engine: &Engine, mark: RestoreMark, log: Option<&[Entry]>) -> Result<Timestamp, ServiceError> {
+pub async fn begin(engine: &Engine, mark: RestoreMark, log: Known<'_>) -> Result<Timestamp, ServiceError> {
     let restored = Timestamp(mark.restored_at_ms);
-    if let Some(entries) = log
-        && !engine.has_begun(restored).await?
-    {
-        replay(engine, entries).await?;
+    match log {
+        Known::All(_) if engine.has_begun(restored).await? => {}
+        Known::All(_) | Known::Part(_) => replay(engine, log).await?,
     }
-    Ok(engine.begin_restored(restored, log.is_some()).await?)
+    let all = matches!(log, Known::All(_));
+    Ok(engine.begin_restored(restored, all).await?)
 }
 
-/// Ends again what was ended, and leaves each account as it was last left.
-async fn replay(engine: &Engine, entries: &[Entry]) -> Result<(), ServiceError> {
+/// Ends again what was ended, and leaves each account as it was last left. A log that is only a part thaws nothing: the account may
+/// have been frozen again since.
+async fn replay(engine: &Engine, log: Known<'_>) -> Result<(), ServiceError> {
+    let (Known::All(entries) | Known::Part(entries)) = log;
+    let thaws = matches!(log, Known::All(_));
     let mut accounts = BTreeMap::new();
     let wrong = |what: &str| ServiceError::Part("the log of revocations", format!("{what} is no name of anything"));
     for entry in entries {
@@ -134,15 +185,15 @@ async fn replay(engine: &Engine, entries: &[Entry]) -> Result<(), ServiceError> 
             Entry::Unfrozen { account } => drop(accounts.insert(account, None)),
         }
     }
+    accounts.retain(|_, message| thaws || message.is_some());
     for (account, message) in accounts {
         let wallet: Wallet = account.parse().map_err(|_| wrong(account))?;
         let set = engine.set_frozen(wallet, message, None).await;
         set.map_err(|denied| ServiceError::Part("the log of revocations", format!("{wallet}: {denied:?}")))?;
     }
-    tracing::info!(
-        entries = entries.len(),
-        "what was revoked or frozen since the backup is so again"
-    );
+    if !entries.is_empty() {
+        tracing::info!(entries = entries.len(), "what the log of revocations names is so again");
+    }
     Ok(())
 }
 

@@ -11,7 +11,7 @@ pub(super) async fn check(store: &dyn Store, report: &mut Report) -> Result<(), 
     let mut found = Vec::new();
     each_row(store, &[table::APPROVAL], |key, row| {
         if let Some((pending, _)) = take::<Pending>(row, &hex::encode(key), report) {
-            let id = ApprovalId::of(&pending.gift);
+            let id = ApprovalId::of(&pending.gift, pending.amount);
             if *table::approval(id) != *key {
                 found.push((id.to_string(), "it stands under another id"));
             }

@@ -5,11 +5,14 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_admin::admin;
+use super::cases_incoming::{lands, waiting};
 use super::cases_stuck::{impatient, refused, resolve, stuck};
 use super::desk::Desk;
 use super::host::Host;
 use super::payee::balance_is;
 use super::wire::{Answer, Site, until};
+
+const CREDIT: &str = "/admin/incoming-transfers/credit";
 
 fn credit(effect: &Value) -> Value {
     let id = &effect["effect_id"];
@@ -105,6 +108,55 @@ async fn what_is_too_much_for_one_operator_takes_two() {
         by("approval.request"),
         "it stays the act of whoever asked for it"
     );
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_approval_is_not_exchanged_under_its_id() {
+    // Aim: a transfer to us that somebody wants credited to its sender, and somebody else to an account of their own, waits as two
+    // acts, each named by all that it says. Who approves the one gives to its sender; the other gives nothing any more.
+    let host = Host::new()
+        .with("PURSER_OPERATOR__ALONE_MAX_USD", "4")
+        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50");
+    let service = host.start();
+    let (site, ada) = (Site::of(&service), Desk::first(&host, &service));
+    let (eve, bob) = (ada.hire("eve", "operator").await, ada.hire("bob", "operator").await);
+    let (sender, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
+    lands(&site, &sender.payment(&site, "/get-card?amount=5").await).await;
+    let deposit = waiting(&ada, &sender).await["deposit_id"].clone();
+    let wanted = json!({"deposit_id": deposit, "evidence": "Ticket 20."});
+    let mut turned = wanted.clone();
+    turned["account"] = json!(other.address());
+
+    let asked = ada.post(CREDIT, wanted.clone()).await;
+    let id = waits(&asked, "credit_transfer", "5");
+    assert_eq!(asked.str("words"), Some("to its sender: Ticket 20."));
+    let asked = eve.post(CREDIT, turned).await;
+    let turned = waits(&asked, "credit_transfer", "5");
+    assert_ne!(turned, id);
+    assert!(asked.str("words").unwrap().contains(&other.address()), "{}", asked.text);
+    assert_eq!(waits(&eve.post(CREDIT, wanted).await, "credit_transfer", "5"), id);
+    assert_eq!(listed(&bob).await, [id.clone(), turned.clone()]);
+
+    let own = eve
+        .post(
+            "/admin/approvals/approve",
+            json!({"approval_id": turned, "amount": "5"}),
+        )
+        .await;
+    assert_eq!(refused(&own), (403, "approval_own"));
+    bob.done("/admin/approvals/approve", json!({"approval_id": id, "amount": "5"}))
+        .await;
+    let late = bob
+        .post(
+            "/admin/approvals/approve",
+            json!({"approval_id": turned, "amount": "5"}),
+        )
+        .await;
+    assert_eq!(late.status, 409, "{}", late.text);
+    balance_is(&site, &sender.token(&site).await, "5").await;
+    balance_is(&site, &other.token(&site).await, "0").await;
     service.stop();
     host.assert_books();
 }

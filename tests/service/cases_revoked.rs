@@ -167,3 +167,120 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     service.stop();
     host.assert_books();
 }
+
+/// The log of revocations of a host.
+fn log_of(host: &Host) -> std::path::PathBuf {
+    host.data().join("revocations.log")
+}
+
+async fn is_frozen(desk: &Desk<'_>, owned: &Owned) -> bool {
+    let answer = desk.get(&format!("/admin/customers?q={}", owned.agent.address())).await;
+    answer.body["customers"][0]["frozen"].as_bool().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_81_a_log_that_is_older_than_the_backup_thaws_nobody() {
+    // Aim: the only copy of the log was made while the account was thawed; it was frozen again, a key was revoked, and then came the
+    // backup. Restored with that copy it is frozen as in the backup, the key stays revoked, and what may have been revoked since is
+    // suspended until somebody says that it is good. The copy is set aside, and the log that begins is the store's own.
+    let host = Host::new();
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (frozen, ended, good) = (
+        Owned::new(&site).await,
+        Owned::new(&site).await,
+        Owned::new(&site).await,
+    );
+    let freeze = json!({"wallet": frozen.agent.address(), "message": "Please write to us."});
+    desk.done("/admin/freeze", freeze.clone()).await;
+    desk.done("/admin/unfreeze", json!({"wallet": frozen.agent.address()}))
+        .await;
+    let older = std::fs::read(log_of(&host)).unwrap();
+    desk.done("/admin/freeze", freeze).await;
+    result(&site, &ended.token, "revokeAgentApiKey", json!({"apiKeyId": ended.id})).await;
+    service.stop();
+    let file = backup(&host);
+    std::fs::write(log_of(&host), older).unwrap();
+    restore(&host, &file);
+
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    assert!(is_frozen(&desk, &frozen).await);
+    refused(&good.exchange(&site).await, 401, "api_key_suspended");
+    desk.done(CONFIRM, json!({"everything": true})).await;
+    assert_eq!(good.exchange(&site).await.status, 200);
+    refused(&ended.exchange(&site).await, 401, "api_key_revoked");
+    service.stop();
+    let kept = std::fs::read_dir(host.data()).unwrap();
+    let logs = kept.filter(|file| {
+        file.as_ref()
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .starts_with("revocations.")
+    });
+    assert_eq!(logs.count(), 2);
+
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    assert!(is_frozen(&desk, &frozen).await);
+    assert_eq!(good.exchange(&site).await.status, 200);
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_81_what_a_log_names_stays_ended_though_it_does_not_go_on_from_the_backup() {
+    // Aim: the log of another life of the same store, put beside it before the first start after a restore or only after it, ends and
+    // freezes what it names, over "everything is good" too; nothing is thawed by it.
+    for late in [false, true] {
+        let host = Host::new();
+        let service = host.start();
+        let site = Site::of(&service);
+        let (frozen, ended, good) = (
+            Owned::new(&site).await,
+            Owned::new(&site).await,
+            Owned::new(&site).await,
+        );
+        service.stop();
+        let file = backup(&host);
+        if !late {
+            // The life between begins a log of its own.
+            std::fs::remove_file(log_of(&host)).unwrap();
+            restore(&host, &file);
+            std::fs::remove_dir_all(host.beside("lost")).unwrap();
+        }
+        let service = host.start();
+        let desk = Desk::first(&host, &service);
+        desk.done(
+            "/admin/freeze",
+            json!({"wallet": frozen.agent.address(), "message": "Please write to us."}),
+        )
+        .await;
+        if !late {
+            desk.done(CONFIRM, json!({"everything": true})).await;
+        }
+        let site = Site::of(&service);
+        let token = ended.agent.token(&site).await;
+        result(&site, &token, "revokeAgentApiKey", json!({"apiKeyId": ended.id})).await;
+        service.stop();
+        let named = std::fs::read(log_of(&host)).unwrap();
+        if late {
+            std::fs::remove_file(log_of(&host)).unwrap();
+            restore(&host, &file);
+            host.start().stop();
+            std::fs::write(log_of(&host), named).unwrap();
+        } else {
+            restore(&host, &file);
+        }
+
+        let service = host.start();
+        let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+        desk.done(CONFIRM, json!({"everything": true})).await;
+        assert!(is_frozen(&desk, &frozen).await);
+        refused(&ended.exchange(&site).await, 401, "api_key_revoked");
+        assert_eq!(good.exchange(&site).await.status, 200);
+        service.stop();
+        host.assert_books();
+    }
+}

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser::revocations::{Entry, entry_of};
+use purser::service::restore::Known;
 use purser_actors::account::Account;
 use purser_actors::engine::{Booking, Engine, Held, Lost, Restored, Rule};
 use purser_actors::id::{Wallet, WithdrawalId};
@@ -238,7 +239,11 @@ pub(crate) async fn begin(world: &World, engine: &Engine) {
         (archive.mark, archive.covered.then(|| archive.log.clone()))
     };
     let Some(mark) = mark else { return };
-    if let Err(error) = purser::service::restore::begin(engine, mark, log.as_deref()).await
+    let known = match &log {
+        Some(log) => Known::All(log),
+        None => Known::Part(&[]),
+    };
+    if let Err(error) = purser::service::restore::begin(engine, mark, known).await
         && !world.is_dead()
     {
         // As the binary: it does not serve, and is started again.

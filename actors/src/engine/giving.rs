@@ -118,7 +118,7 @@ impl Engine {
             Leave::Own(act) => match self.alone(act, amount).await {
                 Ok(Some(mut beside)) => {
                     // It may have waited since a day on which it was too much.
-                    let key = table::approval(ApprovalId::of(&gift()));
+                    let key = table::approval(ApprovalId::of(&gift(), amount));
                     let row = self.0.store.read(&key).await.map_err(|error| unread(&error))?;
                     beside.writes.extend(row.map(|_| Write::Delete { key }));
                     Ok(beside)
@@ -129,7 +129,7 @@ impl Engine {
             // What it gives has changed since it was asked for: it is asked for anew.
             Leave::Approved(pending, _) if amount > pending.amount => Err(NotGiven::Unavailable),
             Leave::Approved(pending, by) => {
-                let id = ApprovalId::of(&pending.gift);
+                let id = ApprovalId::of(&pending.gift, pending.amount);
                 let key = table::approval(id);
                 Ok(Beside {
                     approved: Some((by.clone(), id.to_string())),
@@ -186,9 +186,9 @@ impl Engine {
 
     /// Puts it on the list, unless it is there.
     async fn wait(&self, one: &Acting<'_>, act: &Act, amount: Usdc, gift: Gift) -> Result<Beside, NotGiven> {
-        let (id, now) = (ApprovalId::of(&gift), self.0.clock.now());
+        let (id, now) = (ApprovalId::of(&gift, amount), self.0.clock.now());
         let known = self.approval(id).await.map_err(|error| unread(&error))?;
-        if known.is_some_and(|known| known.gift == gift && known.amount == amount) {
+        if known.is_some() {
             return Err(NotGiven::Waits(id));
         }
         let words = Words {

@@ -45,6 +45,7 @@ fn admin(house: &House, metrics: Arc<Metrics>) -> operator::Admin {
             house.journal.clone(),
             &house.data,
             house.world.settlement.clone(),
+            house.revocations.clone(),
         )),
         vault: house.world.vault.clone(),
         cvvs: house.world.cvvs.clone(),
