@@ -210,7 +210,10 @@ async fn keep_place(store: &dyn Store, data: &DataDir) -> Result<(), CliError> {
     let log = data.revocations();
     let found = match revocations::read(&log) {
         Ok(found) => found,
-        Err(error) => return terminal::progress(&format!("the log of revocations cannot be read: {error}")),
+        Err(error) => {
+            terminal::progress(&format!("the log of revocations cannot be read: {error}"));
+            return Ok(());
+        }
     };
     match known(store, &found).await.map_err(failed)? {
         Known::All(_) => keep_end(store, found.end()).await.map_err(failed),
