@@ -41,6 +41,8 @@ pub struct Asked {
     pub amount: Usdc,
     /// Why, in the operator's words: for operators alone.
     pub reason: String,
+    /// Whether the operator has said that the holder may keep what was bought as well.
+    pub holder_keeps_product: bool,
     /// The name of the operator's token.
     pub by: String,
 }
@@ -148,14 +150,36 @@ pub enum Rejection {
 }
 
 impl Stored for Refund {
-    const SCHEMA: u16 = 241;
+    const SCHEMA: u16 = 446;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 242;
+    const SCHEMA: u16 = 447;
+}
+
+impl Asked {
+    /// For the audit log.
+    fn subject(&self, id: RefundId) -> String {
+        let keeps = if self.holder_keeps_product { " holder_keeps_product" } else { "" };
+        format!("{id} {} {}{keeps}", self.amount.decimal(), self.owner)
+    }
 }
 
 impl Refund {
+    /// Who decided it: of one that is given and was small enough to need nobody else, whoever asked for it.
+    pub fn decider(&self) -> Option<&str> {
+        match self.status {
+            Status::Approved | Status::Credited => Some(self.decided_by.as_deref().unwrap_or(&self.asked.by)),
+            Status::Requested | Status::Rejected | Status::Expired => self.decided_by.as_deref(),
+        }
+    }
+
+    /// Whether it was asked for just so and stands: then the same again changes nothing.
+    pub fn stands_as(&self, asked: &Asked) -> bool {
+        let stands = matches!(self.status, Status::Requested | Status::Approved | Status::Credited);
+        stands && self.asked == *asked
+    }
+
     /// What was given: nothing while it waits, and if it was rejected or has expired.
     pub const fn amount_given(&self) -> Usdc {
         match self.status {
@@ -184,7 +208,7 @@ impl Refund {
     ) -> Decision<Self> {
         let until = context.now.plus_ms(life_ms);
         let words = Some(asked.reason.clone());
-        let subject = format!("{id} {} {}", asked.amount.decimal(), asked.owner);
+        let subject = asked.subject(id);
         let decision = Decision::answer(()).audited(act, "refund.request", subject, words, context);
         let decision = decision.event(Event::Asked(asked.clone(), until, context.now));
         if at_once {
@@ -278,7 +302,7 @@ impl Entity for Refund {
                 Err(Rejection::Differs)
             }
             (Status::Requested, Command::Approve { act, .. }) if now < refund.open_until => {
-                let subject = format!("{id} {} {}", refund.asked.amount.decimal(), refund.asked.owner);
+                let subject = refund.asked.subject(*id);
                 let decision = done
                     .audited(&act, "refund.approve", subject, None, context)
                     .take(row)
