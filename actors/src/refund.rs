@@ -10,6 +10,8 @@
 //! One that is small enough is `approved` at once. A refund has its payment's own number: however often it is asked for, and by
 //! whomever, a payment is refunded once.
 
+mod reading;
+
 use purser_storage::codec::Stored;
 
 use crate::id::{EffectId, PaymentId, RefundId, Wallet};
@@ -160,34 +162,16 @@ impl Stored for Event {
 impl Asked {
     /// For the audit log.
     fn subject(&self, id: RefundId) -> String {
-        let keeps = if self.holder_keeps_product { " holder_keeps_product" } else { "" };
+        let keeps = if self.holder_keeps_product {
+            " holder_keeps_product"
+        } else {
+            ""
+        };
         format!("{id} {} {}{keeps}", self.amount.decimal(), self.owner)
     }
 }
 
 impl Refund {
-    /// Who decided it: of one that is given and was small enough to need nobody else, whoever asked for it.
-    pub fn decider(&self) -> Option<&str> {
-        match self.status {
-            Status::Approved | Status::Credited => Some(self.decided_by.as_deref().unwrap_or(&self.asked.by)),
-            Status::Requested | Status::Rejected | Status::Expired => self.decided_by.as_deref(),
-        }
-    }
-
-    /// Whether it was asked for just so and stands: then the same again changes nothing.
-    pub fn stands_as(&self, asked: &Asked) -> bool {
-        let stands = matches!(self.status, Status::Requested | Status::Approved | Status::Credited);
-        stands && self.asked == *asked
-    }
-
-    /// What was given: nothing while it waits, and if it was rejected or has expired.
-    pub const fn amount_given(&self) -> Usdc {
-        match self.status {
-            Status::Approved | Status::Credited => self.asked.amount,
-            Status::Requested | Status::Rejected | Status::Expired => Usdc::ZERO,
-        }
-    }
-
     /// What the house gives, and the credit of it.
     fn given(id: RefundId, asked: &Asked, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         let given = Transaction::new(context.now, id).book(Place::Costs, Place::Suspense, asked.amount);
@@ -220,10 +204,6 @@ impl Refund {
             Work::ExpireRefund { refund: id, round },
             context,
         )
-    }
-
-    fn is_asked_by(&self, act: &Deed) -> bool {
-        self.asked.by == act.by
     }
 
     fn decided(&self, status: Status, by: Option<&String>, at: Timestamp) -> Self {

@@ -171,7 +171,8 @@ fn paid(
         Usable::All => sold.worth,
     };
     if given > 0 && !asked.holder_keeps_product && given + back + usable > charged {
-        let detail = format!("{given} given and {usable} still to be used, of {charged}, and nobody said that they may");
+        let detail =
+            format!("{given} given and {usable} still to be used, of {charged}, and nobody said that they may");
         report.find("refund.product", id, detail);
     }
 }

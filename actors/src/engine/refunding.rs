@@ -175,7 +175,9 @@ impl Engine {
             if let Some(known) = known.filter(|known| known.stands_as(&asked)) {
                 return Ok((id, known));
             }
-            let conditions = self.may_refund(payment, asked.amount, asked.holder_keeps_product).await?;
+            let conditions = self
+                .may_refund(payment, asked.amount, asked.holder_keeps_product)
+                .await?;
             let alone = self.alone(act, asked.amount).await.map_err(unread)?;
             let ask = |act| Command::Ask {
                 asked: Box::new(asked.clone()),

@@ -67,7 +67,11 @@ fn left(activity: &CardActivity) -> Usable {
     let now = i128::from(activity.available.get()) + of(TransactionStatus::Pending);
     // Of a card with more charges than are kept, nobody knows which were given back.
     let all_are_kept = activity.transactions.len() < CardActivity::LONGEST;
-    let by_merchants = if all_are_kept { of(TransactionStatus::Refunded) } else { now };
+    let by_merchants = if all_are_kept {
+        of(TransactionStatus::Refunded)
+    } else {
+        now
+    };
     Usable::Left {
         now: now * ATOMIC_PER_CENT,
         by_merchants: by_merchants * ATOMIC_PER_CENT,
