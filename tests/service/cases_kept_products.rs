@@ -1,6 +1,9 @@
 //! A refund does not leave its holder with the money and with what it bought, unless an operator says so.
 
 use purser_actors::id::Network;
+use purser_actors::kernel::{Kind, table};
+use purser_actors::refund::Refund;
+use purser_storage::codec;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
@@ -10,6 +13,7 @@ use super::cases_top_up::{id_of, linked, once as topped_up};
 use super::desk::Desk;
 use super::host::Host;
 use super::payee::balance_is;
+use super::verify::{assert_found, doctored};
 use super::wire::{Answer, Site, until};
 
 /// Without a word about what was bought.
@@ -140,6 +144,15 @@ async fn what_cannot_be_taken_back_is_refunded_only_with_the_word() {
     service.stop();
     let report = host.assert_books();
     assert_eq!(report["balances"]["costs"], 33_800_000, "{report:#}");
+    let refunds = [table::ENTITY, Kind::Refund as u8];
+    let (copy, changed) = doctored(&host, "unsaid", &refunds, |_, row| {
+        let mut refund: Refund = codec::decode(&row.value).unwrap();
+        refund.asked.holder_keeps_product = false;
+        Some(codec::encode(&refund))
+    })
+    .await;
+    assert_eq!(changed, 2);
+    assert_found(&host, &copy, "refund.product", made["refund_id"].as_str().unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]

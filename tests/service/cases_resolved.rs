@@ -1,6 +1,9 @@
 //! Payments whose transfer was taken in without them: what their payers are told once they present them.
 
 use purser_actors::id::Network;
+use purser_actors::kernel::{Kind, table};
+use purser_actors::payment::{Payment, Resolution, Status};
+use purser_storage::codec;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
@@ -10,6 +13,7 @@ use super::cases_top_up::{id_of, linked, once};
 use super::desk::Desk;
 use super::host::Host;
 use super::payee::balance_is;
+use super::verify::{assert_found, doctored};
 use super::wire::{Answer, Site, until};
 
 const CARD: &str = "/get-card?amount=5";
@@ -165,4 +169,16 @@ async fn a_top_up_that_was_sent_on_before_a_restore_is_not_told_as_a_credit() {
     resolved(&Site::of(&service), &agent, (TOP_UP, &payment), "forwarded", "0").await;
     service.stop();
     host.assert_books();
+    let payments = [table::ENTITY, Kind::Payment as u8];
+    let (copy, changed) = doctored(&host, "elsewhere", &payments, |_, row| {
+        let mut payment: Payment = codec::decode(&row.value).unwrap();
+        let Status::Resolved { resolution, .. } = &mut payment.status else {
+            return None;
+        };
+        *resolution = Resolution::Returned;
+        Some(codec::encode(&payment))
+    })
+    .await;
+    assert_eq!(changed, 1);
+    assert_found(&host, &copy, "deposit.told", &deposit);
 }

@@ -228,7 +228,7 @@ fn what_the_holder_keeps_is_in_the_audit_log_and_a_small_one_was_decided_by_whoe
             act: by("ana"),
         };
         let mut decided = Refund::decide(None, &REFUND, ask, &at(NOW)).unwrap();
-        let mut refund = fold(None, &REFUND, decided.events());
+        let mut refund: Refund = fold(None, &REFUND, decided.events());
         let mut audits: Vec<Audit> = rows(&decided, table::AUDIT);
         if approved {
             assert_eq!(refund.decider(), None);

@@ -59,7 +59,8 @@ pub enum Refunds {
 fn came_of(refund: &Value) -> &'static str {
     match refund["status"].as_str() {
         Some("requested") => "nothing is given yet: another operator has to approve it",
-        _ => "the money is given: it needed nobody else, or was approved already",
+        _ if refund["decided_by"] == refund["requested_by"] => "the money is given, at once: it needed nobody else",
+        _ => "the money is given: another operator has approved it",
     }
 }
 
@@ -96,4 +97,23 @@ pub(super) async fn ask(desk: &Desk, act: Refunds) -> Result<Answer, CliError> {
         }
     };
     desk.post(path, body).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_asks_for_a_refund_is_told_whether_the_money_is_given() {
+        // Aim: one that waits has given nothing; one that was small enough has given at once, and says so.
+        for (status, decided_by, words) in [
+            ("requested", Value::Null, "nothing is given yet"),
+            ("approved", json!("ana"), "at once"),
+            ("credited", json!("ana"), "at once"),
+            ("credited", json!("ben"), "another operator has approved it"),
+        ] {
+            let refund = json!({"status": status, "requested_by": "ana", "decided_by": decided_by});
+            assert!(came_of(&refund).contains(words), "{refund}");
+        }
+    }
 }
