@@ -168,6 +168,10 @@ const fn watch(payment: &PaymentId) -> EffectId {
     EffectId(payment.0)
 }
 
+const fn gone(transaction: String, product: Option<Product>) -> Status {
+    Status::Reversed { transaction, product }
+}
+
 impl Entity for Payment {
     const KIND: Kind = Kind::Payment;
     const CHANGES: &'static [&'static str] = &[
@@ -337,20 +341,10 @@ impl Entity for Payment {
                 };
                 Ok(payment.moved(resolved, *at))
             }
-            (Status::Fulfilled { transaction, product }, Event::Reversed(at)) => Ok(payment.moved(
-                Status::Reversed {
-                    transaction,
-                    product: Some(product),
-                },
-                *at,
-            )),
-            (Status::Credited { transaction }, Event::Reversed(at)) => Ok(payment.moved(
-                Status::Reversed {
-                    transaction,
-                    product: None,
-                },
-                *at,
-            )),
+            (Status::Fulfilled { transaction, product }, Event::Reversed(at)) => {
+                Ok(payment.moved(gone(transaction, Some(product)), *at))
+            }
+            (Status::Credited { transaction }, Event::Reversed(at)) => Ok(payment.moved(gone(transaction, None), *at)),
             (Status::Settled { transaction }, Event::Credited(at)) => {
                 Ok(payment.moved(Status::Credited { transaction }, *at))
             }
