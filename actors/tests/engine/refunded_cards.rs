@@ -198,8 +198,8 @@ async fn a_refund_and_an_end_at_the_same_time_give_the_charge_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn without_the_word_no_more_is_given_than_what_is_spent_and_what_comes_back_later_is_the_houses() {
-    // Aim: 5.00 on the card: nothing is given. 4.00 spent: one unit more than 4.00 is refused, 4.00 are given. The same again is the same,
-    // though a merchant has given 4.00 back to the card by then; closed, the holder gets the 1.00 that was never spent.
+    // Aim: 5.00 on the card: nothing is given. 4.00 spent: one unit more than 4.00 is refused, 4.00 are given, and asked for again
+    // behind the card's end they are the same. Its holder gets the 1.00 that was never spent, the house the 4.00 that come back later.
     let world = World::new().await;
     let (payment, card) = card_of(&world, 1).await;
     let ask = async |amount| {
