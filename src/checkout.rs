@@ -211,6 +211,7 @@ impl Checkout {
                 "The network could not be reached. Nothing was charged.",
                 5,
             )),
+            Outcome::Resolved(resolution) => Err(refused::resolved(id, resolution)),
             Outcome::Declined(decline) => Ok(self.answers.declined(&settlement, &decline)),
             Outcome::Credited { amount, transaction } => Ok(self.answers.credited(&settlement, amount, &transaction)),
             Outcome::Fulfilled {

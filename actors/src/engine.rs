@@ -70,7 +70,7 @@ pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
 pub use payouts::PayoutSettings;
 pub use program::AnyWithdrawal;
 pub use reconciling::{EndedWalk, Open, Pace, Reconciler, Reconciliation, Reconciling, Walk};
-pub use refunding::NotRefunded;
+pub use refunding::{NotRefunded, RefundRequest};
 pub use resolving::{NotResolved, Outcome, Resolution};
 pub use stuck::{Doubt, Evidence, Late, Says, Stuck};
 pub use suspending::Confirmed;

@@ -8,6 +8,7 @@
 //!    |                                            declined --chain shows it--> settled --credit--> CREDITED
 //!    |                                            declined --it never can land--> REFUSED
 //!    `--could not be sent--> released --presented again--> claimed
+//! settling, unknown, declined --its transfer was taken in without it--> CREDITED, or not to its account: RESOLVED
 //! FULFILLED or CREDITED --the chain has taken it back for good--> REVERSED
 //! ```
 //!
@@ -16,10 +17,14 @@
 
 mod fulfil;
 mod machine;
+mod naming;
+mod resolution;
 mod show;
 
 use purser_storage::RowKey;
-use purser_storage::codec::Stored;
+
+pub use naming::{id_of, id_of_claim};
+pub use resolution::{Resolution, TakenIn};
 
 use crate::id::{EffectId, PaymentId, SessionId, Wallet};
 use crate::kernel::effect::Share;
@@ -162,6 +167,13 @@ pub enum Status {
         /// What was bought; `None` if the balance was credited.
         product: Option<Product>,
     },
+    /// Its transfer was taken in without it, and its account has nothing of it.
+    Resolved {
+        /// The transaction.
+        transaction: String,
+        /// Where the money went.
+        resolution: Resolution,
+    },
 }
 
 /// What may be asked.
@@ -221,6 +233,8 @@ pub enum Command {
         effect: EffectId,
         /// The transaction.
         transaction: String,
+        /// What was decided about it.
+        taken_in: TakenIn,
     },
     /// The account has admitted it again after a release.
     Readmitted {
@@ -263,12 +277,14 @@ pub enum Event {
     Fulfilled(Product, Timestamp),
     /// The account holds the credit.
     Credited(Timestamp),
-    /// The transfer was taken in without it: credited, or what else an operator decided.
+    /// The transfer was taken in without it, and the account is credited with it.
     Deposited(String, Timestamp),
     /// Can never land.
     Refused(Timestamp),
     /// Taken back by its chain, for good.
     Reversed(Timestamp),
+    /// The transfer was taken in without it, and the account has nothing of it.
+    Resolved(String, Resolution, Timestamp),
 }
 
 /// Why a command was refused.
@@ -310,20 +326,14 @@ pub enum Outcome {
         /// The transaction.
         transaction: String,
     },
+    /// Paid, not bought, and not credited either.
+    Resolved(Resolution),
     /// Not paid.
     Declined(Decline),
     /// Not known yet.
     Pending,
     /// Never sent; try again.
     Unavailable,
-}
-
-impl Stored for Payment {
-    const SCHEMA: u16 = 300;
-}
-
-impl Stored for Event {
-    const SCHEMA: u16 = 301;
 }
 
 impl Payment {
@@ -363,7 +373,8 @@ impl Payment {
         match &self.status {
             Status::Settled { transaction }
             | Status::Fulfilled { transaction, .. }
-            | Status::Credited { transaction } => Some(transaction),
+            | Status::Credited { transaction }
+            | Status::Resolved { transaction, .. } => Some(transaction),
             _ => None,
         }
     }
@@ -372,25 +383,11 @@ impl Payment {
     pub const fn is_final(&self) -> bool {
         matches!(
             self.status,
-            Status::Fulfilled { .. } | Status::Credited { .. } | Status::Refused(_) | Status::Reversed { .. }
+            Status::Fulfilled { .. }
+                | Status::Credited { .. }
+                | Status::Refused(_)
+                | Status::Reversed { .. }
+                | Status::Resolved { .. }
         )
     }
-}
-
-/// The id of a payment: a keyed digest of what makes it this payment, so that the row that holds it is also the claim,
-/// and nobody without the key can tell one from the other.
-pub fn id_of(authorization: &Authorization, secret: &[u8; 32]) -> PaymentId {
-    id_of_claim(&authorization.claim_key(), secret)
-}
-
-/// The same by [`Authorization::claim_key`].
-pub fn id_of_claim(claim_key: &[u8; 32], secret: &[u8; 32]) -> PaymentId {
-    use sha2::{Digest, Sha256};
-    let mut hash = Sha256::new();
-    hash.update(secret);
-    hash.update(claim_key);
-    let hash = hash.finalize();
-    let mut id = [0; 16];
-    id.copy_from_slice(&hash[..16]);
-    PaymentId(u128::from_be_bytes(id))
 }

@@ -10,6 +10,8 @@
 //! One that is small enough is `approved` at once. A refund has its payment's own number: however often it is asked for, and by
 //! whomever, a payment is refunded once.
 
+mod reading;
+
 use purser_storage::codec::Stored;
 
 use crate::id::{EffectId, PaymentId, RefundId, Wallet};
@@ -41,6 +43,8 @@ pub struct Asked {
     pub amount: Usdc,
     /// Why, in the operator's words: for operators alone.
     pub reason: String,
+    /// Whether the operator has said that the holder may keep what was bought as well.
+    pub holder_keeps_product: bool,
     /// The name of the operator's token.
     pub by: String,
 }
@@ -148,22 +152,26 @@ pub enum Rejection {
 }
 
 impl Stored for Refund {
-    const SCHEMA: u16 = 241;
+    const SCHEMA: u16 = 446;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 242;
+    const SCHEMA: u16 = 447;
+}
+
+impl Asked {
+    /// For the audit log.
+    fn subject(&self, id: RefundId) -> String {
+        let keeps = if self.holder_keeps_product {
+            " holder_keeps_product"
+        } else {
+            ""
+        };
+        format!("{id} {} {}{keeps}", self.amount.decimal(), self.owner)
+    }
 }
 
 impl Refund {
-    /// What was given: nothing while it waits, and if it was rejected or has expired.
-    pub const fn amount_given(&self) -> Usdc {
-        match self.status {
-            Status::Approved | Status::Credited => self.asked.amount,
-            Status::Requested | Status::Rejected | Status::Expired => Usdc::ZERO,
-        }
-    }
-
     /// What the house gives, and the credit of it.
     fn given(id: RefundId, asked: &Asked, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         let given = Transaction::new(context.now, id).book(Place::Costs, Place::Suspense, asked.amount);
@@ -184,7 +192,7 @@ impl Refund {
     ) -> Decision<Self> {
         let until = context.now.plus_ms(life_ms);
         let words = Some(asked.reason.clone());
-        let subject = format!("{id} {} {}", asked.amount.decimal(), asked.owner);
+        let subject = asked.subject(id);
         let decision = Decision::answer(()).audited(act, "refund.request", subject, words, context);
         let decision = decision.event(Event::Asked(asked.clone(), until, context.now));
         if at_once {
@@ -196,10 +204,6 @@ impl Refund {
             Work::ExpireRefund { refund: id, round },
             context,
         )
-    }
-
-    fn is_asked_by(&self, act: &Deed) -> bool {
-        self.asked.by == act.by
     }
 
     fn decided(&self, status: Status, by: Option<&String>, at: Timestamp) -> Self {
@@ -278,7 +282,7 @@ impl Entity for Refund {
                 Err(Rejection::Differs)
             }
             (Status::Requested, Command::Approve { act, .. }) if now < refund.open_until => {
-                let subject = format!("{id} {} {}", refund.asked.amount.decimal(), refund.asked.owner);
+                let subject = refund.asked.subject(*id);
                 let decision = done
                     .audited(&act, "refund.approve", subject, None, context)
                     .take(row)

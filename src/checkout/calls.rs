@@ -61,6 +61,7 @@ impl Came {
             Outcome::Pending => Self::Pending,
             Outcome::Unavailable => Self::Unavailable,
             Outcome::Declined(_) => Self::Declined,
+            Outcome::Resolved(_) => Self::Refused,
             Outcome::Credited { .. } => Self::Credited,
             Outcome::Fulfilled { .. } if paid.won => Self::Fulfilled,
             Outcome::Fulfilled { .. } => Self::Replayed,

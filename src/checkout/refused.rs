@@ -2,6 +2,8 @@
 
 use purser_actors::account;
 use purser_actors::engine::{NotSold, PayError};
+use purser_actors::id::PaymentId;
+use purser_actors::payment::Resolution;
 use purser_actors::product::{Line, Requirement};
 
 use crate::http::error::ApiError;
@@ -151,4 +153,17 @@ pub(crate) fn account_refused(rejection: account::Rejection) -> ApiError {
         account::Rejection::Frozen { message } => ApiError::frozen(message),
         _ => ApiError::not_found("account_unknown", "There is no such account."),
     }
+}
+
+/// 409: paid, and its transfer was decided about without it. What became of another's money is not the payer's to know.
+pub(super) fn resolved(payment: PaymentId, resolution: Resolution) -> ApiError {
+    let went = match resolution {
+        Resolution::Returned => "It was sent back to the wallet that it came from.",
+        Resolution::Forwarded => "It was sent on for you before this service was restored from a backup.",
+        Resolution::Other => "An operator has decided where it belongs.",
+    };
+    let error = format!("The transfer of {payment} arrived and bought nothing here, and nothing was credited. {went}");
+    ApiError::new(http::StatusCode::CONFLICT, "payment_resolved", error)
+        .reason(resolution.name())
+        .hint("`GET /get-payment` shows it. Sign a new payment for a new purchase; write to support if the money is missing.")
 }

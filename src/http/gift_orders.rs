@@ -63,7 +63,7 @@ pub fn router(orders: Arc<GiftOrders>) -> Router {
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
         (status = 404, description = "`product_unknown`: no such gift card."),
-        (status = 409, description = "`out_of_stock`: not now. Or the payment was made for another request."),
+        (status = 409, description = "`out_of_stock`: not now. Or the payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network or the catalog cannot be reached, or there is no exchange rate. This call charged nothing.")))]
 async fn order_gift_card(

@@ -73,7 +73,7 @@ const LABEL_MAX: usize = 100;
         (status = 400, description = "A parameter is missing, malformed or out of range."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
-        (status = 409, description = "The payment was made for another request."),
+        (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. This call charged nothing.")))]
 async fn order_intl_card(

@@ -132,7 +132,7 @@ impl Payments {
 fn receipt(payment: &Payment) -> Option<View> {
     let landed = matches!(
         payment.status,
-        Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. }
+        Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. } | Status::Resolved { .. }
     );
     let transaction = payment.transaction().filter(|_| landed)?;
     let settled = Settled {

@@ -104,7 +104,7 @@ impl Payouts {
         (status = 400, description = "A parameter is missing, malformed or out of range."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
-        (status = 409, description = "The payment was made for another request."),
+        (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn get_push_to_card(
@@ -148,7 +148,7 @@ async fn get_push_to_card(
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
         (status = 404, description = "`destination_unknown`: the account has no such destination. Nothing was charged."),
-        (status = 409, description = "The payment was made for another request."),
+        (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn send_bank_payment(
@@ -194,7 +194,7 @@ async fn send_bank_payment(
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
         (status = 404, description = "`recipient_unknown`: a saved recipient that the account does not have. Nothing was charged."),
-        (status = 409, description = "The payment was made for another request, or `recipient_differs`: what is said of a saved recipient is not what is saved. This call charged nothing."),
+        (status = 409, description = "The payment was made for another request, or its transfer was decided about without it, or `recipient_differs`: what is said of a saved recipient is not what is saved. This call charged nothing."),
         (status = 412, description = "`identity_required`: `GET /get-kyc-link`. Nothing was charged."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]

@@ -82,7 +82,7 @@ const STATUSES: [&str; 9] = [
         (status = 400, description = "A parameter is missing, malformed or out of range."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
-        (status = 409, description = "The payment was made for another request."),
+        (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 412, description = "No account at the card issuer is linked. Nothing was charged."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]

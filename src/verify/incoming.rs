@@ -7,6 +7,7 @@ use purser_actors::id::{DepositId, PaymentId, WithdrawalId};
 use purser_actors::incoming::{Event, Incoming, Status};
 use purser_actors::kernel::effect::{CreditCause, Work};
 use purser_actors::kernel::{Kind, table};
+use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
@@ -213,8 +214,27 @@ fn settled_otherwise(id: DepositId, incoming: &Incoming, contents: &Contents, re
     if is_booked(incoming) && !taken {
         report.find("deposit.open", id, format!("{payment} may still settle by it"));
     }
-    let known = contents.payments.get(&payment).map(|(payment, _)| payment);
+    let known = contents.payments.get(&payment).map(|(known, _)| known);
     if matches!(incoming.status, Status::Claimed | Status::Adopted(_)) && known.is_none() {
         report.find("deposit.payment", id, format!("there is no {payment}"));
+    }
+    let Some(known) = known else { return };
+    // A payment that says that it has its end by this tells where the money is.
+    let told = match &known.status {
+        payment::Status::Credited { .. } if taken => Some("credited"),
+        payment::Status::Resolved { resolution, .. } => Some(resolution.name()),
+        _ => None,
+    };
+    let is = match incoming.status {
+        Status::Crediting(has) | Status::Credited(has) if has == known.account() => "credited",
+        Status::Returning(_) | Status::Returned(_) => "returned",
+        Status::Forwarded(_) => "forwarded",
+        Status::Crediting(_) | Status::Credited(_) | Status::OperatorFunds => "other",
+        Status::Found | Status::Waiting | Status::Claimed | Status::Adopted(_) => "undecided",
+    };
+    if let Some(told) = told
+        && told != is
+    {
+        report.find("deposit.told", id, format!("{payment} says {told}, and it is {is}"));
     }
 }

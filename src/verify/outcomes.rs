@@ -27,6 +27,7 @@ pub(super) const fn name_of(status: &Status) -> &'static str {
         Status::Credited { .. } => "credited",
         Status::Refused(_) => "refused",
         Status::Reversed { .. } => "reversed",
+        Status::Resolved { .. } => "resolved",
     }
 }
 
@@ -75,6 +76,7 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &U
             Status::Credited { .. } if as_deposit => (0, 0),
             Status::Credited { .. } | Status::Reversed { product: None, .. } => (0, paid),
             Status::Reversed { .. } => (1, 0),
+            Status::Resolved { .. } => (0, 0),
             Status::Settled { .. } if under_way.contains_key(&name) => (0, 0),
             // The credit is booked and the payment is being told.
             Status::Settled { .. } => (0, paid),

@@ -73,10 +73,23 @@ pub(crate) struct Sold {
     pub(crate) price: Option<i128>,
     /// Whether it is on its way, so that work must be under way for it.
     pub(crate) moving: bool,
+    /// See [`Usable`].
+    pub(crate) usable: Usable,
     /// Of a payout: whether its money came back after its return window.
     pub(crate) came_back_late: bool,
     /// See [`Keeps`].
     pub(crate) keeps: Keeps,
+}
+
+/// How much its holder can use now of something that was bought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Usable {
+    /// There is none, or it has ended.
+    Nothing,
+    /// So much is on a card, in atomic USDC, and so much of that came there by merchants, who may have paid it in after a refund.
+    Left { now: i128, by_merchants: i128 },
+    /// All that it is worth, from the day it could be used on.
+    All,
 }
 
 /// Where a product's charge must have gone, in atomic USDC.

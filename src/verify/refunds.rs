@@ -14,7 +14,7 @@ use purser_storage::{Row, Store, StoreError};
 use super::books::Books;
 use super::fold::History;
 use super::outcomes::credits;
-use super::products::{Sold, credited_for};
+use super::products::{Sold, Usable, credited_for};
 use super::{Contents, Report, each_row, take};
 
 /// Refunds, and the list of those that wait: since when.
@@ -163,6 +163,17 @@ fn paid(
     if given > 0 && given + back + late > charged {
         let detail = format!("{given} given and {} gone back by itself, of {charged}", back + late);
         report.find("refund.amount", id, detail);
+    }
+    // What merchants have paid in may have come after the refund.
+    let usable = match sold.usable {
+        Usable::Nothing => 0,
+        Usable::Left { now, by_merchants } => (now - by_merchants).clamp(0, sold.worth),
+        Usable::All => sold.worth,
+    };
+    if given > 0 && !asked.holder_keeps_product && given + back + usable > charged {
+        let detail =
+            format!("{given} given and {usable} still to be used, of {charged}, and nobody said that they may");
+        report.find("refund.product", id, detail);
     }
 }
 

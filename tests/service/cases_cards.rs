@@ -34,14 +34,14 @@ pub(crate) async fn usa_card(site: &Site<'_>, network: Network, dollars: u32) ->
     (agent, token, card)
 }
 
-async fn charged(site: &Site<'_>, card: &str, amount: &str, pending: bool) -> Answer {
+pub(crate) async fn charged(site: &Site<'_>, card: &str, amount: &str, pending: bool) -> Answer {
     let body = json!({"card_id": card, "merchant": "Fern & Hill", "amount": amount, "pending": pending});
     let answer = site.post("/sandbox/charge", &body).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer
 }
 
-async fn becomes(site: &Site<'_>, card: &str, charge: &Answer, status: &str) {
+pub(crate) async fn becomes(site: &Site<'_>, card: &str, charge: &Answer, status: &str) {
     let transaction = charge.str("transaction_id");
     let body = json!({"card_id": card, "transaction_id": transaction, "status": status});
     let answer = site.post("/sandbox/charge-outcome", &body).await;

@@ -238,7 +238,7 @@ async fn what_an_operator_gives_alone_counts_for_the_day() {
     site.issuer_fault(json!({"fault": "clear"})).await;
     let paid = Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
     let payment = paid.str("payment_id").unwrap();
-    let refund = |amount: &str| json!({"payment_id": payment, "amount": amount, "reason": "Kind."});
+    let refund = |amount: &str| json!({"payment_id": payment, "amount": amount, "reason": "Kind.", "holder_keeps_product": true});
     let asked = until("the card can be refunded", async || {
         let asked = desk.post("/admin/refunds", refund("2")).await;
         (asked.status == 200).then_some(asked)

@@ -148,6 +148,10 @@ const LINES: &[(&str, &str)] = &[
     ("refunds list", ""),
     ("refunds show pay_1", ""),
     ("refunds request pay_1 --amount 5 --reason Lost", ""),
+    (
+        "refunds request pay_1 --amount 5 --reason Lost --holder-keeps-product",
+        "",
+    ),
     // An amount, if none that there is: the service says so in its own words.
     ("refunds approve ref_1 --amount -5", ""),
     ("refunds reject ref_1 --reason No", ""),

@@ -12,8 +12,10 @@ use super::host::Host;
 use super::payee::balance_is;
 use super::wire::{Answer, Site, until};
 
+/// Of cards that their holders can still use: the operator says that they may.
 fn refund(payment: &Value, amount: u32) -> Value {
-    json!({"payment_id": payment, "amount": amount, "reason": "The shop never sent it."})
+    let reason = "The shop never sent it.";
+    json!({"payment_id": payment, "amount": amount, "reason": reason, "holder_keeps_product": true})
 }
 
 fn refused(answer: &Answer) -> (u16, &str) {

@@ -34,7 +34,8 @@ async fn card(site: &Site<'_>, agent: &Agent, amount: &str) -> String {
 }
 
 fn ask(payment: &str, amount: f64) -> Value {
-    json!({"payment_id": payment, "amount": amount, "reason": "The shop never sent it."})
+    let reason = "The shop never sent it.";
+    json!({"payment_id": payment, "amount": amount, "reason": reason, "holder_keeps_product": true})
 }
 
 async fn open(desk: &Desk<'_>) -> usize {
@@ -68,6 +69,8 @@ async fn a_small_refund_takes_effect_at_once_and_once() {
             (Some(&*payment), Some(&*agent.address().to_ascii_lowercase()))
         );
         assert_ne!(made["status"], "requested");
+        assert_eq!(made["decided_by"], made["requested_by"], "{made}");
+        assert_eq!(made["holder_keeps_product"], true, "{made}");
     }
     balance_is(&site, &token, "4.99").await;
     let other = desk.post("/admin/refunds", ask(&payment, 0.01)).await;
@@ -99,6 +102,7 @@ async fn asked_by_ana<'a>(service: &'a Service, first: &Desk<'a>, agent: &Agent)
         (made["status"].as_str(), made["requested_by"].as_str()),
         (Some("requested"), Some("ana"))
     );
+    assert_eq!(made["decided_by"], Value::Null, "{made}");
     let id = made["refund_id"].as_str().unwrap().to_owned();
     (ana, payment, id)
 }
@@ -164,7 +168,12 @@ async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
         .filter_map(|(_, what, _)| what.strip_prefix("refund."))
         .collect();
     assert_eq!(about, ["request", "approve"]);
-    assert_eq!(stands(&first, &payment).await["requested_by"], "ana");
+    let ended = stands(&first, &payment).await;
+    assert_eq!(ended["requested_by"], "ana");
+    assert!(
+        ended["decided_by"].is_string() && ended["decided_by"] != "ana",
+        "{ended}"
+    );
     service.stop();
     host.assert_books();
 }

@@ -48,7 +48,7 @@ async fn used() -> (Host, Vec<(String, String)>) {
 }
 
 /// Changes rows of a copy behind everybody's back.
-async fn doctored(
+pub(crate) async fn doctored(
     host: &Host,
     name: &str,
     prefix: &[u8],

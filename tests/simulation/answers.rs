@@ -29,7 +29,8 @@ pub(crate) fn judge(world: &World, payment: u32, answer: &Result<Paid, PayError>
                 },
             ) => product == p && transaction == t,
             (Outcome::Credited { transaction, .. }, Status::Credited { transaction: t }) => transaction == t,
-            (Outcome::Fulfilled { .. } | Outcome::Credited { .. }, _) => false,
+            (Outcome::Resolved(resolution), Status::Resolved { resolution: r, .. }) => resolution == r,
+            (Outcome::Fulfilled { .. } | Outcome::Credited { .. } | Outcome::Resolved(_), _) => false,
             // These may have been overtaken by what came after them.
             (Outcome::Declined(_), _) => world.chain.lock().has_refused(payment),
             (Outcome::Pending | Outcome::Unavailable, _) => true,

@@ -128,7 +128,8 @@ impl SimChain {
             | Status::Fulfilled { .. }
             | Status::Credited { .. }
             | Status::Refused(_)
-            | Status::Reversed { .. } => true,
+            | Status::Reversed { .. }
+            | Status::Resolved { .. } => true,
         });
         if !ready {
             self.0.object(

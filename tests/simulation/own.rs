@@ -141,6 +141,7 @@ pub(crate) async fn call(
         Ok(Paid { outcome, .. }) => match outcome {
             Outcome::Fulfilled { .. } | Outcome::Credited { .. } => (200, None),
             Outcome::Declined(_) => (402, Some(CallFailure::Unsettled)),
+            Outcome::Resolved(_) => (409, None),
             Outcome::Pending => (202, None),
             Outcome::Unavailable => (503, Some(CallFailure::HttpError)),
         },

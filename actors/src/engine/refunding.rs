@@ -1,22 +1,23 @@
 //! Refunds: what operators give back in connection with a payment, a second of them above a limit.
 
+mod usable;
+
 use purser_storage::{Condition, StoreError};
 
 use super::families::Families;
 use super::operating::damaged;
 use super::{Engine, Place, RACES};
 use crate::card::Card;
-use crate::id::{PaymentId, RefundId, Wallet};
+use crate::id::{PaymentId, RefundId};
 use crate::kernel::entity::EntityId as _;
 use crate::kernel::family::LoadError;
-use crate::kernel::{Entity, Family, Kind, Refusal, table};
+use crate::kernel::{Kind, Refusal, table};
 use crate::money::Usdc;
 use crate::operator::{Act, Beside};
-use crate::payment::Status;
+use crate::payment::{Payment, Status};
 use crate::port::Standing;
 use crate::product::Product;
-use crate::refund::{Asked, Command, Refund, Refunded, Rejection};
-use crate::{card, gift_card, intl_order, payout, refund, top_up};
+use crate::refund::{self, Asked, Command, Refund, Refunded, Rejection};
 
 /// Why there is no refund. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,15 @@ pub enum NotRefunded {
         /// What can: nothing while the product may still fail, which credits the charge by itself.
         refundable: Usdc,
     },
+    /// The holder would have the money and could still use what it bought, and nobody has said that they may.
+    Kept {
+        /// How much of it they can use.
+        usable: Usdc,
+        /// What can be given back as it is.
+        refundable: Usdc,
+        /// What was bought.
+        product: Product,
+    },
     /// Its state is against it.
     State(&'static str),
     /// Whoever asked for it does not approve it.
@@ -36,6 +46,17 @@ pub enum NotRefunded {
     Differs,
     /// Ask again later.
     Unavailable,
+}
+
+/// What an operator asks for.
+#[derive(Clone, Debug)]
+pub struct RefundRequest {
+    /// How much.
+    pub amount: Usdc,
+    /// Why, for operators alone.
+    pub reason: String,
+    /// Whether the holder may keep what was bought as well: without this word no more is given back than they can no longer use.
+    pub holder_keeps_product: bool,
 }
 
 impl Engine {
@@ -92,79 +113,40 @@ impl Engine {
         Ok(found)
     }
 
-    /// What of a payment can be given back, and what must stay as it is meanwhile. A product that may still fail, or whose money
-    /// may still come back, credits its payer by itself: that much is never given back twice.
-    async fn refundable(&self, product: Product) -> Result<(Usdc, Condition), StoreError> {
-        let (all, nothing) = (&self.0.families, Usdc::ZERO);
-        match product {
-            Product::Card(id) => {
-                still(&all.cards, id, |card| match card.status {
-                    card::Status::Ready(_)
-                    | card::Status::Paused(_)
-                    | card::Status::Closed(_)
-                    | card::Status::Expired(_) => card.charge.left(card.credited()),
-                    card::Status::Pending | card::Status::Failed { .. } => nothing,
-                })
-                .await
-            }
-            Product::GiftCard(id) => {
-                still(&all.gift_cards, id, |gift| match gift.status {
-                    gift_card::Status::Completed => gift.charge.charged,
-                    gift_card::Status::Processing | gift_card::Status::Failed { .. } => nothing,
-                })
-                .await
-            }
-            Product::IntlOrder(id) => {
-                still(&all.intl_orders, id, |order| match order.status {
-                    intl_order::Status::Ready(_)
-                    | intl_order::Status::Paused(_)
-                    | intl_order::Status::Closed(_)
-                    | intl_order::Status::Expired(_) => order.charge.left(order.credited()),
-                    intl_order::Status::Queued
-                    | intl_order::Status::Claimed(_)
-                    | intl_order::Status::Cancelled
-                    | intl_order::Status::Rejected { .. } => nothing,
-                })
-                .await
-            }
-            // What was paid out may come back for ever, and is credited then; our fee is never.
-            Product::Payout(id) => {
-                still(&all.payouts, id, |payout| match payout.status {
-                    payout::Status::Complete { .. } | payout::Status::Returned { .. } => payout.charge.fee(),
-                    payout::Status::AwaitingDetails
-                    | payout::Status::Queued
-                    | payout::Status::InProcess
-                    | payout::Status::Failed { .. }
-                    | payout::Status::Cancelled { .. }
-                    | payout::Status::Expired => nothing,
-                })
-                .await
-            }
-            Product::TopUp(id) => {
-                still(&all.top_ups, id, |top_up| match top_up.status {
-                    top_up::Status::Delivered | top_up::Status::Credited => top_up.charge.charged,
-                    top_up::Status::Paid(_) | top_up::Status::Bridging(_) | top_up::Status::Failed { .. } => nothing,
-                })
-                .await
-            }
-        }
-    }
-
     /// Whose payment it is, if so much of it can be given back now; and what must not have changed when it is given: a product
-    /// that credits its payer by itself meanwhile, and a chain that takes the payment back, come first.
-    async fn may_refund(&self, payment: PaymentId, amount: Usdc) -> Result<(Wallet, Vec<Condition>), NotRefunded> {
-        let read = self.0.families.payments.read(&payment).await;
-        let paid = read.map_err(|error| unread(damaged(error)))?;
-        let (paid, revision) = paid.ok_or(NotRefunded::Unknown)?;
+    /// that credits its payer by itself meanwhile, one that its holder can use, and a chain that takes the payment back, come
+    /// first.
+    async fn may_refund(
+        &self,
+        payment: PaymentId,
+        amount: Usdc,
+        holder_keeps_product: bool,
+    ) -> Result<Vec<Condition>, NotRefunded> {
+        let (paid, revision) = self.paid(payment).await?;
         let Status::Fulfilled { product, .. } = paid.status else {
             return Err(NotRefunded::TooMuch { refundable: Usdc::ZERO });
         };
         let stands = Condition::Revision(table::entity(Kind::Payment, &payment.key()), revision);
-        let (refundable, product) = self.refundable(product).await.map_err(unread)?;
-        match amount > refundable {
-            true => Err(NotRefunded::TooMuch { refundable }),
-            false => Ok((paid.account(), vec![stands, product])),
+        let (room, unchanged) = self.room(product).await.map_err(unread)?;
+        if amount > room.refundable {
+            return Err(NotRefunded::TooMuch {
+                refundable: room.refundable,
+            });
         }
+        if amount > room.returned && !holder_keeps_product {
+            return Err(NotRefunded::Kept {
+                usable: room.usable,
+                refundable: room.returned,
+                product,
+            });
+        }
+        Ok(vec![stands, unchanged])
+    }
+
+    async fn paid(&self, payment: PaymentId) -> Result<(Payment, u64), NotRefunded> {
+        let read = self.0.families.payments.read(&payment).await;
+        let read = read.map_err(|error| unread(damaged(error)))?;
+        read.ok_or(NotRefunded::Unknown)
     }
 
     /// An operator asks for a refund. Up to the limit it takes effect; above, it waits for another.
@@ -174,21 +156,29 @@ impl Engine {
     pub async fn ask_refund(
         &self,
         payment: PaymentId,
-        (amount, reason): (Usdc, String),
+        wanted: RefundRequest,
         act: &Act,
     ) -> Result<(RefundId, Refund), NotRefunded> {
         let one = self.acting().await;
         let id = RefundId::of(payment);
+        let asked = Asked {
+            owner: self.paid(payment).await?.0.account(),
+            payment,
+            amount: wanted.amount,
+            reason: wanted.reason,
+            holder_keeps_product: wanted.holder_keeps_product,
+            by: act.by.clone(),
+        };
         for _ in 0..RACES {
-            let (owner, conditions) = self.may_refund(payment, amount).await?;
-            let asked = Asked {
-                owner,
-                payment,
-                amount,
-                reason: reason.clone(),
-                by: act.by.clone(),
-            };
-            let alone = self.alone(act, amount).await.map_err(unread)?;
+            // Whoever asks again because the answer was lost is told how it stands, whatever became of the product since.
+            let known = self.refund(&id).await.map_err(unread)?;
+            if let Some(known) = known.filter(|known| known.stands_as(&asked)) {
+                return Ok((id, known));
+            }
+            let conditions = self
+                .may_refund(payment, asked.amount, asked.holder_keeps_product)
+                .await?;
+            let alone = self.alone(act, asked.amount).await.map_err(unread)?;
             let ask = |act| Command::Ask {
                 asked: Box::new(asked.clone()),
                 at_once: alone.is_some(),
@@ -223,9 +213,11 @@ impl Engine {
         for _ in 0..RACES {
             let mut beside = Beside::default();
             if refund.status == refund::Status::Requested {
-                // Since it was asked for its chain may have taken the payment back, or its card been closed and credited.
-                let (_, conditions) = self.may_refund(refund.asked.payment, refund.asked.amount).await?;
-                beside.conditions = conditions;
+                // Since it was asked for its chain may have taken the payment back, its card been closed and credited, or a
+                // merchant given money back to the card.
+                let asked = &refund.asked;
+                let may = self.may_refund(asked.payment, asked.amount, asked.holder_keeps_product);
+                beside.conditions = may.await?;
             }
             let approve = |act| Command::Approve { amount, act };
             let refunds = (&self.0.families.refunds, id);
@@ -274,19 +266,6 @@ impl Engine {
             Err(Refusal::Conflict | Refusal::Unknown | Refusal::Quarantined) => Err(NotRefunded::Unavailable),
         }
     }
-}
-
-/// What a reading of an entity comes to, and the condition that it has not changed since.
-async fn still<E: Entity>(
-    family: &Family<E>,
-    id: E::Id,
-    left: impl FnOnce(&E) -> Usdc,
-) -> Result<(Usdc, Condition), StoreError> {
-    let read = family.read(&id).await.map_err(damaged)?;
-    let revision = read.as_ref().map_or(0, |(_, revision)| *revision);
-    let left = read.as_ref().map_or(Usdc::ZERO, |(entity, _)| left(entity));
-    let unchanged = Condition::Revision(table::entity(E::KIND, &id.key()), revision);
-    Ok((left, unchanged))
 }
 
 /// What a refund has given of a payment.

@@ -256,13 +256,16 @@ impl Desk {
         let submitted = self.ports.settlement.submit(authorization, &prepared);
         let effect_id = effect.id;
         let command = match self.in_time(submitted, "submit").await {
-            Ok(Submitted::Settled { transaction }) if self.is_taken(id).await? => payment::Command::Deposited {
-                effect: effect_id,
-                transaction,
-            },
-            Ok(Submitted::Settled { transaction }) => payment::Command::Settled {
-                effect: effect_id,
-                transaction,
+            Ok(Submitted::Settled { transaction }) => match self.taken_in(id, payment.account()).await? {
+                Some(taken_in) => payment::Command::Deposited {
+                    effect: effect_id,
+                    transaction,
+                    taken_in,
+                },
+                None => payment::Command::Settled {
+                    effect: effect_id,
+                    transaction,
+                },
             },
             Ok(Submitted::Declined(decline)) => payment::Command::Declined {
                 effect: effect_id,
@@ -289,15 +292,6 @@ impl Desk {
             Err(error) => return Err(error.into()),
         };
         tell(payments, id, command).await
-    }
-
-    /// Whether the transfer that the payment would settle by was taken in without it.
-    async fn is_taken(&self, id: PaymentId) -> Result<bool, Failure> {
-        if !self.arrivals.any_taken() || planted::is(Bug::TakenInSettles) {
-            return Ok(false);
-        }
-        let row = self.store.read(&table::deposit(id)).await;
-        Ok(row.map_err(|e| Failure::temporary(e.to_string()))?.is_some())
     }
 
     fn gives_up(&self, effect: &Effect, error: &PortError) -> bool {

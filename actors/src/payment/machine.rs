@@ -2,13 +2,14 @@
 
 use purser_storage::planted::{self, Bug};
 
-use super::{Answer, Claim, Command, Event, NewSession, Outcome, Payment, Rejection, Status};
+use super::show::{never_landed, taken_back};
+use super::{Answer, Claim, Command, Event, NewSession, Outcome, Payment, Rejection, Status, TakenIn};
 use crate::id::{EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
-use crate::port::{Decline, Lookup};
+use crate::port::Lookup;
 use crate::product::Product;
 
 type Decided = Result<Decision<Payment>, Rejection>;
@@ -81,12 +82,22 @@ impl Payment {
     }
 
     /// On chain, and taken in without it: that was its end, though nobody knew.
-    fn deposited(&self, id: &PaymentId, effect: EffectId, transaction: String, context: &Context) -> Decision<Self> {
+    fn deposited(
+        &self,
+        id: &PaymentId,
+        effect: EffectId,
+        (transaction, taken_in): (String, TakenIn),
+        context: &Context,
+    ) -> Decision<Self> {
+        let event = match taken_in {
+            TakenIn::Credited => Event::Deposited(transaction, context.now),
+            TakenIn::Resolved(resolution) => Event::Resolved(transaction, resolution, context.now),
+        };
         let deposit = table::deposit(*id);
         Decision::answer(Answer::Done)
             .completes(effect)
             .requires_present(deposit)
-            .event(Event::Deposited(transaction, context.now))
+            .event(event)
             .then(self.freed_share(), context)
     }
 
@@ -157,18 +168,8 @@ const fn watch(payment: &PaymentId) -> EffectId {
     EffectId(payment.0)
 }
 
-fn taken_back() -> Decline {
-    Decline {
-        reason: "payment_reversed".into(),
-        message: "the chain has taken the transfer back".into(),
-    }
-}
-
-fn never_landed() -> Decline {
-    Decline {
-        reason: "settlement_expired".into(),
-        message: "the transfer did not reach the chain while it was valid".into(),
-    }
+const fn gone(transaction: String, product: Option<Product>) -> Status {
+    Status::Reversed { transaction, product }
 }
 
 impl Entity for Payment {
@@ -182,6 +183,7 @@ impl Entity for Payment {
         "credited",
         "refused",
         "reversed",
+        "resolved",
     ];
     const MOVES: &'static [Move] = &[
         ("-", "the account admits it", "claimed"),
@@ -200,6 +202,9 @@ impl Entity for Payment {
         ("settling", "its transfer was taken in without it", "credited"),
         ("unknown", "its transfer was taken in without it", "credited"),
         ("declined", "its transfer was taken in without it", "credited"),
+        ("settling", "its transfer was taken in, and not credited", "resolved"),
+        ("unknown", "its transfer was taken in, and not credited", "resolved"),
+        ("declined", "its transfer was taken in, and not credited", "resolved"),
         ("settled", "the product exists", "fulfilled"),
         ("settled", "the balance holds it", "credited"),
         ("fulfilled", "chain has taken it back for good", "reversed"),
@@ -251,8 +256,12 @@ impl Entity for Payment {
             (_, Command::Seen { effect, .. }) => Ok(done.completes(effect)),
             (
                 Status::Settling(_) | Status::Unknown(_) | Status::Declined(..),
-                Command::Deposited { effect, transaction },
-            ) => Ok(payment.deposited(id, effect, transaction, context)),
+                Command::Deposited {
+                    effect,
+                    transaction,
+                    taken_in,
+                },
+            ) => Ok(payment.deposited(id, effect, (transaction, taken_in), context)),
             (Status::Settled { .. }, Command::Credited { effect }) => {
                 Ok(done.completes(effect).event(Event::Credited(now)))
             }
@@ -321,20 +330,21 @@ impl Entity for Payment {
                 let transaction = transaction.clone();
                 Ok(payment.moved(Status::Credited { transaction }, *at))
             }
-            (Status::Fulfilled { transaction, product }, Event::Reversed(at)) => Ok(payment.moved(
-                Status::Reversed {
+            (
+                Status::Settling(_) | Status::Unknown(_) | Status::Declined(..),
+                Event::Resolved(transaction, resolution, at),
+            ) => {
+                let (transaction, resolution) = (transaction.clone(), *resolution);
+                let resolved = Status::Resolved {
                     transaction,
-                    product: Some(product),
-                },
-                *at,
-            )),
-            (Status::Credited { transaction }, Event::Reversed(at)) => Ok(payment.moved(
-                Status::Reversed {
-                    transaction,
-                    product: None,
-                },
-                *at,
-            )),
+                    resolution,
+                };
+                Ok(payment.moved(resolved, *at))
+            }
+            (Status::Fulfilled { transaction, product }, Event::Reversed(at)) => {
+                Ok(payment.moved(gone(transaction, Some(product)), *at))
+            }
+            (Status::Credited { transaction }, Event::Reversed(at)) => Ok(payment.moved(gone(transaction, None), *at)),
             (Status::Settled { transaction }, Event::Credited(at)) => {
                 Ok(payment.moved(Status::Credited { transaction }, *at))
             }
@@ -374,6 +384,7 @@ impl Entity for Payment {
                 transaction: transaction.clone(),
             }),
             Status::Reversed { .. } => Some(Outcome::Declined(taken_back())),
+            Status::Resolved { resolution, .. } => Some(Outcome::Resolved(*resolution)),
         }
     }
 }

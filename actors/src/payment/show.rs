@@ -3,6 +3,7 @@
 use super::{Event, Payment, Status};
 use crate::id::PaymentId;
 use crate::kernel::View;
+use crate::port::Decline;
 
 impl Payment {
     pub(super) const fn state_name(&self) -> &'static str {
@@ -17,6 +18,7 @@ impl Payment {
             Status::Credited { .. } => "credited",
             Status::Refused(_) => "refused",
             Status::Reversed { .. } => "reversed",
+            Status::Resolved { .. } => "resolved",
         }
     }
 
@@ -32,6 +34,7 @@ impl Payment {
             Event::Credited(_) | Event::Deposited(..) => Some("credited"),
             Event::Refused(_) => Some("refused"),
             Event::Reversed(_) => Some("reversed"),
+            Event::Resolved(..) => Some("resolved"),
         }
     }
 
@@ -42,7 +45,7 @@ impl Payment {
             Status::Reversed { product, .. } => (None, *product),
             _ => (None, None),
         };
-        View::new()
+        let view = View::new()
             .text("payment_id", id)
             .text("status", self.state_name())
             .number("amount", self.price().decimal())
@@ -54,6 +57,24 @@ impl Payment {
             .text("product", self.claim.purchase.line().name())
             .maybe("product_id", product)
             .time("created_at", self.claim.at)
-            .time("last_updated_at", self.updated_at)
+            .time("last_updated_at", self.updated_at);
+        match self.status {
+            Status::Resolved { resolution, .. } => view.text("resolution", resolution.name()),
+            _ => view,
+        }
+    }
+}
+
+pub(super) fn taken_back() -> Decline {
+    Decline {
+        reason: "payment_reversed".into(),
+        message: "the chain has taken the transfer back".into(),
+    }
+}
+
+pub(super) fn never_landed() -> Decline {
+    Decline {
+        reason: "settlement_expired".into(),
+        message: "the transfer did not reach the chain while it was valid".into(),
     }
 }

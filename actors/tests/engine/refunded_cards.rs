@@ -1,13 +1,14 @@
 //! A refund of a card's payment, and what is left on the card when it ends: together they are never more than was charged, in
 //! whatever order they come.
 
-use purser_actors::engine::NotRefunded;
+use purser_actors::engine::{NotRefunded, RefundRequest};
 use purser_actors::id::{CardId, PaymentId, RequestId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::Place;
 use purser_actors::money::Usdc;
 use purser_actors::operator::{Act, Role};
 use purser_actors::port::Wish;
+use purser_actors::product::Product;
 
 use crate::support::eventually;
 use crate::support::settings::fast;
@@ -42,9 +43,17 @@ async fn closes(world: &World, card: CardId) {
     world.quiet().await;
 }
 
+fn asked(amount: u64, holder_keeps_product: bool) -> RefundRequest {
+    RefundRequest {
+        amount: Usdc::from_atomic(amount),
+        reason: "r".to_owned(),
+        holder_keeps_product,
+    }
+}
+
+/// With the word that the holder may keep what is on the card.
 async fn refunds(world: &World, payment: PaymentId, atomic: u64) -> Result<(), NotRefunded> {
-    let asked = (Usdc::from_atomic(atomic), "r".to_owned());
-    let told = world.engine.ask_refund(payment, asked, &act("ana")).await;
+    let told = world.engine.ask_refund(payment, asked(atomic, true), &act("ana")).await;
     world.quiet().await;
     told.map(drop)
 }
@@ -78,10 +87,7 @@ async fn a_card_that_ends_after_a_refund_gives_what_the_refund_did_not() {
         assert_eq!(ended(&world, card).await, (CHARGED - refunded, 0), "{refunded}");
         assert_eq!(balance(&world).await, CHARGED, "{refunded}");
         assert!(matches!(
-            world
-                .engine
-                .ask_refund(payment, (Usdc::from_atomic(2), "r".into()), &act("ana"))
-                .await,
+            world.engine.ask_refund(payment, asked(2, true), &act("ana")).await,
             Err(NotRefunded::State(_) | NotRefunded::TooMuch { .. })
         ));
     }
@@ -137,8 +143,11 @@ async fn a_refund_that_waited_while_its_card_ended_is_not_approved() {
     let world = World::with(settings).await;
     let (payment, card) = card_of(&world, 1).await;
     let four = Usdc::from_atomic(4_000_000);
-    let asked = world.engine.ask_refund(payment, (four, "r".into()), &act("ana")).await;
-    let (id, _) = asked.unwrap();
+    let told = world
+        .engine
+        .ask_refund(payment, asked(4_000_000, true), &act("ana"))
+        .await;
+    let (id, _) = told.unwrap();
     closes(&world, card).await;
     let told = world.engine.approve_refund(id, four, &act("ben")).await;
     assert_eq!(told.unwrap_err(), NotRefunded::TooMuch { refundable: Usdc::ZERO });
@@ -158,8 +167,11 @@ async fn a_refund_and_an_end_at_the_same_time_give_the_charge_once() {
     for n in 1..=12_u8 {
         let (payment, card) = card_of(&world, n).await;
         let refund = async {
-            let asked = (Usdc::from_atomic(CHARGED), "r".to_owned());
-            world.engine.ask_refund(payment, asked, &act("ana")).await.map(drop)
+            let told = world
+                .engine
+                .ask_refund(payment, asked(CHARGED, true), &act("ana"))
+                .await;
+            told.map(drop)
         };
         let end = world.engine.steer_card(card, Wish::Close, None);
         let (told, steered) = match n % 2 {
@@ -182,4 +194,41 @@ async fn a_refund_and_an_end_at_the_same_time_give_the_charge_once() {
         assert_eq!((credited, costs), (expected, 0), "{n}: {told:?}");
         assert_eq!(balance(&world).await, u64::from(n) * CHARGED, "{n}: {told:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn without_the_word_no_more_is_given_than_what_is_spent_and_what_comes_back_later_is_the_houses() {
+    // Aim: 5.00 on the card: nothing is given. 4.00 spent: one unit more than 4.00 is refused, 4.00 are given, and asked for again
+    // behind the card's end they are the same. Its holder gets the 1.00 that was never spent, the house the 4.00 that come back later.
+    let world = World::new().await;
+    let (payment, card) = card_of(&world, 1).await;
+    let ask = async |amount| {
+        let told = world
+            .engine
+            .ask_refund(payment, asked(amount, false), &act("ana"))
+            .await;
+        told.map(|(_, refund)| refund.asked.holder_keeps_product)
+    };
+    let kept = |usable, refundable| {
+        Err(NotRefunded::Kept {
+            usable: Usdc::from_atomic(usable),
+            refundable: Usdc::from_atomic(refundable),
+            product: Product::Card(card),
+        })
+    };
+    assert_eq!(ask(1).await, kept(CHARGED, 0));
+    world.issuer.charge(card, 4_00);
+    eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
+    assert_eq!(ask(4_000_001).await, kept(1_000_000, 4_000_000));
+    assert_eq!(ask(4_000_000).await, Ok(false));
+    closes(&world, card).await;
+    assert_eq!(ask(4_000_000).await, Ok(false), "the same again");
+    assert_eq!(ended(&world, card).await, (1_000_000, 4_000_000));
+    world.issuer.gives_back(card, 5_00);
+    eventually("it is heard", async || {
+        world.engine.card(&card).await.unwrap().unwrap().life.released.get() == 5_00
+    })
+    .await;
+    assert_eq!(ended(&world, card).await, (1_000_000, 0));
+    assert_eq!(balance(&world).await, CHARGED);
 }

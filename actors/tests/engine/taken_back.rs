@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{NotRefunded, NotResolved, Outcome, Resolution};
+use purser_actors::engine::{NotRefunded, NotResolved, Outcome, RefundRequest, Resolution};
 use purser_actors::id::RequestId;
 use purser_actors::ledger::Place;
 use purser_actors::money::{Cents, Usdc};
@@ -71,6 +71,15 @@ async fn reversed(world: &World, paid: purser_actors::id::PaymentId) {
     .await;
 }
 
+/// Its holder may keep what was bought.
+fn kept(amount: Usdc) -> RefundRequest {
+    RefundRequest {
+        amount,
+        reason: "r".into(),
+        holder_keeps_product: true,
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_8_a_refund_of_what_was_taken_back_is_not_approved() {
     // Aim: asked for while the payment stood, approved after its chain took it back: refused, and nothing is given.
@@ -84,7 +93,7 @@ async fn case_8_a_refund_of_what_was_taken_back_is_not_approved() {
     let five = Usdc::from_atomic(5_000_000);
     let (id, _) = world
         .engine
-        .ask_refund(paid.payment, (five, "r".into()), &act("ana"))
+        .ask_refund(paid.payment, kept(five), &act("ana"))
         .await
         .unwrap();
     world.chain.take_back(&request.authorization);

@@ -12,7 +12,7 @@ use purser_actors::kernel::Entity;
 use purser_actors::kernel::effect::CreditCause;
 use purser_actors::link::Link;
 use purser_actors::money::Usdc;
-use purser_actors::payment::{self, Payment};
+use purser_actors::payment::{self, Payment, Resolution};
 use purser_actors::port::{CardState, ChargeNews, Wish};
 use purser_actors::product::Product;
 use purser_actors::session::{self, Amr, Revoked, Session};
@@ -73,6 +73,7 @@ fn payment_events() -> Vec<payment::Event> {
         Event::Deposited("tx".into(), NOW),
         Event::Refused(NOW),
         Event::Reversed(NOW),
+        Event::Resolved(transaction(), Resolution::Returned, NOW),
     ]
 }
 

@@ -45,6 +45,7 @@ fn asked(amount: Usdc) -> Box<Asked> {
         payment: PAYMENT,
         amount,
         reason: "The card was declined.".into(),
+        holder_keeps_product: false,
         by: "ana".into(),
     })
 }
@@ -211,6 +212,38 @@ fn what_takes_effect_is_our_cost_and_the_payers_credit() {
         rows::<Audit>(&rejected, table::AUDIT)[0].words.as_deref(),
         Some("Twice.")
     );
+}
+
+#[test]
+fn what_the_holder_keeps_is_in_the_audit_log_and_a_small_one_was_decided_by_whoever_asked() {
+    // Aim: the word is written down when it is said and when it is approved, and not where nobody said it; nobody has decided what
+    // waits, and what needed nobody else was decided by its operator.
+    for (keeps, approved) in [(true, false), (true, true), (false, false), (false, true)] {
+        let mut asked = asked(FIVE);
+        asked.holder_keeps_product = keeps;
+        let ask = Command::Ask {
+            asked,
+            at_once: !approved,
+            life_ms: LIFE_MS,
+            act: by("ana"),
+        };
+        let mut decided = Refund::decide(None, &REFUND, ask, &at(NOW)).unwrap();
+        let mut refund: Refund = fold(None, &REFUND, decided.events());
+        let mut audits: Vec<Audit> = rows(&decided, table::AUDIT);
+        if approved {
+            assert_eq!(refund.decider(), None);
+            decided = Refund::decide(Some(&refund), &REFUND, approve(FIVE, "ben"), &at(NOW)).unwrap();
+            refund = fold(Some(refund), &REFUND, decided.events());
+            audits.extend(rows::<Audit>(&decided, table::AUDIT));
+        }
+        let said = audits
+            .iter()
+            .filter(|act| act.subject.ends_with(" holder_keeps_product"));
+        assert_eq!(said.count(), if keeps { audits.len() } else { 0 });
+        assert_eq!(audits.len(), 1 + usize::from(approved));
+        assert_eq!(refund.decider(), Some(if approved { "ben" } else { "ana" }));
+        assert_eq!(refund.asked.holder_keeps_product, keeps);
+    }
 }
 
 #[test]

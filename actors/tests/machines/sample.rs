@@ -9,7 +9,7 @@ use purser_actors::kernel::{Context, Decision, Entity};
 use purser_actors::ledger::Charge;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{Act, Deed, Link, Role};
-use purser_actors::payment::{Claim, Found, NewSession, Payment, Status};
+use purser_actors::payment::{Claim, Found, NewSession, Payment, Resolution, Status};
 use purser_actors::port::{Authorization, Decline, EvmAuthorization, IssuedCard, Prepared, Timestamp, Wish};
 use purser_actors::product::{Cap, Line, Product, Purchase};
 use purser_actors::withdrawal::{Outgoing, Withdrawal};
@@ -149,6 +149,10 @@ pub(crate) fn payments() -> Vec<Payment> {
         payment(Status::Reversed {
             transaction: self::transaction(),
             product: Some(Product::Card(CARD)),
+        }),
+        payment(Status::Resolved {
+            transaction: self::transaction(),
+            resolution: Resolution::Forwarded,
         }),
     ]
 }

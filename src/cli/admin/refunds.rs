@@ -1,9 +1,9 @@
 //! Refunds, on the command line.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::super::CliError;
 use super::super::remote::Answer;
+use super::super::{CliError, terminal};
 use super::Desk;
 
 /// What is done about refunds.
@@ -33,6 +33,9 @@ pub enum Refunds {
         /// Why, for the audit log
         #[arg(long, value_name = "TEXT")]
         reason: String,
+        /// The holder gets the money and may keep what it bought too. Without it no more is given than they can no longer use
+        #[arg(long)]
+        holder_keeps_product: bool,
     },
     /// Approve one that somebody else asked for
     Approve {
@@ -52,6 +55,15 @@ pub enum Refunds {
     },
 }
 
+/// What came of a request, in words.
+fn came_of(refund: &Value) -> &'static str {
+    match refund["status"].as_str() {
+        Some("requested") => "nothing is given yet: another operator has to approve it",
+        _ if refund["decided_by"] == refund["requested_by"] => "the money is given, at once: it needed nobody else",
+        _ => "the money is given: another operator has approved it",
+    }
+}
+
 pub(super) async fn ask(desk: &Desk, act: Refunds) -> Result<Answer, CliError> {
     let (path, body) = match act {
         Refunds::List { all: false, after } => return desk.page("/admin/refunds", after).await,
@@ -64,9 +76,16 @@ pub(super) async fn ask(desk: &Desk, act: Refunds) -> Result<Answer, CliError> {
             payment_id,
             amount,
             reason,
+            holder_keeps_product,
         } => {
-            let body = json!({"payment_id": payment_id, "amount": amount, "reason": reason});
-            ("/admin/refunds", body)
+            let body = json!({
+                "payment_id": payment_id, "amount": amount, "reason": reason, "holder_keeps_product": holder_keeps_product,
+            });
+            let answer = desk.post("/admin/refunds", body).await?;
+            if answer.is_success() {
+                terminal::progress(came_of(&answer.body));
+            }
+            return Ok(answer);
         }
         Refunds::Approve { refund_id, amount } => {
             let body = json!({"refund_id": refund_id, "amount": amount});
@@ -78,4 +97,23 @@ pub(super) async fn ask(desk: &Desk, act: Refunds) -> Result<Answer, CliError> {
         }
     };
     desk.post(path, body).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_asks_for_a_refund_is_told_whether_the_money_is_given() {
+        // Aim: one that waits has given nothing; one that was small enough has given at once, and says so.
+        for (status, decided_by, words) in [
+            ("requested", Value::Null, "nothing is given yet"),
+            ("approved", json!("ana"), "at once"),
+            ("credited", json!("ana"), "at once"),
+            ("credited", json!("ben"), "another operator has approved it"),
+        ] {
+            let refund = json!({"status": status, "requested_by": "ana", "decided_by": decided_by});
+            assert!(came_of(&refund).contains(words), "{refund}");
+        }
+    }
 }

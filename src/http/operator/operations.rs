@@ -134,14 +134,21 @@ fn refunds() -> Vec<Operation> {
             of::<shapes::Refund>,
         )
         .refuses(404, "There is no such payment.")
-        .refuses(409, "It is more than can be refunded, or there is one already."),
+        .refuses(
+            409,
+            "It is more than can be refunded, its holder can still use what was bought and nobody has said that they may, or there \
+             is one already.",
+        ),
         Operation::post::<refunding::Approve>(
             "/admin/refunds/approve",
             "Approve what somebody else has asked for",
             of::<shapes::Refund>,
         )
         .refuses(404, none)
-        .refuses(409, "It is about another amount, or waits no more."),
+        .refuses(
+            409,
+            "It is about another amount, waits no more, or its holder can use what was bought again.",
+        ),
         Operation::post::<refunding::Reject>(
             "/admin/refunds/reject",
             "Reject a refund, or take it back",

@@ -2,10 +2,11 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::NotRefunded;
+use purser_actors::engine::{NotRefunded, RefundRequest};
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::{Entity as _, View};
 use purser_actors::money::{Cents, Usdc};
+use purser_actors::product::Product;
 use purser_actors::refund::Refund;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -47,6 +48,9 @@ pub(super) struct Ask {
     #[schema(value_type = Exact)]
     amount: Box<RawValue>,
     reason: String,
+    /// Says that the holder gets the money and may keep what was bought too.
+    #[serde(default)]
+    holder_keeps_product: bool,
 }
 
 impl Asks for Ask {}
@@ -55,7 +59,11 @@ pub(super) async fn post_refund(Admitted { admin, act, wanted }: Admitted<Ask>) 
     let amount = dollars(&wanted.amount)?;
     in_words("reason", "is for the audit log", &wanted.reason)?;
     let payment: PaymentId = wanted.payment_id.parse().map_err(|_| no_payment())?;
-    let asked = (amount, wanted.reason);
+    let asked = RefundRequest {
+        amount,
+        reason: wanted.reason,
+        holder_keeps_product: wanted.holder_keeps_product,
+    };
     let refund = admin.engine.ask_refund(payment, asked, &act).await;
     let (id, refund) = refund.map_err(|why| match why {
         NotRefunded::Unknown => no_payment(),
@@ -110,8 +118,9 @@ fn shown(id: RefundId, refund: &Refund) -> View {
         .view(&id)
         .text("wallet", refund.asked.owner)
         .text("reason", &refund.asked.reason)
+        .flag("holder_keeps_product", refund.asked.holder_keeps_product)
         .text("requested_by", &refund.asked.by)
-        .maybe("decided_by", refund.decided_by.as_deref())
+        .maybe("decided_by", refund.decider())
         .time("open_until", refund.open_until)
 }
 
@@ -136,6 +145,22 @@ fn refused(why: NotRefunded) -> ApiError {
             let hint = "What may still fail or come back is credited by itself then.";
             conflict("refund_too_much", error).hint(hint)
         }
+        NotRefunded::Kept {
+            usable,
+            refundable,
+            product,
+        } => {
+            let error = format!(
+                "{} of what this payment bought can still be used by its holder; as it is, at most {} can be refunded.",
+                usable.decimal(),
+                refundable.decimal()
+            );
+            let hint = format!(
+                "{} If the holder is to have both, say so with `holder_keeps_product`: true (`--holder-keeps-product`).",
+                taken_back(product)
+            );
+            conflict("product_not_returned", error).hint(hint)
+        }
         NotRefunded::State("requested") => {
             conflict("refund_not_open", "Its time is over, or it waits already.".to_owned())
         }
@@ -146,5 +171,22 @@ fn refused(why: NotRefunded) -> ApiError {
         }
         NotRefunded::Differs => conflict("refund_differs", "This refund is about another amount.".to_owned()),
         NotRefunded::Unavailable => not_now(),
+    }
+}
+
+/// How what was bought is taken from its holder.
+fn taken_back(product: Product) -> String {
+    match product {
+        Product::Card(id) => format!(
+            "Its holder closes {id} first (`POST /close-card`): what is left on it is credited by itself, and the rest can be \
+             refunded."
+        ),
+        Product::IntlOrder(id) => format!(
+            "Have the card closed where it was made and report it first (`purser admin intl report {id} closed`): what is left \
+             is credited by itself, and the rest can be refunded."
+        ),
+        Product::GiftCard(_) => "A gift card's code cannot be taken back.".to_owned(),
+        Product::TopUp(_) => "A balance at the card issuer cannot be taken back.".to_owned(),
+        Product::Payout(_) => "What was paid out cannot be taken back.".to_owned(),
     }
 }

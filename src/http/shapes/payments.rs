@@ -11,7 +11,8 @@ use super::{Card, Exact, GiftCardRecord, IntlCard, OnePayout, TopUp};
 pub struct Payment {
     /// Its id.
     pub payment_id: String,
-    /// Where it is on its way; `ARCHITECTURE.md` has the chart.
+    /// Where it is on its way; `ARCHITECTURE.md` has the chart. `credited` only if the account has the money; `resolved` if its
+    /// transfer was decided about without it, and the account was not credited: `resolution` says where the money went.
     pub status: String,
     /// USDC.
     #[schema(value_type = Exact)]
@@ -37,6 +38,8 @@ pub struct Payment {
     pub created_at: String,
     /// RFC 3339.
     pub last_updated_at: String,
+    /// Only of a `resolved` one: `returned` to its sender, `forwarded` for its payer before a restore, or `other`.
+    pub resolution: Option<String>,
 }
 
 /// A page of payments.
@@ -79,6 +82,8 @@ pub struct ListedPayment {
     pub created_at: String,
     /// RFC 3339.
     pub last_updated_at: String,
+    /// Only of a `resolved` one: `returned` to its sender, `forwarded` for its payer before a restore, or `other`.
+    pub resolution: Option<String>,
     /// Whether it will stay so.
     pub terminal: bool,
     /// Once it settled: what `PAYMENT-RESPONSE` said.

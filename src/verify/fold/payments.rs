@@ -32,6 +32,10 @@ pub(super) fn follow(record: &Record, trail: &mut Trail) -> Result<(), DecodeErr
             trail.transaction = Some(transaction);
             "credited"
         }
+        payment::Event::Resolved(transaction, ..) => {
+            trail.transaction = Some(transaction);
+            "resolved"
+        }
         payment::Event::Refused(_) => "refused",
         payment::Event::Reversed(_) => {
             trail.transaction = None;

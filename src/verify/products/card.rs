@@ -5,11 +5,12 @@ use purser_actors::card::{Card, Event, Status};
 use purser_actors::id::CardId;
 use purser_actors::kernel::effect::Work;
 use purser_actors::ledger::Provider;
+use purser_actors::port::{CardActivity, TransactionStatus};
 use purser_actors::product::Product;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Has, Keeps, Money, Sold, remainder};
+use super::{Has, Keeps, Money, Sold, Usable, remainder};
 
 /// USDC has six decimals, money on a card two.
 const ATOMIC_PER_CENT: i128 = 10_000;
@@ -37,6 +38,10 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
         money,
         price: None,
         moving: card.status == Status::Pending || wished,
+        usable: match card.status {
+            Status::Ready(_) | Status::Paused(_) => left(&card.life.activity),
+            Status::Pending | Status::Failed { .. } | Status::Closed(_) | Status::Expired(_) => Usable::Nothing,
+        },
         came_back_late: false,
         keeps: Keeps {
             number: match card.status {
@@ -51,6 +56,26 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
             wish: false,
         },
     })
+}
+
+/// With what pending charges have set aside.
+fn left(activity: &CardActivity) -> Usable {
+    let of = |status| -> i128 {
+        let charges = activity.transactions.iter().filter(|one| one.status == status);
+        charges.map(|one| i128::from(one.amount.get())).sum()
+    };
+    let now = i128::from(activity.available.get()) + of(TransactionStatus::Pending);
+    // Of a card with more charges than are kept, nobody knows which were given back.
+    let all_are_kept = activity.transactions.len() < CardActivity::LONGEST;
+    let by_merchants = if all_are_kept {
+        of(TransactionStatus::Refunded)
+    } else {
+        now
+    };
+    Usable::Left {
+        now: now * ATOMIC_PER_CENT,
+        by_merchants: by_merchants * ATOMIC_PER_CENT,
+    }
 }
 
 pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {

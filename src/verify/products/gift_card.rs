@@ -7,7 +7,7 @@ use purser_actors::product::Product;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Has, Keeps, Money, Sold, priced};
+use super::{Has, Keeps, Money, Sold, Usable, priced};
 
 pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
     let gift: GiftCard = codec::decode(&row.value)?;
@@ -30,6 +30,10 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
         money,
         price: Some(price),
         moving: gift.status == Status::Processing,
+        usable: match gift.status {
+            Status::Completed => Usable::All,
+            Status::Processing | Status::Failed { .. } => Usable::Nothing,
+        },
         came_back_late: false,
         keeps: Keeps {
             number: match gift.status {

@@ -10,7 +10,7 @@ use purser_actors::product::Product;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Has, Keeps, Money, Sold, remainder};
+use super::{Has, Keeps, Money, Sold, Usable, remainder};
 use crate::verify::{Contents, Report};
 
 /// USDC has six decimals, money on a card two.
@@ -41,6 +41,15 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
         price: None,
         // A person moves it on, and no work of ours.
         moving: false,
+        usable: match order.status {
+            Status::Ready(_) | Status::Paused(_) => Usable::All,
+            Status::Queued
+            | Status::Claimed(_)
+            | Status::Closed(_)
+            | Status::Expired(_)
+            | Status::Cancelled
+            | Status::Rejected { .. } => Usable::Nothing,
+        },
         came_back_late: false,
         keeps: Keeps {
             number: match order.status {

@@ -8,7 +8,7 @@ use purser_actors::product::Product;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Has, Keeps, Money, Sold, priced};
+use super::{Has, Keeps, Money, Sold, Usable, priced};
 
 pub(super) fn read(id: PayoutId, row: &Row) -> Result<Sold, DecodeError> {
     let payout: Payout = codec::decode(&row.value)?;
@@ -46,6 +46,17 @@ pub(super) fn read(id: PayoutId, row: &Row) -> Result<Sold, DecodeError> {
         money,
         price: Some(price),
         moving,
+        usable: match payout.status {
+            Status::Complete { .. } if !payout.came_back_late => Usable::All,
+            Status::Complete { .. }
+            | Status::AwaitingDetails
+            | Status::Queued
+            | Status::InProcess
+            | Status::Failed { .. }
+            | Status::Cancelled { .. }
+            | Status::Expired
+            | Status::Returned { .. } => Usable::Nothing,
+        },
         came_back_late: payout.came_back_late,
         keeps: keeps(id, &payout),
     })

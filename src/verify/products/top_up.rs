@@ -7,7 +7,7 @@ use purser_actors::top_up::{Event, First, LegName, Status, TopUp};
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Keeps, Left, Money, Signed, Sold};
+use super::{Keeps, Left, Money, Signed, Sold, Usable};
 
 /// USDC has six decimals, what is bought two.
 const ATOMIC_PER_CENT: u64 = 10_000;
@@ -36,6 +36,10 @@ pub(super) fn read(id: TopUpId, row: &Row) -> Result<Sold, DecodeError> {
         provider: Provider::CardBalances,
         money,
         price: None,
+        usable: match top_up.status {
+            Status::Delivered | Status::Credited => Usable::All,
+            Status::Paid(_) | Status::Bridging(_) | Status::Failed { .. } => Usable::Nothing,
+        },
         came_back_late: false,
         keeps: Keeps::default(),
         moving: !matches!(top_up.status, Status::Credited | Status::Failed { .. }),

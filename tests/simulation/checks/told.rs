@@ -35,7 +35,10 @@ pub(super) fn answers(world: &World, stock: &Stock) -> Result<(), Wrong> {
             Ok(paid) => payment.map_or(Some("answer.lost"), |payment| {
                 let bound = paid.payment == id && payment.claim.is_for(&request(call.request));
                 // Whoever has it settled after all opens a session of their own in its place.
-                let ended = matches!(paid.outcome, Outcome::Fulfilled { .. } | Outcome::Credited { .. });
+                let ended = matches!(
+                    paid.outcome,
+                    Outcome::Fulfilled { .. } | Outcome::Credited { .. } | Outcome::Resolved(_)
+                );
                 let replaced = !ended && presented_again(&notes.calls, n);
                 let won = !paid.won || replaced || call.session == payment.claim.session.id;
                 let true_still = bound && stays(stock, &notes.calls, n, &paid.outcome, payment);
@@ -96,8 +99,9 @@ fn stays(stock: &Stock, calls: &[Call], n: usize, told: &Outcome, payment: &Paym
         (Outcome::Credited { transaction, amount }, Status::Credited { transaction: t }) => {
             transaction == t && *amount == payment.price()
         }
-        (Outcome::Fulfilled { .. } | Outcome::Credited { .. }, _) => false,
-        (Outcome::Declined(_), Status::Refused(_) | Status::Credited { .. }) => true,
+        (Outcome::Resolved(told), Status::Resolved { resolution, .. }) => told == resolution,
+        (Outcome::Fulfilled { .. } | Outcome::Credited { .. } | Outcome::Resolved(_), _) => false,
+        (Outcome::Declined(_), Status::Refused(_) | Status::Credited { .. } | Status::Resolved { .. }) => true,
         (Outcome::Declined(_) | Outcome::Unavailable, status) => {
             *status == Status::Released || presented_again(calls, n)
         }

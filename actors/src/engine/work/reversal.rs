@@ -33,7 +33,7 @@ impl Desk {
             }
             Err(error) => return Err(Failure::from(error).every_ms(self.settings.watch_every_ms)),
         }
-        if self.is_taken(payment_id).await? {
+        if self.taken_in(payment_id, payment.account()).await?.is_some() {
             // It is booked as an incoming transfer: an operator's to judge.
             return tell(differences, id, over).await;
         }

@@ -219,9 +219,12 @@ pub struct Refund {
     pub wallet: String,
     /// Why, in the operator's words.
     pub reason: String,
+    /// Whether the operator has said that the holder gets the money and may keep what was bought too.
+    pub holder_keeps_product: bool,
     /// The name of the operator's token.
     pub requested_by: String,
-    /// The name of the other operator's.
+    /// The name of the token of whoever approved or rejected it; `requested_by` again if it was small enough to need nobody else;
+    /// null while it waits.
     #[schema(required)]
     pub decided_by: Option<String>,
     /// RFC 3339: until when it can be approved.

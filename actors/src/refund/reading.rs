@@ -1,0 +1,33 @@
+//! What is read of a refund.
+
+use super::{Asked, Refund, Status};
+use crate::money::Usdc;
+use crate::operator::Deed;
+
+impl Refund {
+    /// Who decided it: of one that is given and was small enough to need nobody else, whoever asked for it.
+    pub fn decider(&self) -> Option<&str> {
+        match self.status {
+            Status::Approved | Status::Credited => Some(self.decided_by.as_deref().unwrap_or(&self.asked.by)),
+            Status::Requested | Status::Rejected | Status::Expired => self.decided_by.as_deref(),
+        }
+    }
+
+    /// Whether it was asked for just so and stands: then the same again changes nothing.
+    pub fn stands_as(&self, asked: &Asked) -> bool {
+        let stands = matches!(self.status, Status::Requested | Status::Approved | Status::Credited);
+        stands && self.asked == *asked
+    }
+
+    /// What was given: nothing while it waits, and if it was rejected or has expired.
+    pub const fn amount_given(&self) -> Usdc {
+        match self.status {
+            Status::Approved | Status::Credited => self.asked.amount,
+            Status::Requested | Status::Rejected | Status::Expired => Usdc::ZERO,
+        }
+    }
+
+    pub(super) fn is_asked_by(&self, act: &Deed) -> bool {
+        self.asked.by == act.by
+    }
+}
