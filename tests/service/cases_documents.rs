@@ -7,8 +7,9 @@ use super::wire::Site;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price() {
-    // Aim: no operation is missing from /llms.txt but the providers' callbacks, which are none of an agent's; what /.well-known/x402 lists are all paid routes, each as a URL that is
-    // answered by 402, and nothing is charged.
+    // Aim: no operation is missing from /llms.txt, each with its parameters, but the providers' callbacks and the pages of browsers, which
+    // are none of an agent's; what /.well-known/x402 lists are all paid routes, each as a URL that is answered by 402, and nothing is
+    // charged; a made-up id in one is said to be that, and refusals before and after signing are named.
     let host = Host::new();
     let service = host.start();
     let site = Site::of(&service);
@@ -22,7 +23,23 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
                 assert!(!guide.text.contains(path), "{named} is in the guide");
                 continue;
             }
-            assert!(guide.text.contains(&named), "{named} is not in the guide");
+            if operation["tags"][0] == "Page" {
+                assert!(
+                    !guide.text.contains(&named) && guide.text.contains(path),
+                    "{named} is a page"
+                );
+                continue;
+            }
+            let line = guide.text.lines().find(|line| line.contains(&named));
+            let line = line.unwrap_or_else(|| panic!("{named} is not in the guide"));
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let name = parameter["name"].as_str().unwrap();
+                assert_eq!(
+                    line.contains(&format!("`{name}`")),
+                    parameter["in"] == "query",
+                    "{line}"
+                );
+            }
             operations += 1;
             paid += usize::from(operation.get("x-payment-info").is_some());
         }
@@ -41,6 +58,19 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
         "{}",
         skill.text
     );
+    for page in [&skill.text, &guide.text] {
+        let sample = page
+            .lines()
+            .find(|line| line.contains("destination_id=dst_0123"))
+            .unwrap();
+        assert!(
+            sample.contains("made up") && sample.contains("GET /bank-recipients"),
+            "{sample}"
+        );
+    }
+    for code in ["identity_required", "issuer_not_linked", "product_unavailable"] {
+        assert!(skill.text.contains(code), "{code}");
+    }
     for resource in resources {
         let url = resource.as_str().unwrap();
         assert!(skill.text.contains(url) && guide.text.contains(url), "{url}");

@@ -308,6 +308,7 @@ async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
     ask.bearer(&holder.token);
     ladder.meets(&ask.send(&site).await);
     holder.thawed(&site).await;
+    holder.ready(&site).await;
     ladder.meets(&ask.send(&site).await);
     ladder.ends();
 }

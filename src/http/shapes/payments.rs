@@ -11,7 +11,7 @@ use super::{Card, Exact, GiftCardRecord, IntlCard, OnePayout, TopUp};
 pub struct Payment {
     /// Its id.
     pub payment_id: String,
-    /// Where it is on its way; `ARCHITECTURE.md` has the chart.
+    /// The payment's own state, not its product's; `ARCHITECTURE.md` has the chart.
     pub status: String,
     /// USDC.
     #[schema(value_type = Exact)]
@@ -53,7 +53,7 @@ pub struct PaymentList {
 pub struct ListedPayment {
     /// Its id.
     pub payment_id: String,
-    /// Where it is on its way.
+    /// The payment's own state, not its product's.
     pub status: String,
     /// USDC.
     #[schema(value_type = Exact)]
@@ -81,6 +81,13 @@ pub struct ListedPayment {
     pub last_updated_at: String,
     /// Whether it will stay so.
     pub terminal: bool,
+    /// How what it bought stands now, by that product's own states: a payment that is `fulfilled` may have bought a card that `failed`
+    /// or an order that is `queued`. Null while it has bought nothing.
+    #[schema(required)]
+    pub product_status: Option<String>,
+    /// Dollars of the charge that are on the account's balance instead, if any are.
+    #[schema(value_type = Option<Exact>)]
+    pub credited_usd_amount: Option<Value>,
     /// Once it settled: what `PAYMENT-RESPONSE` said.
     #[schema(required)]
     pub receipt: Option<PaymentReceipt>,
@@ -128,6 +135,11 @@ pub struct PaymentProgress {
     pub retry_after_seconds: Option<u64>,
     /// For the payer only.
     pub payment: Option<Payment>,
+    /// As in `GET /list-payments`: how what it bought stands now; for the payer only.
+    pub product_status: Option<String>,
+    /// Dollars of the charge that are on the account's balance instead, if any are; for the payer only.
+    #[schema(value_type = Option<Exact>)]
+    pub credited_usd_amount: Option<Value>,
     /// The card that it bought; for the payer only.
     pub card_id: Option<String>,
     /// The payout that it bought; for the payer only.
