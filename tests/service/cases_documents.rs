@@ -32,14 +32,7 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
             }
             let line = guide.text.lines().find(|line| line.contains(&named));
             let line = line.unwrap_or_else(|| panic!("{named} is not in the guide"));
-            for parameter in operation["parameters"].as_array().into_iter().flatten() {
-                let name = parameter["name"].as_str().unwrap();
-                assert_eq!(
-                    line.contains(&format!("`{name}`")),
-                    parameter["in"] == "query",
-                    "{line}"
-                );
-            }
+            has_its_parameters(line, operation);
             operations += 1;
             paid += usize::from(operation.get("x-payment-info").is_some());
         }
@@ -58,19 +51,7 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
         "{}",
         skill.text
     );
-    for page in [&skill.text, &guide.text] {
-        let sample = page
-            .lines()
-            .find(|line| line.contains("destination_id=dst_0123"))
-            .unwrap();
-        assert!(
-            sample.contains("made up") && sample.contains("GET /bank-recipients"),
-            "{sample}"
-        );
-    }
-    for code in ["identity_required", "issuer_not_linked", "product_unavailable"] {
-        assert!(skill.text.contains(code), "{code}");
-    }
+    says_what_is_made_up(&skill.text, &guide.text);
     for resource in resources {
         let url = resource.as_str().unwrap();
         assert!(skill.text.contains(url) && guide.text.contains(url), "{url}");
@@ -80,6 +61,33 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
         assert!(answer.header("payment-required").is_some(), "{path}");
     }
     assert_eq!(site.transfers().await, Vec::<Value>::new());
+}
+
+/// A sample's id that nobody has is said to be that, and what is refused before and after signing is named.
+fn says_what_is_made_up(skill: &str, guide: &str) {
+    for page in [skill, guide] {
+        let mut lines = page.lines();
+        let sample = lines.find(|line| line.contains("destination_id=dst_0123")).unwrap();
+        assert!(
+            sample.contains("made up") && sample.contains("GET /bank-recipients"),
+            "{sample}"
+        );
+    }
+    for code in ["identity_required", "issuer_not_linked", "product_unavailable"] {
+        assert!(skill.contains(code), "{code}");
+    }
+}
+
+/// The line of an operation has its parameters of the query, and no header's.
+fn has_its_parameters(line: &str, operation: &Value) {
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        let name = parameter["name"].as_str().unwrap();
+        assert_eq!(
+            line.contains(&format!("`{name}`")),
+            parameter["in"] == "query",
+            "{line}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

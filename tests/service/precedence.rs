@@ -44,8 +44,7 @@ impl Holder {
     async fn ready(&self, site: &Site<'_>) {
         let path = format!("/get-card-data?card_id={}", self.card);
         until("the card", async || {
-            let answer = site.get_as(&self.token, &path).await;
-            (answer.body["status"] == "ready").then_some(())
+            (site.get_as(&self.token, &path).await.str("status") == Some("ready")).then_some(())
         })
         .await;
     }

@@ -82,11 +82,11 @@ pub struct ListedPayment {
     /// Whether it will stay so.
     pub terminal: bool,
     /// How what it bought stands now, by that product's own states: a payment that is `fulfilled` may have bought a card that `failed`
-    /// or an order that is `queued`. Null while it has bought nothing.
+    /// or an order that is `queued`; a top-up that is `credited` is on the card balance. Null while it has bought nothing.
     #[schema(required)]
     pub product_status: Option<String>,
     /// Dollars of the charge that are on the account's balance instead, if any are.
-    #[schema(value_type = Option<Exact>)]
+    #[schema(value_type = Option<Exact>, required = false)]
     pub credited_usd_amount: Option<Value>,
     /// Once it settled: what `PAYMENT-RESPONSE` said.
     #[schema(required)]
@@ -138,7 +138,7 @@ pub struct PaymentProgress {
     /// As in `GET /list-payments`: how what it bought stands now; for the payer only.
     pub product_status: Option<String>,
     /// Dollars of the charge that are on the account's balance instead, if any are; for the payer only.
-    #[schema(value_type = Option<Exact>)]
+    #[schema(value_type = Option<Exact>, required = false)]
     pub credited_usd_amount: Option<Value>,
     /// The card that it bought; for the payer only.
     pub card_id: Option<String>,
