@@ -45,6 +45,7 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
     let listed = site.get("/.well-known/x402", &[]).await;
     let resources = listed.body["resources"].as_array().unwrap();
     assert_eq!((resources.len(), paid), (7, 7), "{}", listed.text);
+    assert!(listed.text.contains("GET /bank-recipients"), "{}", listed.text);
     let skill = site.get("/skill.md", &[]).await;
     assert!(
         skill.text.starts_with("---\nname: purser\ndescription: "),

@@ -8,6 +8,10 @@ use serde_json::Value;
 /// The end of the ids that examples have: nobody has one like it.
 const SAMPLE_ID: &str = "_0123456789abcdef0123456789abcdef";
 
+/// What a list of samples cannot say by itself.
+pub(super) const INSTRUCTIONS: &str = "Replace the parameters by what you want. The destination_id of the example is made up and only \
+    shows the price: GET /bank-recipients lists yours. GET /skill.md says how to buy.";
+
 /// One operation of `/openapi.json`.
 struct Operation<'a> {
     method: String,
