@@ -8,7 +8,7 @@
 //! - Names that people type, found: [`search`].
 //! - Who is paid: [`bank_number`]. Who asks: [`identity`]. Card numbers: [`vault`].
 //! - The engine's ports: [`settlement`] (chains), [`provider`] (card issuers), [`system`] (time and chance); [`sandbox`] is
-//!   what their pretended sides share.
+//!   what their simulated sides share.
 //! - Agents pay others: [`agent_wallet`], through [`outbound`], which also takes events to endpoints: [`webhooks`].
 //! - The process: [`config`], [`service`], [`cli`], [`metrics`]; [`wallet`] pays as a client would; [`verify`] proves the books.
 //!

@@ -303,7 +303,7 @@ impl DataDir {
         self.root.join("store")
     }
 
-    /// The pretended world's own files.
+    /// The simulated world's own files.
     pub fn sandbox(&self) -> PathBuf {
         self.root.join("sandbox")
     }

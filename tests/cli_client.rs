@@ -29,7 +29,7 @@ fn pay_args(folder: &Path, url: &str, more: &[&str]) -> pay::Args {
 #[tokio::test]
 async fn a_payment_is_signed_once_and_sent_until_it_is_settled() {
     // Aim: after 202 the client follows the status and sends the very same payment again; it keeps the tokens in a
-    // private file and reads the card with them, without signing in.
+    // private file and reads the card with them, without signing in; its number only for --show, since its owner is told of that.
     let (server, _streams) = Server::start().await;
     let folder = tempfile::tempdir().unwrap();
     pay::run(pay_args(
@@ -44,7 +44,12 @@ async fn a_payment_is_signed_once_and_sent_until_it_is_settled() {
     assert_eq!(seen.len(), 5, "{seen:?}");
     assert_eq!((seen[0].as_str(), seen[2].as_str()), ("asked", "status"));
     assert!(seen[1].starts_with("paid ") && seen[1] == seen[3], "one payment, twice");
-    assert_eq!(seen[4], "card data Bearer good card_id=card_1");
+    assert_eq!(seen[4], "card data Bearer good card_id=card_1&details=false");
+    // Who asks for the number waits for it.
+    let show = pay_args(folder.path(), &server.url("/get-card?amount=5"), &["--json", "--show"]);
+    pay::run(show).await.unwrap();
+    let seen = server.seen.lock().unwrap().clone();
+    assert_eq!(seen.last().unwrap(), "card data Bearer good card_id=card_1");
     let tokens = folder.path().join("wallet.tokens.json");
     assert!(
         std::fs::read_to_string(&tokens)

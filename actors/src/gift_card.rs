@@ -15,7 +15,7 @@ use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Charge, Provider};
-use crate::money::Cents;
+use crate::money::{Cents, Usdc};
 use crate::port::{Said, Timestamp};
 use crate::product::{Country, Currency};
 use crate::quote::Quoted;
@@ -124,6 +124,14 @@ impl Stored for Event {
 }
 
 impl GiftCard {
+    /// USDC of its charge on the account's balance.
+    pub const fn credited(&self) -> Usdc {
+        match self.status {
+            Status::Failed { .. } => self.charge.charged,
+            Status::Processing | Status::Completed => Usdc::ZERO,
+        }
+    }
+
     /// The first snapshot, for the batch of the payment that bought it.
     ///
     /// # Errors

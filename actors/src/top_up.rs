@@ -261,6 +261,14 @@ impl TopUp {
         self.charge.owed()
     }
 
+    /// USDC of its charge on the account's balance.
+    pub const fn credited(&self) -> Usdc {
+        match self.status {
+            Status::Failed { .. } => self.charge.charged,
+            _ => Usdc::ZERO,
+        }
+    }
+
     /// Where a top-up is listed among what its owner has: the newest comes first.
     pub fn listed(owner: &Wallet, bought: Timestamp, id: TopUpId) -> RowKey {
         table::owned_one(owner, Kind::TopUp, Timestamp(u64::MAX - bought.0), id.0)

@@ -63,6 +63,12 @@ pub enum NoOffer {
     /// No plain USDC payment on a network that we know.
     #[error("The server asks for no USDC payment on Base or Solana that this wallet can make.")]
     None,
+    /// Only such as ask for nothing.
+    #[error("The server asks for a payment of 0 USDC, and nothing is signed for nothing.")]
+    Zero,
+    /// Only such as have expired before they are signed.
+    #[error("The server's terms leave no time to pay: `maxTimeoutSeconds` is 0.")]
+    NoTime,
     /// Only such as are signed under another token's EIP-712 domain: what is signed would be worth something to its holder on
     /// another chain than ours.
     #[error("The server asks for a signature for another token than `{0}`, which this wallet pays with.")]
@@ -115,6 +121,14 @@ impl Pins {
             .collect();
         if left.is_empty() {
             return Err(NoOffer::None);
+        }
+        left.retain(|(_, _, offer)| offer.amount > Usdc::ZERO);
+        if left.is_empty() {
+            return Err(NoOffer::Zero);
+        }
+        left.retain(|(_, _, offer)| offer.seconds() > 0);
+        if left.is_empty() {
+            return Err(NoOffer::NoTime);
         }
         left.retain(|(_, _, offer)| offer.is_signed_as(token));
         if left.is_empty() {
@@ -218,6 +232,10 @@ mod tests {
             with(base("5"), "/network", json!("eip155:1")),
             with(base("5"), "/asset", json!(SELLER)),
             with(base("5"), "/amount", json!("5.5")),
+            with(base("5"), "/amount", json!("+5")),
+            with(base("5"), "/amount", json!("0005")),
+            with(solana("5"), "/amount", json!("00")),
+            with(base("5"), "/amount", json!("")),
             with(base("5"), "/payTo", json!("nobody")),
             with(base("5"), "/payTo", json!("0x0000000000000000000000000000000000000000")),
             with(base("5"), "/payTo", json!(checksummed(&BASE_USDC))),
@@ -234,6 +252,17 @@ mod tests {
                 "{foreign}"
             );
         }
+    }
+
+    // Aim: an offer of nothing and one without any time are refused as that; one beside it that can be paid is.
+    #[test]
+    fn an_offer_has_an_amount_and_time() {
+        let none = Pins::default();
+        let mut timeless = base("5");
+        timeless["maxTimeoutSeconds"] = json!(0);
+        assert_eq!(taken(&none, &[base("0"), solana("0")]), Err(NoOffer::Zero));
+        assert_eq!(taken(&none, &[base("0"), timeless.clone()]), Err(NoOffer::NoTime));
+        assert_eq!(taken(&none, &[base("0"), timeless, solana("5")]), Ok(vec![2]));
     }
 
     // Aim: nothing is signed under a domain that is not that of the settlement's token, whichever part of it differs; an offer on

@@ -29,7 +29,7 @@ pub(crate) fn rate_unavailable() -> ApiError {
 
 /// 503: the line is closed, by an operator or since its provider is down.
 pub(crate) fn product_unavailable(not_sold: NotSold) -> ApiError {
-    let what = "This product is not sold now: whoever makes it cannot be reached, or it was closed.";
+    let what = "This product is not sold now: its provider does not answer, or an operator has closed it.";
     ApiError::unavailable("product_unavailable", what, not_sold.retry_after_s)
         .hint("Nothing was charged. GET /get-pricing says by `available` when it is sold again.")
 }

@@ -80,12 +80,15 @@ pub enum Act {
         /// With four digits or a user_id: `next_after` of the call before
         #[arg(long)]
         after: Option<String>,
+        /// How many of each kind are shown, the newest first: 1 to 100. `not_shown` says how many more there are
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        limit: u8,
     },
     /// The supervision tree, mailboxes, work, storage and streams, as they are now
     System,
     /// The operator's own OpenAPI
     Openapi,
-    /// Steer the pretended world; in the sandbox only
+    /// Control the simulated chains and providers; in the sandbox only
     Sandbox {
         /// The service itself. Default: where the service of the data directory listened last, else server.listen
         #[arg(long, value_name = "URL", global = true, help_heading = COMMON)]
@@ -138,7 +141,7 @@ pub enum Act {
     /// What is given back to payers, above a limit by two operators
     #[command(subcommand)]
     Refunds(Refunds),
-    /// Acts that give money and are too much for whoever asked for them
+    /// Acts that give money above an operator's limit: another operator approves or rejects them
     #[command(subcommand)]
     Approvals(Approvals),
     /// Lines of products: what is sold now
@@ -226,7 +229,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     }
     let desk = Desk::of(&args)?;
     let answer = match args.act {
-        Act::Customers { quoted, after } => desk.found(&quoted, after.as_deref()).await?,
+        Act::Customers { quoted, after, limit } => desk.found(&quoted, after.as_deref(), limit).await?,
         Act::System => desk.get("/admin/system").await?,
         // Answered above.
         Act::Openapi | Act::Sandbox { .. } => desk.get("/admin/openapi.json").await?,

@@ -55,8 +55,8 @@ pub struct Args {
     /// After buying a card, wait until it is ready and show it
     #[arg(long)]
     pub wait: bool,
-    /// With --wait: show card number and CVV in full
-    #[arg(long, requires = "wait")]
+    /// Wait as --wait does, and show card number and CVV in full
+    #[arg(long)]
     pub show: bool,
 }
 
@@ -104,8 +104,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         body.remove("auth");
     }
     let mut waited = Ok(());
-    if args.wait {
-        match wait_for_card(&remote, &url, &session, &body).await {
+    if args.wait || args.show {
+        match wait_for_card(&remote, &url, &session, &body, args.show).await {
             Ok(Some(card)) => now_stands(&mut body, masked(card, args.show)),
             Ok(None) => {}
             // The purchase stands; its result is printed whatever became of the waiting.
@@ -261,12 +261,17 @@ async fn wait_for_card(
     url: &Url,
     session: &Session<'_>,
     bought: &Value,
+    details: bool,
 ) -> Result<Option<Value>, CliError> {
     let Some(card_id) = bought.get("card_id").and_then(Value::as_str) else {
         return Ok(None);
     };
     let mut card_url = at(url, "/get-card-data")?;
     card_url.query_pairs_mut().append_pair("card_id", card_id);
+    if !details {
+        // The owner is told of every look at a number; nobody looks at this one.
+        card_url.query_pairs_mut().append_pair("details", "false");
+    }
     terminal::progress(&format!("waiting for {card_id}"));
     let seen = tokio::time::timeout(CARD_PATIENCE, until_made(remote, &card_url, session)).await;
     seen.unwrap_or_else(|_| {

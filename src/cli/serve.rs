@@ -136,7 +136,7 @@ fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
         terminal::result(&format!("`purser admin` acts for the operator at http://{operator}"))?;
     }
     if sandbox {
-        terminal::result("This is the sandbox: test money, pretended chains, no key and no network needed.")?;
+        terminal::result("This is the sandbox: test money, simulated chains, no key and no network needed.")?;
         terminal::result(
             "What is signed for it is worth nothing on Base; keep wallets with real money away all the same (docs/sandbox.md).",
         )?;

@@ -11,12 +11,13 @@ use http::request::Parts;
 use purser_actors::engine::Engine;
 use purser_actors::id::PaymentId;
 use purser_actors::kernel::{Entity, View};
-use purser_actors::payment::{Payment, Status};
+use purser_actors::payment::Payment;
 use utoipa::OpenApi;
 
 use super::caller::{Bearer, Claims, MaybeBearer};
 use super::error::ApiError;
 use super::json;
+use super::payments::with_product;
 use super::query::Query;
 use super::shapes;
 
@@ -92,7 +93,8 @@ async fn get_account_balance(
 
 /// What became of a payment
 ///
-/// Anybody who knows the id learns whether it is over; the payer's token also learns the result.
+/// Anybody who knows the id learns whether it is over; the payer's token also learns the result. `status` is the payment's own: one that
+/// is `fulfilled` has bought something, and `product_status` says what became of that.
 #[utoipa::path(get, path = "/get-payment", tag = "Account", security((), ("bearer" = [])),
     params(("payment_id" = String, Query, description = "From a 202.")),
     responses((status = 200, description = "`status`, `terminal`, `retry_after_seconds`; for the payer also the result.", body = shapes::PaymentProgress),
@@ -127,9 +129,7 @@ async fn get_payment(
         }
         active(&accounts.engine, claims).await?;
         view = view.object("payment", &payment.view(&id));
-        if let Status::Fulfilled { product, .. } = payment.status {
-            view = view.text(product.field(), product);
-        }
+        view = with_product(&accounts.engine, view, &payment, false).await?;
     }
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }

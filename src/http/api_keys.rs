@@ -261,7 +261,7 @@ struct Connection {
     version: Option<String>,
 }
 
-/// Say who is behind the token
+/// Name the agent that uses this token
 ///
 /// An agent's own words, which nobody checks. The account page and the stream show them with the session (`session.announced`).
 #[utoipa::path(post, path = "/announceAgentConnection", tag = "API keys", security(("bearer" = [])), request_body = inline(Connection),

@@ -21,7 +21,7 @@ use utoipa::{OpenApi, ToSchema};
 use super::account::{Holder, active};
 use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo_of, undecided};
-use super::reloadables::{PATIENCE, insufficient};
+use super::reloadables::PATIENCE;
 use super::withdrawals::{Withdrawals, in_range, owns_usdc, to_own_wallet};
 use super::{json, shapes, top_ups};
 
@@ -70,7 +70,7 @@ struct Order {
     responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = shapes::WithdrawalAccepted),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A frozen account, or a token issued for a payment and another address than the wallet's."),
-        (status = 409, description = "The balance is less, the issuer refused, or the first request with this key is still running."),
+        (status = 409, description = "The balance is smaller than the amount (with `retry_after_seconds` while a top-up is on its way), the issuer refused, or the first request with this key is still running."),
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
@@ -101,26 +101,30 @@ async fn withdraw_card_balance(
     let (first, later) = (state.clone(), state.clone());
     let run = move |place: Option<Place>| async move {
         let account = top_ups::linked(&first.engine, &owner).await?;
+        let pending =
+            top_ups::await_pending(&first.engine, &*first.balances, (&owner, &account), ("amount", amount)).await?;
         let id = WithdrawalId(first.entropy.random());
         let memo = place.map(|place| memo_of::<CardWithdrawal, CardWithdrawal>(place, id));
         let asked = first
             .engine
             .withdraw_card_balance((id, owner, account), (to, amount), memo);
         match asked.await {
-            Ok(()) => taken_on(&first, id).await,
+            Ok(()) => taken_on(&first, id, pending).await,
             Err(denied) => Err(undecided(&denied)),
         }
     };
     let follow = |key: Vec<u8>| async move {
         let id = <[u8; 16]>::try_from(key).map_err(|_| ApiError::internal())?;
-        taken_on(&later, WithdrawalId(u128::from_be_bytes(id))).await
+        let pending = top_ups::pending(&later.engine, &owner).await?;
+        taken_on(&later, WithdrawalId(u128::from_be_bytes(id)), pending).await
     };
     key.once_answered(&state.engine, &claims, route, &order, run, follow)
         .await
 }
 
-/// The answer, as it is sent each time: the issuer's refusal, if it comes soon enough to be known.
-async fn taken_on(state: &Withdrawals, id: WithdrawalId) -> Result<Reply, ApiError> {
+/// The answer, as it is sent each time: the issuer's refusal, if it comes soon enough to be known. `pending` was on its way to the
+/// balance when it was asked.
+async fn taken_on(state: &Withdrawals, id: WithdrawalId, pending: Cents) -> Result<Reply, ApiError> {
     let read = async || {
         let read = state
             .engine
@@ -135,7 +139,9 @@ async fn taken_on(state: &Withdrawals, id: WithdrawalId) -> Result<Reply, ApiErr
         asked = read().await?;
     }
     match &asked.status {
-        Status::Failed { reason } if reason.as_str() == INSUFFICIENT => return Err(insufficient("amount")),
+        Status::Failed { reason } if reason.as_str() == INSUFFICIENT => {
+            return Err(top_ups::insufficient("amount", pending));
+        }
         Status::Failed { .. } => {
             let error = "The card issuer refused the withdrawal. Nothing was taken.";
             return Err(ApiError::new(StatusCode::CONFLICT, "withdrawal_declined", error));

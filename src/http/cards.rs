@@ -101,10 +101,12 @@ async fn get_card(
 
 /// Read cards
 ///
-/// With `card_id`: the card, and its number, CVV and expiry while it is ready or paused. Without: all cards of a type, without
+/// With `card_id`: the card, and its number, CVV and expiry while it is ready or paused; the account's owner is told that they were
+/// given (`card.details_viewed`). With `details=false` they are left out and nobody is told. Without `card_id`: all cards of a type, without
 /// their numbers, and without orders that were refused.
 #[utoipa::path(get, path = "/get-card-data", tag = "Cards", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "One card."),
+        ("details" = Option<String>, Query, description = "Of one card: `true` (default) or `false`, without number, code or link."),
         ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International`, `Reloadable` or `Gift Card`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `card_id` of the page before.")),
@@ -117,21 +119,25 @@ async fn get_card_data(
     Holder(claims): Holder,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["card_id", "card_type", "limit", "starting_after"])?;
+    let query = Query::parse(
+        query.as_deref(),
+        &["card_id", "details", "card_type", "limit", "starting_after"],
+    )?;
     active(&cards.engine, &claims).await?;
+    let details = query.word("details", &["true", "false"])? == "true";
     match query.get("card_id") {
         Some(text) => {
             let id: CardId = text.parse().map_err(|_| unknown())?;
-            one(&cards, &claims, id).await
+            one(&cards, &claims, id, details).await
         }
         None => list(&cards, &claims, &query).await,
     }
 }
 
-async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, ApiError> {
+async fn one(cards: &Cards, claims: &Claims, id: CardId, details: bool) -> Result<Response, ApiError> {
     let held = own(&cards.engine, claims, id).await?;
     let mut view = held.view(&id);
-    if held.opens() {
+    if details && held.opens() {
         if !claims.may_read_secrets(held.payment(), cards.payment_token_reads_earlier) {
             return Err(of_earlier());
         }

@@ -46,7 +46,8 @@ pub struct Documents {
 impl Documents {
     /// From `/openapi.json`, for a service at `url` (scheme, host and port). `types` are those of all events.
     pub fn of(openapi: &Value, url: &str, types: &[String]) -> Self {
-        let x402 = json!({"version": 1, "resources": guide::samples(openapi, url)});
+        let x402 =
+            json!({"version": 1, "resources": guide::samples(openapi, url), "instructions": guide::INSTRUCTIONS});
         Self {
             index: index(url).to_string().into(),
             llms: guide::llms(openapi, url).into(),
@@ -164,7 +165,7 @@ async fn get_skill(State(documents): State<Documents>) -> Response {
 ///
 /// Each paid route as a URL that answers 402.
 #[utoipa::path(get, path = "/.well-known/x402", tag = "Free",
-    responses((status = 200, description = "`version` 1 and `resources`.", body = inline(Resources))))]
+    responses((status = 200, description = "`version` 1, `resources` and `instructions`.", body = inline(Resources))))]
 async fn get_x402(State(documents): State<Documents>) -> Response {
     page(JSON, documents.x402)
 }
@@ -197,4 +198,6 @@ struct Resources {
     version: u32,
     /// One URL a paid route, with a query that it takes.
     resources: Vec<String>,
+    /// What to know before one is called.
+    instructions: &'static str,
 }

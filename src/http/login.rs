@@ -173,6 +173,20 @@ async fn get_login(State(login): State<Arc<Login>>, headers: HeaderMap, RawQuery
 }
 
 /// The `Cookie` header, or nothing.
+/// Whose session the request's cookie is.
+///
+/// # Errors
+/// 401 `token_missing` without the cookie, `token_invalid`, `token_expired` or `token_revoked` for one that is not good.
+pub(super) async fn session(login: &Login, headers: &HeaderMap) -> Result<Claims, ApiError> {
+    let cookie = cookie_of(headers);
+    if !login.cookies.is_in(cookie) {
+        let error = "This route needs the session cookie that a login link sets; it takes no token.";
+        return Err(ApiError::unauthorized("token_missing", error)
+            .hint("GET /get-auth-link makes a login link for the account's owner."));
+    }
+    Ok(login.doorkeeper.authenticate_session(cookie).await?)
+}
+
 pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
     let cookie = headers.get(header::COOKIE).and_then(|value| value.to_str().ok());
     cookie.unwrap_or_default()
@@ -246,7 +260,7 @@ async fn open_session(login: &Login, body: Body) -> Option<HeaderValue> {
     responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = shapes::AccountPage),
         (status = 401, description = "No session."), (status = 403, description = "Frozen.")))]
 async fn get_account(State(login): State<Arc<Login>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    let claims = login.doorkeeper.authenticate_session(cookie_of(&headers)).await?;
+    let claims = session(&login, &headers).await?;
     active(&login.engine, &claims).await?;
     // Read before the state: what happens in between comes by the stream again rather than never.
     let seq = stream::newest(&*login.store, &claims.wallet.key()).await;

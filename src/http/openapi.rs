@@ -151,7 +151,7 @@ pub fn router(document: &Value) -> Router {
     Router::new().route("/openapi.json", get(get_openapi).with_state(page))
 }
 
-/// This document
+/// Every route, as OpenAPI 3.1
 #[utoipa::path(get, path = "/openapi.json", tag = "Free",
     responses((status = 200, description = "OpenAPI 3.1.", body = serde_json::Value)))]
 async fn get_openapi(State(page): State<Page>) -> Response {

@@ -22,10 +22,10 @@ use utoipa::OpenApi;
 use super::account::active;
 use super::agent_wallet;
 use super::api_keys;
-use super::caller::{Authenticator as _, Claims};
+use super::caller::Claims;
 use super::error::{ApiError, complete};
 use super::json;
-use super::login::{Login, cookie_of, signed_in};
+use super::login::{Login, session, signed_in};
 use super::owner_page;
 use super::query::Query;
 use crate::checkout::account_refused;
@@ -126,7 +126,8 @@ async fn post_unlink(State(login): Shared, headers: HeaderMap) -> Result<Respons
 
 /// Set the owner's own daily caps
 ///
-/// A form of the account page: two fields a budget, `_count` and `_usd`; an empty one leaves the service's cap alone.
+/// A form of the account page: two fields a budget, `_count` and `_usd`. An empty one is no cap of the owner's, and 0
+/// forbids every purchase; the service's caps hold beside it.
 #[utoipa::path(post, path = "/account/caps", tag = "Page",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Set: back to the page."), (status = 400, description = "A field is no number."),
@@ -218,7 +219,7 @@ pub(super) async fn owner(login: &Login, headers: &HeaderMap) -> Result<Claims, 
             "This form is sent by the account page only.",
         ));
     }
-    let claims = login.doorkeeper.authenticate_session(cookie_of(headers)).await?;
+    let claims = session(login, headers).await?;
     active(&login.engine, &claims).await?;
     signed_in(&claims)?;
     Ok(claims)

@@ -179,13 +179,13 @@ fn of_caps(account: &Account, login: &Login, may: bool) -> String {
         );
     }
     let status = if account.own_caps.is_empty() {
-        "the service's"
+        "none of your own"
     } else {
         "your own"
     };
     let form = format!(
-        "<p class=\"quiet\">A day begins at midnight UTC. Your caps only tighten the service's; an empty field leaves it \
-         alone, and 0 allows nothing.</p><form method=\"post\" action=\"/account/caps\"><table><thead><tr><th scope=\"col\">What</th>\
+        "<p class=\"quiet\">A day begins at midnight UTC. The service has caps, shown below each name; yours can only be lower. \
+         Leave a field empty for no cap of your own. 0 forbids every purchase.</p><form method=\"post\" action=\"/account/caps\"><table><thead><tr><th scope=\"col\">What</th>\
          <th scope=\"col\">Purchases</th><th scope=\"col\">US dollars</th></tr></thead><tbody>{rows}</tbody></table>\
          <button type=\"submit\"{off}>Set caps</button></form>"
     );
@@ -252,7 +252,7 @@ fn of_keys(api_keys: &ApiKeys, keys: &[(ApiKeyId, ApiKey)], may: bool) -> String
     }
     if keys.is_empty() {
         rows.push_str(
-            "<p class=\"quiet\">An agent without a wallet asks for one with POST /signup; you say yes on the page that it \
+            "<p class=\"quiet\">An agent without a wallet asks for one with POST /signup; you approve it on the page that it \
              sends you to.</p>",
         );
     }
@@ -264,11 +264,13 @@ fn of_keys(api_keys: &ApiKeys, keys: &[(ApiKeyId, ApiKey)], may: bool) -> String
 }
 
 fn of_service(cap: Option<Cap>) -> String {
-    let Some(cap) = cap else { return "no cap".into() };
+    let Some(cap) = cap else {
+        return "no cap of the service".into();
+    };
     let count = (cap.count != u32::MAX).then(|| format!("{} purchases", cap.count));
     let sum = (cap.sum.get() != u64::MAX).then(|| format!("{:.2} USD", cap.sum.decimal()));
     let said: Vec<String> = count.into_iter().chain(sum).collect();
-    format!("at most {}", said.join(", "))
+    format!("the service allows {}", said.join(", "))
 }
 
 /// Text that can be neither markup nor the end of an attribute.
@@ -313,7 +315,7 @@ mod tests {
                 sum: purser_actors::money::Cents::new(sum),
             })
         };
-        assert_eq!(of_service(None), "no cap");
+        assert_eq!(of_service(None), "no cap of the service");
         assert_eq!(of_service(cap(20, 2_000_000)), "at most 20 purchases, 20000.00 USD");
         assert_eq!(of_service(cap(u32::MAX, 5_00)), "at most 5.00 USD");
     }

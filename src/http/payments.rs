@@ -1,4 +1,4 @@
-//! `GET /list-payments`: what an account has paid, for whoever lost an answer.
+//! `GET /list-payments`: what an account has paid, for a client that lost an answer; and how a payment shows what it bought.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use axum::response::Response;
 use axum::routing::get;
 use purser_actors::engine::Engine;
 use purser_actors::id::{PaymentId, Wallet};
-use purser_actors::kernel::{Entity as _, View};
+use purser_actors::kernel::{Entity, View};
+use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
 use purser_actors::product::Product;
 use utoipa::OpenApi;
@@ -40,7 +41,7 @@ pub fn router(payments: Arc<Payments>) -> Router {
 /// What the account has paid
 ///
 /// Every payment that was claimed, newest first, with what it bought as that stands now, and its receipt: a client that lost an
-/// answer finds here what it paid for. No codes, links, card numbers or tokens.
+/// answer finds here what it paid for. `status` is the payment's own; `product_status` says whether there is a product. No codes, links, card numbers or tokens.
 #[utoipa::path(get, path = "/list-payments", tag = "Account", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `payment_id` of the page before.")),
@@ -89,41 +90,92 @@ impl Payments {
             Some(receipt) => view.object("receipt", &receipt),
             None => view.maybe("receipt", None::<&str>),
         };
-        match &payment.status {
-            Status::Fulfilled { product, .. } => self.with_bought(view, *product).await,
-            _ => Ok(view),
+        with_product(&self.engine, view, payment, true).await
+    }
+}
+
+/// Adds what a payment bought, as that stands now: its id under the contract's name, `product_status`, and `credited_usd_amount` where
+/// some of the charge is on the account's balance. `whole`: also the product as its own list shows it.
+///
+/// # Errors
+/// 500 when storage fails.
+pub(super) async fn with_product(
+    engine: &Engine,
+    view: View,
+    payment: &Payment,
+    whole: bool,
+) -> Result<View, ApiError> {
+    let product = match &payment.status {
+        Status::Fulfilled { product, .. } => *product,
+        // What a settled payment could not buy is credited whole.
+        Status::Credited { .. } => return Ok(of_credit(view, None, payment.price())),
+        _ => return Ok(view.maybe("product_status", None::<&str>)),
+    };
+    let view = view.text(product.field(), product);
+    let Some(bought) = Bought::read(engine, product).await? else {
+        return Ok(view.maybe("product_status", None::<&str>));
+    };
+    let view = of_credit(view, Some(bought.status), bought.credited);
+    Ok(if whole {
+        view.object(bought.name, &bought.view)
+    } else {
+        view
+    })
+}
+
+fn of_credit(view: View, status: Option<&str>, credited: Usdc) -> View {
+    let view = view.maybe("product_status", status);
+    if credited == Usdc::ZERO {
+        return view;
+    }
+    view.number("credited_usd_amount", credited.decimal())
+}
+
+/// What a payment bought, as that stands now.
+struct Bought {
+    /// Of its member.
+    name: &'static str,
+    status: &'static str,
+    /// Of the charge, on the account's balance.
+    credited: Usdc,
+    /// As its own list shows it.
+    view: View,
+}
+
+impl Bought {
+    fn of<E: Entity>(name: &'static str, id: &E::Id, product: &E, credited: Usdc) -> Self {
+        Self {
+            name,
+            status: product.status(),
+            credited,
+            view: product.view(id),
         }
     }
 
-    /// As it stands now, as its own list shows it.
-    async fn with_bought(&self, view: View, product: Product) -> Result<View, ApiError> {
+    async fn read(engine: &Engine, product: Product) -> Result<Option<Self>, ApiError> {
         let failed = |_| ApiError::internal();
-        let (name, bought) = match product {
+        let none = Usdc::ZERO;
+        Ok(match product {
             Product::Card(id) => {
-                let card = self.engine.card(&id).await.map_err(failed)?;
-                ("card", card.map(|card| card.view(&id)))
+                let card = engine.card(&id).await.map_err(failed)?;
+                card.map(|card| Self::of("card", &id, &card, card.credited()))
             }
             Product::GiftCard(id) => {
-                let gift = self.engine.gift_card(&id).await.map_err(failed)?;
-                ("gift_card", gift.map(|gift| gift.view(&id)))
+                let gift = engine.gift_card(&id).await.map_err(failed)?;
+                gift.map(|gift| Self::of("gift_card", &id, &gift, gift.credited()))
             }
             Product::IntlOrder(id) => {
-                let order = self.engine.intl_order(&id).await.map_err(failed)?;
-                ("intl_card_order", order.map(|order| order.view(&id)))
+                let order = engine.intl_order(&id).await.map_err(failed)?;
+                order.map(|order| Self::of("intl_card_order", &id, &order, order.credited()))
             }
             Product::Payout(id) => {
-                let payout = self.engine.payout(&id).await.map_err(failed)?;
-                ("payout", payout.map(|payout| payout.view(&id)))
+                let payout = engine.payout(&id).await.map_err(failed)?;
+                payout.map(|payout| Self::of("payout", &id, &payout, payout.credited().unwrap_or(none)))
             }
             Product::TopUp(id) => {
-                let top_up = self.engine.top_up(&id).await.map_err(failed)?;
-                ("top_up", top_up.map(|top_up| top_up.view(&id)))
+                let top_up = engine.top_up(&id).await.map_err(failed)?;
+                top_up.map(|top_up| Self::of("top_up", &id, &top_up, top_up.credited()))
             }
-        };
-        let view = view.text(product.field(), product);
-        Ok(match bought {
-            Some(bought) => view.object(name, &bought),
-            None => view,
         })
     }
 }

@@ -140,7 +140,7 @@ async fn get_push_to_card(
 /// Paid. To one of the account's own destinations (`GET /bank-recipients`), in the U.S.
 #[utoipa::path(get, path = "/send-bank-payment", tag = "Payouts",
     params(("amount" = String, Query, description = "US dollars that arrive, at most 2 decimal places.", example = "2000"),
-        ("destination_id" = String, Query, description = "From `GET /bank-recipients`.", example = "dst_0123456789abcdef0123456789abcdef")),
+        ("destination_id" = String, Query, description = "One of the account's own, from `GET /bank-recipients`.", example = "dst_0123456789abcdef0123456789abcdef")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `bank_payment`. Or `status: credited`.",
             body = shapes::PaidBankPayment),
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),

@@ -29,11 +29,14 @@ use super::idempotency::{Key, Reply, memo_of, undecided};
 use super::login::signed_in;
 use super::withdrawals::in_range;
 use super::{json, shapes, top_ups};
+use crate::provider::Balances;
 
 /// What these routes need.
 pub struct Reloadables {
     /// Orders and reads.
     pub engine: Engine,
+    /// Knows what holders have at the issuer.
+    pub balances: Arc<dyn Balances>,
     /// Ids.
     pub entropy: Arc<dyn Entropy>,
     /// For `status_url`.
@@ -97,7 +100,7 @@ struct Order {
         (status = 202, description = "The issuer has not answered yet: follow `status_url`.", body = shapes::ReloadableCreated),
         (status = 400, description = "A malformed body, amount or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A frozen account, an API key's token, or a token issued for a payment that did not bring that amount: `GET /auth` gives one that may."),
-        (status = 409, description = "The balance is less, the issuer refused the card, or the first request with this key is still running."),
+        (status = 409, description = "The balance is smaller than the amount (with `retry_after_seconds` while a top-up is on its way), the issuer refused the card, or the first request with this key is still running."),
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
@@ -125,6 +128,8 @@ async fn create_reloadable_card(
             Some(payment) => Some((payment, cards_within(&first.engine, payment, amount).await?)),
             None => None,
         };
+        let held = (&owner, &account);
+        let pending = top_ups::await_pending(&first.engine, &*first.balances, held, ("usd_amount", amount)).await?;
         let memo = place.map(|place| memo_of::<Reloadable, Reloadable>(place, id));
         let ordered = (id, owner, account);
         match first
@@ -132,13 +137,14 @@ async fn create_reloadable_card(
             .create_reloadable(ordered, (amount, reusable), funding, memo)
             .await
         {
-            Ok(()) => first.created(id).await,
+            Ok(()) => first.created(id, pending).await,
             Err(denied) => Err(undecided(&denied)),
         }
     };
     let follow = |key: Vec<u8>| async move {
         let id = <[u8; 16]>::try_from(key).map_err(|_| ApiError::internal())?;
-        later.created(CardId(u128::from_be_bytes(id))).await
+        let pending = top_ups::pending(&later.engine, &owner).await?;
+        later.created(CardId(u128::from_be_bytes(id)), pending).await
     };
     key.once_answered(&state.engine, &claims, route, &order, run, follow)
         .await
@@ -178,15 +184,17 @@ async fn cards_within(engine: &Engine, payment: PaymentId, amount: Cents) -> Res
 }
 
 impl Reloadables {
-    /// What came of an order: the issuer's answer, if it comes soon.
-    async fn created(&self, id: CardId) -> Result<Reply, ApiError> {
+    /// What came of an order: the issuer's answer, if it comes soon. `pending` was on its way to the balance when it was asked.
+    async fn created(&self, id: CardId, pending: Cents) -> Result<Reply, ApiError> {
         let mut card = self.read(id).await?;
         if card.status == Status::Creating {
             drop(tokio::time::timeout(PATIENCE, self.engine.reloadable_answered(id)).await);
             card = self.read(id).await?;
         }
         let status = match &card.status {
-            Status::Failed { reason } if reason.as_str() == INSUFFICIENT => return Err(insufficient("usd_amount")),
+            Status::Failed { reason } if reason.as_str() == INSUFFICIENT => {
+                return Err(top_ups::insufficient("usd_amount", pending));
+            }
             Status::Failed { .. } => {
                 let error = "The card issuer refused the card.";
                 return Err(ApiError::new(StatusCode::CONFLICT, "card_declined", error));
@@ -220,12 +228,4 @@ impl Reloadables {
     pub(super) fn status_url(&self, id: CardId) -> String {
         format!("{}/get-card-data?card_id={id}", self.public_url)
     }
-}
-
-/// 409: the balance at the issuer is less than what was asked for.
-pub(super) fn insufficient(param: &'static str) -> ApiError {
-    let error = "The balance at the card issuer is less. Nothing was taken.";
-    ApiError::new(StatusCode::CONFLICT, "insufficient_card_balance", error)
-        .param(param)
-        .hint("GET /get-card-deposit-address shows the balance, GET /fund-card-balance loads it.")
 }

@@ -1,4 +1,4 @@
-//! `/sandbox/*`: steer and inspect the pretended world. Only there in sandbox mode, never limited by an account.
+//! `/sandbox/*`: steer and inspect the simulated world. Only there in sandbox mode, never limited by an account.
 
 pub mod bank;
 pub mod catalogs;
@@ -108,7 +108,7 @@ impl SandboxRoutes {
 
 /// Chains and issuer at a glance
 #[utoipa::path(get, path = "/sandbox", tag = "Sandbox",
-    responses((status = 200, description = "The pretended world.", body = DeskState)))]
+    responses((status = 200, description = "The simulated world.", body = DeskState)))]
 async fn get_state(State(sandbox): Shared) -> Result<Response, ApiError> {
     Ok(json::ok(&sandbox.desk.state().await?))
 }

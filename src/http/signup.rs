@@ -104,7 +104,7 @@ async fn sign_up(room: &SigningUp, body: Body) -> Result<Response, ApiError> {
     let signup = Signups::begin(room.login.clock.now(), room.life_s, &*room.login.entropy);
     let (url, code) = (room.signups.url(signup), room.signups.code(signup));
     let message = format!(
-        "An agent asks for access to your account: {url} Say yes there if you asked it to and the page shows the code {code}."
+        "An agent asks for access to your account: {url} Approve it there if you asked for it and the page shows the code {code}."
     );
     let told = View::new()
         .text("claim_url", &url)
@@ -115,7 +115,7 @@ async fn sign_up(room: &SigningUp, body: Body) -> Result<Response, ApiError> {
     Ok(json::private(json::bytes_as_json(told.to_json())))
 }
 
-/// Wait for the person's yes
+/// Wait until the person approves
 ///
 /// Waits up to a minute. 204: not yet, ask again. 200: the API key, which stays readable until it is first used, for ten
 /// minutes at most; exchange it with `agentAuth`. 401 and 410 are final.

@@ -12,9 +12,10 @@ use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, TopUpId, Wallet};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity, View};
+use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::product::Purchase;
-use purser_actors::top_up::TopUp;
+use purser_actors::top_up::{Status, TopUp};
 use utoipa::OpenApi;
 
 use super::account::{Holder, active};
@@ -253,6 +254,68 @@ pub(super) async fn linked(engine: &Engine, wallet: &Wallet) -> Result<[u8; 20],
             .hint("GET /get-auth-link gives a link for the owner, who links the account on the page behind it.")
     })
 }
+
+/// Newest top-ups among which those are looked for that have not arrived: one older than this many is not on its way any more.
+const TOP_UPS_READ: usize = 100;
+
+/// US dollars of the owner's top-ups that are paid and not on the balance at the card issuer yet.
+///
+/// # Errors
+/// 500 when storage fails.
+pub(super) async fn pending(engine: &Engine, owner: &Wallet) -> Result<Cents, ApiError> {
+    let newest = engine.top_ups_of(owner, None, TOP_UPS_READ).await;
+    let (newest, _) = newest.map_err(|_| ApiError::internal())?;
+    let pending = newest
+        .iter()
+        .filter(|(_, top_up)| !matches!(top_up.status, Status::Credited | Status::Failed { .. }));
+    Ok(Cents::new(
+        pending
+            .map(|(_, top_up)| top_up.amount.get())
+            .fold(0, u64::saturating_add),
+    ))
+}
+
+/// What is on its way to the balance, before the issuer is asked to take `amount` from it. While something is, an amount that the
+/// balance does not cover yet is refused here: nothing is recorded, and the same request succeeds once the top-up has arrived.
+///
+/// # Errors
+/// 409 `insufficient_card_balance`; 500 when storage fails.
+pub(super) async fn await_pending(
+    engine: &Engine,
+    balances: &dyn Balances,
+    (owner, address): (&Wallet, &[u8; 20]),
+    (param, amount): (&'static str, Cents),
+) -> Result<Cents, ApiError> {
+    let pending = pending(engine, owner).await?;
+    if pending == Cents::ZERO {
+        return Ok(pending);
+    }
+    // An issuer that does not answer this decides when it is asked for the card itself.
+    match balances.balance(address).await {
+        Ok(balance) if Usdc::from_cents(amount).is_ok_and(|amount| balance < amount) => {
+            Err(insufficient(param, pending))
+        }
+        _ => Ok(pending),
+    }
+}
+
+/// 409: the balance at the card issuer is smaller than the amount that was asked for. While a top-up is on its way nobody is told to
+/// pay for another.
+pub(super) fn insufficient(param: &'static str, pending: Cents) -> ApiError {
+    let error = "The balance at the card issuer is smaller than this amount. Nothing was taken.";
+    let error = ApiError::new(StatusCode::CONFLICT, "insufficient_card_balance", error).param(param);
+    if pending == Cents::ZERO {
+        return error.hint("GET /get-card-deposit-address shows the balance, GET /fund-card-balance loads it.");
+    }
+    let hint = format!(
+        "A top-up of {pending} USD is on its way: do not pay again. Ask again once it is `credited` under \
+         `top_ups` in GET /list-card-transactions, usually within a minute."
+    );
+    error.hint(hint).retry_after(PENDING_RETRY_S)
+}
+
+/// Seconds after which a top-up may have arrived.
+const PENDING_RETRY_S: u64 = 5;
 
 fn issuer_silent() -> ApiError {
     ApiError::unavailable("issuer_unavailable", "The card issuer does not answer.", 2)

@@ -30,6 +30,7 @@ use super::idempotency::{Key, Reply, memo, undecided};
 use super::query::Query;
 use super::{json, shapes};
 use crate::payment::terms::can_own_usdc;
+use crate::provider::Balances;
 
 /// What is withdrawn at least.
 const LEAST: Cents = Cents::new(1);
@@ -38,6 +39,8 @@ const LEAST: Cents = Cents::new(1);
 pub struct Withdrawals {
     /// Asks and reads.
     pub engine: Engine,
+    /// Knows what holders have at the card issuer.
+    pub balances: Arc<dyn Balances>,
     /// Ids.
     pub entropy: Arc<dyn Entropy>,
     /// Our own addresses, which nothing is sent to.
@@ -220,7 +223,7 @@ pub(super) fn owns_usdc(name: &'static str, to: &Wallet) -> Result<(), ApiError>
     if can_own_usdc(to) {
         return Ok(());
     }
-    let error = format!("`{name}` cannot own USDC: it is the zero address or the token's own.");
+    let error = format!("`{name}` cannot own USDC: it is the zero address, the token's own, or a program's on Solana.");
     Err(ApiError::parameter("parameter_invalid", name, error))
 }
 

@@ -94,6 +94,12 @@ impl SessionCookies {
         )
     }
 
+    /// Whether a `Cookie` header has a cookie of this name, good or not.
+    pub fn is_in(&self, header: &str) -> bool {
+        let mut names = header.split(';').filter_map(|pair| pair.trim().split_once('='));
+        names.any(|(name, _)| name == self.name())
+    }
+
     /// The session in a `Cookie` header, if the cookie is ours and its end has not come. A header with the cookie
     /// twice is refused: one of the two was planted. Whether the session is alive, the engine knows.
     pub fn read(&self, header: &str, now: Timestamp) -> Option<SessionId> {

@@ -11,7 +11,7 @@ use purser_actors::money::Usdc;
 
 use super::challenge::push_json_string;
 use super::evm::{checksummed, domain_separator};
-use super::solana::address::{Pubkey, associated_token_account, base58, constant};
+use super::solana::address::{Pubkey, associated_token_account, base58, constant, is_nobodys};
 
 /// USDC on Base mainnet.
 pub const BASE_USDC: [u8; 20] = [
@@ -28,11 +28,11 @@ pub const SANDBOX_USDC: [u8; 20] = [
 ];
 
 /// Whether USDC can be sent to an address. The token refuses the zero address and its own, and on Solana nobody has the keys of
-/// either: what is sent there never lands, or is lost. One rule for whatever sends money to an address that somebody names.
+/// either, nor of programs and of what the chain writes itself: what is sent there never lands, or is lost. One rule for whatever sends money to an address that somebody names.
 pub fn can_own_usdc(address: &Wallet) -> bool {
     match address {
         Wallet::Evm(address) => ![[0; 20], BASE_USDC, SANDBOX_USDC].contains(address),
-        Wallet::Solana(address) => ![[0; 32], SOLANA_USDC].contains(address),
+        Wallet::Solana(address) => *address != SOLANA_USDC && !is_nobodys(address),
     }
 }
 

@@ -269,6 +269,7 @@ fn withdrawal_routes(house: &House) -> Router {
     let pay_to = &house.config.payment.pay_to;
     let withdrawals = Arc::new(withdrawals::Withdrawals {
         engine: house.engine.clone(),
+        balances: house.world.providers.balances.clone(),
         entropy: house.world.entropy.clone(),
         treasuries: Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n)).collect(),
         public_url: house.public_url.clone(),

@@ -64,6 +64,7 @@ impl Shop {
         };
         let reloadables = reloadables::Reloadables {
             engine: house.engine.clone(),
+            balances: world.providers.balances.clone(),
             entropy: world.entropy.clone(),
             public_url: house.public_url.clone(),
             max_body_bytes: config.server.max_body_bytes,

@@ -180,6 +180,11 @@ impl<'a> Offer<'a> {
         &self.fields.asset
     }
 
+    /// How many seconds the server leaves for the payment.
+    pub const fn seconds(&self) -> u32 {
+        self.fields.max_timeout_seconds
+    }
+
     /// Whether the server asks for the plain transfer that this wallet signs, and would not have it pay the fee of its own
     /// transaction.
     pub fn is_plain(&self, wallet: &Wallet) -> bool {
@@ -212,7 +217,7 @@ impl<'a> Offer<'a> {
             Network::Base => parse_address(&fields.asset) == Some(BASE_USDC),
             Network::Solana => parse_pubkey(&fields.asset) == Some(SOLANA_USDC),
         };
-        let amount = Usdc::from_atomic(fields.amount.parse().ok()?);
+        let amount = atomic(&fields.amount)?;
         (fields.scheme == "exact" && is_usdc).then_some(Self {
             network,
             amount,
@@ -220,6 +225,12 @@ impl<'a> Offer<'a> {
             fields,
         })
     }
+}
+
+/// An amount as x402 writes it: digits without a sign and without leading zeros. Others would read another spelling otherwise.
+fn atomic(text: &str) -> Option<Usdc> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    text.parse().ok().filter(|_| plain).map(Usdc::from_atomic)
 }
 
 impl TestWallet {

@@ -154,6 +154,9 @@ async fn card_data(State(server): State<Server>, request: Request) -> Response {
         .unwrap_or("none");
     let query = request.uri().query().unwrap_or_default();
     let looks = server.saw(format!("card data {token} {query}"));
+    let (query, details) = query
+        .strip_suffix("&details=false")
+        .map_or((query, true), |card| (card, false));
     match (query, looks) {
         ("card_id=card_failed", _) => {
             let declined = json!({"status": "failed", "failure_reason": "card_program_declined"});
@@ -168,8 +171,11 @@ async fn card_data(State(server): State<Server>, request: Request) -> Response {
         ("card_id=card_gone", _) => return reply(404, &[], &json!({"code": "card_unknown"})),
         _ => {}
     }
-    let details = json!({"card_number": "4000001234567899", "cvv": "123"});
-    reply(200, &[], &json!({"status": "ready", "card_details": details}))
+    let shown = json!({"card_number": "4000001234567899", "cvv": "123"});
+    match details {
+        true => reply(200, &[], &json!({"status": "ready", "card_details": shown})),
+        false => reply(200, &[], &json!({"status": "ready", "last4": "7899"})),
+    }
 }
 
 /// The sign-in challenge, and tokens for whoever answers it.

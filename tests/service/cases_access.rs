@@ -235,7 +235,20 @@ async fn case_47_a_login_link_opens_once() {
     assert_eq!(site.get("/account", &[("cookie", &cookie)]).await.status, 200);
     let again = open(code).await;
     assert_eq!((again.status, again.header("set-cookie")), (403, None));
-    assert_eq!(site.get("/account", &[]).await.status, 401);
+    let without = site.get("/account", &[]).await;
+    assert_eq!(
+        (without.status, without.code()),
+        (401, "token_missing"),
+        "{}",
+        without.text
+    );
+    let altered = site.get("/account", &[("cookie", "purser=none")]).await;
+    assert_eq!(
+        (altered.status, altered.code()),
+        (401, "token_invalid"),
+        "{}",
+        altered.text
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

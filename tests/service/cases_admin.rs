@@ -33,8 +33,8 @@ pub(crate) const ADMIN: [(&str, &str); 49] = [
     ("GET", "/admin/system"),
     ("GET", "/admin/webhooks"),
     ("GET", "/admin/webhooks/deliveries"),
-    ("POST", "/admin/reconciliation/walk"),
     ("POST", "/admin/freeze"),
+    ("POST", "/admin/reconciliation/walk"),
     ("POST", "/admin/approvals/approve"),
     ("POST", "/admin/approvals/reject"),
     ("POST", "/admin/card-withdrawals/claim"),
@@ -69,8 +69,8 @@ pub(crate) const ADMIN: [(&str, &str); 49] = [
 
 /// How many of them, from the first, each role is trusted with.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 18),
-    ("support", 19),
+    ("read-only", 17),
+    ("support", 18),
     ("operator", 45),
     ("administrator", 49),
 ];

@@ -152,3 +152,46 @@ async fn case_32_an_app_payment_that_nobody_claims_comes_back_less_the_apps_fee(
     service.stop();
     host.assert_books();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_account_lacks_is_said_before_anything_is_signed() {
+    // Aim: a call without a payment is told the price, and with a token of an account what that account would be refused for: identity,
+    // a link, another's destination, a recipient that it does not have, a freeze. Once it lacks nothing it is told the price.
+    let service = quick().start();
+    let site = Site::of(&service);
+    let (agent, stranger) = (Agent::new(Network::Base), Agent::new(Network::Solana));
+    let token = agent.token(&site).await;
+    let theirs = super::payee::register(&site, &stranger).await;
+    let mine = super::payee::register(&site, &agent).await;
+    let bank = |destination: &str| format!("/send-bank-payment?amount=10&destination_id={destination}");
+    let unsaved = "/send-payment?amount=10&platform=venmo&recipient_id=rcp_00000000000000000000000000000001";
+    let told = async |path: &str, status: u16, code: &str| {
+        let answer = site.get_as(&token, path).await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (status, code),
+            "{path}: {}",
+            answer.text
+        );
+        assert_eq!(answer.header("payment-required").is_some(), status == 402, "{path}");
+        let nobody = site.get(path, &[]).await;
+        assert_eq!(nobody.status, 402, "{path}: {}", nobody.text);
+    };
+    told(&to_app("10", "venmo", "@ada"), 412, "identity_required").await;
+    told("/fund-card-balance?amount=5", 412, "issuer_not_linked").await;
+    told(&bank(&theirs), 404, "destination_unknown").await;
+    Owner::by_token(&site, &token).await.verify(&site, &token).await;
+    let link = json!({"wallet": agent.address(), "linked": true});
+    assert_eq!(site.post("/sandbox/link", &link).await.status, 200);
+    told(unsaved, 404, "recipient_unknown").await;
+    for path in [
+        &to_app("10", "venmo", "@ada"),
+        "/fund-card-balance?amount=5",
+        &bank(&mine),
+    ] {
+        told(path, 402, "payment_required").await;
+    }
+    site.freeze(&agent.address(), Some("Please write to us.")).await;
+    told("/get-card?amount=5", 403, "account_frozen").await;
+    assert!(site.transfers().await.is_empty());
+}

@@ -96,6 +96,44 @@ async fn a_customer_is_found_by_whatever_they_quote() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_customer_is_shown_with_the_newest_of_each_kind() {
+    // Aim: of payments as of cards the newest are shown, the newest first, as many as are asked for, and how many are not.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let mut bought = Vec::new();
+    for _ in 0..7 {
+        let card = agent.buy(&site, "/get-card?amount=5").await;
+        bought.push((card.card().to_owned(), card.str("payment_id").unwrap().to_owned()));
+    }
+    bought.reverse();
+    let desk = Desk::first(&host, &service);
+    for (limit, shown) in [("", 5), ("&limit=2", 2), ("&limit=100", 7)] {
+        let found = find(&desk, &format!("{}{limit}", agent.address())).await;
+        let owns = found["customer"]["owns"].as_array().unwrap();
+        let of = |kind: &str| owns.iter().find(|owned| owned["kind"] == kind).unwrap().clone();
+        let (cards, payments) = (of("card"), of("payment"));
+        for (owned, ids) in [
+            (&cards, bought.iter().map(|(card, _)| card).collect::<Vec<_>>()),
+            (&payments, bought.iter().map(|(_, payment)| payment).collect()),
+        ] {
+            assert_eq!((&owned["count"], &owned["not_shown"]), (&json!(7), &json!(7 - shown)));
+            let newest = owned["newest"].as_array().unwrap();
+            let newest: Vec<&str> = newest.iter().filter_map(|thing| thing["id"].as_str()).collect();
+            assert_eq!(newest, ids[..shown], "{limit}");
+        }
+    }
+    let line = ["customers", &agent.address(), "--limit", "1"];
+    let told = admin(&host, &service, &line, "").unwrap();
+    let owns = told["customer"]["owns"].as_array().unwrap();
+    assert!(
+        owns.iter().all(|owned| owned["newest"].as_array().unwrap().len() == 1),
+        "{told}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn whoever_finds_nobody_is_told_so() {
     // Aim: on the command line nothing found is a failure with a sentence, which says of a Request-Id what such a one finds; a
     // call that was refused opened nothing.

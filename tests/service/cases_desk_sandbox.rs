@@ -241,7 +241,7 @@ async fn an_operator_declines_a_card_and_decides_a_check() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_desk_is_asked_over_http_as_by_the_command_line() {
-    // Aim: a check that does not wait is refused, one that waits is decided, and time goes on, without `purser admin`.
+    // Aim: a check that does not wait is refused, or begun where that is asked for, one that waits is decided, and time goes on, without `purser admin`.
     let host = Host::new();
     let service = host.start();
     let site = Site::of(&service);
@@ -259,6 +259,17 @@ async fn the_desk_is_asked_over_http_as_by_the_command_line() {
         decided.text
     );
     kyc_comes_to(&site, &token, "verified").await;
+    let other = Agent::new(Network::Solana);
+    let begins = json!({"wallet": other.address(), "passed": true, "begin": true});
+    let decided = site.post("/sandbox/identity-result", &begins).await;
+    assert_eq!(decided.status, 200, "{}", decided.text);
+    kyc_comes_to(&site, &other.token(&site).await, "verified").await;
+    let again = site.post("/sandbox/identity-result", &begins).await;
+    assert_eq!(
+        (again.status, again.code()),
+        (409, "check_not_open"),
+        "it is verified already"
+    );
     let moved = site.post("/sandbox/time", &json!({"advance_seconds": 60})).await;
     assert_eq!(
         (moved.status, &moved.body["ahead_seconds"]),

@@ -7,8 +7,9 @@ use super::wire::Site;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price() {
-    // Aim: no operation is missing from /llms.txt but the providers' callbacks, which are none of an agent's; what /.well-known/x402 lists are all paid routes, each as a URL that is
-    // answered by 402, and nothing is charged.
+    // Aim: no operation is missing from /llms.txt, each with its parameters, but the providers' callbacks and the pages of browsers, which
+    // are none of an agent's; what /.well-known/x402 lists are all paid routes, each as a URL that is answered by 402, and nothing is
+    // charged; a made-up id in one is said to be that, and refusals before and after signing are named.
     let host = Host::new();
     let service = host.start();
     let site = Site::of(&service);
@@ -22,7 +23,16 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
                 assert!(!guide.text.contains(path), "{named} is in the guide");
                 continue;
             }
-            assert!(guide.text.contains(&named), "{named} is not in the guide");
+            if operation["tags"][0] == "Page" {
+                assert!(
+                    !guide.text.contains(&named) && guide.text.contains(path),
+                    "{named} is a page"
+                );
+                continue;
+            }
+            let line = guide.text.lines().find(|line| line.contains(&named));
+            let line = line.unwrap_or_else(|| panic!("{named} is not in the guide"));
+            has_its_parameters(line, operation);
             operations += 1;
             paid += usize::from(operation.get("x-payment-info").is_some());
         }
@@ -35,12 +45,14 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
     let listed = site.get("/.well-known/x402", &[]).await;
     let resources = listed.body["resources"].as_array().unwrap();
     assert_eq!((resources.len(), paid), (7, 7), "{}", listed.text);
+    assert!(listed.text.contains("GET /bank-recipients"), "{}", listed.text);
     let skill = site.get("/skill.md", &[]).await;
     assert!(
         skill.text.starts_with("---\nname: purser\ndescription: "),
         "{}",
         skill.text
     );
+    says_what_is_made_up(&skill.text, &guide.text);
     for resource in resources {
         let url = resource.as_str().unwrap();
         assert!(skill.text.contains(url) && guide.text.contains(url), "{url}");
@@ -50,6 +62,33 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
         assert!(answer.header("payment-required").is_some(), "{path}");
     }
     assert_eq!(site.transfers().await, Vec::<Value>::new());
+}
+
+/// A sample's id that nobody has is said to be that, and what is refused before and after signing is named.
+fn says_what_is_made_up(skill: &str, guide: &str) {
+    for page in [skill, guide] {
+        let mut lines = page.lines();
+        let sample = lines.find(|line| line.contains("destination_id=dst_0123")).unwrap();
+        assert!(
+            sample.contains("made up") && sample.contains("GET /bank-recipients"),
+            "{sample}"
+        );
+    }
+    for code in ["identity_required", "issuer_not_linked", "product_unavailable"] {
+        assert!(skill.contains(code), "{code}");
+    }
+}
+
+/// The line of an operation has its parameters of the query, and no header's.
+fn has_its_parameters(line: &str, operation: &Value) {
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        let name = parameter["name"].as_str().unwrap();
+        assert_eq!(
+            line.contains(&format!("`{name}`")),
+            parameter["in"] == "query",
+            "{line}"
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

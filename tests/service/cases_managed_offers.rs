@@ -87,3 +87,48 @@ async fn case_74_a_seller_that_shows_our_own_terms_gets_nothing() {
     service.stop();
     host.assert_books();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn terms_that_can_be_read_in_two_ways_or_ask_for_nothing_are_not_signed() {
+    // Aim: an amount with a sign or leading zeros, nothing, and no time to pay are refused for what they are, before anything is signed
+    // or reserved.
+    let seller = Seller::open().await;
+    let (_host, service) = beside(&seller).await;
+    let site = Site::of(&service);
+    let (_, token, wallet) = opened(&site, Network::Base).await;
+    for (path, why) in [
+        ("/signed-amount", "asks for no USDC payment"),
+        ("/padded-amount", "asks for no USDC payment"),
+        ("/zero", "0 USDC"),
+        ("/no-time", "no time to pay"),
+    ] {
+        let wanted = json!({"url": format!("http://{}{path}", seller.authority())});
+        let answer = call(&site, &token, "agentX402Pay", wanted).await;
+        assert_eq!(
+            said(&answer),
+            (403, "policy_filtered", &Value::Null),
+            "{path}: {}",
+            answer.text
+        );
+        assert!(answer.text.contains(why), "{path}: {}", answer.text);
+    }
+    assert_eq!(with_open(&site, &token, 0).await["openSpends"], json!([]));
+    for network in Network::ALL {
+        assert!(left(&site, &wallet, network).await.is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_services_own_addresses_are_in_no_address_book() {
+    // Aim: what `agentWalletTransfer` refuses as a receiver is not kept as one either.
+    let service = super::host::Host::new().start();
+    let site = Site::of(&service);
+    let (_, token, _) = opened(&site, Network::Base).await;
+    for network in Network::ALL {
+        let ours = purser::sandbox::keys::treasury(network).address();
+        let entry = json!({"name": "shop", "address": ours});
+        let kept = call(&site, &token, "saveAddressBookEntry", entry).await;
+        refused(&kept, 400, "parameter_invalid");
+        assert!(kept.text.contains("service's own"), "{}", kept.text);
+    }
+}

@@ -173,13 +173,16 @@ async fn a_payments_token_changes_no_destination_and_deletes_no_recipient() {
     }
 }
 
-/// The addresses that the token refuses, on either chain.
-const NOBODYS: [&str; 5] = [
+/// The addresses that the token refuses, on either chain, and some that nobody has a key of.
+const NOBODYS: [&str; 8] = [
     "0x0000000000000000000000000000000000000000",
     "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
     "0x97dd8e3392edb7ffb4aa1e4e8d653314d1d26020",
     "11111111111111111111111111111111",
     "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
+    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+    "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL",
+    "SysvarRent111111111111111111111111111111111",
 ];
 
 #[tokio::test(flavor = "multi_thread")]

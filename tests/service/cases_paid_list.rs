@@ -19,7 +19,7 @@ fn quick() -> Host {
         .with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
 }
 
-async fn payments(site: &Site<'_>, token: &str, query: &str) -> Answer {
+pub(crate) async fn payments(site: &Site<'_>, token: &str, query: &str) -> Answer {
     let answer = site.get_as(token, &format!("/list-payments{query}")).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer
@@ -86,6 +86,12 @@ async fn payments_are_listed_with_what_they_bought_and_their_receipts() {
                 (&json!("fulfilled"), &json!(true))
             );
         }
+        for (listed, product) in all.iter().zip(["payout", "intl_card_order", "gift_card", "card"]) {
+            let status = &listed[product]["status"];
+            assert!(status.is_string() && listed["product_status"] == *status, "{listed}");
+            assert!(listed.get("credited_usd_amount").is_none(), "{listed}");
+        }
+        assert_eq!(all[4]["product_status"], Value::Null);
         assert_eq!(all[0]["payout"]["payout_id"], push.body["payout_id"]);
         assert_eq!(
             all[1]["intl_card_order"]["card_id"],

@@ -111,7 +111,7 @@ async fn no_token_verifies_or_links() {
                 .header("accept", "application/json");
             let ours = request.header("origin", &service.url);
             let answer = send(ours).await.unwrap();
-            assert_eq!((answer.status, answer.code()), (401, "token_invalid"), "{path}");
+            assert_eq!((answer.status, answer.code()), (401, "token_missing"), "{path}");
         }
         let owner = Owner::of(&site, &agent).await;
         for origin in ["http://evil.example", "null", ""] {

@@ -290,3 +290,73 @@ async fn an_issuer_that_refuses_or_is_late_is_told_as_it_is() {
     service.stop();
     host.assert_books();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_told_to_pay_again_while_a_top_up_is_on_its_way() {
+    // Aim: an amount that the balance does not cover yet is refused with what is on its way and when to ask again, and leaves no card and
+    // no withdrawal behind; what the balance does cover is made; once the top-up has arrived the same request under the same key is
+    // executed; with nothing on its way the hint is to load.
+    let (host, service) = start();
+    let site = Site::of(&service);
+    let (agent, token) = loaded(&site, Network::Solana, 5).await;
+    let stalled = json!({"leg": "attestation", "fault": "stall", "times": 0});
+    assert_eq!(site.post("/sandbox/bridge", &stalled).await.status, 200);
+    let top_up = id_of(&agent.buy(&site, "/fund-card-balance?amount=20").await);
+    let card = json!({"usd_amount": 10});
+    let withdrawal = json!({"amount": 10, "destination_address": agent.address()});
+    for (route, body) in [
+        ("/create-reloadable-card", &card),
+        ("/withdraw-card-balance", &withdrawal),
+    ] {
+        let early = ask(&site, &token, route, Some(route), body).await;
+        assert_eq!(
+            (early.status, early.code(), &early.body["terminal"]),
+            (409, "insufficient_card_balance", &json!(false)),
+            "{}",
+            early.text
+        );
+        let hint = early.str("hint").unwrap();
+        assert!(
+            hint.contains("20 USD is on its way") && !hint.contains("fund-card-balance"),
+            "{hint}"
+        );
+        let again = early.body["retry_after_seconds"].as_u64().unwrap();
+        assert_eq!(early.header("retry-after"), Some(again.to_string().as_str()));
+    }
+    let cards = "/get-card-data?card_type=Reloadable";
+    assert_eq!(site.get_as(&token, cards).await.body["cards"], json!([]));
+    let withdrawals = site.get_as(&token, "/get-withdrawal-status").await;
+    assert_eq!(withdrawals.body["withdrawals"], json!([]), "{}", withdrawals.text);
+    let covered = ask(
+        &site,
+        &token,
+        "/create-reloadable-card",
+        None,
+        &json!({"usd_amount": 4}),
+    )
+    .await;
+    assert_eq!(covered.status, 200, "{}", covered.text);
+    assert_eq!(
+        site.post("/sandbox/bridge", &json!({"fault": "clear"})).await.status,
+        200
+    );
+    once(&site, &token, &top_up, "credited").await;
+    let route = "/create-reloadable-card";
+    let made = ask(&site, &token, route, Some(route), &card).await;
+    assert_eq!(
+        (made.status, made.header("idempotency-replayed")),
+        (200, None),
+        "{}",
+        made.text
+    );
+    let short = ask(&site, &token, route, None, &json!({"usd_amount": 500})).await;
+    assert_eq!((short.status, short.code()), (409, "insufficient_card_balance"));
+    assert!(
+        short.str("hint").unwrap().contains("/fund-card-balance"),
+        "{}",
+        short.text
+    );
+    assert!(short.body.get("retry_after_seconds").is_none(), "{}", short.text);
+    service.stop();
+    host.assert_books();
+}

@@ -312,11 +312,16 @@ async fn case_72_card_details_are_the_owners_and_only_when_ready() {
         events.iter().filter(|e| e["type"] == "card.details_viewed").count()
     };
     let before = viewed().await;
+    let quiet = format!("{path}&details=false");
     until("the card", async || {
         let list = site.get_as(&token, "/get-card-data").await;
         (list.body["cards"][0]["status"] == "ready").then_some(())
     })
     .await;
+    let without = site.get_as(&token, &quiet).await;
+    assert_eq!((without.status, without.str("status")), (200, Some("ready")));
+    assert!(without.body.get("card_details").is_none(), "{}", without.text);
+    assert_eq!(viewed().await, before, "nothing was shown");
     let shown = site.get_as(&token, &path).await;
     assert_eq!(shown.header("cache-control"), Some("private, no-store"));
     let number = shown.body["card_details"]["card_number"].as_str().unwrap().to_owned();

@@ -67,6 +67,7 @@ mod cases_payment_tokens;
 mod cases_payouts;
 mod cases_people;
 mod cases_problems;
+mod cases_product_status;
 mod cases_rails;
 mod cases_reconciliation;
 mod cases_refresh;

@@ -44,8 +44,7 @@ impl Holder {
     async fn ready(&self, site: &Site<'_>) {
         let path = format!("/get-card-data?card_id={}", self.card);
         until("the card", async || {
-            let answer = site.get_as(&self.token, &path).await;
-            (answer.body["status"] == "ready").then_some(())
+            (site.get_as(&self.token, &path).await.str("status") == Some("ready")).then_some(())
         })
         .await;
     }
@@ -308,6 +307,7 @@ async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
     ask.bearer(&holder.token);
     ladder.meets(&ask.send(&site).await);
     holder.thawed(&site).await;
+    holder.ready(&site).await;
     ladder.meets(&ask.send(&site).await);
     ladder.ends();
 }

@@ -159,7 +159,6 @@ async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ask = Request::new("GET", "/send-payment")
         .with("note", "rent")
         .with("amount", "4.99");
-    ask.bearer(&other);
     ladder.meets(&ask.send(&site).await);
     ask.drop("note");
     ladder.meets(&ask.send(&site).await);
@@ -177,6 +176,7 @@ async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
     ask.set("recipient_email", "ada@example.com");
     ladder.meets(&ask.send(&site).await);
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
+    ask.bearer(&other);
     ladder.meets(&ask.send(&site).await);
     ask.header("authorization", "");
     ladder.meets(&ask.send(&site).await);

@@ -117,6 +117,9 @@ async fn serve(mut stream: TcpStream, chain: String) {
             &others_terms(&chain, &asked.path).await,
             &json!({}),
         ),
+        ("/signed-amount" | "/padded-amount" | "/zero" | "/no-time", _) => {
+            plain("402 Payment Required", &odd_terms(&asked.path), &json!({}))
+        }
         ("/real-token", _) => plain("402 Payment Required", &real_terms(), &json!({})),
         ("/broken", _) => plain("500 Internal Server Error", "", &json!({})),
         ("/moved", _) => plain("302 Found", "location: http://169.254.169.254/\r\n", &json!({})),
@@ -180,6 +183,21 @@ fn real_terms() -> String {
     let offers = terms["accepts"].as_array_mut().unwrap();
     offers.truncate(1);
     offers[0]["extra"] = json!({"name": Token::USDC.name, "version": Token::USDC.version});
+    format!("payment-required: {}\r\n", STANDARD.encode(terms.to_string()))
+}
+
+/// Terms that nobody should sign: an amount that is written otherwise than x402 does, nothing, or no time.
+fn odd_terms(path: &str) -> String {
+    let (member, value) = match path {
+        "/signed-amount" => ("amount", json!("+5000")),
+        "/padded-amount" => ("amount", json!("0001000000")),
+        "/zero" => ("amount", json!("0")),
+        _ => ("maxTimeoutSeconds", json!(0)),
+    };
+    let mut terms = terms();
+    for offer in terms["accepts"].as_array_mut().unwrap() {
+        offer[member] = value.clone();
+    }
     format!("payment-required: {}\r\n", STANDARD.encode(terms.to_string()))
 }
 

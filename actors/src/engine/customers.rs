@@ -58,7 +58,7 @@ pub struct Belongings {
     pub kind: &'static str,
     /// How many there are.
     pub count: usize,
-    /// The newest of them.
+    /// The newest of them, the newest first.
     pub newest: Vec<Thing>,
 }
 
@@ -229,8 +229,7 @@ impl Engine {
                 count += 1;
                 after = Some(key.clone());
                 kept.push_back(key);
-                // Top-ups alone are listed with the newest first.
-                if kept.len() > most && kind == Kind::TopUp {
+                if kept.len() > most && table::newest_first(kind) {
                     kept.pop_back();
                 } else if kept.len() > most {
                     kept.pop_front();
@@ -245,7 +244,7 @@ impl Engine {
             let id = key.last_chunk::<16>().map_or(&[][..], |id| id);
             newest.extend(self.listed(kind, id).await?);
         }
-        if kind != Kind::TopUp {
+        if !table::newest_first(kind) {
             newest.reverse();
         }
         let kind = kind.name();

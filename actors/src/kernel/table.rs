@@ -155,6 +155,11 @@ pub fn owned_one(owner: &Wallet, kind: Kind, at: Timestamp, id: u128) -> RowKey 
     key(&[&owned(owner, kind), &at.0.to_be_bytes(), &id.to_be_bytes()])
 }
 
+/// Whether what a wallet owns of a kind is listed with the newest first: its rows carry the time that is left until the end of all times.
+pub const fn newest_first(kind: Kind) -> bool {
+    matches!(kind, Kind::TopUp | Kind::Payment | Kind::WebhookDelivery)
+}
+
 /// When something was made, and its number, of a key that ends with both, as [`owned_one`]'s.
 pub fn made(owned: &RowKey) -> Option<(Timestamp, u128)> {
     let (rest, id) = owned.split_last_chunk::<16>()?;

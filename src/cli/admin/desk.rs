@@ -66,9 +66,12 @@ impl Desk {
     }
 
     /// Who that is; nobody is a failure, unless there is more to look at.
-    pub(super) async fn found(&self, quoted: &str, after: Option<&str>) -> Result<Answer, CliError> {
+    pub(super) async fn found(&self, quoted: &str, after: Option<&str>, limit: u8) -> Result<Answer, CliError> {
         let mut url = at(&self.url, "/admin/customers")?;
-        url.query_pairs_mut().append_pair("q", quoted);
+        let limit = limit.to_string();
+        url.query_pairs_mut()
+            .append_pair("q", quoted)
+            .append_pair("limit", &limit);
         if let Some(after) = after {
             url.query_pairs_mut().append_pair("after", after);
         }
@@ -80,7 +83,7 @@ impl Desk {
         }
         let of_call = match quoted.trim().starts_with("req_") {
             true => {
-                ": a Request-Id leads to what its call opened, and a call that was refused, or only read, opened nothing"
+                ": a Request-Id finds what its call created, and a call that was refused, or only read, created nothing"
             }
             false => "",
         };

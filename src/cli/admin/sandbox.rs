@@ -1,4 +1,4 @@
-//! `purser admin sandbox`: the pretended world, steered at the service's own address. A service that is no sandbox has none of
+//! `purser admin sandbox`: the simulated world, steered at the service's own address. A service that is no sandbox has none of
 //! these routes.
 
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::cli::{CliError, TlsArgs};
 use crate::config::Config;
 use crate::service::DataDir;
 
-/// What is to happen in the pretended world.
+/// What is to happen in the simulated world.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Sandbox {
     /// What it looks like

@@ -28,6 +28,9 @@ impl End {
     pub(super) fn sentence(self, body: &Value) -> String {
         let id = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).map(str::to_owned);
         let order = body.get("intl_card_order").and_then(|order| id(order, "card_id"));
+        if let (Some(order), Self::Pending) = (&order, self) {
+            return format!("{order} is paid and queued: an operator makes the card, within 24 hours.");
+        }
         let card = id(body, "card_id").or(order);
         let inside = |name: &str| body.get(name).and_then(|payout| id(payout, "payout_id"));
         let payout = id(body, "payout_id").or_else(|| inside("bank_payment"));
@@ -41,7 +44,7 @@ impl End {
                 format!("{card} could not be made; what it cost is on the account's balance")
             }
             (Self::Undelivered, None, _) => "nothing was bought; what was paid is on the account's balance".to_owned(),
-            (_, Some(card), _) => format!("{card} is bought; it is being made."),
+            (_, Some(card), _) => format!("{card} is paid and being made."),
             (_, None, Some(sent)) => format!("{sent} is paid and on its way."),
             (_, None, None) => "It is bought.".to_owned(),
         }
@@ -67,7 +70,12 @@ mod tests {
                 End::Undelivered,
                 "card_1 could not be made",
             ),
-            (bought(Value::Null), End::Pending, "card_1 is bought"),
+            (bought(Value::Null), End::Pending, "card_1 is paid"),
+            (
+                json!({"intl_card_order": {"card_id": "card_2", "status": "queued"}}),
+                End::Pending,
+                "card_2 is paid and queued",
+            ),
             (
                 json!({"status": "credited", "credited_amount": 5}),
                 End::Undelivered,

@@ -15,7 +15,7 @@ use super::super::callable::{self, may_spend, reply, signed_in};
 use super::super::error::ApiError;
 use super::super::idempotency::{Key, Reply, memo, undecided};
 use super::super::shapes;
-use super::{Nothing, Shared, address, network, refused, text};
+use super::{Nothing, Shared, address, refused, text};
 
 /// The address book
 #[utoipa::path(post, path = "/listAddressBook", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Nothing),
@@ -76,12 +76,7 @@ pub(super) async fn save_address_book_entry(
     let wanted = &call.data;
     let name = text("name", &wanted.name, 100)?;
     let to = address("address", &wanted.address)?;
-    if let Some(named) = &wanted.network
-        && network("network", named)? != to.network()
-    {
-        let error = "The address is on the other network.";
-        return Err(ApiError::parameter("parameter_invalid", "network", error));
-    }
+    room.receives(&to, wanted.network.as_deref(), "address")?;
     room.callables.admit(&claims, &call).await?;
     match wanted.entry_id {
         // What somebody else has saved there, they send to by its name.

@@ -156,7 +156,7 @@ impl AgentWallets {
     }
 
     /// Whether money can go there, on the network that was named.
-    fn receives(&self, to: &Wallet, named: Option<&str>, param: &'static str) -> Result<(), ApiError> {
+    pub(super) fn receives(&self, to: &Wallet, named: Option<&str>, param: &'static str) -> Result<(), ApiError> {
         if let Some(named) = named
             && network("network", named)? != to.network()
         {

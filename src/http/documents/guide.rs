@@ -5,6 +5,13 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+/// The end of the ids that examples have: nobody has one like it.
+const SAMPLE_ID: &str = "_0123456789abcdef0123456789abcdef";
+
+/// What a list of samples cannot say by itself.
+pub(super) const INSTRUCTIONS: &str = "Replace the parameters by what you want. The destination_id of the example is made up and only \
+    shows the price: GET /bank-recipients lists yours. GET /skill.md says how to buy.";
+
 /// One operation of `/openapi.json`.
 struct Operation<'a> {
     method: String,
@@ -29,9 +36,24 @@ impl Operation<'_> {
         self.about.get("x-payment-info").is_some()
     }
 
-    /// Providers' callbacks are in `/openapi.json` alone: an agent that called one would be refused.
+    /// Providers' callbacks are in `/openapi.json` alone: an agent that called one would be refused. So would one that called a page,
+    /// which wants a browser and its session.
     fn is_for_agents(&self) -> bool {
-        !self.path.ends_with("-callback")
+        !self.path.ends_with("-callback") && !self.is_page()
+    }
+
+    fn is_page(&self) -> bool {
+        self.about["tags"][0] == "Page"
+    }
+
+    /// The names of what it takes in the query and in the body, with a `?` behind those that may be left out.
+    fn takes(&self, openapi: &Value) -> Vec<String> {
+        let parameters = self.about["parameters"].as_array().into_iter().flatten();
+        let query = parameters
+            .filter(|p| p["in"] == "query")
+            .filter_map(|p| named(p["name"].as_str()?, p["required"] == true));
+        let schema = &self.about["requestBody"]["content"]["application/json"]["schema"];
+        query.chain(members(openapi, schema)).collect()
     }
 
     fn text(&self, name: &str) -> &str {
@@ -49,12 +71,46 @@ impl Operation<'_> {
         format!("{}?{}", self.path, query.join("&"))
     }
 
+    /// What of the sample has to be replaced by something of the caller's own.
+    fn sample_note(&self) -> &'static str {
+        if self.sample().contains(SAMPLE_ID) {
+            " (this `destination_id` is made up and only shows the price: take one of yours from `GET /bank-recipients`)"
+        } else {
+            ""
+        }
+    }
+
     /// `5 to 1000, fee 4.8 %` and the like: what the price list says of it.
     fn price(&self) -> String {
         let info = &self.about["x-payment-info"];
         let of = |name: &str| info[name].as_str().unwrap_or("?").to_owned();
         format!("costs {} to {} USDC", of("minPrice"), of("maxPrice"))
     }
+}
+
+fn named(name: &str, required: bool) -> Option<String> {
+    Some(format!("`{name}`{}", if required { "" } else { "?" }))
+}
+
+/// The members of a body: those of `data` for a callable function, which takes nothing else.
+fn members(openapi: &Value, schema: &Value) -> Vec<String> {
+    let schema = match schema["$ref"].as_str() {
+        Some(reference) => openapi
+            .pointer(reference.trim_start_matches('#'))
+            .unwrap_or(&Value::Null),
+        None => schema,
+    };
+    let properties = schema["properties"].as_object();
+    if let Some(data) = properties
+        .and_then(|all| all.get("data"))
+        .filter(|data| data.is_object())
+    {
+        return members(openapi, data);
+    }
+    let required = schema["required"].as_array();
+    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
+    let names = properties.into_iter().flatten().map(|(name, _)| name.as_str());
+    names.filter_map(|name| named(name, is_required(name))).collect()
 }
 
 /// A parameter's value in a query: what is not unreserved (RFC 3986, section 2.3) as `%` and two digits.
@@ -104,12 +160,25 @@ pub(super) fn llms(openapi: &Value, url: &str) -> String {
             operation.about["tags"][0].as_str().unwrap_or("Other")
         };
         let rank = PARTS.iter().position(|part| *part == tag).unwrap_or(PARTS.len());
-        parts.entry((rank, tag)).or_default().push(line(&operation, url));
+        parts
+            .entry((rank, tag))
+            .or_default()
+            .push(line(&operation, openapi, url));
     }
     for ((_, tag), lines) in parts {
         // Writing to a String cannot fail.
         let _ = write!(text, "## {tag}\n\n{}\n\n", lines.join("\n"));
     }
+    let mut pages: Vec<&str> = operations(openapi)
+        .filter(Operation::is_page)
+        .map(|page| page.path)
+        .collect();
+    pages.dedup();
+    let _ = write!(
+        text,
+        "## Pages for people\n\nA browser opens these, by links that the answers above give; an agent calls none of them: {}.\n\n",
+        pages.join(", ")
+    );
     let _ = write!(
         text,
         "## Documents\n\n\
@@ -121,11 +190,16 @@ pub(super) fn llms(openapi: &Value, url: &str) -> String {
     text
 }
 
-fn line(operation: &Operation<'_>, url: &str) -> String {
+fn line(operation: &Operation<'_>, openapi: &Value, url: &str) -> String {
     let (method, path) = (&operation.method, operation.path);
     let mut line = format!("- `{method} {path}`: {}", operation.text("summary"));
     if operation.is_paid() {
         let _ = write!(line, "; {}; `{url}{}`", operation.price(), operation.sample());
+        line.push_str(operation.sample_note());
+    }
+    let takes = operation.takes(openapi);
+    if !takes.is_empty() {
+        let _ = write!(line, "; takes {}", takes.join(", "));
     }
     if operation.about["deprecated"] == true {
         line.push_str(" (on its way out)");
@@ -139,9 +213,10 @@ pub(super) fn skill(openapi: &Value, url: &str) -> String {
         .filter(Operation::is_paid)
         .map(|operation| {
             format!(
-                "| {} | `GET {url}{}` | {} |",
+                "| {} | `GET {url}{}`{} | {} |",
                 operation.text("summary"),
                 operation.sample(),
+                operation.sample_note(),
                 operation.price()
             )
         })
@@ -155,19 +230,24 @@ pub(super) fn skill(openapi: &Value, url: &str) -> String {
         {INTRODUCTION}\n\
         ## What is sold\n\n\
         | What | Example | Price |\n| --- | --- | --- |\n{}\n\n\
-        The example's parameters are replaced by what is wanted; `GET {url}/openapi.json` describes each of them, and \
+        Replace the parameters of an example by what you want; `GET {url}/openapi.json` describes each of them, and \
         `GET {url}/get-pricing` gives ranges and fees.\n\n\
         ## How to buy\n\n\
-        1. Ask the route with its parameters. 400, 403, 404, 409: read `code` and `hint`; nothing was charged.\n\
+        1. Call the route with its parameters, and with `Authorization: Bearer` if you have a token: then what the account lacks is \
+        said at once. 400, 403, 404, 409, 412 (`identity_required`, `issuer_not_linked`) and 503 (`product_unavailable`: not sold \
+        now): read `code` and `hint`; nothing was charged.\n\
         2. 402: check the price against what you may spend, sign exactly one of the offers, send the same request with it.\n\
         3. 200: keep `payment_id`, `auth.id_token` and `auth.refresh_token`. 402 with `success: false`: the transfer did not \
-        settle, read `errorReason`. 503 or no answer: send the same signed payment again, never a new one. `auth` is in one \
-        answer: that of the call whose payment was claimed, or was settled after a 503 or a 402; where it is missing, `GET {url}/auth` \
-        signs in. If you could lose it, put an id of your own \
+        settle, read `errorReason`. 403, 404, 409, 412: nothing was charged; without a token only the payment says whose account it \
+        is, so these come after signing as well. 503 `product_unavailable`: nothing was charged. Any other 503, or no answer: send the \
+        same signed payment again, never a new one. Tokens (`auth`) come once, in the 200 to the call that had the payment settled. \
+        If that call got a 202 or its answer was lost, no later answer has them: sign in with `GET {url}/auth`. To be safe against \
+        paying twice after a loss, put an id of your own \
         (16 to 128 letters, digits, - and _) into `extensions[\"payment-identifier\"].info.id` of the payment from the start: \
         for 24 hours a new payment with that id is answered with the first one's purchase and not charged.\n\
-        4. Until the product is ready, `GET {url}/stream` pushes, `GET {url}/events?after=` pages; or ask the product's own \
-        route every few seconds.\n\
+        4. Wait for the product: a payment that is `fulfilled` may have bought a card that is not ready, or that failed and was \
+        credited. `product_status` in `GET {url}/get-payment` says which; `GET {url}/stream` pushes every change, \
+        `GET {url}/events?after=` has them in pages; or ask the product's own route every few seconds.\n\
         5. 429: wait `retry_after_seconds`, then once more.\n\n\
         ## What only the owner does\n\n\
         Identity, links to the card issuer and spending limits are changed by a person. Sign in with `GET {url}/auth` first: a link \

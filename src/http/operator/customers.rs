@@ -13,11 +13,12 @@ use crate::http::query::Query;
 
 /// Characters of what is looked for, at most: longer than any address or id.
 const QUOTED_MAX: usize = 64;
-/// Things of one kind that are shown.
-const OF_EACH: usize = 20;
+/// Things of one kind that are shown, unless more or fewer are asked for.
+const OF_EACH: u64 = 5;
 
 pub(super) async fn get_customers(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["q", "after"])?;
+    let query = Query::parse(query.as_deref(), &["q", "after", "limit"])?;
+    let of_each = usize::try_from(query.number("limit", OF_EACH, 1, 100)?).unwrap_or(1);
     let quoted = query.required("q")?.trim();
     if quoted.is_empty() || quoted.len() > QUOTED_MAX {
         let error =
@@ -28,7 +29,7 @@ pub(super) async fn get_customers(Looked { admin, query }: Looked) -> Result<Res
     let customer = match only_owner(quoted, &found) {
         Some(wallet) => admin
             .engine
-            .customer(&wallet, OF_EACH)
+            .customer(&wallet, of_each)
             .await
             .map_err(|_| ApiError::internal())?,
         None => None,
@@ -123,5 +124,9 @@ fn belongings(belongings: &Belongings) -> View {
     View::new()
         .text("kind", belongings.kind)
         .integer("count", belongings.count as u64)
+        .integer(
+            "not_shown",
+            belongings.count.saturating_sub(belongings.newest.len()) as u64,
+        )
         .list("newest", belongings.newest.iter().map(thing))
 }

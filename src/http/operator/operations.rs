@@ -42,7 +42,8 @@ fn accounts() -> Vec<Operation> {
             of::<shapes::Customers>,
         )
         .needs("q", "string", "What they quote.")
-        .with("after", "string", "With four digits or a user_id: `next_after` of the call before."),
+        .with("after", "string", "With four digits or a user_id: `next_after` of the call before.")
+        .with("limit", "integer", "How many of each kind are shown, the newest first: 1 to 100, 5 by default."),
         Operation::post::<desk::Freeze>(
             "/admin/freeze",
             "Stop an account: it buys and reads nothing, and its holder is told why",
@@ -390,6 +391,6 @@ fn trust() -> Vec<Operation> {
             of::<shapes::StillSuspended>,
         )
         .refuses(404, "Nothing of this name is suspended."),
-        Operation::get("/admin/openapi.json", Task::Look, "This document", any),
+        Operation::get("/admin/openapi.json", Task::Look, "Every route of the operator's side, as OpenAPI 3.1", any),
     ]
 }

@@ -59,8 +59,8 @@ fn walk(stands: &Reconciliation) -> View {
 pub(super) struct WalkAnew {}
 
 impl Asks for WalkAnew {
-    /// It changes nothing but when the books are compared.
-    const TASK: Task = Task::Look;
+    /// It has every provider and chain asked for its lists: more than a look.
+    const TASK: Task = Task::Operate;
 }
 
 /// Has a walk begin as soon as the one under way has ended.

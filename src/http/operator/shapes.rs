@@ -82,7 +82,9 @@ pub struct Belongings {
     pub kind: String,
     /// How many.
     pub count: u64,
-    /// The newest 20.
+    /// How many of them are older than those under `newest`.
+    pub not_shown: u64,
+    /// The newest first, at most `limit`.
     pub newest: Vec<Thing>,
 }
 

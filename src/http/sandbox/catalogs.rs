@@ -49,7 +49,7 @@ impl CatalogRoutes {
 
 /// Merchants, gift cards and rates at a glance
 #[utoipa::path(get, path = "/sandbox/catalogs", tag = "Sandbox",
-    responses((status = 200, description = "The pretended catalogs.", body = CatalogsState)))]
+    responses((status = 200, description = "The simulated catalogs.", body = CatalogsState)))]
 async fn get_catalogs(State(sandbox): Shared) -> Result<Response, ApiError> {
     Ok(json::ok(&sandbox.desk.state().await?))
 }

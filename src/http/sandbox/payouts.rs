@@ -47,7 +47,7 @@ impl PayoutRoutes {
 
 /// The payout rails at a glance
 #[utoipa::path(get, path = "/sandbox/payouts", tag = "Sandbox",
-    responses((status = 200, description = "The pretended rails.", body = RailsSeen)))]
+    responses((status = 200, description = "The simulated rails.", body = RailsSeen)))]
 async fn get_payouts(State(sandbox): Shared) -> Result<Response, ApiError> {
     Ok(json::ok(&sandbox.desk.state().await?))
 }

@@ -1,4 +1,4 @@
-//! `POST /sandbox/identity-result`: the pretended provider decides about a check as the desk wants it.
+//! `POST /sandbox/identity-result`: the simulated provider decides about a check as the desk wants it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +22,9 @@ use crate::provider::sandbox::identity_check::SandboxIdentityCheck;
 
 /// Characters of a reason, at most.
 const REASON_MAX: usize = 100;
+
+/// How long the provider has to take a check on.
+const BEGUN_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the route needs.
 pub struct VerdictDesk {
@@ -57,6 +60,8 @@ struct Decree {
     passed: bool,
     /// If not: the provider's word, `document_mismatch` if absent.
     reason: Option<String>,
+    /// Whether a check is begun first where none is under way, as its owner does on the account page; false if absent.
+    begin: Option<bool>,
 }
 
 /// What was decided.
@@ -70,9 +75,9 @@ struct Decided {
     decided: bool,
 }
 
-/// Decide a check that is under way, without the person
+/// Decide a check of an identity, without the person
 ///
-/// The service learns it as of any check: by the provider's signed callback, or when it asks.
+/// One that is under way; with `begin` it is begun first. The service learns the verdict as of any check: by the provider's signed callback, or when it asks.
 #[utoipa::path(post, path = "/sandbox/identity-result", tag = "Sandbox", request_body = inline(Decree),
     responses((status = 200, description = "Decided.", body = inline(Decided)),
         (status = 409, description = "No check of this wallet waits for an answer, or its provider is elsewhere.")))]
@@ -94,8 +99,14 @@ async fn post_identity_result(State(desk): State<Arc<VerdictDesk>>, body: Body) 
     };
     let none = || {
         let error = "No check of this wallet waits for an answer.";
-        ApiError::new(StatusCode::CONFLICT, "check_not_open", error).hint("Its owner begins one on the account page.")
+        ApiError::new(StatusCode::CONFLICT, "check_not_open", error)
+            .hint("Its owner begins one on the account page; `begin: true` does so here.")
     };
+    if wanted.begin == Some(true) {
+        // Refused for one that is verified already: then there is nothing to decide, as below.
+        drop(desk.engine.begin_identity(wallet).await);
+        drop(tokio::time::timeout(BEGUN_WITHIN, desk.engine.identity_begun(wallet)).await);
+    }
     let known = desk.engine.identity(&wallet).await.map_err(|_| ApiError::internal())?;
     let Some(Status::InReview { begun: Some(begun), .. }) = known.map(|identity| identity.status) else {
         return Err(none());

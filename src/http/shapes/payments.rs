@@ -11,8 +11,8 @@ use super::{Card, Exact, GiftCardRecord, IntlCard, OnePayout, TopUp};
 pub struct Payment {
     /// Its id.
     pub payment_id: String,
-    /// Where it is on its way; `ARCHITECTURE.md` has the chart. `credited` only if the account has the money; `resolved` if its
-    /// transfer was decided about without it, and the account was not credited: `resolution` says where the money went.
+    /// The payment's own state, not its product's; `ARCHITECTURE.md` has the chart. `credited` only if the account has the money;
+    /// `resolved` if its transfer was decided about without it, and the account was not credited: `resolution` says where the money went.
     pub status: String,
     /// USDC.
     #[schema(value_type = Exact)]
@@ -56,7 +56,7 @@ pub struct PaymentList {
 pub struct ListedPayment {
     /// Its id.
     pub payment_id: String,
-    /// Where it is on its way.
+    /// The payment's own state, not its product's.
     pub status: String,
     /// USDC.
     #[schema(value_type = Exact)]
@@ -86,6 +86,13 @@ pub struct ListedPayment {
     pub resolution: Option<String>,
     /// Whether it will stay so.
     pub terminal: bool,
+    /// How what it bought stands now, by that product's own states: a payment that is `fulfilled` may have bought a card that `failed`
+    /// or an order that is `queued`; a top-up that is `credited` is on the card balance. Null while it has bought nothing.
+    #[schema(required)]
+    pub product_status: Option<String>,
+    /// Dollars of the charge that are on the account's balance instead, if any are.
+    #[schema(value_type = Option<Exact>, required = false)]
+    pub credited_usd_amount: Option<Value>,
     /// Once it settled: what `PAYMENT-RESPONSE` said.
     #[schema(required)]
     pub receipt: Option<PaymentReceipt>,
@@ -133,6 +140,11 @@ pub struct PaymentProgress {
     pub retry_after_seconds: Option<u64>,
     /// For the payer only.
     pub payment: Option<Payment>,
+    /// As in `GET /list-payments`: how what it bought stands now; for the payer only.
+    pub product_status: Option<String>,
+    /// Dollars of the charge that are on the account's balance instead, if any are; for the payer only.
+    #[schema(value_type = Option<Exact>, required = false)]
+    pub credited_usd_amount: Option<Value>,
     /// The card that it bought; for the payer only.
     pub card_id: Option<String>,
     /// The payout that it bought; for the payer only.

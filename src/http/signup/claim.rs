@@ -60,7 +60,7 @@ pub(super) async fn get_claim(
     Ok(page(StatusCode::OK, &room.offer(signup, may)))
 }
 
-/// Say yes
+/// Approve an API key
 ///
 /// A form of the page, with `signup` and a `name` for the key (an empty one is chosen). Makes the API key for whoever is
 /// signed in.

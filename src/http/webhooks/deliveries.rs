@@ -148,7 +148,7 @@ impl Redelivery {
     }
 }
 
-/// Post again
+/// Send webhook deliveries again
 ///
 /// One delivery, whatever became of it, under the same `webhook-id`; or everything since a moment that an endpoint wants and
 /// has not received: what failed, what was dropped, and what happened while it was disabled.

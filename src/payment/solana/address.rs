@@ -17,6 +17,42 @@ pub const LIGHTHOUSE: Pubkey = constant(b"L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1q
 /// Owns the derivation of token accounts.
 pub const ASSOCIATED_TOKEN: Pubkey = constant(b"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL");
 
+/// Programs of the chain and accounts that it writes itself, of which nobody has a key. The system program's address is all zeros.
+const NOBODYS: [Pubkey; 27] = [
+    [0; 32],
+    TOKEN,
+    COMPUTE_BUDGET,
+    MEMO,
+    LIGHTHOUSE,
+    ASSOCIATED_TOKEN,
+    constant(b"TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"),
+    constant(b"Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo"),
+    constant(b"NativeLoader1111111111111111111111111111111"),
+    constant(b"BPFLoader1111111111111111111111111111111111"),
+    constant(b"BPFLoader2111111111111111111111111111111111"),
+    constant(b"BPFLoaderUpgradeab1e11111111111111111111111"),
+    constant(b"Config1111111111111111111111111111111111111"),
+    constant(b"Stake11111111111111111111111111111111111111"),
+    constant(b"Vote111111111111111111111111111111111111111"),
+    constant(b"AddressLookupTab1e1111111111111111111111111"),
+    constant(b"Ed25519SigVerify111111111111111111111111111"),
+    constant(b"KeccakSecp256k11111111111111111111111111111"),
+    constant(b"Sysvar1111111111111111111111111111111111111"),
+    constant(b"SysvarC1ock11111111111111111111111111111111"),
+    constant(b"SysvarEpochSchedu1e111111111111111111111111"),
+    constant(b"Sysvar1nstructions1111111111111111111111111"),
+    constant(b"SysvarRecentB1ockHashes11111111111111111111"),
+    constant(b"SysvarRent111111111111111111111111111111111"),
+    constant(b"SysvarS1otHashes111111111111111111111111111"),
+    constant(b"SysvarS1otHistory11111111111111111111111111"),
+    constant(b"SysvarStakeHistory1111111111111111111111111"),
+];
+
+/// Whether an address is a program's or one of the chain's own, so that nobody can ever spend what it is sent.
+pub fn is_nobodys(address: &Pubkey) -> bool {
+    NOBODYS.contains(address)
+}
+
 /// An address written in the source; a wrong one does not compile.
 pub(in crate::payment) const fn constant(text: &[u8]) -> Pubkey {
     bs58::decode(text).into_array_const_unwrap()
