@@ -251,7 +251,11 @@ async fn case_32_what_comes_back_of_a_payment_that_was_taken_back_is_kept_when_a
         .await;
     let late = &comes_to(&site, &token, payout, "complete").await["late_return"];
     assert_eq!(
-        (&late["status"], late["amount"].to_string(), late["credited_amount"].to_string()),
+        (
+            &late["status"],
+            late["amount"].to_string(),
+            late["credited_amount"].to_string()
+        ),
         (&json!("kept"), "20".into(), "0".into())
     );
     balance_is(&site, &token, "0").await;

@@ -101,9 +101,7 @@ impl Desk {
         said: Result<Standing, PortError>,
     ) -> Result<(Standing, Refunded), Failure> {
         let standing = said.map_err(|error| self.not_given_up(&error))?;
-        let refunded = refunded_of(&self.families, card, &standing)
-            .await
-            .map_err(unreadable)?;
+        let refunded = refunded_of(&self.families, card, &standing).await.map_err(unreadable)?;
         Ok((standing, refunded))
     }
 
