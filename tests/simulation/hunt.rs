@@ -62,7 +62,7 @@ fn each_planted_bug_is_caught() {
     let hunted = in_parallel(&bugs, |bug| (*bug, hunt(*bug)));
     let missed: Vec<Bug> = hunted
         .iter()
-        .filter(|(bug, caught)| caught.is_none())
+        .filter(|(_, caught)| caught.is_none())
         .map(|(bug, _)| *bug)
         .collect();
     let mut table = String::from(
