@@ -14,7 +14,7 @@ use super::desk::Desk;
 use super::host::Host;
 use super::owner::Owner;
 use super::payee::{balance_is, comes_to, register};
-use super::seller::{Seller, TOLD_TOKEN};
+use super::seller::TOLD_TOKEN;
 use super::wire::{Answer, Site, until};
 
 /// Members of an answer that let whoever holds them in, wherever they are.

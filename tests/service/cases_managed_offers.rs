@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::cases_agent_wallet::{beside, left, opened, refused, with_open};
 use super::cases_banking::call;
 use super::cases_managed::{bought, said};
-use super::seller::Seller;
 use super::wire::Site;
 
 #[tokio::test(flavor = "multi_thread")]

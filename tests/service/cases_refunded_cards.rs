@@ -10,7 +10,7 @@ use super::cases_stuck::stuck;
 use super::desk::Desk;
 use super::host::Host;
 use super::payee::balance_is;
-use super::wire::{Answer, Site, until};
+use super::wire::{Answer, Site};
 
 fn refund(payment: &Value, amount: u32) -> Value {
     json!({"payment_id": payment, "amount": amount, "reason": "The shop never sent it."})

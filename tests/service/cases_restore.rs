@@ -216,10 +216,16 @@ async fn explain(host: &Host, service: &Service, scene: &Scene) {
         "{}",
         again.text
     );
-    let nobodys = ["book", &base.2, "--evidence", "the holder has moved on"];
+    let nobodys = ["book", &base.transaction, "--evidence", "the holder has moved on"];
     let usage = admin(host, service, &nobodys, "").unwrap_err();
     assert!(usage.contains("--account") && usage.contains("--loss"), "{usage}");
-    let loss = ["book", &base.2, "--loss", "--evidence", "the holder has moved on"];
+    let loss = [
+        "book",
+        &base.transaction,
+        "--loss",
+        "--evidence",
+        "the holder has moved on",
+    ];
     let booked = admin(host, service, &loss, "").unwrap();
     assert_eq!(
         (&booked["booked_to"], &booked["withdrawals_held"]),
