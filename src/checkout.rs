@@ -118,10 +118,7 @@ impl Checkout {
         let terms = self.terms(&quotes)?;
         let presented = match presented::presented(call.headers) {
             Ok(Some(presented)) => presented,
-            Ok(None) => {
-                self.check_unsigned(&call).await?;
-                return self.challenge(&call, (&quotes, &terms), &Told::required());
-            }
+            Ok(None) => return self.challenge(&call, (&quotes, &terms), &Told::required()),
             Err(error) => {
                 self.calls.note(Came::Invalid);
                 return Err(ambiguous(&error));
@@ -142,23 +139,6 @@ impl Checkout {
                 self.challenge(&call, (&quotes, &terms), &told)
             }
         }
-    }
-
-    /// A call without a payment that comes with a token says whose account it is for: what that account would be refused for is said
-    /// before anything is signed.
-    async fn check_unsigned(&self, call: &Call<'_>) -> Result<(), ApiError> {
-        let Bearer::Known(claims) = call.bearer else {
-            return Ok(());
-        };
-        // What nobody can buy is told below, as it is to a signed payment.
-        if self.engine.sells(call.purchase.line()).is_err() {
-            return Ok(());
-        }
-        let checked = self.engine.check_unsigned(&claims.wallet, &call.purchase).await;
-        checked.map_err(|error| {
-            self.calls.note(Came::Refused);
-            refused(error, call.purchase.line(), self.time_moves)
-        })
     }
 
     async fn pay(&self, call: Call<'_>, quotes: &[Quote], shown: Shown) -> Result<Response, ApiError> {

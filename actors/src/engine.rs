@@ -60,7 +60,7 @@ use crate::port::{BoxFuture, Clock, Entropy, Lists};
 pub use departures::{Booking, Held, NotBooked, NotPromised, Promise, Restored, Unexplained, lost_times};
 pub use families::event_types;
 pub use giving::NotApproved;
-pub use holder::Denied;
+pub use holder::{Collision, Denied, TooMuch, Waits};
 pub use incoming::{Lost, NotRuled, Rule};
 pub use lines::{LineFigures, NotSold};
 pub use once::{Once, Turn};

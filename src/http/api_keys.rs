@@ -83,12 +83,10 @@ pub(super) fn refused(denied: &Denied<Rejection>) -> ApiError {
             let error = "The account has as many API keys as it can have.";
             ApiError::new(StatusCode::CONFLICT, "api_key_limit", error).hint("Revoke one that nobody needs.")
         }
-        Denied::Rejected(Rejection::Taken)
-        | Denied::Collision
-        | Denied::Used
-        | Denied::Unavailable
-        | Denied::Waits(_)
-        | Denied::TooMuch => ApiError::unavailable("unavailable", "That could not be done now. Try again.", 1),
+        Denied::Own(never) => match *never {},
+        Denied::Rejected(Rejection::Taken) | Denied::Used | Denied::Unavailable => {
+            ApiError::unavailable("unavailable", "That could not be done now. Try again.", 1)
+        }
     }
 }
 

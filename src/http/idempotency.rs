@@ -147,8 +147,9 @@ impl Reply {
 pub fn undecided<R>(denied: &Denied<R>) -> ApiError {
     match denied {
         // The key's record came to be in between: of an earlier request whose answer was lost.
-        Denied::Used | Denied::Collision => in_progress(),
-        Denied::Rejected(_) | Denied::Unavailable | Denied::Waits(_) | Denied::TooMuch => {
+        Denied::Used => in_progress(),
+        Denied::Own(never) => match *never {},
+        Denied::Rejected(_) | Denied::Unavailable => {
             ApiError::unavailable("unavailable", "The engine could not answer now.", 1)
                 .hint("Send the same request again with the same Idempotency-Key: it is executed at most once.")
         }

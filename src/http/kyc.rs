@@ -160,9 +160,7 @@ async fn post_callback(State(kyc): Shared, headers: HeaderMap, body: Body) -> Re
             let error = "The check was decided otherwise, and that stands.";
             Err(ApiError::new(StatusCode::CONFLICT, "check_decided", error))
         }
-        Err(Denied::Rejected(_) | Denied::Used | Denied::Collision) => Err(unknown()),
-        Err(Denied::Unavailable | Denied::Waits(_) | Denied::TooMuch) => {
-            Err(ApiError::unavailable("unavailable", "Try again.", 1))
-        }
+        Err(Denied::Rejected(_) | Denied::Used) => Err(unknown()),
+        Err(Denied::Unavailable) => Err(ApiError::unavailable("unavailable", "Try again.", 1)),
     }
 }

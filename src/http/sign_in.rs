@@ -9,7 +9,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use purser_actors::engine::{Denied, Engine};
+use purser_actors::engine::{Collision, Denied, Engine};
 use purser_actors::id::Network;
 use purser_actors::kernel::View;
 use purser_actors::port::{Clock, Entropy};
@@ -102,8 +102,8 @@ async fn get_auth(
     match state.engine.sign_in(signed.wallet, nonce, session).await {
         Ok(()) => {}
         Err(Denied::Used) => return Ok(challenge(&state, first, Some(Refusal::NonceUsed))),
-        Err(Denied::Collision) => return Err(collision()),
-        Err(Denied::Rejected(_) | Denied::Unavailable | Denied::Waits(_) | Denied::TooMuch) => return Err(busy()),
+        Err(Denied::Own(Collision)) => return Err(collision()),
+        Err(Denied::Rejected(_) | Denied::Unavailable) => return Err(busy()),
     }
     let body = View::new()
         .object(
@@ -225,9 +225,7 @@ async fn attempt(state: &SignIn, presented: &PresentedRefresh) -> Result<Option<
     let generation = match state.engine.refresh(presented.session, command).await {
         Ok(Answer::Generation(generation)) => generation,
         Ok(Answer::ReuseDetected) => return Err(revoked()),
-        Ok(Answer::Done) | Err(Denied::Unavailable | Denied::Collision | Denied::Waits(_) | Denied::TooMuch) => {
-            return Err(busy());
-        }
+        Ok(Answer::Done) | Err(Denied::Unavailable) => return Err(busy()),
         Err(Denied::Rejected(Rejection::Stale) | Denied::Used) => return Ok(None),
         Err(Denied::Rejected(Rejection::Revoked)) => return Err(revoked()),
         Err(Denied::Rejected(Rejection::Expired)) => return Err(invalid()),

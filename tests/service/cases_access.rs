@@ -140,6 +140,16 @@ pub(crate) async fn refresh(site: &Site<'_>, token: &str) -> Answer {
         .await
 }
 
+/// What a token may not have that was issued for another payment.
+pub(crate) fn assert_withheld(answer: &Answer, what: &str) {
+    assert_eq!(
+        (answer.status, answer.code()),
+        (403, "sign_in_required"),
+        "{what}: {}",
+        answer.text
+    );
+}
+
 pub(crate) fn field(answer: &Answer, name: &str) -> String {
     answer
         .body

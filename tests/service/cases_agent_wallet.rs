@@ -189,7 +189,8 @@ async fn it_pays_routes_of_its_own_service() {
 }
 
 /// A service beside a foreign seller that its operator has listed.
-pub(crate) async fn beside(seller: &Seller) -> (Host, Service) {
+pub(crate) async fn beside() -> (Seller, Host, Service) {
+    let seller = Seller::open().await;
     let mut host = Host::new();
     host.set(
         "PURSER_OUTBOUND__LISTED_HOSTS",
@@ -198,15 +199,14 @@ pub(crate) async fn beside(seller: &Seller) -> (Host, Service) {
     let service = host.start();
     seller.settles_on(&service.url);
     known(&Site::of(&service), &Seller::address()).await;
-    (host, service)
+    (seller, host, service)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_pays_a_foreign_server_on_both_chains() {
     // Aim: a server beside us that is listed is paid with a signed x402 v2 payment, settles it on the chain, and its answer
     // comes back as it was; once under a key.
-    let seller = Seller::open().await;
-    let (host, service) = beside(&seller).await;
+    let (seller, host, service) = beside().await;
     let site = Site::of(&service);
     let (_, token, wallet) = opened(&site, Network::Solana).await;
     for network in Network::ALL {
@@ -229,8 +229,7 @@ async fn it_pays_a_foreign_server_on_both_chains() {
 async fn what_a_foreign_server_does_wrong_is_told_apart() {
     // Aim: one that takes nothing, fails, hides its terms, redirects or never ends is told apart, nothing is signed before its
     // terms are taken, and what was signed stays reserved for as long as it may land.
-    let seller = Seller::open().await;
-    let (host, service) = beside(&seller).await;
+    let (seller, host, service) = beside().await;
     let site = Site::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     let at = |path: &str, most: f64| {

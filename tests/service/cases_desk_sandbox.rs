@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_admin::admin;
+use super::cases_cards::comes_to;
 use super::elsewhere::Provider;
 use super::host::{Host, Service};
 use super::mpp;
@@ -23,14 +24,6 @@ fn steer(host: &Host, service: &Service, line: &str) -> Value {
         .chain(line.split(' '))
         .collect();
     admin(host, service, &words, "").unwrap_or_else(|error| panic!("{line}: {error}"))
-}
-
-async fn comes_to(site: &Site<'_>, token: &str, card: &str, status: &str) {
-    until(status, async || {
-        let seen = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
-        (seen.str("status") == Some(status)).then_some(())
-    })
-    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,7 +18,7 @@ const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50
 const LIST: &str = "/admin/incoming-transfers";
 
 /// Reads the chains' lists without rest.
-fn host() -> Host {
+pub(super) fn host() -> Host {
     Host::new()
         .with("PURSER_RECONCILIATION__PAUSE_MS", "10")
         .with("PURSER_RECONCILIATION__GRACE_MS", "300")

@@ -14,7 +14,7 @@ use super::desk::Desk;
 use super::host::Host;
 use super::owner::Owner;
 use super::payee::{balance_is, comes_to, register};
-use super::seller::{Seller, TOLD_TOKEN};
+use super::seller::TOLD_TOKEN;
 use super::wire::{Answer, Site, until};
 
 /// Members of an answer that let whoever holds them in, wherever they are.
@@ -253,8 +253,7 @@ async fn case_76_what_a_key_brought_about_ends_with_it() {
 async fn case_76_what_another_server_told_is_shown_once_and_stored_without_its_tokens() {
     // Aim: the call that paid is shown the whole answer; its replay, the spend and the store have null for tokens in it; a token
     // born of a payment reads no spend at all; a refusal shows the server's status and words.
-    let seller = Seller::open().await;
-    let (host, service) = beside(&seller).await;
+    let (seller, host, service) = beside().await;
     let site = Site::of(&service);
     let (agent, token, _) = opened(&site, Network::Base).await;
     let wanted = json!({"url": format!("http://{}/tells-token", seller.authority()), "expectedNetwork": "base"});

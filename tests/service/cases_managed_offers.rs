@@ -6,15 +6,13 @@ use serde_json::{Value, json};
 use super::cases_agent_wallet::{beside, left, opened, refused, with_open};
 use super::cases_banking::call;
 use super::cases_managed::{bought, said};
-use super::seller::Seller;
 use super::wire::Site;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_90_a_managed_wallet_signs_for_the_settlements_token_alone() {
     // Aim: an offer under the real token's name is refused before anything is signed or reserved, and says which name would do;
     // the same server's offer under the sandbox's is paid.
-    let seller = Seller::open().await;
-    let (host, service) = beside(&seller).await;
+    let (seller, host, service) = beside().await;
     let site = Site::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     let pay = async |path: &str| {
@@ -52,8 +50,7 @@ async fn case_90_a_managed_wallet_signs_for_the_settlements_token_alone() {
 async fn case_74_a_seller_that_shows_our_own_terms_gets_nothing() {
     // Aim: the 402 of our own route from another server is refused as `own_terms` on both chains, before anything is signed or
     // reserved, also where only the account that holds the treasury's USDC is named; so is a transfer there.
-    let seller = Seller::open().await;
-    let (host, service) = beside(&seller).await;
+    let (seller, host, service) = beside().await;
     let site = Site::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     for path in ["/ours", "/our-account"] {
@@ -92,8 +89,7 @@ async fn case_74_a_seller_that_shows_our_own_terms_gets_nothing() {
 async fn terms_that_can_be_read_in_two_ways_or_ask_for_nothing_are_not_signed() {
     // Aim: an amount with a sign or leading zeros, nothing, and no time to pay are refused for what they are, before anything is signed
     // or reserved.
-    let seller = Seller::open().await;
-    let (_host, service) = beside(&seller).await;
+    let (seller, _host, service) = beside().await;
     let site = Site::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     for (path, why) in [

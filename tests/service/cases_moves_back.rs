@@ -4,7 +4,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_incoming::lands;
+use super::cases_incoming::{self, lands};
 use super::cases_reloadable::{ask, balance as card_balance, loaded};
 use super::cases_restore::{backup, restore};
 use super::cases_withdraw::balance;
@@ -24,10 +24,7 @@ async fn a_payment_that_the_lost_history_took_is_credited_once() {
     // Aim: signed after the backup, for something that no provider has, and on its chain after the restore, so that the restored
     // service credits the transfer; the same payment presented again buys nothing and is charged nothing, whether the chain answers
     // at once or must be read.
-    let host = Host::new()
-        .with("PURSER_RECONCILIATION__PAUSE_MS", "10")
-        .with("PURSER_RECONCILIATION__GRACE_MS", "300")
-        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50");
+    let host = cases_incoming::host();
     host.start().stop();
     let file = backup(&host);
     let service = host.start();

@@ -4,8 +4,9 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_access::{field, refresh};
+use super::cases_access::{assert_withheld, field, refresh};
 use super::cases_banking::call;
+use super::cases_cards::comes_to;
 use super::cases_webhooks::{post, register};
 use super::desk::Desk;
 use super::host::Host;
@@ -16,25 +17,8 @@ const STEERING: [&str; 3] = ["/pause-card", "/resume-card", "/close-card"];
 const HOOK: &str = "https://hooks.nobody.example/a";
 const OTHER: &str = "https://hooks.nobody.example/b";
 
-fn assert_withheld(answer: &Answer, what: &str) {
-    assert_eq!(
-        (answer.status, answer.code()),
-        (403, "sign_in_required"),
-        "{what}: {}",
-        answer.text
-    );
-}
-
 async fn steer(site: &Site<'_>, token: &str, path: &str, card: &str) -> Answer {
     post(site, token, path, None, &json!({"card_id": card})).await
-}
-
-async fn ready(site: &Site<'_>, token: &str, card: &str) {
-    until("a card that can be charged", async || {
-        let read = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
-        (read.str("status") == Some("ready")).then_some(())
-    })
-    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,7 +32,7 @@ async fn a_payments_token_steers_only_what_that_payment_bought() {
     let agent = Agent::new(Network::Base);
     let own = agent.token(&site).await;
     let earlier = agent.buy(&site, "/get-card?amount=5").await.card().to_owned();
-    ready(&site, &own, &earlier).await;
+    comes_to(&site, &own, &earlier, "ready").await;
     let queued = field(
         &agent.buy(&site, "/order-intl-card?amount=100").await,
         "/intl_card_order/card_id",
@@ -71,8 +55,8 @@ async fn a_payments_token_steers_only_what_that_payment_bought() {
         }
         assert_withheld(&steer(&site, token, "/cancel-intl-order", &queued).await, "an order");
     }
-    ready(&site, &own, &earlier).await;
-    ready(&site, &tokens[1], relayed.card()).await;
+    comes_to(&site, &own, &earlier, "ready").await;
+    comes_to(&site, &tokens[1], relayed.card(), "ready").await;
     let paused = steer(&site, &tokens[1], "/pause-card", relayed.card()).await;
     assert_eq!(paused.status, 202, "{}", paused.text);
     let ordered = agent.buy(&site, "/order-intl-card?amount=100").await;

@@ -4,7 +4,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_access::{field, refresh};
+use super::cases_access::{assert_withheld, field, refresh};
 use super::cases_reloadable::{ask, loaded, opened};
 use super::cases_top_up::{self, id_of, once};
 use super::desk::{Desk, PAN};
@@ -32,15 +32,6 @@ async fn shown(site: &Site<'_>, token: &str, card: &str) -> Value {
         is_shown.then_some(answer.body)
     })
     .await
-}
-
-fn assert_withheld(answer: &Answer, what: &str) {
-    assert_eq!(
-        (answer.status, answer.code()),
-        (403, "sign_in_required"),
-        "{what}: {}",
-        answer.text
-    );
 }
 
 /// A USA card, a gift card and an international one with their numbers or codes, and the link of a push to card.

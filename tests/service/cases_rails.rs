@@ -8,6 +8,8 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::cases_metrics::scrape;
+use super::cases_reconciliation::{drops, restless, reversed};
+use super::cases_stuck::{refused, stuck};
 use super::desk::Desk;
 use super::host::{Host, Service};
 use super::owner::Owner;
@@ -129,13 +131,25 @@ async fn final_payment(service: &Service, agent: &Agent) -> String {
     let bought = agent.buy(&site, path).await;
     let payout = bought.body["payment"]["payout_id"].as_str().unwrap().to_owned();
     comes_to(&site, &token, &payout, "complete").await;
+    window_over(service).await;
+    payout
+}
+
+/// Waits for the end of the only payout's return window.
+async fn window_over(service: &Service) {
     until("the window is over", async || {
         let (_, page) = scrape(service).await;
         let tries = page.value("purser_delivery_tries_total{work=\"close_returns\"}");
         (tries > Decimal::ZERO && page.open("close_returns") == Decimal::ZERO).then_some(())
     })
     .await;
-    payout
+}
+
+/// Has the rail say a word about a payout.
+async fn says(site: &Site<'_>, payout: &str, word: &str) {
+    let said = json!({"payout_id": payout, "say": word});
+    let said = site.post("/sandbox/payouts", &said).await;
+    assert_eq!(said.status, 200, "{}", said.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -151,10 +165,7 @@ async fn case_32_what_comes_back_after_the_window_is_credited_once_under_its_own
     let payout = final_payment(&service, &agent).await;
     let site = Site::of(&service);
     for word in ["returned", "failed"] {
-        let said = site
-            .post("/sandbox/payouts", &json!({"payout_id": payout, "say": word}))
-            .await;
-        assert_eq!(said.status, 200, "{}", said.text);
+        says(&site, &payout, word).await;
     }
     let token = agent.token(&site).await;
     balance_is(&site, &token, "19.25").await;
@@ -201,6 +212,57 @@ async fn case_32_what_comes_back_after_the_window_is_credited_once_under_its_own
     service.stop();
     let report = host.assert_books();
     assert_eq!(report["entities"]["late_returns"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_32_what_comes_back_of_a_payment_that_was_taken_back_is_kept_when_an_operator_says_so() {
+    // Aim: a payout was paid and is final, its payment's chain takes that back, and then its rail gives the money back: nothing is
+    // credited; an operator ends the withheld credit without giving it, and over a kill the late return is `kept`, the balance
+    // empty, and the house has the money against its loss.
+    let host = restless(quick())
+        .with("PURSER_PAYOUTS__BANK_RETURN_SECONDS", "1")
+        .with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let destination = register(&site, &agent).await;
+    let token = agent.token(&site).await;
+    drops(&site, &agent).await;
+    let bought = agent.buy(&site, &to_bank("20", &destination)).await;
+    let payment = bought.body["payment_id"].as_str().unwrap();
+    let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
+    comes_to(&site, &token, payout, "complete").await;
+    window_over(&service).await;
+    reversed(&site, payment).await;
+    says(&site, payout, "returned").await;
+    let desk = Desk::first(&host, &service);
+    let waits = stuck(&desk, "credit").await;
+    let keep = json!({"effect_id": waits["effect_id"], "evidence": "Taken back by its chain, ticket 10."});
+    let kept = desk.done("/admin/stuck/keep", keep.clone()).await;
+    assert_eq!((&kept["effect_id"], &kept["kept"]), (&waits["effect_id"], &json!(true)));
+    let again = desk.post("/admin/stuck/keep", keep).await;
+    assert_eq!(refused(&again), (404, "effect_unknown"));
+    // Frozen when the payment was taken back.
+    site.freeze(&agent.address(), None).await;
+    service.kill();
+    let service = host.start();
+    let site = Site::of(&service);
+    site.hears(&token, &["late_return.received -", "late_return.kept received"])
+        .await;
+    let late = &comes_to(&site, &token, payout, "complete").await["late_return"];
+    assert_eq!(
+        (
+            &late["status"],
+            late["amount"].to_string(),
+            late["credited_amount"].to_string()
+        ),
+        (&json!("kept"), "20".into(), "0".into())
+    );
+    balance_is(&site, &token, "0").await;
+    service.stop();
+    let report = host.assert_books();
+    assert_eq!(report["balances"]["losses"], 21_500_000, "{report:#}");
+    assert_eq!(report["balances"]["costs"], -20_000_000, "{report:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -277,9 +277,8 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let (token, of_other) = (agent.token(&site).await, other.token(&site).await);
     let kept = other.buy(&site, CARD).await.card().to_owned();
-    let address = agent.wallet.address(Network::Base);
-    site.chain_fault(json!({"network": "base", "wallet": address, "fault": "drop", "ms": 1}))
-        .await;
+    let address = agent.address();
+    drops(&site, &agent).await;
     let bought = agent.buy(&site, CARD).await;
     let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
     let card = bought.card().to_owned();
@@ -287,11 +286,7 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     service.kill();
     let service = host.start();
     let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
-    let status = format!("/get-payment?payment_id={payment}");
-    until("it is reversed", async || {
-        (site.get(&status, &[]).await.body["status"] == "reversed").then_some(())
-    })
-    .await;
+    reversed(&site, &payment).await;
     let data = format!("/get-card-data?card_id={card}");
     let refused = site.get_as(&token, &data).await;
     assert_eq!(refused.status, 403, "{}", refused.text);
@@ -317,6 +312,33 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     assert_eq!(report["balances"]["losses"], 5_000_000, "{report:#}");
 }
 
+/// Has the chain take back what an agent on Base pays, once it has settled.
+pub(super) async fn drops(site: &Site<'_>, agent: &Agent) {
+    site.chain_fault(json!({"network": "base", "wallet": agent.address(), "fault": "drop", "ms": 1}))
+        .await;
+}
+
+/// Waits until a payment is gone from its chain for good.
+pub(super) async fn reversed(site: &Site<'_>, payment: &str) {
+    let status = format!("/get-payment?payment_id={payment}");
+    until("it is reversed", async || {
+        (site.get(&status, &[]).await.body["status"] == "reversed").then_some(())
+    })
+    .await;
+}
+
+/// An international card's order that an operator rejects after its chain has taken the payment back: its credit is withheld. The
+/// payment's id.
+pub(super) async fn refused_order(site: &Site<'_>, desk: &Desk<'_>, agent: &Agent) -> String {
+    drops(site, agent).await;
+    let bought = agent.buy(site, "/order-intl-card?amount=100").await;
+    let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
+    reversed(site, &payment).await;
+    let rejected = json!({"card_id": bought.body["intl_card_order"]["card_id"], "reason": "Taken back."});
+    desk.done("/admin/intl-orders/reject", rejected).await;
+    payment
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn case_8_a_credit_of_what_was_taken_back_waits_for_an_operator_who_may_give_it() {
     // Aim: an order whose payment its chain took back for good is refused: its credit waits by name over a kill, tried again it
@@ -327,23 +349,8 @@ async fn case_8_a_credit_of_what_was_taken_back_waits_for_an_operator_who_may_gi
     let site = Site::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
-    let address = agent.wallet.address(Network::Base);
-    site.chain_fault(json!({"network": "base", "wallet": address, "fault": "drop", "ms": 1}))
-        .await;
-    let bought = agent.buy(&site, "/order-intl-card?amount=100").await;
-    let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
-    let order = bought.body["intl_card_order"]["card_id"].clone();
-    let status = format!("/get-payment?payment_id={payment}");
-    until("it is reversed", async || {
-        (site.get(&status, &[]).await.body["status"] == "reversed").then_some(())
-    })
-    .await;
-    let desk = Desk::first(&host, &service);
-    desk.done(
-        "/admin/intl-orders/reject",
-        json!({"card_id": order, "reason": "Taken back."}),
-    )
-    .await;
+    let (address, desk) = (agent.address(), Desk::first(&host, &service));
+    let payment = refused_order(&site, &desk, &agent).await;
     stuck(&desk, "credit").await;
     service.kill();
     let service = host.start();

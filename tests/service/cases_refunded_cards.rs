@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_cards::{comes_to, once, usa_card, wish};
-use super::cases_reconciliation::restless;
+use super::cases_reconciliation::{refused_order, restless};
 use super::cases_stuck::stuck;
 use super::desk::Desk;
 use super::host::Host;
 use super::payee::balance_is;
-use super::wire::{Answer, Site, until};
+use super::wire::{Answer, Site};
 
 /// Of cards that their holders can still use: the operator says that they may.
 fn refund(payment: &Value, amount: u32) -> Value {
@@ -166,23 +166,8 @@ async fn case_8_what_was_taken_back_is_kept_by_the_house_when_an_operator_says_s
     let site = Site::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
-    let address = agent.wallet.address(Network::Base);
-    site.chain_fault(json!({"network": "base", "wallet": address, "fault": "drop", "ms": 1}))
-        .await;
-    let bought = agent.buy(&site, "/order-intl-card?amount=100").await;
-    let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
-    let order = bought.body["intl_card_order"]["card_id"].clone();
-    let status = format!("/get-payment?payment_id={payment}");
-    until("it is reversed", async || {
-        (site.get(&status, &[]).await.body["status"] == "reversed").then_some(())
-    })
-    .await;
-    let desk = Desk::first(&host, &service);
-    desk.done(
-        "/admin/intl-orders/reject",
-        json!({"card_id": order, "reason": "Taken back."}),
-    )
-    .await;
+    let (address, desk) = (agent.address(), Desk::first(&host, &service));
+    refused_order(&site, &desk, &agent).await;
     let waits = stuck(&desk, "credit").await;
     assert_eq!(waits["actions"], json!(["retry", "credit", "keep"]));
     let (id, evidence) = (&waits["effect_id"], "Taken back by its chain, ticket 9.");

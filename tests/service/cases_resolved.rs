@@ -160,7 +160,7 @@ async fn a_top_up_that_was_sent_on_before_a_restore_is_not_told_as_a_credit() {
     let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
     let deposit = waiting(&desk, &agent).await["deposit_id"].as_str().unwrap().to_owned();
     let left = unexplained(&desk).await;
-    let own = left.iter().find(|(_, _, _, may_be)| *may_be == [deposit.clone()]);
+    let own = left.iter().find(|one| one.may_be == [deposit.clone()]);
     desk.done(BOOK, book(own.unwrap(), json!({"deposit_id": deposit})))
         .await;
     resolved(&site, &agent, (TOP_UP, &payment), "forwarded", "0").await;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_admin::admin;
+use super::cases_gate;
 use super::cases_top_up::{self, linked, once, seen};
 use super::cases_withdraw::{balance, ended, holder, id_of, received, withdraw};
 use super::desk::Desk;
@@ -14,12 +15,7 @@ use super::wire::{Site, until};
 
 /// Quick providers; pauses between tries that are long enough to stop the service in.
 fn host() -> Host {
-    Host::new()
-        .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
-        .with("PURSER_SANDBOX__ATTEST_MS", "20")
-        .with("PURSER_SANDBOX__CREDIT_MS", "20")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "8000")
-        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
+    cases_gate::host().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
 }
 
 /// Longer than anything that a lost history signed can land, in seconds.
@@ -39,10 +35,17 @@ pub(crate) fn backup(host: &Host) -> String {
     file
 }
 
-/// Network, amount and transaction of what the operator has to explain, and what it may have been.
-pub(super) type Item = (String, String, String, Vec<String>);
+/// What left and the operator has to explain.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Unexplained {
+    network: String,
+    amount: String,
+    transaction: String,
+    /// Ids of what it may have been.
+    pub(super) may_be: Vec<String>,
+}
 
-pub(super) async fn unexplained(desk: &Desk<'_>) -> Vec<Item> {
+pub(super) async fn unexplained(desk: &Desk<'_>) -> Vec<Unexplained> {
     let stuck = desk.get("/admin/stuck").await.body;
     let of = |item: &Value, name: &str| {
         item[name]
@@ -52,13 +55,13 @@ pub(super) async fn unexplained(desk: &Desk<'_>) -> Vec<Item> {
     let items = stuck["unexplained_departures"].as_array().unwrap().iter();
     let mut items: Vec<_> = items
         .map(|item| {
-            let may_be = item["may_be"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|one| of(one, "id"))
-                .collect();
-            (of(item, "network"), of(item, "amount"), of(item, "transaction"), may_be)
+            let may_be = item["may_be"].as_array().unwrap().iter();
+            Unexplained {
+                network: of(item, "network"),
+                amount: of(item, "amount"),
+                transaction: of(item, "transaction"),
+                may_be: may_be.map(|one| of(one, "id")).collect(),
+            }
         })
         .collect();
     items.sort();
@@ -153,8 +156,8 @@ async fn explains_itself(site: &Site<'_>, scene: &Scene) {
 pub(super) const BOOK: &str = "/admin/departures/book";
 
 /// An operator's word for what left.
-pub(super) fn book((_, _, transaction, _): &Item, to: Value) -> Value {
-    let mut body = json!({"transaction": transaction, "evidence": "seen on the chain"});
+pub(super) fn book(left: &Unexplained, to: Value) -> Value {
+    let mut body = json!({"transaction": left.transaction, "evidence": "seen on the chain"});
     body.as_object_mut().unwrap().extend(to.as_object().unwrap().clone());
     body
 }
@@ -170,7 +173,7 @@ async fn explain(host: &Host, service: &Service, scene: &Scene) {
     let (withdrawal, top_up) = (&scene.holders[1].2, &scene.loaders[1].1);
     let shown: Vec<_> = named
         .iter()
-        .map(|(network, amount, _, may_be)| (&**network, &**amount, may_be))
+        .map(|left| (&*left.network, &*left.amount, &left.may_be))
         .collect();
     let (none, burned, sent) = (vec![], vec![top_up.clone()], vec![withdrawal.clone()]);
     let expected = [
@@ -213,10 +216,16 @@ async fn explain(host: &Host, service: &Service, scene: &Scene) {
         "{}",
         again.text
     );
-    let nobodys = ["book", &base.2, "--evidence", "the holder has moved on"];
+    let nobodys = ["book", &base.transaction, "--evidence", "the holder has moved on"];
     let usage = admin(host, service, &nobodys, "").unwrap_err();
     assert!(usage.contains("--account") && usage.contains("--loss"), "{usage}");
-    let loss = ["book", &base.2, "--loss", "--evidence", "the holder has moved on"];
+    let loss = [
+        "book",
+        &base.transaction,
+        "--loss",
+        "--evidence",
+        "the holder has moved on",
+    ];
     let booked = admin(host, service, &loss, "").unwrap();
     assert_eq!(
         (&booked["booked_to"], &booked["withdrawals_held"]),

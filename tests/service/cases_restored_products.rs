@@ -4,9 +4,9 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_incoming::{listed, waiting};
+use super::cases_incoming::{self, listed, waiting};
 use super::cases_metrics::scrape;
-use super::cases_restore::{BOOK, Item, QUIET_S, backup, book, restore, unexplained};
+use super::cases_restore::{BOOK, QUIET_S, Unexplained, backup, book, restore, unexplained};
 use super::cases_top_up::{id_of, linked, once};
 use super::cases_withdraw::balance;
 use super::desk::Desk;
@@ -15,14 +15,11 @@ use super::wire::{Site, until};
 
 const CARD: &str = "/get-card?amount=5";
 
-/// Reads the chains' lists without rest.
+/// Reads the chains' lists without rest, and sends top-ups on quickly.
 fn host() -> Host {
-    Host::new()
+    cases_incoming::host()
         .with("PURSER_SANDBOX__ATTEST_MS", "20")
         .with("PURSER_SANDBOX__CREDIT_MS", "20")
-        .with("PURSER_RECONCILIATION__PAUSE_MS", "10")
-        .with("PURSER_RECONCILIATION__GRACE_MS", "300")
-        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
 }
 
 /// Tops up so many dollars, until the issuer counts them.
@@ -32,7 +29,7 @@ async fn topped_up(site: &Site<'_>, (agent, token): (&Agent, &str), amount: u64)
 }
 
 /// What waits of each payer, behind the one before it, and what left for it.
-async fn in_doubt(desk: &Desk<'_>, payers: &[Agent]) -> Vec<(String, Item)> {
+async fn in_doubt(desk: &Desk<'_>, payers: &[Agent]) -> Vec<(String, Unexplained)> {
     let mut pairs = Vec::new();
     for payer in payers {
         let waits = waiting(desk, payer).await;
@@ -42,7 +39,7 @@ async fn in_doubt(desk: &Desk<'_>, payers: &[Agent]) -> Vec<(String, Item)> {
         );
         let id = waits["deposit_id"].as_str().unwrap().to_owned();
         let left = unexplained(desk).await;
-        let own = left.into_iter().find(|(_, _, _, may_be)| *may_be == [id.clone()]);
+        let own = left.into_iter().find(|left| left.may_be == [id.clone()]);
         pairs.push((id, own.expect("it is named as what it may be")));
     }
     pairs
@@ -101,7 +98,7 @@ async fn what_a_lost_top_up_sent_on_is_booked_against_what_paid_for_it() {
 }
 
 /// Wrongly, and rightly.
-async fn booked(desk: &Desk<'_>, pairs: &[(String, Item)]) {
+async fn booked(desk: &Desk<'_>, pairs: &[(String, Unexplained)]) {
     let [(first, one), (second, other), ..] = pairs else {
         unreachable!()
     };

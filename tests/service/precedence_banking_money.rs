@@ -106,7 +106,7 @@ async fn what_is_done_to_a_recipient_is_refused_for_the_first_rule_that_it_break
     ];
     let good = json!({"destinationId": "dst_1", "nickname": "rent"});
     let mut rename = caller
-        .climbs("/updateBankingDestination", Way::Keyed, &wrong, &good)
+        .climbs("/updateBankingDestination", Way::Spends, &wrong, &good)
         .await;
     rename.data(&good).await;
     rename.data(&with(&good, "destinationId", which.clone())).await;
@@ -121,7 +121,7 @@ async fn what_is_done_to_a_recipient_is_refused_for_the_first_rule_that_it_break
     let wrong = [json!({"recipient": "brc_1"}), json!({})];
     let good = json!({"recipientId": "brc_1"});
     let mut delete = caller
-        .climbs("/deleteBankingRecipient", Way::Keyed, &wrong, &good)
+        .climbs("/deleteBankingRecipient", Way::Spends, &wrong, &good)
         .await;
     delete.data(&good).await;
     delete.data(&json!({"recipientId": whom})).await;

@@ -52,7 +52,7 @@ async fn an_order_is_refused_for_the_first_rule_that_it_breaks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancellation_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, body, account, the key's past, order, owner, state.
+    // Aim: token, body, account, the key's past, order, owner, the token's payment, state.
     let host = Host::new();
     let service = host.start();
     let site = Site::of(&service);
@@ -93,6 +93,9 @@ async fn a_cancellation_is_refused_for_the_first_rule_that_it_breaks() {
     ask.body(&json!({"card_id": others}));
     ladder.meets(&ask.send(&site).await);
     ask.body(&json!({"card_id": own}));
+    ask.bearer(other.body["auth"]["id_token"].as_str().unwrap());
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
     ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "newer");
     desk.done("/admin/intl-orders/release", json!({"card_id": own, "lease": lease}))

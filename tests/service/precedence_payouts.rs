@@ -159,6 +159,7 @@ async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
     let mut ask = Request::new("GET", "/send-payment")
         .with("note", "rent")
         .with("amount", "4.99");
+    ask.bearer(&other);
     ladder.meets(&ask.send(&site).await);
     ask.drop("note");
     ladder.meets(&ask.send(&site).await);
@@ -176,7 +177,6 @@ async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
     ask.set("recipient_email", "ada@example.com");
     ladder.meets(&ask.send(&site).await);
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
-    ask.bearer(&other);
     ladder.meets(&ask.send(&site).await);
     ask.header("authorization", "");
     ladder.meets(&ask.send(&site).await);
@@ -244,8 +244,8 @@ async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, key, parameters, account, the key's past, recipient, owner; a retry is answered as the first time, though the
-    // recipient is gone.
+    // Aim: token, key, parameters, account, the token's birth, the key's past, recipient, owner; a retry is answered as the first
+    // time, though the recipient is gone.
     let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
     let site = Site::of(&service);
     let (agent, token, saved) = two_payers(&site).await;
@@ -263,6 +263,10 @@ async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks(
     ask.set("recipient_id", &saved[0]);
     ladder.meets(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    ask.bearer(bought.body["auth"]["id_token"].as_str().unwrap());
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
     let mut other = Request::new("POST", "/payment-recipients");
     other.bearer(&token);
     other.header("idempotency-key", "used");

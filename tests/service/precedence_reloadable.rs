@@ -87,6 +87,7 @@ async fn a_wish_for_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     first.header("idempotency-key", "used");
     first.body(&json!({"card_id": ended}));
     assert_eq!(first.answer(&site).await.status, 409);
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
     let mut ladder = Ladder::of("POST /pause-card", "pause-card");
@@ -109,6 +110,9 @@ async fn a_wish_for_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     ask.body(&json!({"card_id": theirs}));
     ladder.meets(&ask.send(&site).await);
     ask.body(&json!({"card_id": ended}));
+    ask.bearer(bought.body["auth"]["id_token"].as_str().unwrap());
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
     ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "newer");
     ask.body(&json!({"card_id": own}));

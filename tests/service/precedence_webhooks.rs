@@ -41,6 +41,12 @@ async fn delivery(site: &Site<'_>, token: &str) -> String {
     .await
 }
 
+/// A token that was issued for a payment.
+async fn relayed(site: &Site<'_>, agent: &Agent) -> String {
+    let bought = agent.buy(site, "/get-card?amount=5").await;
+    bought.body["auth"]["id_token"].as_str().unwrap().to_owned()
+}
+
 /// A request that is mended body by body.
 async fn climbs(site: &Site<'_>, ladder: &mut Ladder, ask: &mut Request, bodies: &[Value]) {
     for body in bodies {
@@ -51,14 +57,16 @@ async fn climbs(site: &Site<'_>, ladder: &mut Ladder, ask: &mut Request, bodies:
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_registration_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, key, body, URL, types, account, the key's past, room; the last mended request makes an endpoint, and sent
+    // Aim: token, key, body, URL, types, account, the key's past, whose the URL is, room; the last mended request makes an endpoint, and sent
     // again shows the same secret.
     let host = Host::new().with("PURSER_WEBHOOKS__MAX_PER_ACCOUNT", "1");
     let service = host.start();
     let site = Site::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
-    let first = registered(&site, &token, "https://other.nobody.example/", Some("used")).await;
+    let other = "https://other.nobody.example/";
+    let first = registered(&site, &token, other, Some("used")).await;
+    let relayed = relayed(&site, &agent).await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
     let mut ladder = Ladder::of("POST /register-webhook", "register-webhook");
@@ -79,7 +87,13 @@ async fn a_registration_is_refused_for_the_first_rule_that_it_breaks() {
     climbs(&site, &mut ladder, &mut ask, &bodies).await;
     site.freeze(&agent.address(), None).await;
     ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "relayed");
+    ask.body(&json!({"url": other}));
+    ask.bearer(&relayed);
+    ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
+    ask.body(&json!({"url": URL, "types": ["card.ready"]}));
+    ask.bearer(&token);
     ladder.meets(&ask.send(&site).await);
     deleted(&site, &token, &first, None).await;
     let made = ask.answer(&site).await;
@@ -155,7 +169,7 @@ async fn a_look_at_endpoints_and_deliveries_is_refused_for_the_first_rule_that_i
 
 #[tokio::test(flavor = "multi_thread")]
 async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_break() {
-    // Aim: token, key, body, account, the key's past, the id, whose it is, the endpoint's state.
+    // Aim: token, key, body, account, the key's past, the id, whose it is, whose session's, the endpoint's state.
     let host = Host::new();
     let service = host.start();
     let site = Site::of(&service);
@@ -165,6 +179,7 @@ async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_bre
     let gone = registered(&site, &token, "https://gone.nobody.example/", None).await;
     let not_own = registered(&site, &theirs, URL, None).await;
     deleted(&site, &token, &gone, Some("used")).await;
+    let relayed = relayed(&site, &agent).await;
     let since = "2026-11-20T00:00:00Z";
 
     for (heading, with) in [("POST /redeliver-webhook", true), ("POST /delete-webhook", false)] {
@@ -201,6 +216,9 @@ async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_bre
         ask.body(&named(&not_own));
         ladder.meets(&ask.send(&site).await);
         ask.body(&named(&gone));
+        ask.bearer(&relayed);
+        ladder.meets(&ask.send(&site).await);
+        ask.bearer(&token);
         ladder.meets(&ask.send(&site).await);
         ask.header("idempotency-key", &format!("newer {path}"));
         ask.body(&named(&own));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
-use purser_actors::engine::Denied;
+use purser_actors::engine::{Denied, Waits};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, Kind};
 use purser_actors::lease::Leased as _;
@@ -19,6 +19,9 @@ use crate::world::World;
 
 /// How long a lease runs.
 const LEASE_MS: u64 = 2_500;
+
+/// What an operator is told.
+type Told = Result<&'static str, Denied<Rejection, Waits>>;
 
 /// What an operator does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,13 +84,13 @@ impl Clients {
         }
     }
 
-    async fn handle(&self, id: WithdrawalId, who: u8, hand: Hand) -> Option<Result<&'static str, Denied<Rejection>>> {
+    async fn handle(&self, id: WithdrawalId, who: u8, hand: Hand) -> Option<Told> {
         let (world, engine) = (&self.world, &self.engine);
         let mut lease = world.counter.lock().lease(id, who);
         if matches!(hand, Hand::Claim | Hand::Pay) {
             match engine.claim_card_withdrawal(id, act(who), LEASE_MS).await {
                 Ok(claimed) => lease = Some(self.leased(id, who, claimed.number)),
-                Err(refused) => return Some(Err(refused)),
+                Err(refused) => return Some(Err(refused.among())),
             }
         }
         let newest = world.counter.lock().newest(id);
@@ -102,7 +105,7 @@ impl Clients {
             Hand::Finish => self.pay_by_hand(id, who, lease?).await?,
             Hand::Release if unpaid() => {
                 let told = engine.release_card_withdrawal(id, act(who), lease?).await;
-                told.map(|()| "queued")
+                told.map(|()| "queued").map_err(Denied::among)
             }
             Hand::Reject | Hand::RejectUnclaimed if unpaid() => {
                 let lease = if hand == Hand::Reject { Some(lease?) } else { None };
@@ -110,7 +113,7 @@ impl Clients {
                 if told.is_ok() && lease.is_some_and(|lease| lease < newest) {
                     world.object("lease.old", format!("{id} was rejected with the old lease {lease:?}"));
                 }
-                told.map(|()| "rejected")
+                told.map(|()| "rejected").map_err(Denied::among)
             }
             Hand::Release | Hand::Reject | Hand::RejectUnclaimed => return None,
             Hand::PayWithAnothers => {
@@ -146,12 +149,7 @@ impl Clients {
     }
 
     /// Pays if nobody has and the lease still runs, and says so until there is an answer.
-    async fn pay_by_hand(
-        &self,
-        id: WithdrawalId,
-        who: u8,
-        lease: u64,
-    ) -> Option<Result<&'static str, Denied<Rejection>>> {
+    async fn pay_by_hand(&self, id: WithdrawalId, who: u8, lease: u64) -> Option<Told> {
         let (world, engine) = (&self.world, &self.engine);
         let asked: CardWithdrawal = durable(world, Kind::CardWithdrawal, &id.0.to_be_bytes())?;
         let holds = asked.leases().held_by(&act(who), lease, world.now()).is_ok();

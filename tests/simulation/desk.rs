@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::engine::Denied;
+use purser_actors::engine::{Denied, Waits};
 use purser_actors::id::{CardId, RequestId};
 use purser_actors::intl_order::{BillingAddress, Details, EnteredCard, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, Kind};
@@ -19,6 +19,11 @@ use crate::world::World;
 
 /// How long a lease runs.
 const LEASE_MS: u64 = 2_500;
+
+/// What whoever asked is told, with the state that an order has come to.
+fn became(told: Result<(), Denied<Rejection>>, state: &'static str) -> Result<&'static str, Denied<Rejection, Waits>> {
+    told.map(|()| state).map_err(Denied::among)
+}
 
 /// What is asked of an international order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,17 +127,16 @@ impl Clients {
             let newest = world.desk.lock().newest(id);
             let told = match does {
                 Does::Claim => return,
-                Does::Release => engine.release_intl(id, act, lease).await.map(|()| "queued"),
+                Does::Release => became(engine.release_intl(id, act, lease).await, "queued"),
                 Does::Fulfil | Does::FulfilOld | Does::Make => {
-                    let made = engine.fulfil_intl(id, act, lease, entered(id)).await;
-                    made.map(|()| "ready")
+                    became(engine.fulfil_intl(id, act, lease, entered(id)).await, "ready")
                 }
                 Does::Reject => engine
                     .reject_intl(id, act, None, "no".into())
                     .await
                     .map(|()| "rejected"),
-                Does::Cancel => engine.cancel_intl(id, None).await.map(|()| "cancelled"),
-                Does::Reveal => engine.reveal_intl(id).await.map(|()| "shown"),
+                Does::Cancel => became(engine.cancel_intl(id, None).await, "cancelled"),
+                Does::Reveal => became(engine.reveal_intl(id).await, "shown"),
             };
             if world.is_dead() {
                 return;

@@ -321,12 +321,18 @@ async fn part(clients: &Clients, store: &SimStore, stream: &mut Stream) {
     let (tasks, begun) = (tokio::runtime::Handle::current().metrics(), world.true_ms());
     // Who compares lists may have met a difference meanwhile, whose actor goes to sleep again.
     let awake = || tasks.num_alive_tasks() > checks::standing_tasks(world) || engine.census().resident > 0;
-    while awake() && world.true_ms() < begun + PATIENCE_MS {
-        tokio::time::sleep(Duration::from_secs(2)).await;
-    }
-    watchers::settle().await;
-    // Whoever reads lists writes down how far, now and then.
-    while store.headroom().queued > 0 {
+    loop {
+        while awake() && world.true_ms() < begun + PATIENCE_MS {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        }
         watchers::settle().await;
+        // Whoever reads lists writes down how far, now and then.
+        while store.headroom().queued > 0 {
+            watchers::settle().await;
+        }
+        // Meanwhile another difference may have been met.
+        if !awake() || world.true_ms() >= begun + PATIENCE_MS {
+            return;
+        }
     }
 }

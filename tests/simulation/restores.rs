@@ -3,6 +3,7 @@
 //! left once, and what was ended stays so.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use purser::revocations::{Entry, entry_of};
 use purser::service::restore::Known;
@@ -150,8 +151,30 @@ pub(crate) fn add(plan: &mut Plan) {
     let down_ms = pick(&mut chance, &[0, 3_000, 40_000]);
     let covered = !chance.one_in(5);
     let step = Step::Restore { down_ms, covered };
-    plan.steps.insert((to as usize).min(plan.steps.len()), step);
+    let to = (to as usize).min(plan.steps.len());
+    plan.steps.insert(to, step);
     plan.steps.insert(from as usize, Step::BackUp);
+    if chance.one_in(2) {
+        present_again(plan, from as usize..to + 1);
+    }
+}
+
+/// Whoever paid in the lost history pays with the same again once everything is at rest: what the store did not know by then was
+/// credited, and buys nothing more.
+fn present_again(plan: &mut Plan, lost: Range<usize>) {
+    let behind = lost.end + 1;
+    let paid = plan.steps[lost].iter().filter_map(|step| match step {
+        Step::Pay { payment, request, .. } => Some((*payment, *request)),
+        _ => None,
+    });
+    let paid: BTreeMap<u32, u8> = paid.collect();
+    let again = paid.into_iter().map(|(payment, request)| Step::Pay {
+        payment,
+        request,
+        patience_ms: None,
+    });
+    let again: Vec<Step> = std::iter::once(Step::Rest).chain(again).collect();
+    plan.steps.splice(behind..behind, again);
 }
 
 fn is_kept(step: &Step) -> bool {

@@ -311,6 +311,7 @@ const MET: &[&str] = &[
     "restored: RestoreMark",
     "ended as Credited(",
     "ended as Adopted(",
+    "is presented again and its transfer was credited",
     "meets an outage",
     "key 0 is revoked: Ok",
     "Err(Rejected(Revoked))",

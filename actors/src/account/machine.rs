@@ -78,7 +78,7 @@ fn credit(
 }
 
 /// What stood in suspense for a credit that is not given.
-fn kept((effect, amount): (EffectId, Usdc), cause: CreditCause, context: &Context) -> Decision<Account> {
+fn kept(effect: EffectId, amount: Usdc, cause: CreditCause, context: &Context) -> Decision<Account> {
     let kept = Transaction::new(context.now, cause.name()).book(Place::Suspense, Place::Costs, amount);
     Decision::answer(()).completes(effect).post(&kept, context)
 }
@@ -170,7 +170,7 @@ impl Entity for Account {
             ) => claims::readmit(this, wallet, (payment, session), &purchase, (worth, cap), context),
             (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
             (this, Command::CountShare { effect, share }) => claims::count(this, wallet, (effect, share), context),
-            (Some(_), Command::Keep { effect, amount, cause }) => Ok(kept((effect, amount), cause, context)),
+            (Some(_), Command::Keep { effect, amount, cause }) => Ok(kept(effect, amount, cause, context)),
             (this, Command::Credit { effect, amount, cause }) => credit(this, wallet, (effect, amount), cause, context),
             (this, command @ Command::SendBack { .. }) => holds::send_back(this, wallet, command, context),
             (Some(account), Command::PayOut(outgoing)) => paying_out::decide(account, outgoing, context),

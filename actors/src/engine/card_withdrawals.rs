@@ -1,12 +1,13 @@
 //! Withdrawals from balances at the card issuer: asked for by holders, paid by operators.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use purser_storage::StoreError;
 
 use super::giving::Leave;
 use super::work::within;
-use super::{Denied, Engine};
+use super::{Denied, Engine, Waits};
 use crate::approval::Gift;
 use crate::card_withdrawal::{CardWithdrawal, Command, Rejection};
 use crate::id::{Wallet, WithdrawalId};
@@ -17,7 +18,7 @@ use crate::money::{Cents, Usdc};
 use crate::operator::{Act, Beside, Deed};
 use crate::port::Reserved;
 
-type Told<T> = Result<T, Denied<Rejection>>;
+type Told<T, O = Infallible> = Result<T, Denied<Rejection, O>>;
 
 impl Engine {
     /// Asks for part of the balance at the card issuer. An operator pays it out once the issuer has set it aside, for which
@@ -135,7 +136,7 @@ impl Engine {
         act: Act,
         lease: u64,
         transaction: String,
-    ) -> Told<()> {
+    ) -> Told<(), Waits> {
         self.fulfil_card_withdrawal_by(id, Leave::Own(&act), lease, transaction)
             .await
     }
@@ -147,8 +148,8 @@ impl Engine {
         leave: Leave<'_>,
         lease: u64,
         transaction: String,
-    ) -> Told<()> {
-        self.still_set_aside(id, leave.act()).await?;
+    ) -> Told<(), Waits> {
+        self.still_set_aside(id, leave.act()).await.map_err(Denied::among)?;
         let fulfil = |act| Command::Fulfil {
             act,
             lease,

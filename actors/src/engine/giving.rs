@@ -4,7 +4,7 @@ use purser_storage::{CommitError, Condition, StoreError, Write, codec};
 
 use super::acting::{Acting, Words};
 use super::operating::{damaged, put};
-use super::{Booking, Denied, Engine, NotBooked, NotResolved, NotRuled, Outcome, Place, Resolution, Rule};
+use super::{Booking, Denied, Engine, NotBooked, NotResolved, NotRuled, Outcome, Place, Resolution, Rule, Waits};
 use crate::approval::{Gift, Given, Pending};
 use crate::id::ApprovalId;
 use crate::kernel::{Context, Entity, table};
@@ -54,9 +54,9 @@ pub enum NotApproved {
     /// What came of work was not taken.
     Resolving(NotResolved),
     /// An order was not refused.
-    Intl(Denied<intl_order::Rejection>),
+    Intl(Denied<intl_order::Rejection, Waits>),
     /// A withdrawal is not paid.
-    Card(Denied<card_withdrawal::Rejection>),
+    Card(Denied<card_withdrawal::Rejection, Waits>),
     /// Nothing was decided about a transfer.
     Ruling(NotRuled),
     /// A transfer was not booked.
@@ -92,10 +92,10 @@ impl From<NotGiven> for NotRuled {
     }
 }
 
-impl<R> From<NotGiven> for Denied<R> {
+impl<R> From<NotGiven> for Denied<R, Waits> {
     fn from(not: NotGiven) -> Self {
         match not {
-            NotGiven::Waits(id) => Self::Waits(id),
+            NotGiven::Waits(id) => Self::Own(Waits(id)),
             NotGiven::Unavailable => Self::Unavailable,
         }
     }

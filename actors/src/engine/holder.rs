@@ -1,5 +1,7 @@
 //! What a wallet may do besides paying: sign in, hand itself a login link, refresh, look at a card, pause or close it.
 
+use std::convert::Infallible;
+
 use purser_storage::{StoreError, codec};
 
 use super::{Engine, RACES};
@@ -15,22 +17,30 @@ use crate::session::{self, Amr};
 
 /// Why an identity or account operation did not happen.
 #[derive(Debug)]
-pub enum Denied<R> {
+pub enum Denied<R, O = Infallible> {
     /// The entity refused.
     Rejected(R),
-    /// Another wallet has this address in lower case.
-    Collision,
     /// Used before, or not there.
     Used,
-    /// It is too much for one operator, and waits for another.
-    Waits(ApprovalId),
-    /// It is too much for one operator, and cannot be left to another as it is.
-    TooMuch,
+    /// A reason that only this operation has; most have none.
+    Own(O),
     /// Ask again later.
     Unavailable,
 }
 
-impl<R> From<Refusal<R>> for Denied<R> {
+/// Another wallet has this address in lower case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collision;
+
+/// It is too much for one operator, and waits for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits(pub ApprovalId);
+
+/// It is too much for one operator, and cannot be left to another as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMuch;
+
+impl<R, O> From<Refusal<R>> for Denied<R, O> {
     fn from(refusal: Refusal<R>) -> Self {
         match refusal {
             Refusal::Rejected(r) => Self::Rejected(r),
@@ -40,23 +50,35 @@ impl<R> From<Refusal<R>> for Denied<R> {
     }
 }
 
+impl<R> Denied<R> {
+    /// The same among the reasons of an operation that has some of its own.
+    pub fn among<O>(self) -> Denied<R, O> {
+        match self {
+            Self::Rejected(r) => Denied::Rejected(r),
+            Self::Used => Denied::Used,
+            Self::Unavailable => Denied::Unavailable,
+        }
+    }
+}
+
 impl Engine {
     /// Signs a wallet in: its nonce is used up, its account exists, its session is open.
     ///
     /// # Errors
-    /// [`Denied::Used`] when the nonce was used before, [`Denied::Collision`] for a look-alike Solana address.
+    /// [`Denied::Used`] when the nonce was used before, [`Collision`] for a look-alike Solana address.
     pub async fn sign_in(
         &self,
         wallet: Wallet,
         nonce: ([u8; 16], u64),
         session: NewSession,
-    ) -> Result<(), Denied<account::Rejection>> {
+    ) -> Result<(), Denied<account::Rejection, Collision>> {
         let used = table::nonce(nonce.1, &nonce.0);
         for _ in 0..RACES {
             if self.collides(&wallet).await.map_err(|_| Denied::Unavailable)? {
-                return Err(Denied::Collision);
+                return Err(Denied::Own(Collision));
             }
-            if self.exists(&used).await? {
+            let row = self.0.store.read(&used).await.map_err(|_| Denied::Unavailable)?;
+            if row.is_some() {
                 return Err(Denied::Used);
             }
             let command = account::Command::SignIn { nonce, session };
@@ -66,11 +88,6 @@ impl Engine {
             }
         }
         Err(Denied::Unavailable)
-    }
-
-    async fn exists<R>(&self, key: &[u8]) -> Result<bool, Denied<R>> {
-        let row = self.0.store.read(key).await.map_err(|_| Denied::Unavailable)?;
-        Ok(row.is_some())
     }
 
     /// Asks an account for something that only a batch of something else, refused before it, can bring into conflict.

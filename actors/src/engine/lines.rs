@@ -12,7 +12,7 @@ use super::operating::damaged;
 use super::work::Desk;
 use super::{Denied, Engine};
 use crate::breaker::{Breaker, Change, Rules};
-use crate::kernel::effect::{Effect, Failure, Pace, Work};
+use crate::kernel::effect::{AtLine, Effect, Failure, Pace, Work};
 use crate::kernel::{Family, Refusal};
 use crate::line::{Command, Rejection, Selling, Status};
 use crate::operator::Act;
@@ -145,11 +145,9 @@ impl Lines {
 
 /// Whose provider is asked for by a kind of work: a payout says itself by which rail it goes.
 pub(super) const fn of(work: &Work) -> Option<Line> {
-    match work {
-        Work::IssueCard(_) => Some(Line::UsaCard),
-        Work::OrderGiftCard(_) => Some(Line::GiftCard),
-        Work::SendTopUp(_) | Work::CrossBridge(_) | Work::AwaitCardCredit(_) => Some(Line::CardBalance),
-        _ => None,
+    match work.at_line() {
+        AtLine::Waits(line) | AtLine::Goes(line) => Some(line),
+        AtLine::WaitsForRail | AtLine::None => None,
     }
 }
 

@@ -1,12 +1,14 @@
 //! What whoever acts for the house asks: international orders, tokens, and what was done before.
 
+use std::convert::Infallible;
+
 use purser_storage::codec::{self, Stored};
 use purser_storage::{CommitError, Condition, StoreError, Write};
 
 use super::acting::Words;
 use super::giving::Leave;
 use super::refunding::refunded;
-use super::{Denied, Engine};
+use super::{Denied, Engine, TooMuch, Waits};
 use crate::approval::Gift;
 use crate::id::{CardId, LateReturnId};
 use crate::intl_order::{self, EnteredCard, IntlOrder};
@@ -30,7 +32,7 @@ pub struct Queued {
 /// Where something stands in a list in the order of time.
 pub type Place = (Timestamp, u128);
 
-type Told<T> = Result<T, Denied<intl_order::Rejection>>;
+type Told<T, O = Infallible> = Result<T, Denied<intl_order::Rejection, O>>;
 
 impl Engine {
     /// Asks an order for what an operator wants. Only a batch of something else, refused before it, can bring that into
@@ -108,7 +110,7 @@ impl Engine {
     ///
     /// # Errors
     /// When it is decided already, or somebody else's lease runs.
-    pub async fn reject_intl(&self, id: CardId, act: Act, lease: Option<u64>, reason: String) -> Told<()> {
+    pub async fn reject_intl(&self, id: CardId, act: Act, lease: Option<u64>, reason: String) -> Told<(), Waits> {
         self.reject_intl_by(id, Leave::Own(&act), lease, reason).await
     }
 
@@ -119,7 +121,7 @@ impl Engine {
         leave: Leave<'_>,
         lease: Option<u64>,
         reason: String,
-    ) -> Told<()> {
+    ) -> Told<(), Waits> {
         let reject = |act| intl_order::Command::Reject {
             act,
             lease,
@@ -161,7 +163,7 @@ impl Engine {
     /// # Errors
     /// When there is no card yet, or none any more; [`intl_order::Rejection::Released`] for more than was on it;
     /// [`intl_order::Rejection::Ended`] where one that has ended is said to be ready or paused.
-    pub async fn report_intl(&self, id: CardId, act: Act, report: intl_order::Report) -> Told<()> {
+    pub async fn report_intl(&self, id: CardId, act: Act, report: intl_order::Report) -> Told<(), TooMuch> {
         let report = Box::new(report);
         let one = self.acting().await;
         let order = self.intl_order(&id).await.map_err(|_| Denied::Unavailable)?;
@@ -191,7 +193,7 @@ impl Engine {
                     true => self.alone(&act, amount).await.map_err(|_| Denied::Unavailable)?,
                     false => None,
                 };
-                alone.ok_or(Denied::TooMuch)?
+                alone.ok_or(Denied::Own(TooMuch))?
             }
             None => Beside::default(),
         };

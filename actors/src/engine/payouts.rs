@@ -61,7 +61,7 @@ impl Engine {
     }
 
     /// A saved recipient is paid by what the app knows it by.
-    pub(super) async fn payee(
+    async fn payee(
         &self,
         payer: &Wallet,
         platform: Option<Platform>,

@@ -21,9 +21,24 @@ impl Engine {
         if required.is_empty() {
             return self.found(payer, request, Found::Nothing).await;
         }
-        let mut found = self.check_account(payer, &request.purchase).await?;
-        if required.contains(&Requirement::InStock) {
-            found = self.in_stock(request).await?;
+        let account = self.account(payer).await.map_err(|_| PayError::Unavailable)?;
+        if let Some(message) = account.and_then(|account| account.frozen) {
+            return Err(PayError::Frozen { message });
+        }
+        let mut found = Found::Nothing;
+        for requirement in required {
+            let Some(key) = requirement.row(payer) else {
+                if requirement == Requirement::InStock {
+                    found = self.in_stock(request).await?;
+                }
+                continue;
+            };
+            let row = self.0.store.read(&key).await.map_err(|_| PayError::Unavailable)?;
+            let row = row.ok_or(PayError::Missing(requirement))?;
+            if requirement == Requirement::Linked {
+                let address = <[u8; 20]>::try_from(&*row.value).map_err(|_| PayError::Unavailable)?;
+                found = Found::Linked(address);
+            }
         }
         if matches!(request.purchase, Purchase::CardBalance { .. }) {
             // It is forwarded out of what its own chain's treasury has.
@@ -34,43 +49,6 @@ impl Engine {
             })?;
         }
         self.found(payer, request, found).await
-    }
-
-    /// What a purchase would be refused for by what is known of an account, before anything is signed. Nothing where that cannot be
-    /// known now: the payment is told.
-    ///
-    /// # Errors
-    /// [`PayError::Frozen`] and [`PayError::Missing`].
-    pub async fn check_unsigned(&self, payer: &Wallet, purchase: &Purchase) -> Result<(), PayError> {
-        let checked = match (self.check_account(payer, purchase).await, purchase) {
-            (Ok(_), Purchase::AppPayment { platform, payee, .. }) => {
-                self.payee(payer, *platform, payee).await.map(drop)
-            }
-            (checked, _) => checked.map(drop),
-        };
-        match checked {
-            Err(error @ (PayError::Frozen { .. } | PayError::Missing(_))) => Err(error),
-            Ok(()) | Err(_) => Ok(()),
-        }
-    }
-
-    /// Whether the account may buy, and has what is a row of what the purchase needs.
-    async fn check_account(&self, payer: &Wallet, purchase: &Purchase) -> Result<Found, PayError> {
-        let account = self.account(payer).await.map_err(|_| PayError::Unavailable)?;
-        if let Some(message) = account.and_then(|account| account.frozen) {
-            return Err(PayError::Frozen { message });
-        }
-        let mut found = Found::Nothing;
-        for requirement in purchase.requires() {
-            let Some(key) = requirement.row(payer) else { continue };
-            let row = self.0.store.read(&key).await.map_err(|_| PayError::Unavailable)?;
-            let row = row.ok_or(PayError::Missing(requirement))?;
-            if requirement == Requirement::Linked {
-                let address = <[u8; 20]>::try_from(&*row.value).map_err(|_| PayError::Unavailable)?;
-                found = Found::Linked(address);
-            }
-        }
-        Ok(found)
     }
 
     /// What the product is built on, besides the purchase.

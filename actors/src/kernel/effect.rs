@@ -3,6 +3,7 @@
 //! An effect is a row. It is written by the batch that wants the work and deleted by the batch that records the
 //! outcome, on the condition that it still exists: that is the only memory of what was seen. It runs at least once.
 
+mod at_line;
 mod cause;
 mod failure;
 mod leaves;
@@ -19,6 +20,7 @@ use crate::money::Usdc;
 use crate::payment::NewSession;
 use crate::port::Timestamp;
 
+pub use at_line::AtLine;
 pub use cause::CreditCause;
 pub use failure::{Failure, Pace};
 pub use leaves::Leaves;
@@ -357,12 +359,6 @@ impl Work {
             Self::Pursue(_) => Kind::Difference,
             Self::PlaceIncoming(_) | Self::ConfirmIncoming(_) => Kind::Incoming,
         }
-    }
-
-    /// Whether it waits for a provider that may be closed for a while: then it is tried again soon after that has ended, however
-    /// long it would wait otherwise.
-    pub const fn may_be_woken(&self) -> bool {
-        matches!(self, Self::IssueCard(_) | Self::OrderGiftCard(_) | Self::SendPayout(_))
     }
 
     /// Whose tries go one behind the other, a few at a time, so that what is slow there keeps no other waiting.

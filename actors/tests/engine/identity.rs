@@ -1,7 +1,7 @@
 //! Who may come in: look-alike wallets, used nonces, one-time links, frozen accounts.
 
 use purser_actors::account::LinkCode;
-use purser_actors::engine::{Denied, PayError};
+use purser_actors::engine::{Collision, Denied, PayError};
 use purser_actors::id::{PaymentId, Wallet};
 use purser_actors::session::Amr;
 use purser_actors::session::Command;
@@ -42,7 +42,7 @@ async fn case_46_a_look_alike_address_is_refused_before_settlement() {
     bought(&world.pay(&card_for(first, 1)).await.unwrap());
     assert_eq!(world.pay(&card_for(second, 2)).await.unwrap_err(), PayError::Collision);
     let denied = world.engine.sign_in(second, ([1; 16], LATER_S), session()).await;
-    assert!(matches!(denied, Err(Denied::Collision)), "{denied:?}");
+    assert!(matches!(denied, Err(Denied::Own(Collision))), "{denied:?}");
     assert_eq!(world.chain.transfers(), 1);
     assert!(world.engine.account(&second).await.unwrap().is_none());
     assert!(world.engine.cards_of(&second, None, 10).await.unwrap().0.is_empty());
@@ -68,7 +68,7 @@ async fn case_46_of_two_look_alikes_at_the_same_moment_one_is_refused() {
     for call in calls {
         match in_time("a sign-in", call).await.unwrap() {
             Ok(()) => {}
-            Err(Denied::Collision) => refused += 1,
+            Err(Denied::Own(Collision)) => refused += 1,
             Err(other) => panic!("{other:?}"),
         }
     }

@@ -233,13 +233,12 @@ pub(super) fn skill(openapi: &Value, url: &str) -> String {
         Replace the parameters of an example by what you want; `GET {url}/openapi.json` describes each of them, and \
         `GET {url}/get-pricing` gives ranges and fees.\n\n\
         ## How to buy\n\n\
-        1. Call the route with its parameters, and with `Authorization: Bearer` if you have a token: then what the account lacks is \
-        said at once. 400, 403, 404, 409, 412 (`identity_required`, `issuer_not_linked`) and 503 (`product_unavailable`: not sold \
-        now): read `code` and `hint`; nothing was charged.\n\
+        1. Call the route with its parameters. 400 and 503 (`product_unavailable`: not sold now): read `code` and `hint`; nothing was \
+        charged.\n\
         2. 402: check the price against what you may spend, sign exactly one of the offers, send the same request with it.\n\
         3. 200: keep `payment_id`, `auth.id_token` and `auth.refresh_token`. 402 with `success: false`: the transfer did not \
-        settle, read `errorReason`. 403, 404, 409, 412: nothing was charged; without a token only the payment says whose account it \
-        is, so these come after signing as well. 503 `product_unavailable`: nothing was charged. Any other 503, or no answer: send the \
+        settle, read `errorReason`. 403, 404, 409 and 412 (`identity_required`, `issuer_not_linked`): nothing was charged. They come \
+        after signing, since only the payment says whose account it is. 503 `product_unavailable`: nothing was charged. Any other 503, or no answer: send the \
         same signed payment again, never a new one. Tokens (`auth`) come once, in the 200 to the call that had the payment settled. \
         If that call got a 202 or its answer was lost, no later answer has them: sign in with `GET {url}/auth`. To be safe against \
         paying twice after a loss, put an id of your own \

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
-use purser_actors::engine::{Denied, Held};
+use purser_actors::engine::{Denied, Held, Waits};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, View};
 use purser_actors::lease::Leased as _;
@@ -99,7 +99,7 @@ pub(super) async fn post_fulfil(Admitted { admin, act, wanted }: Admitted<Fulfil
     })?;
     let paid = admin.engine.fulfil_card_withdrawal(id, act, wanted.lease, tx_hash);
     match paid.await {
-        Err(Denied::Waits(id)) => return approvals::waits(&admin, id).await,
+        Err(Denied::Own(Waits(id))) => return approvals::waits(&admin, id).await,
         told => told.map_err(refused)?,
     }
     Ok(answer(done(id, "complete")))
@@ -150,7 +150,7 @@ fn done(id: WithdrawalId, state: &'static str) -> View {
     View::new().text("withdrawal_id", id).text("state", state)
 }
 
-pub(super) fn refused(denied: Denied<Rejection>) -> ApiError {
+pub(super) fn refused<O>(denied: Denied<Rejection, O>) -> ApiError {
     match denied {
         Denied::Rejected(Rejection::State(status)) => WITHDRAWAL.not_open(status),
         Denied::Rejected(Rejection::Lease(not)) => WITHDRAWAL.not_yours(&not),

@@ -1,7 +1,7 @@
 //! The queue of international orders: look, claim, release, fulfil, reject.
 
 use axum::response::Response;
-use purser_actors::engine::{Denied, Queued};
+use purser_actors::engine::{Denied, Queued, Waits};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{BillingAddress, Details, EnteredCard, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, View};
@@ -93,7 +93,7 @@ pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject
     in_words("reason", "is for the holder", &wanted.reason)?;
     let id = known(&admin, &wanted.card_id).await?.0;
     match admin.engine.reject_intl(id, act, wanted.lease, wanted.reason).await {
-        Err(Denied::Waits(id)) => return approvals::waits(&admin, id).await,
+        Err(Denied::Own(Waits(id))) => return approvals::waits(&admin, id).await,
         told => told.map_err(refused)?,
     }
     Ok(answer(View::new().text("card_id", id).text("status", "rejected")))
@@ -261,7 +261,7 @@ pub(super) fn unknown() -> ApiError {
     ApiError::not_found("card_unknown", "There is no such order.")
 }
 
-pub(super) fn refused(denied: Denied<Rejection>) -> ApiError {
+pub(super) fn refused<O>(denied: Denied<Rejection, O>) -> ApiError {
     match denied {
         Denied::Rejected(Rejection::State(status)) => ORDER.not_open(status),
         Denied::Rejected(Rejection::Lease(not)) => ORDER.not_yours(&not),

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{Denied, Queued};
+use purser_actors::engine::{Denied, Queued, TooMuch};
 use purser_actors::intl_order::{IntlOrder, Rejection, Report};
 use purser_actors::kernel::{Entity as _, View};
 use purser_actors::money::Cents;
@@ -174,7 +174,7 @@ fn wrong(param: &'static str, error: &'static str) -> ApiError {
     ApiError::parameter("parameter_invalid", param, error)
 }
 
-fn refused(denied: Denied<Rejection>) -> ApiError {
+fn refused(denied: Denied<Rejection, TooMuch>) -> ApiError {
     match denied {
         Denied::Rejected(Rejection::State(status)) => {
             let error = format!("The order is {status}: there is no card to report of.");
@@ -188,13 +188,9 @@ fn refused(denied: Denied<Rejection>) -> ApiError {
             "released_usd_amount",
             "It is less than was given back before, or more than was on the card.",
         ),
-        Denied::TooMuch => conflict("second_operator_needed", "That is more than one operator gives alone.")
+        Denied::Own(TooMuch) => conflict("second_operator_needed", "That is more than one operator gives alone.")
             .param("released_usd_amount")
             .hint("Report it without this, and ask for a refund of its payment, which another operator approves."),
-        Denied::Rejected(Rejection::Lease(_))
-        | Denied::Collision
-        | Denied::Used
-        | Denied::Waits(_)
-        | Denied::Unavailable => not_now(),
+        Denied::Rejected(Rejection::Lease(_)) | Denied::Used | Denied::Unavailable => not_now(),
     }
 }

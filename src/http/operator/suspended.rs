@@ -42,8 +42,6 @@ pub(super) async fn post_confirm(Admitted { admin, act, wanted }: Admitted<Confi
             Ok(json::private(json::bytes_as_json(view.to_json())))
         }
         Err(Denied::Used) => Err(unknown()),
-        Err(Denied::Unavailable | Denied::Rejected(()) | Denied::Collision | Denied::Waits(_) | Denied::TooMuch) => {
-            Err(not_now())
-        }
+        Err(Denied::Unavailable | Denied::Rejected(())) => Err(not_now()),
     }
 }

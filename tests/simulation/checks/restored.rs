@@ -55,6 +55,12 @@ pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
             return wrong("rest.incoming", format!("{incoming:?}"));
         }
     }
+    for (id, payment) in &stock.payments {
+        let taken = payment.transaction().and_then(|transaction| taken.get(transaction));
+        if taken.is_some_and(|(_, incoming)| matches!(incoming.status, Status::Credited(_))) {
+            world.trace(|| format!("{id} is presented again and its transfer was credited"));
+        }
+    }
     for (n, transfer) in received(world) {
         one(world, stock, (n, &transfer), taken.get(&transfer.transaction))?;
     }

@@ -5,11 +5,12 @@ use std::time::Duration;
 use purser_storage::planted::{self, Bug};
 
 use super::{Desk, Done, tell, unreadable, within};
-use crate::card;
+use crate::card::{self, Card};
 use crate::engine::refunding::refunded_of;
 use crate::id::{CardId, EffectId};
 use crate::kernel::{Effect, Failure};
-use crate::port::{ErrorKind, Issuance, IssueCard, PortError, SteerCard};
+use crate::port::{ErrorKind, Issuance, IssueCard, PortError, Standing, SteerCard};
+use crate::refund::Refunded;
 
 impl Desk {
     /// Orders the card until the issuer says yes or no.
@@ -58,10 +59,7 @@ impl Desk {
         // A card whose question is stuck could not be asked after any more.
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
         let standing = within(timeout, self.ports.issuer.standing(&details.issuer_ref), "standing").await;
-        let standing = standing.map_err(|error| self.not_given_up(&error))?;
-        let refunded = refunded_of(&self.families, &card, &standing)
-            .await
-            .map_err(unreadable)?;
+        let (standing, refunded) = self.with_refunded(&card, standing).await?;
         let told = card::Command::Refreshed {
             effect: effect.id,
             standing,
@@ -87,16 +85,24 @@ impl Desk {
         };
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
         let standing = within(timeout, self.ports.issuer.steer(&order), "steer card").await;
-        let standing = standing.map_err(|error| self.not_given_up(&error))?;
-        let refunded = refunded_of(&self.families, &card, &standing)
-            .await
-            .map_err(unreadable)?;
+        let (standing, refunded) = self.with_refunded(&card, standing).await?;
         let told = card::Command::Steered {
             effect: effect.id,
             standing,
             refunded,
         };
         tell(cards, id, told).await
+    }
+
+    /// What the issuer says of a card, with what refunds have given of its price.
+    async fn with_refunded(
+        &self,
+        card: &Card,
+        said: Result<Standing, PortError>,
+    ) -> Result<(Standing, Refunded), Failure> {
+        let standing = said.map_err(|error| self.not_given_up(&error))?;
+        let refunded = refunded_of(&self.families, card, &standing).await.map_err(unreadable)?;
+        Ok((standing, refunded))
     }
 
     /// Again and again, as often as it takes.
