@@ -14,6 +14,7 @@ use purser_actors::session::Amr;
 use serde::{Serialize, Serializer};
 
 use super::error::ApiError;
+use crate::payment::header::is_mpp;
 
 /// What a good token says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,15 +128,14 @@ pub enum Bearer {
 
 impl Bearer {
     pub(super) fn judge(headers: &HeaderMap, authenticator: &dyn Authenticator) -> Self {
-        let mut values = headers.get_all(AUTHORIZATION).iter();
-        let (Some(value), None) = (values.next(), values.next()) else {
-            return if headers.contains_key(AUTHORIZATION) {
-                Self::Refused(TokenError::Invalid)
-            } else {
-                Self::Absent
-            };
+        // A payment credential stands in a field of its own beside the token.
+        let mut values = headers.get_all(AUTHORIZATION).iter().filter(|value| !is_mpp(value));
+        let value = match (values.next(), values.next()) {
+            (None, _) => return Self::Absent,
+            (Some(value), None) => value,
+            (Some(_), Some(_)) => return Self::Refused(TokenError::Invalid),
         };
-        // Anything that is not a bearer token (a `Payment` credential) is for others to judge.
+        // Other schemes are not ours.
         let Some(token) = value.to_str().ok().and_then(bearer_token) else {
             return Self::Absent;
         };

@@ -1,7 +1,7 @@
 //! Finding the payment among a request's headers.
 
-use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
 
 use super::refusal::PaymentError;
 
@@ -60,6 +60,11 @@ pub fn mpp_credential(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentError
         }
     }
     Ok(found)
+}
+
+/// Whether an `Authorization` field carries an MPP credential.
+pub fn is_mpp(value: &HeaderValue) -> bool {
+    after_scheme(value.as_bytes()).is_some()
 }
 
 fn after_scheme(value: &[u8]) -> Option<&[u8]> {

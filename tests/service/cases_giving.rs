@@ -162,6 +162,39 @@ async fn what_waits_for_approval_is_not_exchanged_under_its_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_revoked_operator_asked_for_is_not_approved() {
+    // Aim: an act that waits goes from the list when the token of whoever asked for it is revoked; others' stay.
+    let host = impatient().with("PURSER_OPERATOR__ALONE_MAX_USD", "4");
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (eve, bob) = (desk.hire("eve", "operator").await, desk.hire("bob", "operator").await);
+    let bought = cards(&site, &desk, 2).await;
+    let hers = waits(
+        &eve.post("/admin/stuck/credit", credit(&bought[0].1)).await,
+        "credit_back",
+        "5",
+    );
+    let ours = waits(
+        &desk.post("/admin/stuck/credit", credit(&bought[1].1)).await,
+        "credit_back",
+        "5",
+    );
+    assert_eq!(listed(&bob).await, [hers.clone(), ours.clone()]);
+    desk.done("/admin/tokens/revoke", json!({"name": "eve"})).await;
+    assert_eq!(listed(&bob).await, std::slice::from_ref(&ours));
+    let late = bob
+        .post("/admin/approvals/approve", json!({"approval_id": hers, "amount": "5"}))
+        .await;
+    assert_eq!(refused(&late), (404, "approval_unknown"));
+    bob.done("/admin/approvals/approve", json!({"approval_id": ours, "amount": "5"}))
+        .await;
+    balance_is(&site, &bought[0].0.token(&site).await, "0").await;
+    balance_is(&site, &bought[1].0.token(&site).await, "5").await;
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_route_that_gives_money_asks_for_the_second_operator() {
     // Aim: an operator's word that something was not done, and the refusal of an order, wait like a credit; words that bring
     // nobody money do not; what somebody rejects, or takes back, is not done.

@@ -347,3 +347,36 @@ async fn no_answer_to_a_paid_mpp_call_makes_a_client_pay_twice() {
         assert_eq!(sign_in.header("www-authenticate"), None);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_beside_an_mpp_credential_is_the_callers() {
+    // Aim: a credential and a bearer token stand in fields of their own, in either order. Another wallet's token is refused and
+    // nothing is settled; the payer's own is not.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let (payer, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
+    let (own, others) = (payer.token(&site).await, other.token(&site).await);
+    let credential = payer.credential(&site.get(CARD, &[]).await);
+    let call = async |token: &str, token_first: bool| {
+        let bearer = format!("Bearer {token}");
+        let mut fields = [
+            ("authorization", bearer.as_str()),
+            ("authorization", credential.as_str()),
+        ];
+        if !token_first {
+            fields.reverse();
+        }
+        site.get(CARD, &fields).await
+    };
+    for token_first in [true, false] {
+        let refused = call(&others, token_first).await;
+        assert_eq!(
+            (refused.status, refused.code()),
+            (403, "wrong_wallet"),
+            "{}",
+            refused.text
+        );
+    }
+    assert_nothing_moved(&site).await;
+    assert_eq!(call(&own, true).await.status, 200);
+}

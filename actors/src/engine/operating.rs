@@ -10,7 +10,7 @@ use super::giving::Leave;
 use super::refunding::refunded;
 use super::{Denied, Engine, TooMuch, Waits};
 use crate::approval::Gift;
-use crate::id::{CardId, LateReturnId};
+use crate::id::{ApprovalId, CardId, LateReturnId};
 use crate::intl_order::{self, EnteredCard, IntlOrder};
 use crate::kernel::{Memo, Refusal, audit, table};
 use crate::late_return::LateReturn;
@@ -328,7 +328,17 @@ impl Engine {
             words: None,
             beside: Beside::default(),
         };
-        let done = self.act_alone(&one, &words, Vec::new(), vec![put(table::operator(&hash), &revoked)]);
+        // What this operator asked a second one to approve is asked for no more.
+        let asked = self
+            .approvals(None, usize::MAX)
+            .await
+            .map_err(|_| Denied::Unavailable)?;
+        let asked = asked.iter().filter(|(_, pending)| pending.asked.by == name);
+        let forgotten = asked.map(|((_, id), _)| Write::Delete {
+            key: table::approval(ApprovalId(*id)),
+        });
+        let writes = forgotten.chain([put(table::operator(&hash), &revoked)]).collect();
+        let done = self.act_alone(&one, &words, Vec::new(), writes);
         done.await.map(|()| hash).map_err(|_| Denied::Unavailable)
     }
 

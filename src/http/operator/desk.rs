@@ -48,6 +48,8 @@ async fn set_frozen(admin: &Admin, wallet: &str, message: Option<String>, act: A
     let wallet: Wallet = wallet
         .parse()
         .map_err(|_| ApiError::parameter("parameter_invalid", "wallet", "`wallet` is not an address."))?;
+    // The address of a managed wallet is one of its owner's account.
+    let wallet = admin.engine.account_of(&wallet);
     // A typing error must not bring an account into being and leave the right one as it is.
     let account = admin.engine.account(&wallet).await.map_err(|_| ApiError::internal())?;
     if account.is_none() {
