@@ -31,8 +31,8 @@ pub(crate) const fn fast() -> Settings {
         in_flight_per_payer_max: 128,
         caps: cards_a_day(200, 2_000_000),
         intl_prices: PriceRange {
-            least: Cents::new(100_00),
-            most: Cents::new(1_000_00),
+            least: Cents::new(10_000),
+            most: Cents::new(100_000),
             step: Cents::new(100),
             fees: [
                 Some(FeeRule {
