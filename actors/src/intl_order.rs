@@ -53,6 +53,8 @@ pub struct IntlOrder {
     pub overdue: bool,
     /// The number of the last lease; 0 before the first.
     pub lease: u64,
+    /// When an operator last put it back: by then no card was made for it.
+    pub released_at: Option<Timestamp>,
     /// Of the card, once it is ready: wishes, charges, and what was given back.
     pub life: Life,
     /// When the holder first wanted something that no operator has answered yet.
@@ -291,6 +293,8 @@ pub enum Rejection {
     Released,
     /// The card has ended: of what it was before nothing is reported any more.
     Ended,
+    /// The card may have been made in a history that a restore has lost.
+    InDoubt,
 }
 
 impl From<NotYours> for Rejection {
@@ -300,7 +304,7 @@ impl From<NotYours> for Rejection {
 }
 
 impl Stored for IntlOrder {
-    const SCHEMA: u16 = 432;
+    const SCHEMA: u16 = 470;
 }
 
 impl Stored for Event {

@@ -9,7 +9,7 @@ use purser_storage::RowKey;
 use crate::id::{CardId, DestinationId, PayoutId, RecipientId, TopUpId, Wallet};
 use crate::kernel::table;
 use crate::ledger::Provider;
-use crate::money::Cents;
+use crate::money::{Cents, FeeRule, Usdc};
 
 /// A product line. The number is stored: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
@@ -75,6 +75,43 @@ impl Line {
             Self::IntlCard => Self::UsaCard,
             line => line,
         }
+    }
+}
+
+/// For which amounts a product line is sold, and what is asked on top of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PriceRange {
+    /// Smallest amount.
+    pub least: Cents,
+    /// Largest amount.
+    pub most: Cents,
+    /// Every amount is a multiple of this.
+    pub step: Cents,
+    /// The usual fee, and a promotion's.
+    pub fees: [Option<FeeRule>; 2],
+}
+
+impl PriceRange {
+    /// Whether so much USDC is the price of any amount that is sold.
+    pub fn has(&self, paid: Usdc) -> bool {
+        let paid = paid.whole_cents();
+        self.fees.iter().flatten().any(|fee| self.with_fee(fee, paid))
+    }
+
+    /// A price grows with its amount, so that halving finds the only amount that it can be of.
+    fn with_fee(&self, fee: &FeeRule, paid: Cents) -> bool {
+        let step = self.step.get().max(1);
+        let (mut low, mut high) = (self.least.get().div_ceil(step), self.most.get() / step);
+        while low <= high {
+            let middle = low + (high - low) / 2;
+            match fee.total(Cents::new(middle * step)) {
+                Ok(price) if price == paid => return true,
+                Ok(price) if price < paid => low = middle + 1,
+                _ if middle == 0 => return false,
+                _ => high = middle - 1,
+            }
+        }
+        false
     }
 }
 

@@ -318,7 +318,10 @@ fn say_what_is_known(mark: &RestoreMark, data: &DataDir, known: Known<'_>) -> Re
     })?;
     for line in [
         "transfers to the treasury since the backup: the first start looks for what they bought at its provider, takes over cards \
-         and gift cards that exist, and credits the rest; what is older, or in doubt (a top-up that may have left), waits at `purser admin incoming list`",
+         and gift cards that exist, and credits the rest; what is older, or in doubt (a top-up that may have left, the price of an \
+         international card, which an operator may have made), waits at `purser admin incoming list`",
+        "international cards that the backup has as ordered: an operator may have made them; no holder can cancel one until an \
+         operator has looked and put it back (`purser admin intl list`, `claim`, `release`)",
         "transfers out of the treasury: nothing new leaves until those of the lost history are explained (`purser admin stuck`)",
         "not known: what operators decided, sent or entered by hand since, what balances paid for (payouts, transfers to the bank), \
          who signed up or in, saved recipients, endpoints and settings; `purser admin reconciliation` shows what providers have",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use purser_actors::money::{Cents, FeeRule};
 use purser_actors::port::Timestamp;
-use purser_actors::product::Line;
+use purser_actors::product::{Line, PriceRange};
 use rust_decimal::Decimal;
 use serde::Deserialize;
 
@@ -105,6 +105,17 @@ impl Product {
         FeeRule {
             rate: self.fee_rate,
             minimum: self.min_fee,
+        }
+    }
+
+    /// What the product costs or has cost: for multiples of `step`, at the usual fee and at a promotion's, whenever that is.
+    pub fn prices(&self, step: Cents) -> PriceRange {
+        let promotion = self.promotion_rate.map(|rate| FeeRule { rate, ..self.fee() });
+        PriceRange {
+            least: self.min,
+            most: self.max,
+            step,
+            fees: [Some(self.fee()), promotion],
         }
     }
 

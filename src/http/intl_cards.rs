@@ -134,7 +134,7 @@ struct Cancel {
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's order, or a frozen account."),
         (status = 404, description = "No such order."),
-        (status = 409, description = "It is not queued any more, or the first request with this key is still running."),
+        (status = 409, description = "It is not queued any more, its card may have been made (after a restore, until an operator has looked), or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
 async fn cancel_intl_order(
@@ -176,13 +176,18 @@ fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<Reply, ApiError
             "message",
             "The order is cancelled. The whole charge is credited to the account balance.",
         ))),
-        Err(_) => Err(ApiError::new(
-            StatusCode::CONFLICT,
-            "not_cancellable",
-            "Only an order that is queued can be cancelled.",
-        )
-        .hint("GET /get-card-data tells where it stands.")),
+        Err(Rejection::InDoubt) => Err(not_cancellable("The card of this order may have been made already.").hint(
+            "The service was restored from a backup: the order can be cancelled once an operator has looked and put it back.",
+        )),
+        Err(Rejection::State(_) | Rejection::Lease(_) | Rejection::Released | Rejection::Ended) => {
+            let refused = not_cancellable("Only an order that is queued can be cancelled.");
+            Err(refused.hint("GET /get-card-data tells where it stands."))
+        }
     }
+}
+
+fn not_cancellable(error: &'static str) -> ApiError {
+    ApiError::new(StatusCode::CONFLICT, "not_cancellable", error)
 }
 
 async fn own_order(engine: &Engine, claims: &Claims, id: CardId) -> Result<IntlOrder, ApiError> {

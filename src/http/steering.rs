@@ -167,9 +167,10 @@ impl Asked {
     async fn of_intl(&self, engine: &Engine, place: Option<Place>) -> Result<Reply, ApiError> {
         let not = |why: &intl_order::Rejection| match why {
             intl_order::Rejection::State(status) => Not::Open(status),
-            intl_order::Rejection::Lease(_) | intl_order::Rejection::Released | intl_order::Rejection::Ended => {
-                Not::Open("being worked on")
-            }
+            intl_order::Rejection::Lease(_)
+            | intl_order::Rejection::Released
+            | intl_order::Rejection::Ended
+            | intl_order::Rejection::InDoubt => Not::Open("being worked on"),
         };
         let memo = place.map(|place| {
             let told = self.clone();

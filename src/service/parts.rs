@@ -11,6 +11,7 @@ use purser_actors::id::CardId;
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
 use purser_actors::kernel::table;
+use purser_actors::money::Cents;
 use purser_actors::port::{Clock, Entropy, Lists};
 use purser_storage::{JournalStore, Limits as StoreLimits, Options, Store};
 
@@ -264,6 +265,7 @@ pub fn engine_settings(config: &Config) -> Settings {
         in_flight_max: engine.max_in_flight,
         in_flight_per_payer_max: engine.max_settlements_per_payer,
         caps: config.caps.in_force(),
+        intl_prices: config.products.intl_prepaid_card.prices(Cents::new(100)),
         settle_timeout_ms: engine.settle_timeout_ms,
         paid_call_timeout_ms: config.outbound.timeout_ms.saturating_add(OWN_ROUTE_MS),
         prepare_attempts: PREPARE_ATTEMPTS,

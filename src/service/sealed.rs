@@ -41,7 +41,8 @@ pub(super) async fn every_key_is_there(vault: &Vault, store: &dyn Store) -> Resu
     Ok(())
 }
 
-/// The vault of CVVs, with the key of every card that is alive.
+/// The vault of CVVs, with the key of every card that is alive. Keys of no card are counted in the log: a restored store lacks the
+/// cards that the lost history made.
 ///
 /// # Errors
 /// When a key is missing whose card has not ended: those of ended cards are destroyed, and an older store that was
@@ -54,20 +55,31 @@ pub(super) async fn open_cvvs(
 ) -> Result<CvvVault, ServiceError> {
     let failed = |e: VaultError| ServiceError::Part("the keys of CVVs", format!("{}: {e}", keys.display()));
     let cvvs = CvvVault::open(keys, entropy).map_err(failed)?;
-    let mut after = None;
+    let (mut after, mut used) = (None, 0);
     loop {
         let page = store.scan(&[table::CVV], after.as_deref(), PAGE).await?;
         for (key, row) in &page {
             let card = CardId(key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id)));
-            if !cvvs.has_key(&row.value).map_err(failed)? && is_alive(store, card, now).await? {
-                return Err(failed(VaultError::MissingCvvKey(card)));
+            match cvvs.has_key(&row.value).map_err(failed)? {
+                true => used += 1,
+                false if is_alive(store, card, now).await? => return Err(failed(VaultError::MissingCvvKey(card))),
+                false => {}
             }
         }
         match page.into_iter().last() {
             Some((key, _)) => after = Some(key),
-            None => return Ok(cvvs),
+            None => break,
         }
     }
+    let unused = cvvs.keys().map_err(failed)?.saturating_sub(used);
+    if unused > 0 {
+        tracing::warn!(
+            unused,
+            directory = %keys.display(),
+            "keys of CVVs belong to no card: after a restore, as many international cards may have been made in the time that it lost"
+        );
+    }
+    Ok(cvvs)
 }
 
 async fn is_alive(store: &dyn Store, card: CardId, now: Timestamp) -> Result<bool, ServiceError> {

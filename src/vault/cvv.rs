@@ -106,6 +106,19 @@ impl CvvVault {
         Ok(self.file(key_id(record)?).try_exists()?)
     }
 
+    /// How many keys there are. Blocks.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn keys(&self) -> Result<usize, VaultError> {
+        let mut keys = 0;
+        for file in std::fs::read_dir(&self.0.keys)? {
+            file?;
+            keys += 1;
+        }
+        Ok(keys)
+    }
+
     /// Destroys a record's key: overwritten, unlinked, and the directory synced. Once more is no error. Blocks.
     ///
     /// # Errors

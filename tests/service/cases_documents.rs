@@ -30,7 +30,8 @@ async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price
                 );
                 continue;
             }
-            let line = guide.text.lines().find(|line| line.contains(&named));
+            let item = format!("- {named}");
+            let line = guide.text.lines().find(|line| line.starts_with(&item));
             let line = line.unwrap_or_else(|| panic!("{named} is not in the guide"));
             has_its_parameters(line, operation);
             operations += 1;

@@ -123,6 +123,7 @@ async fn what_waits_for_approval_is_not_exchanged_under_its_id() {
     let (site, ada) = (Site::of(&service), Desk::first(&host, &service));
     let (eve, bob) = (ada.hire("eve", "operator").await, ada.hire("bob", "operator").await);
     let (sender, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
+    balance_is(&site, &other.token(&site).await, "0").await;
     lands(&site, &sender.payment(&site, "/get-card?amount=5").await).await;
     let deposit = waiting(&ada, &sender).await["deposit_id"].clone();
     let wanted = json!({"deposit_id": deposit, "evidence": "Ticket 20."});

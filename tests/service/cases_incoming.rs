@@ -334,7 +334,13 @@ async fn case_79_81_a_restore_says_what_it_does_and_what_it_cannot_know() {
         let restored = host.run(&["restore", &file]);
         let said = text(&restored);
         assert!(restored.status.success(), "{said}");
-        for part in [says, "revocations.log", "purser admin incoming list", "not known:"] {
+        for part in [
+            says,
+            "revocations.log",
+            "purser admin incoming list",
+            "purser admin intl list",
+            "not known:",
+        ] {
             assert!(said.contains(part), "{part:?} in {said}");
         }
     }

@@ -4,6 +4,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
+use super::cases_admin::admin;
 use super::cases_incoming::{self, listed, waiting};
 use super::cases_metrics::scrape;
 use super::cases_restore::{BOOK, QUIET_S, Unexplained, backup, book, restore, unexplained};
@@ -11,7 +12,7 @@ use super::cases_top_up::{id_of, linked, once};
 use super::cases_withdraw::balance;
 use super::desk::Desk;
 use super::host::{Host, Service};
-use super::wire::{Site, until};
+use super::wire::{Answer, Site, send, until};
 
 const CARD: &str = "/get-card?amount=5";
 
@@ -192,6 +193,145 @@ async fn what_is_adopted_is_listed_as_paid_and_counts_against_the_day() {
     assert_eq!((fourth.status, fourth.code()), (403, "cap_exceeded"), "{}", fourth.text);
     paid(3).await;
     assert_eq!(site.transfers().await.len(), 3);
+    service.stop();
+    host.assert_books();
+}
+
+async fn order(site: &Site<'_>, agent: &Agent, path: &str, payment: &str) -> String {
+    let bought = Agent::pay(site, path, payment).await;
+    assert_eq!(bought.status, 200, "{}", bought.text);
+    let id = bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned();
+    let status = card_status(site, agent, &id).await;
+    assert_eq!(status, "queued");
+    id
+}
+
+async fn card_status(site: &Site<'_>, agent: &Agent, id: &str) -> String {
+    let token = agent.token(site).await;
+    let card = site.get_as(&token, &format!("/get-card-data?card_id={id}")).await;
+    card.body["status"].as_str().unwrap().to_owned()
+}
+
+async fn cancel(site: &Site<'_>, agent: &Agent, id: &str) -> Answer {
+    let token = agent.token(site).await;
+    let request = site.request("POST", "/cancel-intl-order").bearer_auth(token);
+    let request = request.header("idempotency-key", id);
+    send(request.body(json!({"card_id": id}).to_string())).await.unwrap()
+}
+
+/// Nobody takes an order back before an operator has looked.
+async fn not_cancelled(site: &Site<'_>, agent: &Agent, id: &str) {
+    let refused = cancel(site, agent, id).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (409, "not_cancellable"),
+        "{}",
+        refused.text
+    );
+    assert!(refused.str("hint").unwrap().contains("restored"), "{}", refused.text);
+}
+
+/// An operator sees that the card may be made, and says that it is not.
+async fn looked_at(host: &Host, service: &Service, id: &str) {
+    let desk = Desk::first(host, service);
+    let queued = admin(host, service, &["intl", "list"], "").unwrap();
+    let queued = queued["orders"].as_array().unwrap().iter();
+    let shown = queued.clone().find(|order| order["card_id"] == id).unwrap();
+    assert_eq!(shown["in_doubt"], true, "{shown}");
+    assert!(shown["hint"].as_str().unwrap().contains("look first"), "{shown}");
+    let claimed = desk.done("/admin/intl-orders/claim", json!({"card_id": id})).await;
+    assert_eq!(claimed["in_doubt"], true, "{claimed}");
+    let release = json!({"card_id": id, "lease": claimed["lease"]});
+    desk.done("/admin/intl-orders/release", release).await;
+    let queued = desk.queue().await.into_iter();
+    let shown = queued.into_iter().find(|order| order["card_id"] == id).unwrap();
+    assert_eq!((&shown["in_doubt"], &shown["hint"]), (&json!(false), &Value::Null));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn international_cards_of_the_lost_time_are_not_paid_back_by_themselves() {
+    // Aim: of two orders that an operator fulfilled in the lost time, one is queued in the backup and the other is in no book. The
+    // first cannot be cancelled until an operator has put it back; the second's payment waits with the reason, and an operator
+    // credits it once. What no order can have cost is credited by itself, and the keys of the lost cards are counted.
+    const A: &str = "/order-intl-card?amount=100";
+    const B: &str = "/order-intl-card?amount=120";
+    let host = host();
+    let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
+    let service = host.start();
+    let site = Site::of(&service);
+    let first = order(&site, &agent, A, &agent.payment(&site, A).await).await;
+    service.stop();
+    let file = backup(&host);
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let second = order(&site, &agent, B, &agent.payment(&site, B).await).await;
+    for id in [&first, &second] {
+        let lease = desk.claim(id).await;
+        assert_eq!(desk.fulfil(id, lease).await.status, 200);
+    }
+    cases_incoming::lands(&site, &other.payment(&site, "/get-card?amount=103.81").await).await;
+    service.stop();
+    restore(&host, &file);
+
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    assert!(host.logged().contains("keys of CVVs belong to no card"));
+    assert_eq!(card_status(&site, &agent, &first).await, "queued");
+    not_cancelled(&site, &agent, &first).await;
+    site.advance(QUIET_S).await;
+    let waits = waiting(&desk, &agent).await;
+    assert_eq!(waits["amount"], json!(124.56), "{waits}");
+    let shows = waits["shows"].as_str().unwrap();
+    assert!(shows.contains("may have made an international card"), "{waits}");
+    balance(&site, &agent.token(&site).await, [0.0, 0.0, 0.0]).await;
+    balance(&site, &other.token(&site).await, [103.81, 103.81, 0.0]).await;
+    not_cancelled(&site, &agent, &first).await;
+
+    looked_at(&host, &service, &first).await;
+    let cancelled = cancel(&site, &agent, &first).await;
+    assert_eq!(cancelled.status, 200, "{}", cancelled.text);
+    balance(&site, &agent.token(&site).await, [103.8, 103.8, 0.0]).await;
+    let credit = json!({"deposit_id": waits["deposit_id"], "evidence": "its maker has no such card"});
+    for _ in 0..2 {
+        desk.done("/admin/incoming-transfers/credit", credit.clone()).await;
+    }
+    balance(&site, &agent.token(&site).await, [228.36, 228.36, 0.0]).await;
+    assert!(listed(&desk).await.is_empty());
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_international_order_that_is_presented_again_after_a_restore_is_not_cancelled() {
+    // Aim: its payment is of the lost time: presented again it becomes the same order, whose card may be made. It stays so over a
+    // start, and an operator who has put it back has said that it is not made.
+    const PATH: &str = "/order-intl-card?amount=100";
+    let host = host();
+    let agent = Agent::new(Network::Base);
+    host.start().stop();
+    let file = backup(&host);
+    let service = host.start();
+    let site = Site::of(&service);
+    let payment = agent.payment(&site, PATH).await;
+    let bought = order(&site, &agent, PATH, &payment).await;
+    let desk = Desk::first(&host, &service);
+    let lease = desk.claim(&bought).await;
+    assert_eq!(desk.fulfil(&bought, lease).await.status, 200);
+    service.stop();
+    restore(&host, &file);
+
+    let service = host.start();
+    let site = Site::of(&service);
+    assert_eq!(order(&site, &agent, PATH, &payment).await, bought);
+    not_cancelled(&site, &agent, &bought).await;
+    service.stop();
+    let service = host.start();
+    let site = Site::of(&service);
+    not_cancelled(&site, &agent, &bought).await;
+    looked_at(&host, &service, &bought).await;
+    let cancelled = cancel(&site, &agent, &bought).await;
+    assert_eq!(cancelled.status, 200, "{}", cancelled.text);
+    balance(&site, &agent.token(&site).await, [103.8, 103.8, 0.0]).await;
     service.stop();
     host.assert_books();
 }

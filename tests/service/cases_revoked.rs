@@ -175,7 +175,7 @@ fn log_of(host: &Host) -> std::path::PathBuf {
 
 async fn is_frozen(desk: &Desk<'_>, owned: &Owned) -> bool {
     let answer = desk.get(&format!("/admin/customers?q={}", owned.agent.address())).await;
-    answer.body["customers"][0]["frozen"].as_bool().unwrap()
+    answer.body["customer"]["frozen"].as_bool().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

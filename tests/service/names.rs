@@ -37,6 +37,7 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
             "usd_amount",
         ],
     ),
+    ("/get-card-data", &["details"]),
     // A place among one's own events: a time, whoever's events lie there.
     ("/events", &["after", "before", "order"]),
     // A place in one's own statement, whose lines are numbered from one.

@@ -6,10 +6,11 @@ use purser_actors::engine::webhooks::WebhookSettings;
 use purser_actors::engine::{PayoutSettings, Settings};
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
-use purser_actors::money::{Cents, Usdc};
+use purser_actors::money::{Cents, FeeRule, Usdc};
 use purser_actors::payout::Terms;
-use purser_actors::product::{Cap, Caps, Line};
+use purser_actors::product::{Cap, Caps, Line, PriceRange};
 use purser_storage::fault::Seeded;
+use rust_decimal::Decimal;
 
 use crate::plan::pick;
 
@@ -38,6 +39,19 @@ pub(crate) fn settings(chance: &mut Seeded) -> Settings {
                 sum: Cents::new(pick(chance, &[2_000, 100_000])),
             },
         ),
+        // Exactly what international cards are sold for: see `clients::purchase`.
+        intl_prices: PriceRange {
+            least: Cents::new(504),
+            most: Cents::new(1_000_000),
+            step: Cents::new(6),
+            fees: [
+                Some(FeeRule {
+                    rate: Decimal::ZERO,
+                    minimum: Decimal::ZERO,
+                }),
+                None,
+            ],
+        },
         settle_timeout_ms: 2_000,
         paid_call_timeout_ms: 2_000,
         prepare_attempts: 3,

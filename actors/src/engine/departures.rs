@@ -142,6 +142,13 @@ impl Departures {
         ))
     }
 
+    /// Whether a history that was lost may have done by hand what was begun at this time and last found undone at that.
+    pub(super) fn may_be_done(&self, begun: Timestamp, undone: Option<Timestamp>) -> bool {
+        let since = self.begun.load(Ordering::Acquire);
+        let could = self.restored.is_some_and(|restored| begun <= restored.until);
+        could && undone.is_none_or(|at| at.0 <= since)
+    }
+
     /// Writes down when the engine first started after this restore: what was begun by then, the lost history may have gone on
     /// with.
     async fn begin(&self) -> Result<(), String> {

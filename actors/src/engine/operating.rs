@@ -11,7 +11,7 @@ use super::refunding::refunded;
 use super::{Denied, Engine, TooMuch, Waits};
 use crate::approval::Gift;
 use crate::id::{ApprovalId, CardId, LateReturnId};
-use crate::intl_order::{self, EnteredCard, IntlOrder};
+use crate::intl_order::{self, EnteredCard, IntlOrder, Status};
 use crate::kernel::{Memo, Refusal, audit, table};
 use crate::late_return::LateReturn;
 use crate::lease::Lease;
@@ -27,6 +27,8 @@ pub struct Queued {
     pub id: CardId,
     /// As it stands.
     pub order: IntlOrder,
+    /// See [`Engine::may_be_made`].
+    pub in_doubt: bool,
 }
 
 /// Where something stands in a list in the order of time.
@@ -53,9 +55,16 @@ impl Engine {
     /// The holder takes an order back; the answer is remembered if there is a memo.
     ///
     /// # Errors
-    /// When it is not queued any more; [`Denied::Used`] when the memo's place was taken in between.
+    /// When it is not queued any more; [`intl_order::Rejection::InDoubt`] when its card may be made; [`Denied::Used`] when the memo's
+    /// place was taken in between.
     pub async fn cancel_intl(&self, id: CardId, memo: Option<Memo<IntlOrder>>) -> Told<()> {
         let orders = &self.0.families.intl_orders;
+        let order = self.intl_order(&id).await.map_err(|_| Denied::Unavailable)?;
+        if let Some(order) = order.filter(|order| order.status == Status::Queued)
+            && self.may_be_made(&order).await.map_err(|_| Denied::Unavailable)?
+        {
+            return Err(Denied::Rejected(intl_order::Rejection::InDoubt));
+        }
         let cancelled = self.ask_once(orders, id, intl_order::Command::Cancel, memo).await;
         cancelled.map(drop)
     }
@@ -264,7 +273,9 @@ impl Engine {
 
     async fn queued(&self, id: CardId) -> Result<Option<Queued>, StoreError> {
         let order = self.intl_order(&id).await.map_err(damaged)?;
-        Ok(order.map(|order| Queued { id, order }))
+        let Some(order) = order else { return Ok(None) };
+        let in_doubt = self.may_be_made(&order).await?;
+        Ok(Some(Queued { id, order, in_doubt }))
     }
 
     /// A token by the hash of its text, revoked ones included.

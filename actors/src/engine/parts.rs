@@ -16,7 +16,7 @@ use crate::port::{
     Bridge, CardAccounts, CardBalances, CardIssuer, CardProgram, Clock, Custody, Entropy, GiftCards, IdentityCheck,
     PaidCalls, Settlement, Shredder, WebhookPost,
 };
-use crate::product::Caps;
+use crate::product::{Caps, PriceRange};
 
 /// What the engine is built from.
 pub struct Parts {
@@ -84,6 +84,8 @@ pub struct Settings {
     pub in_flight_per_payer_max: usize,
     /// Daily caps of one account.
     pub caps: Caps,
+    /// What international orders cost: after a restore, a transfer of such an amount may have paid for a card that was made by hand.
+    pub intl_prices: PriceRange,
     /// How long the chain may take to answer a submission before its outcome counts as unknown, in milliseconds.
     pub settle_timeout_ms: u64,
     /// How long a call that a managed wallet pays for may take, in milliseconds.

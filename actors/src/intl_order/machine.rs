@@ -198,6 +198,7 @@ impl Entity for IntlOrder {
                     updated_at: *at,
                     overdue: false,
                     lease: 0,
+                    released_at: None,
                     life: Life::default(),
                     wished_at: None,
                     status: Status::Queued,
@@ -211,7 +212,10 @@ impl Entity for IntlOrder {
                 Ok(Self { lease, ..order }.at(Status::Claimed(Some(holder.clone())), *at))
             }
             (Status::Claimed(Some(_)), Event::LeaseEnded(at)) => Ok(order.at(Status::Claimed(None), *at)),
-            (Status::Claimed(_), Event::Released(at)) => Ok(order.at(Status::Queued, *at)),
+            (Status::Claimed(_), Event::Released(at)) => {
+                let released_at = Some(*at);
+                Ok(Self { released_at, ..order }.at(Status::Queued, *at))
+            }
             (Status::Claimed(Some(_)), Event::Fulfilled(details, at)) => {
                 let life = Life::begun(order.amount, *at);
                 Ok(Self { life, ..order }.at(Status::Ready(details.clone()), *at))

@@ -1,6 +1,9 @@
 //! Amounts as the contract takes them, fees as it charges them, and the ends of the integers.
 
+use std::collections::BTreeSet;
+
 use purser_actors::money::{AmountError, Cents, FeeRule, Usdc};
+use purser_actors::product::PriceRange;
 use rust_decimal::Decimal;
 
 #[test]
@@ -136,4 +139,36 @@ fn amounts_print_exactly() {
     for (cents, text) in [(0, "0"), (1, "0.01"), (5_00, "5"), (u64::MAX, "184467440737095516.15")] {
         assert_eq!(Cents::new(cents).to_string(), text);
     }
+}
+
+#[test]
+fn a_price_is_known_by_its_amount_at_every_fee_that_was_asked() {
+    // Aim: each price of a range is found, at the usual fee and at the promotion's, and what lies between two prices is none.
+    let prices = PriceRange {
+        least: Cents::new(10_000),
+        most: Cents::new(100_000),
+        step: Cents::new(100),
+        fees: [Some(rule("0.038", "0")), Some(rule("0.01", "2"))],
+    };
+    let usdc = |cents| Usdc::from_cents(Cents::new(cents)).unwrap();
+    let mut all = BTreeSet::new();
+    for dollars in 100..=1_000 {
+        for fee in prices.fees.iter().flatten() {
+            all.insert(fee.total(Cents::new(dollars * 100)).unwrap().get());
+        }
+    }
+    for cents in 0..=110_000 {
+        assert_eq!(prices.has(usdc(cents)), all.contains(&cents), "{cents}");
+    }
+    let none = PriceRange {
+        fees: [None; 2],
+        ..prices
+    };
+    assert!(!none.has(usdc(10_380)));
+    let free = PriceRange {
+        least: Cents::ZERO,
+        fees: [Some(rule("0", "0")), None],
+        ..prices
+    };
+    assert!(free.has(Usdc::ZERO) && !free.has(Usdc::from_atomic(u64::MAX)) && !free.has(usdc(1)));
 }

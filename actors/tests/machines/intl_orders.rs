@@ -165,6 +165,7 @@ pub(crate) fn orders() -> Vec<IntlOrder> {
         updated_at: NOW,
         overdue: false,
         lease: LEASE,
+        released_at: None,
         life: Life {
             wish,
             ..Life::begun(Cents::new(5_00), NOW)

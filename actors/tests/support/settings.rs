@@ -6,9 +6,10 @@ use purser_actors::engine::webhooks::WebhookSettings;
 use purser_actors::engine::{PayoutSettings, Settings};
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family;
-use purser_actors::money::{Cents, Usdc};
+use purser_actors::money::{Cents, FeeRule, Usdc};
 use purser_actors::payout::Terms;
-use purser_actors::product::{Cap, Caps, Line};
+use purser_actors::product::{Cap, Caps, Line, PriceRange};
+use rust_decimal::Decimal;
 
 /// Quick pauses, and time-outs so long that a busy machine never meets them.
 pub(crate) const fn fast() -> Settings {
@@ -29,6 +30,18 @@ pub(crate) const fn fast() -> Settings {
         in_flight_max: 256,
         in_flight_per_payer_max: 128,
         caps: cards_a_day(200, 2_000_000),
+        intl_prices: PriceRange {
+            least: Cents::new(10_000),
+            most: Cents::new(100_000),
+            step: Cents::new(100),
+            fees: [
+                Some(FeeRule {
+                    rate: Decimal::ZERO,
+                    minimum: Decimal::ZERO,
+                }),
+                None,
+            ],
+        },
         settle_timeout_ms: 120_000,
         paid_call_timeout_ms: 120_000,
         prepare_attempts: 3,

@@ -34,7 +34,7 @@ pub(super) async fn get_queue(Looked { admin, query }: Looked) -> Result<Respons
 }
 
 fn shown(queued: &Queued, now: Timestamp) -> View {
-    let Queued { id, order } = queued;
+    let Queued { id, order, in_doubt } = queued;
     let view = View::new()
         .text("card_id", id)
         .text("status", order.status())
@@ -42,7 +42,14 @@ fn shown(queued: &Queued, now: Timestamp) -> View {
         .number("usd_amount", order.amount.decimal())
         .maybe("label", order.label.as_deref())
         .flag("overdue", order.overdue);
-    listed(view, order.leases(), order.created_at, now)
+    listed(doubted(view, *in_doubt), order.leases(), order.created_at, now)
+}
+
+/// With whether the card may be made already, and what is to be done then.
+fn doubted(view: View, in_doubt: bool) -> View {
+    let words =
+        "The card may have been made in the time that a restore lost: look first. If it was not, release the order.";
+    view.flag("in_doubt", in_doubt).maybe("hint", in_doubt.then_some(words))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -54,13 +61,12 @@ pub(super) struct Claim {
 impl Asks for Claim {}
 
 pub(super) async fn post_claim(Admitted { admin, act, wanted }: Admitted<Claim>) -> Result<Response, ApiError> {
-    let id = known(&admin, &wanted.card_id).await?.0;
+    let (id, order) = known(&admin, &wanted.card_id).await?;
+    let in_doubt = admin.engine.may_be_made(&order).await.map_err(|_| not_now())?;
     let lease = admin.engine.claim_intl(id, act, admin.lease_ms).await;
     let lease = lease.map_err(refused)?;
-    Ok(claimed(
-        View::new().text("card_id", id).text("status", "claimed"),
-        lease,
-    ))
+    let view = View::new().text("card_id", id).text("status", "claimed");
+    Ok(claimed(doubted(view, in_doubt), lease))
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -29,7 +29,7 @@ pub(super) async fn get_wishes(Looked { admin, query }: Looked) -> Result<Respon
 }
 
 fn wished(queued: &Queued, now: Timestamp) -> View {
-    let Queued { id, order } = queued;
+    let Queued { id, order, .. } = queued;
     let since = order.wished_at.unwrap_or(order.updated_at);
     View::new()
         .text("card_id", id)
@@ -191,6 +191,6 @@ fn refused(denied: Denied<Rejection, TooMuch>) -> ApiError {
         Denied::Own(TooMuch) => conflict("second_operator_needed", "That is more than one operator gives alone.")
             .param("released_usd_amount")
             .hint("Report it without this, and ask for a refund of its payment, which another operator approves."),
-        Denied::Rejected(Rejection::Lease(_)) | Denied::Used | Denied::Unavailable => not_now(),
+        Denied::Rejected(Rejection::Lease(_) | Rejection::InDoubt) | Denied::Used | Denied::Unavailable => not_now(),
     }
 }

@@ -5,6 +5,9 @@ use std::ops::RangeInclusive;
 use purser_storage::{Store, StoreError, Write};
 
 use super::{Restored, put};
+use crate::engine::Engine;
+use crate::engine::operating::damaged;
+use crate::intl_order::IntlOrder;
 use crate::kernel::table;
 use crate::port::Timestamp;
 
@@ -33,4 +36,21 @@ pub(super) async fn written(store: &dyn Store, restored: Restored) -> Result<Wri
     all.extend(restored.since.0.to_be_bytes());
     all.extend(restored.until.0.to_be_bytes());
     Ok(put(table::meta(LOST), all))
+}
+
+impl Engine {
+    /// Whether an operator may have made the card of an open order in a history that a restore has lost: it was paid for by then, and
+    /// no operator has put it back since. What that history was paid may be presented again for as long as it can land.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn may_be_made(&self, order: &IntlOrder) -> Result<bool, StoreError> {
+        let departures = &self.0.departures;
+        if !order.is_open() || !departures.may_be_done(Timestamp(0), order.released_at) {
+            return Ok(false);
+        }
+        let payment = self.payment(&order.charge.payment).await.map_err(damaged)?;
+        let paid = payment.map_or(order.created_at, |payment| payment.claim.at);
+        Ok(departures.may_be_done(paid, order.released_at))
+    }
 }

@@ -18,6 +18,9 @@ use crate::port::{Departure, Entry, EntryName, PortError, Said, Timestamp};
 use crate::product::{Currency, Line};
 use crate::reconcile::{Listed, Money, Source, Standing};
 
+/// Of what may have paid for an international card: nobody but an operator can know.
+const MADE_BY_HAND: &str = "an operator may have made an international card for it: look first";
+
 /// What a provider has under the name of a product.
 enum Shown {
     /// Nothing, or an order that came to nothing.
@@ -98,8 +101,10 @@ impl Desk {
             return Ok(Verdict::Wait { shows: None });
         }
         let account = self.account_map.of(&transfer.from);
-        let lines = [Line::UsaCard, Line::GiftCard, Line::AppPayment];
-        for line in lines.into_iter().filter(|_| !planted::is(Bug::MadeIsCredited)) {
+        for line in Line::ALL
+            .into_iter()
+            .filter(|line| is_listed(*line) && !planted::is(Bug::MadeIsCredited))
+        {
             match self.shown(transfer.payment, line).await? {
                 Shown::Nothing => {}
                 Shown::Made(made) if fits(&made, transfer) => return Ok(Verdict::Adopt(account, made)),
@@ -115,13 +120,20 @@ impl Desk {
         let paid = MayHavePaid::by(transfer, account, &*self.store).await;
         let paid = paid.map_err(|error| Failure::temporary(error.to_string()))?;
         let later = self.lost.is_some_and(|lost| transfer.at > lost.restored);
-        if let Some(left) = self.left_for(&paid, later.then_some(found_at))? {
-            let shows = format!("{} left the treasury, maybe for a top-up", left.transaction);
-            return Ok(Verdict::Wait {
-                shows: Some(shows.into()),
-            });
-        }
-        Ok(Verdict::Credit(account))
+        let left = self.left_for(&paid, later.then_some(found_at))?;
+        let left = left.map(|left| format!("{} left the treasury, maybe for a top-up", left.transaction));
+        let by_hand = self
+            .settings
+            .intl_prices
+            .has(transfer.amount)
+            .then(|| MADE_BY_HAND.to_owned());
+        let doubts: Vec<String> = left.into_iter().chain(by_hand).collect();
+        Ok(match doubts.is_empty() {
+            true => Verdict::Credit(account),
+            false => Verdict::Wait {
+                shows: Some(doubts.join("; ").into()),
+            },
+        })
     }
 
     /// What the provider of a product line has under the name that a payment's product has there.
@@ -131,8 +143,10 @@ impl Desk {
             Line::UsaCard => Source::Cards,
             Line::GiftCard => Source::GiftCards,
             Line::PushToCard | Line::BankPayment | Line::AppPayment => return self.paid_out(key).await,
-            // Operators make the one, and what leaves for the other is on its chain.
-            Line::IntlCard | Line::CardBalance => return Ok(Shown::Nothing),
+            // Operators make it, and no list shows what they made.
+            Line::IntlCard => return Ok(Shown::Else(MADE_BY_HAND.into())),
+            // What leaves for it is on its chain.
+            Line::CardBalance => return Ok(Shown::Nothing),
         };
         let Some(list) = self.lists.providers.get(&source) else {
             return Ok(Shown::Nothing);
@@ -219,6 +233,15 @@ impl Desk {
 
     fn asked_again(&self, error: PortError) -> Failure {
         Failure::from(error).every_ms(self.settings.watch_every_ms)
+    }
+}
+
+/// Whether a list of its provider's shows what a payment of unknown purpose has bought of this line. The lists of others need not be
+/// asked for it: one list has the payouts of all three lines, and what no list has is known by its price or by what left.
+const fn is_listed(line: Line) -> bool {
+    match line {
+        Line::UsaCard | Line::GiftCard | Line::AppPayment => true,
+        Line::PushToCard | Line::BankPayment | Line::IntlCard | Line::CardBalance => false,
     }
 }
 

@@ -32,6 +32,11 @@ pub struct IntlOpen {
     pub label: Option<String>,
     /// Whether it is older than a day.
     pub overdue: bool,
+    /// Whether the card may have been made in the time that a restore lost.
+    pub in_doubt: bool,
+    /// What to do then.
+    #[schema(required)]
+    pub hint: Option<String>,
     /// In seconds.
     pub age_seconds: u64,
     /// Number of the last lease; 0 before the first.
@@ -53,6 +58,11 @@ pub struct IntlClaimed {
     pub card_id: String,
     /// `claimed`.
     pub status: String,
+    /// Whether the card may have been made in the time that a restore lost.
+    pub in_doubt: bool,
+    /// What to do then.
+    #[schema(required)]
+    pub hint: Option<String>,
     /// For release, fulfil and reject.
     pub lease: u64,
     /// RFC 3339.
