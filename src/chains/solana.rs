@@ -1,1 +1,16 @@
-//! Solana.
+//! Solana: wire format, token instructions, typed RPC calls, and the pure state of settlement and of the chain follower.
+
+pub mod address;
+pub mod keypair;
+pub mod message;
+pub mod token;
+pub mod transaction;
+mod wire;
+
+pub use address::Pubkey;
+pub use transaction::Signature;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod vectors;
