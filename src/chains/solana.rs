@@ -1,8 +1,13 @@
 //! Solana: wire format, token instructions, typed RPC calls, and the pure state of settlement and of the chain follower.
 
 pub mod address;
+pub mod fees;
+pub mod follow;
 pub mod keypair;
+pub mod life;
 pub mod message;
+pub mod payers;
+pub mod status;
 pub mod token;
 pub mod transaction;
 mod wire;

@@ -186,10 +186,10 @@ pub struct TokenMovement {
 /// The movements of an SPL Token instruction that has executed: transfers, mints and burns, checked or not, also inside
 /// the `Batch` instruction of the current program. As the program does, trailing data and further accounts are ignored.
 pub fn token_movements(accounts: &[Pubkey], data: &[u8]) -> Vec<TokenMovement> {
-    let [BATCH, mut rest @ ..] = data else {
+    let [BATCH, entries @ ..] = data else {
         return token_movement(None, accounts, data).into_iter().collect();
     };
-    let (mut accounts, mut movements, mut position) = (accounts, Vec::new(), 0u8);
+    let (mut accounts, mut rest, mut movements, mut position) = (accounts, entries, Vec::new(), 0u8);
     // Each entry: number of accounts, number of data bytes, data. The accounts are consumed in order.
     while let [account_count, data_length, tail @ ..] = rest {
         let (Some((own, other)), Some((data, tail))) = (

@@ -1,0 +1,446 @@
+//! Fee payers: which one a payment gets, what they hold, and what clients cost them in lost fees. Pure.
+
+use std::collections::HashMap;
+
+use super::address::{Pubkey, base58};
+use super::fees::{DEFAULT_PRIORITY_FEE_CAP, Fees};
+
+/// Limits of the fee payers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PayerLimits {
+    /// Lamports that a fee payer keeps: below, it is not chosen. Must cover the rent of an empty account (890,880).
+    pub floor_lamports: u64,
+    /// Most priority fee of one payment in lamports.
+    pub priority_fee_cap: u64,
+}
+
+impl Default for PayerLimits {
+    fn default() -> Self {
+        Self {
+            floor_lamports: 10_000_000,
+            priority_fee_cap: DEFAULT_PRIORITY_FEE_CAP,
+        }
+    }
+}
+
+/// Why a payment gets no fee payer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PayerError {
+    /// The transaction's fee payer is none of the configured ones.
+    #[error("the fee payer is not one of the service's")]
+    Unknown,
+    /// The priority fee is above the cap.
+    #[error("the priority fee of {lamports} lamports is above the cap of {cap}")]
+    PriorityFee {
+        /// Lamports of the transaction.
+        lamports: u64,
+        /// The cap.
+        cap: u64,
+    },
+    /// The fee payer would fall below its floor.
+    #[error("the fee payer's balance is too low")]
+    Balance,
+}
+
+/// One fee payer, for metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PayerStatus {
+    /// Its address.
+    pub address: Pubkey,
+    /// Last known balance in lamports; `None` until it was read.
+    pub lamports: Option<u64>,
+    /// Lamports of fees in flight.
+    pub reserved: u64,
+    /// Transactions in flight.
+    pub in_flight: usize,
+    /// Lamports of fees charged since the start.
+    pub spent: u64,
+    /// The part of `spent` that failed transactions cost.
+    pub lost: u64,
+    /// Whether it may be chosen.
+    pub usable: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Payer {
+    address: Pubkey,
+    lamports: Option<u64>,
+    reserved: u64,
+    in_flight: usize,
+    spent: u64,
+    lost: u64,
+}
+
+impl Payer {
+    fn has(&self, lamports: u64, limits: &PayerLimits) -> bool {
+        let needed = limits
+            .floor_lamports
+            .saturating_add(self.reserved)
+            .saturating_add(lamports);
+        self.lamports.is_some_and(|balance| balance >= needed)
+    }
+}
+
+/// A fee that a transaction in flight may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a reservation is ended by `Payers::end`"]
+pub struct FeeReservation {
+    /// The fee payer.
+    pub payer: Pubkey,
+    /// Lamports.
+    pub lamports: u64,
+}
+
+/// How a transaction in flight ended for its fee payer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeeOutcome {
+    /// It executed with its effects.
+    Spent,
+    /// It executed without its effects: the fee is lost.
+    Lost,
+    /// It never executed: no fee.
+    Unused,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Payers {
+    payers: Vec<Payer>,
+    limits: PayerLimits,
+    next: usize,
+}
+
+impl Payers {
+    /// These fee payers, each at most once. Their balances are unknown, so none is chosen yet.
+    pub fn new(addresses: &[Pubkey], limits: PayerLimits) -> Self {
+        let mut payers: Vec<Payer> = Vec::with_capacity(addresses.len());
+        for address in addresses {
+            if payers.iter().all(|payer| payer.address != *address) {
+                payers.push(Payer {
+                    address: *address,
+                    ..Payer::default()
+                });
+            }
+        }
+        Self {
+            payers,
+            limits,
+            next: 0,
+        }
+    }
+
+    /// Whether an address is one of the fee payers.
+    pub fn contains(&self, address: &Pubkey) -> bool {
+        self.payers.iter().any(|payer| payer.address == *address)
+    }
+
+    /// Records a balance that was read from the chain.
+    pub fn set_balance(&mut self, address: &Pubkey, lamports: u64) {
+        if let Some(payer) = self.payer(address) {
+            payer.lamports = Some(lamports);
+        }
+    }
+
+    /// The fee payer for a challenge: the usable one with the fewest transactions in flight, in turn among equals.
+    /// `None` if each of them is below its floor or of unknown balance.
+    pub fn choose(&mut self) -> Option<Pubkey> {
+        let count = self.payers.len();
+        let (limits, next) = (self.limits, self.next);
+        let chosen = (0..count)
+            .map(|step| (next + step) % count)
+            .filter(|index| self.payers[*index].has(0, &limits))
+            // `min_by_key` gives the first of equals, which is the next in turn.
+            .min_by_key(|index| self.payers[*index].in_flight)?;
+        self.next = (chosen + 1) % count;
+        Some(self.payers[chosen].address)
+    }
+
+    /// Judges the fees of a payment and reserves them until [`Self::end`].
+    ///
+    /// # Errors
+    /// See [`PayerError`]. Nothing is reserved then.
+    pub fn begin(&mut self, address: &Pubkey, fees: Fees) -> Result<FeeReservation, PayerError> {
+        let limits = self.limits;
+        let payer = self.payer(address).ok_or(PayerError::Unknown)?;
+        if fees.priority > limits.priority_fee_cap {
+            return Err(PayerError::PriorityFee {
+                lamports: fees.priority,
+                cap: limits.priority_fee_cap,
+            });
+        }
+        if !payer.has(fees.total(), &limits) {
+            return Err(PayerError::Balance);
+        }
+        payer.reserved = payer.reserved.saturating_add(fees.total());
+        payer.in_flight += 1;
+        Ok(FeeReservation {
+            payer: *address,
+            lamports: fees.total(),
+        })
+    }
+
+    /// Ends a reservation. The known balance falls by what was charged until it is read again.
+    pub fn end(&mut self, reservation: FeeReservation, outcome: FeeOutcome) {
+        let Some(payer) = self.payer(&reservation.payer) else {
+            return;
+        };
+        payer.reserved = payer.reserved.saturating_sub(reservation.lamports);
+        payer.in_flight = payer.in_flight.saturating_sub(1);
+        let charged = match outcome {
+            FeeOutcome::Unused => 0,
+            FeeOutcome::Spent | FeeOutcome::Lost => reservation.lamports,
+        };
+        payer.spent = payer.spent.saturating_add(charged);
+        if outcome == FeeOutcome::Lost {
+            payer.lost = payer.lost.saturating_add(charged);
+        }
+        payer.lamports = payer.lamports.map(|balance| balance.saturating_sub(charged));
+    }
+
+    /// Every fee payer.
+    pub fn status(&self) -> Vec<PayerStatus> {
+        let status = |payer: &Payer| PayerStatus {
+            address: payer.address,
+            lamports: payer.lamports,
+            reserved: payer.reserved,
+            in_flight: payer.in_flight,
+            spent: payer.spent,
+            lost: payer.lost,
+            usable: payer.has(0, &self.limits),
+        };
+        self.payers.iter().map(status).collect()
+    }
+
+    /// The addresses below their floor, for an alarm.
+    pub fn below_floor(&self) -> Vec<String> {
+        let poor = self.payers.iter().filter(|payer| !payer.has(0, &self.limits));
+        poor.map(|payer| base58(&payer.address)).collect()
+    }
+
+    fn payer(&mut self, address: &Pubkey) -> Option<&mut Payer> {
+        self.payers.iter_mut().find(|payer| payer.address == *address)
+    }
+}
+
+/// Limits of the fees that one paying wallet may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossLimits {
+    /// Lamports a wallet may cost in a window before its payments are declined.
+    pub lamports: u64,
+    /// Length of the window in milliseconds, from the first loss.
+    pub window_ms: u64,
+    /// How long the wallet's payments are then declined, in milliseconds.
+    pub decline_ms: u64,
+    /// Most wallets remembered; the one whose window began first is forgotten for another.
+    pub wallets: usize,
+}
+
+impl Default for LossLimits {
+    fn default() -> Self {
+        Self {
+            lamports: 100_000,
+            window_ms: 3_600_000,
+            decline_ms: 3_600_000,
+            wallets: 10_000,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Losses {
+    began_ms: u64,
+    lamports: u64,
+    declined_until_ms: u64,
+}
+
+/// Fees lost to failed payments, counted per paying wallet.
+#[derive(Clone, Debug)]
+pub struct LostFees {
+    limits: LossLimits,
+    wallets: HashMap<Pubkey, Losses>,
+}
+
+impl LostFees {
+    /// No losses.
+    pub fn new(limits: LossLimits) -> Self {
+        Self {
+            limits,
+            wallets: HashMap::new(),
+        }
+    }
+
+    /// A payment of `wallet` failed on chain and cost this much.
+    pub fn lost(&mut self, wallet: Pubkey, lamports: u64, now_ms: u64) {
+        let limits = self.limits;
+        if !self.wallets.contains_key(&wallet) && self.wallets.len() >= limits.wallets {
+            self.forget(now_ms);
+        }
+        let fresh = Losses {
+            began_ms: now_ms,
+            lamports: 0,
+            declined_until_ms: 0,
+        };
+        let losses = self.wallets.entry(wallet).or_insert(fresh);
+        if now_ms.saturating_sub(losses.began_ms) >= limits.window_ms && losses.declined_until_ms <= now_ms {
+            *losses = fresh;
+        }
+        losses.lamports = losses.lamports.saturating_add(lamports);
+        if losses.lamports > limits.lamports {
+            losses.declined_until_ms = now_ms.saturating_add(limits.decline_ms);
+        }
+    }
+
+    /// For how many more milliseconds the wallet's payments are declined, if they are.
+    pub fn declined_for_ms(&self, wallet: &Pubkey, now_ms: u64) -> Option<u64> {
+        let until = self.wallets.get(wallet)?.declined_until_ms;
+        until.checked_sub(now_ms).filter(|left| *left > 0)
+    }
+
+    /// Forgets what no longer counts, or else the oldest window.
+    fn forget(&mut self, now_ms: u64) {
+        let window = self.limits.window_ms;
+        self.wallets
+            .retain(|_, losses| losses.declined_until_ms > now_ms || now_ms.saturating_sub(losses.began_ms) < window);
+        if self.wallets.len() >= self.limits.wallets {
+            let oldest = self
+                .wallets
+                .iter()
+                .min_by_key(|(wallet, losses)| (losses.began_ms, **wallet));
+            if let Some(oldest) = oldest.map(|(wallet, _)| *wallet) {
+                self.wallets.remove(&oldest);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: PayerLimits = PayerLimits {
+        floor_lamports: 1_000,
+        priority_fee_cap: 20_000,
+    };
+
+    const FEES: Fees = Fees {
+        base: 10_000,
+        priority: 1,
+    };
+
+    fn key(byte: u8) -> Pubkey {
+        [byte; 32]
+    }
+
+    fn payers(balances: &[u64]) -> Payers {
+        let keys: Vec<Pubkey> = (1..=balances.len() as u8).map(key).collect();
+        let mut payers = Payers::new(&keys, LIMITS);
+        for (key, lamports) in keys.iter().zip(balances) {
+            payers.set_balance(key, *lamports);
+        }
+        payers
+    }
+
+    #[test]
+    fn the_fewest_in_flight_is_chosen_and_equals_take_turns() {
+        let mut payers = payers(&[1_000_000; 3]);
+        let turns: Vec<_> = (0..4).map(|_| payers.choose().unwrap()[0]).collect();
+        assert_eq!(turns, [1, 2, 3, 1]);
+        let second = payers.begin(&key(2), FEES).unwrap();
+        let third = payers.begin(&key(3), FEES).unwrap();
+        assert_eq!([payers.choose(), payers.choose()], [Some(key(1)); 2]);
+        payers.end(third, FeeOutcome::Spent);
+        assert_eq!([payers.choose(), payers.choose()], [Some(key(3)), Some(key(1))]);
+        payers.end(second, FeeOutcome::Unused);
+        let status = payers.status();
+        assert_eq!(status[1].lamports, Some(1_000_000));
+        assert_eq!(
+            (status[2].lamports, status[2].spent, status[2].lost),
+            (Some(989_999), 10_001, 0)
+        );
+        assert!(status.iter().all(|payer| payer.in_flight == 0 && payer.reserved == 0));
+    }
+
+    #[test]
+    fn a_payer_below_its_floor_is_not_used() {
+        let mut payers = payers(&[999, 11_001]);
+        assert_eq!([payers.choose(), payers.choose()], [Some(key(2)); 2]);
+        assert_eq!(payers.begin(&key(1), FEES), Err(PayerError::Balance));
+        let reserved = payers.begin(&key(2), FEES).unwrap();
+        // What is in flight may be charged, so it cannot be promised twice.
+        assert_eq!(payers.begin(&key(2), FEES), Err(PayerError::Balance));
+        payers.end(reserved, FeeOutcome::Lost);
+        assert_eq!(payers.status()[1].lost, 10_001);
+        assert_eq!(payers.begin(&key(2), FEES), Err(PayerError::Balance));
+        payers.set_balance(&key(2), 0);
+        assert_eq!(payers.choose(), None);
+        assert_eq!(payers.below_floor(), [base58(&key(1)), base58(&key(2))]);
+        assert_eq!(
+            Payers::new(&[key(1), key(1)], LIMITS).choose(),
+            None,
+            "a balance that was never read"
+        );
+        assert_eq!(Payers::new(&[], LIMITS).choose(), None);
+    }
+
+    #[test]
+    fn fees_are_capped() {
+        let mut payers = payers(&[10_000_000]);
+        let fees = |priority| Fees { base: 10_000, priority };
+        assert!(payers.begin(&key(1), fees(20_000)).is_ok());
+        let above = PayerError::PriorityFee {
+            lamports: 20_001,
+            cap: 20_000,
+        };
+        assert_eq!(payers.begin(&key(1), fees(20_001)), Err(above));
+        assert_eq!(payers.begin(&key(2), fees(1)), Err(PayerError::Unknown));
+        let endless = PayerError::PriorityFee {
+            lamports: u64::MAX,
+            cap: 20_000,
+        };
+        assert_eq!(payers.begin(&key(1), fees(u64::MAX)), Err(endless));
+    }
+
+    #[test]
+    fn a_wallet_that_costs_too_much_is_declined_for_a_time() {
+        let limits = LossLimits {
+            lamports: 20_000,
+            window_ms: 1000,
+            decline_ms: 5000,
+            wallets: 2,
+        };
+        let mut lost = LostFees::new(limits);
+        lost.lost(key(1), 10_000, 0);
+        lost.lost(key(1), 10_000, 500);
+        assert_eq!(lost.declined_for_ms(&key(1), 500), None, "at the limit");
+        lost.lost(key(1), 10_000, 1500);
+        assert_eq!(lost.declined_for_ms(&key(1), 1500), None, "a new window");
+        lost.lost(key(1), 10_001, 1600);
+        assert_eq!(lost.declined_for_ms(&key(1), 1600), Some(5000));
+        assert_eq!(lost.declined_for_ms(&key(1), 6599), Some(1));
+        assert_eq!(lost.declined_for_ms(&key(1), 6600), None);
+        assert_eq!(lost.declined_for_ms(&key(2), 1600), None);
+    }
+
+    #[test]
+    fn wallets_are_bounded() {
+        let limits = LossLimits {
+            lamports: 1,
+            window_ms: 1000,
+            decline_ms: 5000,
+            wallets: 2,
+        };
+        let mut lost = LostFees::new(limits);
+        lost.lost(key(1), 2, 0);
+        lost.lost(key(2), 1, 1);
+        // The window of wallet 2 is over, so it makes place; wallet 1 is still declined.
+        lost.lost(key(3), 2, 2000);
+        assert!(lost.declined_for_ms(&key(1), 2000).is_some() && lost.declined_for_ms(&key(3), 2000).is_some());
+        lost.lost(key(4), 2, 2001);
+        assert_eq!(
+            lost.declined_for_ms(&key(1), 2001),
+            None,
+            "the oldest window is forgotten"
+        );
+        assert!(lost.declined_for_ms(&key(3), 2001).is_some() && lost.declined_for_ms(&key(4), 2001).is_some());
+    }
+}
