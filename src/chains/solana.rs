@@ -6,6 +6,7 @@ pub mod follow;
 pub mod keypair;
 pub mod life;
 pub mod message;
+pub mod node;
 pub mod payers;
 pub mod status;
 pub mod token;

@@ -1,0 +1,400 @@
+//! Typed JSON-RPC calls of a Solana chain.
+//!
+//! Calls whose names end in `_on` query one endpoint; those ending in `_each` query all of them; the rest go to the
+//! healthiest one. Numbers of tokens and lamports are integers throughout: floating-point fields of answers are not read.
+
+mod decode;
+pub mod movements;
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use self::movements::ChainTransaction;
+use super::address::{Pubkey, TOKEN, base58};
+use super::follow::{Entry, History, PageRequest};
+use super::life::Absence;
+use super::status::{Commitment, SignatureStatus, TransactionError};
+use super::token::TokenAccount;
+use super::transaction::Signature;
+use crate::rpc::{RpcError, RpcPool};
+
+/// Most accounts of one `getMultipleAccounts`.
+pub const MAX_ACCOUNTS: usize = 100;
+/// Most signatures of one `getSignatureStatuses`.
+pub const MAX_STATUSES: usize = 256;
+/// JSON-RPC error of a node that has no block of a slot, or does not serve this transaction version.
+const UNSUPPORTED_VERSION: i64 = -32015;
+/// JSON-RPC error of a transaction whose preflight failed.
+const PREFLIGHT_FAILED: i64 = -32002;
+
+/// Why a call gave nothing.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NodeError {
+    /// No result from the endpoints.
+    #[error(transparent)]
+    Rpc(#[from] RpcError),
+    /// A result of another form than documented.
+    #[error("{method}: {what}")]
+    Malformed {
+        /// The JSON-RPC method.
+        method: &'static str,
+        /// What is wrong with its result.
+        what: &'static str,
+    },
+}
+
+/// A blockhash to build transactions with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blockhash {
+    /// The hash.
+    pub hash: [u8; 32],
+    /// The last block height at which a transaction with it can execute.
+    pub last_valid_block_height: u64,
+    /// Slot of the answer.
+    pub slot: u64,
+}
+
+/// How far an endpoint is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainPosition {
+    /// Slot.
+    pub slot: u64,
+    /// Number of blocks below it; slots without a block do not count.
+    pub block_height: u64,
+}
+
+/// An account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Balance in lamports.
+    pub lamports: u64,
+    /// Program that owns it.
+    pub owner: Pubkey,
+    /// Whether it is a program.
+    pub executable: bool,
+    /// Content.
+    pub data: Vec<u8>,
+}
+
+impl Account {
+    /// Its state as an account of the SPL Token program. `None` for anything else, Token-2022 included.
+    pub fn token_account(&self) -> Option<TokenAccount> {
+        (self.owner == TOKEN).then(|| TokenAccount::parse(&self.data)).flatten()
+    }
+}
+
+/// What a simulation shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Simulation {
+    /// Slot of the bank that simulated.
+    pub slot: u64,
+    /// Why it would fail; `None` if it would execute now.
+    pub error: Option<TransactionError>,
+    /// Log lines, at most [`Simulation::MAX_LOGS`]; external text.
+    pub logs: Vec<String>,
+    /// Compute units used.
+    pub units: Option<u64>,
+}
+
+impl Simulation {
+    /// Most log lines that are kept.
+    pub const MAX_LOGS: usize = 64;
+}
+
+/// What an endpoint did with a transaction. Only the chain shows whether it executes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SendOutcome {
+    /// Taken for forwarding.
+    Accepted,
+    /// The endpoint knows the transaction as executed.
+    AlreadyProcessed,
+    /// Its preflight failed; this endpoint does not forward it now.
+    Rejected(TransactionError),
+    /// No answer that says anything: it may have been forwarded.
+    Unknown(RpcError),
+}
+
+/// An endpoint's answer to a search for a transaction in its whole history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// It knows the transaction.
+    Found {
+        /// Slot of the bank that answered.
+        context_slot: u64,
+        /// What it knows.
+        status: SignatureStatus,
+    },
+    /// It does not.
+    Absent(Absence),
+}
+
+/// A Solana chain behind a pool of endpoints.
+#[derive(Clone)]
+pub struct Node {
+    pool: Arc<RpcPool>,
+}
+
+impl Node {
+    /// The chain that these endpoints serve.
+    pub const fn new(pool: Arc<RpcPool>) -> Self {
+        Self { pool }
+    }
+
+    /// Number of endpoints.
+    pub fn endpoints(&self) -> usize {
+        self.pool.len()
+    }
+
+    /// The pool.
+    pub const fn pool(&self) -> &Arc<RpcPool> {
+        &self.pool
+    }
+
+    /// Genesis hash of every endpoint, by position: they must agree, and name the configured network.
+    pub async fn genesis_hash_each(&self) -> Vec<Result<[u8; 32], NodeError>> {
+        let answers = self.pool.ask_each("getGenesisHash", json!([])).await;
+        let decoded = |result: Result<Value, RpcError>| decode::hash("getGenesisHash", &result?);
+        answers.into_iter().map(|answer| decoded(answer.result)).collect()
+    }
+
+    /// A recent blockhash at a commitment. At `confirmed` it is rarely on a fork and almost at its full length.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn latest_blockhash(&self, commitment: Commitment) -> Result<Blockhash, NodeError> {
+        let method = "getLatestBlockhash";
+        decode::blockhash(method, &self.pool.call(method, json!([at(commitment)])).await?)
+    }
+
+    /// Whether a blockhash can be used now, and the slot of that answer. `false` also means: not known here yet.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn is_blockhash_valid(&self, hash: &[u8; 32], commitment: Commitment) -> Result<(bool, u64), NodeError> {
+        let method = "isBlockhashValid";
+        let accept = |result: &Value| result["value"] == json!(true);
+        let params = json!([base58(hash), at(commitment)]);
+        decode::valid(method, &self.pool.call_where(method, params, accept).await?)
+    }
+
+    /// Slot and block height of the healthiest endpoint.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn position(&self, commitment: Commitment) -> Result<ChainPosition, NodeError> {
+        let method = "getEpochInfo";
+        decode::position(method, &self.pool.call(method, json!([at(commitment)])).await?)
+    }
+
+    /// Slot and block height of one endpoint.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn position_on(&self, endpoint: usize, commitment: Commitment) -> Result<ChainPosition, NodeError> {
+        let method = "getEpochInfo";
+        decode::position(
+            method,
+            &self.pool.call_on(endpoint, method, json!([at(commitment)])).await?,
+        )
+    }
+
+    /// Statuses of at most [`MAX_STATUSES`] signatures in their order, and the slot of the answer, from one endpoint.
+    /// Without `search_history` only the last 150 slots or so are looked at.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn statuses_on(
+        &self,
+        endpoint: usize,
+        ids: &[Signature],
+        search_history: bool,
+    ) -> Result<(u64, Vec<Option<SignatureStatus>>), NodeError> {
+        let method = "getSignatureStatuses";
+        let ids: Vec<String> = ids.iter().take(MAX_STATUSES).map(|id| base58(id)).collect();
+        let params = json!([ids, {"searchTransactionHistory": search_history}]);
+        decode::statuses(method, &self.pool.call_on(endpoint, method, params).await?, ids.len())
+    }
+
+    /// What one endpoint knows of a transaction: its position first, then a search of its history, so that the search
+    /// cannot be older than the position. Three calls.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn evidence_on(&self, endpoint: usize, id: &Signature) -> Result<Evidence, NodeError> {
+        let position = self.position_on(endpoint, Commitment::Finalized).await?;
+        let first_available_slot = self.first_available_on(endpoint).await?;
+        let (context_slot, mut found) = self.statuses_on(endpoint, &[*id], true).await?;
+        Ok(match found.pop().flatten() {
+            Some(status) => Evidence::Found { context_slot, status },
+            None => Evidence::Absent(Absence {
+                finalized_block_height: position.block_height,
+                finalized_slot: position.slot,
+                first_available_slot,
+                context_slot,
+            }),
+        })
+    }
+
+    /// [`Self::evidence_on`] of every endpoint at once, by position.
+    pub async fn evidence_each(&self, id: &Signature) -> Vec<Result<Evidence, NodeError>> {
+        join_all((0..self.pool.len()).map(|endpoint| self.evidence_on(endpoint, id))).await
+    }
+
+    /// How far one endpoint's history reaches: read before a walk of [`super::follow::Follower`].
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn history_on(&self, endpoint: usize) -> Result<History, NodeError> {
+        let first_available_slot = self.first_available_on(endpoint).await?;
+        let finalized_slot = self.position_on(endpoint, Commitment::Finalized).await?.slot;
+        Ok(History {
+            first_available_slot,
+            finalized_slot,
+        })
+    }
+
+    async fn first_available_on(&self, endpoint: usize) -> Result<u64, NodeError> {
+        let method = "getFirstAvailableBlock";
+        decode::number(method, &self.pool.call_on(endpoint, method, json!([])).await?)
+    }
+
+    /// One page of the transactions that name `address`, newest first, at `confirmed`.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn signatures_on(
+        &self,
+        endpoint: usize,
+        address: &Pubkey,
+        page: PageRequest,
+    ) -> Result<Vec<Entry>, NodeError> {
+        let method = "getSignaturesForAddress";
+        let mut options = json!({"commitment": Commitment::Confirmed.name(), "limit": page.limit});
+        for (name, id) in [("before", page.before), ("until", page.until)] {
+            if let Some(id) = id {
+                options[name] = json!(base58(&id));
+            }
+        }
+        let params = json!([base58(address), options]);
+        decode::signatures(method, &self.pool.call_on(endpoint, method, params).await?)
+    }
+
+    /// A transaction with the movements of one token account of an SPL mint; `None` if no endpoint has it at this
+    /// commitment, which is at least `confirmed`.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn transaction(
+        &self,
+        id: &Signature,
+        token_account: &Pubkey,
+        mint: &Pubkey,
+        commitment: Commitment,
+    ) -> Result<Option<ChainTransaction>, NodeError> {
+        let method = "getTransaction";
+        let params = |version: u8| {
+            json!([base58(id), {
+                "encoding": "json",
+                "commitment": commitment.max(Commitment::Confirmed).name(),
+                "maxSupportedTransactionVersion": version,
+            }])
+        };
+        let found = |result: &Value| !result.is_null();
+        // A version that is newer than this code moves tokens all the same; the form of the JSON does not depend on it.
+        let result = match self.pool.call_where(method, params(0), found).await {
+            Err(RpcError::Rpc { code, .. }) if code == UNSUPPORTED_VERSION => {
+                self.pool.call_where(method, params(u8::MAX), found).await?
+            }
+            other => other?,
+        };
+        if result.is_null() {
+            return Ok(None);
+        }
+        movements::decode(&result, id, token_account, mint).map(Some)
+    }
+
+    /// At most [`MAX_ACCOUNTS`] accounts in their order, with the slot of the answer; `None` where none exists.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn accounts(
+        &self,
+        addresses: &[Pubkey],
+        commitment: Commitment,
+    ) -> Result<(u64, Vec<Option<Account>>), NodeError> {
+        let method = "getMultipleAccounts";
+        let addresses: Vec<String> = addresses.iter().take(MAX_ACCOUNTS).map(|a| base58(a)).collect();
+        let params = json!([addresses, {"encoding": "base64", "commitment": commitment.name()}]);
+        decode::accounts(method, &self.pool.call(method, params).await?, addresses.len())
+    }
+
+    /// State of an SPL token account. `None` if it does not exist or belongs to another program.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn token_account(
+        &self,
+        address: &Pubkey,
+        commitment: Commitment,
+    ) -> Result<Option<TokenAccount>, NodeError> {
+        let (_, mut accounts) = self.accounts(&[*address], commitment).await?;
+        Ok(accounts.pop().flatten().and_then(|account| account.token_account()))
+    }
+
+    /// Smallest balance in lamports of an account with this number of bytes.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn rent_exemption(&self, bytes: u64) -> Result<u64, NodeError> {
+        let method = "getMinimumBalanceForRentExemption";
+        decode::number(method, &self.pool.call(method, json!([bytes])).await?)
+    }
+
+    /// Executes a signed transaction without effect, signatures verified, with its own blockhash.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn simulate(&self, bytes: &[u8], commitment: Commitment) -> Result<Simulation, NodeError> {
+        let method = "simulateTransaction";
+        let options = json!({"encoding": "base64", "sigVerify": true, "commitment": commitment.name()});
+        let params = json!([STANDARD.encode(bytes), options]);
+        decode::simulation(method, &self.pool.call(method, params).await?)
+    }
+
+    /// Sends a signed transaction to every endpoint, by position. Nodes are told not to repeat it: the caller does, until
+    /// its blockhash has expired.
+    pub async fn send_each(&self, bytes: &[u8]) -> Vec<SendOutcome> {
+        let options = json!({"encoding": "base64", "skipPreflight": true, "maxRetries": 0});
+        let params = json!([STANDARD.encode(bytes), options]);
+        let answers = self.pool.send_to_all("sendTransaction", params).await;
+        answers.into_iter().map(|answer| send_outcome(answer.result)).collect()
+    }
+}
+
+fn at(commitment: Commitment) -> Value {
+    json!({"commitment": commitment.name()})
+}
+
+fn send_outcome(result: Result<Value, RpcError>) -> SendOutcome {
+    match result {
+        Ok(_) => SendOutcome::Accepted,
+        Err(RpcError::Rpc { code, message, data }) => {
+            let error = data.get("err").and_then(TransactionError::from_json);
+            match error {
+                Some(error) if error.is_already_processed() => SendOutcome::AlreadyProcessed,
+                Some(error) if code == PREFLIGHT_FAILED => SendOutcome::Rejected(error),
+                // Some nodes give no `err`: the sentence of the runtime's error is all there is.
+                _ if message.contains("already been processed") => SendOutcome::AlreadyProcessed,
+                _ => SendOutcome::Unknown(RpcError::Rpc { code, message, data }),
+            }
+        }
+        Err(error) => SendOutcome::Unknown(error),
+    }
+}
+
+#[cfg(test)]
+mod tests;
