@@ -1,10 +1,12 @@
 //! Solana: wire format, token instructions, typed RPC calls, and the pure state of settlement and of the chain follower.
 
 pub mod address;
+pub mod draft;
 pub mod fees;
 pub mod follow;
 pub mod keypair;
 pub mod life;
+pub mod losses;
 pub mod message;
 pub mod node;
 pub mod payers;

@@ -4,7 +4,7 @@ use super::message::{BODY_BYTES, HEADER_BYTES, evm_word};
 use super::{DOMAIN_BASE, MESSAGE_TRANSMITTER, TOKEN_MESSENGER_MINTER};
 use crate::solana::Pubkey;
 use crate::solana::address::{SYSTEM, TOKEN, associated_token_account, find_program_address};
-use crate::solana::message::{AccountMeta, Instruction};
+use crate::solana::draft::{AccountMeta, Instruction};
 
 /// Anchor's discriminator of `deposit_for_burn`: the first bytes of SHA-256 of `global:deposit_for_burn`.
 const DEPOSIT_FOR_BURN: [u8; 8] = [215, 60, 61, 46, 114, 55, 128, 176];
@@ -143,6 +143,7 @@ impl BurnOrder {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
     use sha2::{Digest as _, Sha256};
@@ -151,8 +152,9 @@ mod tests {
     use super::super::vectors::{BURN, BURN_ACCOUNTS, BURN_DATA};
     use super::*;
     use crate::solana::address::{USDC_MAINNET, base58};
+    use crate::solana::draft::Draft;
     use crate::solana::keypair::Keypair;
-    use crate::solana::message::{Draft, Version};
+    use crate::solana::message::Version;
     use crate::solana::token::{set_compute_unit_limit, set_compute_unit_price};
     use crate::solana::transaction::sign;
 

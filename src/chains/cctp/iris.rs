@@ -97,7 +97,7 @@ pub enum Attestation {
     /// Ready to mint.
     Complete {
         /// The message, parsed and checked against the order.
-        message: BurnMessage,
+        message: Box<BurnMessage>,
         /// Its bytes as attested.
         bytes: Vec<u8>,
         /// The attesters' signatures.
@@ -236,7 +236,7 @@ pub fn attestation_of(
                 nonce: listed.nonce.unwrap_or(message.nonce),
             },
             AttestationStatus::Complete => Attestation::Complete {
-                message,
+                message: Box::new(message),
                 bytes: listed.message,
                 attestation: listed.attestation,
             },

@@ -36,6 +36,7 @@ pub fn is_used(result: &[u8]) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
     use super::*;
 
     #[test]

@@ -93,6 +93,7 @@ pub fn associated_token_account(owner: &Pubkey, mint: &Pubkey) -> Option<Pubkey>
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
     use super::*;
 
     #[test]

@@ -81,8 +81,10 @@ pub fn fees_of(message: &Message<'_>) -> Result<Fees, FeeError> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
     use super::*;
-    use crate::solana::message::{Draft, Instruction, Version};
+    use crate::solana::draft::{Draft, Instruction};
+    use crate::solana::message::Version;
     use crate::solana::token::{memo, set_compute_unit_limit, set_compute_unit_price};
 
     #[test]

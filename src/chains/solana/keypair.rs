@@ -65,6 +65,7 @@ impl fmt::Debug for Keypair {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
     use super::*;
 
     #[test]

@@ -98,6 +98,7 @@ pub struct SignatureStatus {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
     use super::*;
     use serde_json::json;
 

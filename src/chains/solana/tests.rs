@@ -1,11 +1,13 @@
 //! Wire format against transactions of @solana/kit, and against hostile bytes.
+#![allow(clippy::unwrap_used, clippy::type_complexity, reason = "a test")]
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::address::{Pubkey, USDC_MAINNET, base58, parse};
+use super::draft::{Draft, Instruction};
 use super::keypair::Keypair;
-use super::message::{Draft, Instruction, Message, Version};
+use super::message::{Message, Version};
 use super::token::{
     PaymentInstruction, TransferChecked, create_associated_token_account, memo, set_compute_unit_limit,
     set_compute_unit_price,

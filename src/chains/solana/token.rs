@@ -2,7 +2,7 @@
 //! decoding, and the state of token accounts. Layouts: solana-program/token and solana-program/compute-budget.
 
 use super::address::{ASSOCIATED_TOKEN, COMPUTE_BUDGET, MEMO, Pubkey, SYSTEM, TOKEN, associated_token_account};
-use super::message::{AccountMeta, Instruction};
+use super::draft::{AccountMeta, Instruction};
 
 /// USDC's decimals, which `TransferChecked` repeats.
 pub const USDC_DECIMALS: u8 = 6;
@@ -264,6 +264,7 @@ pub fn mint_decimals(data: &[u8]) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
     use super::*;
     use crate::solana::address::USDC_MAINNET;
 

@@ -3,8 +3,9 @@
 use ed25519_dalek::VerifyingKey;
 
 use super::address::Pubkey;
+use super::draft::Draft;
 use super::keypair::Keypair;
-use super::message::{Draft, Message};
+use super::message::Message;
 use super::wire::{Reader, push_length};
 
 /// Longest transaction on the wire: an IPv6 packet of 1,280 bytes less its headers (Solana's `PACKET_DATA_SIZE`).

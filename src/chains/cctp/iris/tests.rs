@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::type_complexity, reason = "a test")]
+
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};

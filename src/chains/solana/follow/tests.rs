@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::type_complexity, reason = "a test")]
+
 use super::*;
 use std::collections::BTreeMap;
 

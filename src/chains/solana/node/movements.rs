@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::address::{Pubkey, TOKEN, base58, parse};
 use super::super::status::TransactionError;
-use super::super::token::token_movements;
+use super::super::token::{TokenMovement, token_movements};
 use super::super::transaction::Signature;
 use super::NodeError;
 use super::decode::{bytes, malformed};
@@ -126,38 +126,8 @@ pub fn decode(
     let balances = Balances::read(meta, &keys, mint)?;
     let mut movements = Vec::new();
     if error.is_none() {
-        for (path, program, accounts, data) in calls(message, meta, &keys)? {
-            if program == TOKEN {
-                for movement in token_movements(&accounts, &data) {
-                    let path = InstructionPath {
-                        batch: movement.batch,
-                        ..path
-                    };
-                    let (source, destination) = (movement.source, movement.destination);
-                    let direction = match (source == Some(*token_account), destination == Some(*token_account)) {
-                        (false, false) => continue,
-                        (false, true) => Direction::In,
-                        (true, false) => Direction::Out,
-                        (true, true) => Direction::Own,
-                    };
-                    let other_account = if direction == Direction::In {
-                        source
-                    } else {
-                        destination
-                    };
-                    movements.push(AccountMovement {
-                        reference: TransferRef {
-                            transaction: *id,
-                            instruction: path,
-                        },
-                        direction,
-                        amount: movement.amount,
-                        other_account,
-                        other_owner: other_account.and_then(|account| balances.owner(&account)),
-                        authority: movement.authority,
-                    });
-                }
-            }
+        for call in calls(message, meta, &keys)? {
+            movements.extend(movements_of(&call, id, token_account, &balances));
         }
     }
     let moved: i128 = movements
@@ -179,6 +149,51 @@ pub fn decode(
         unexplained: balances.change(token_account) - moved,
         movements,
     })
+}
+
+/// The movements of one call that touch the followed account.
+fn movements_of(
+    call: &ExecutedCall,
+    id: &Signature,
+    token_account: &Pubkey,
+    balances: &Balances,
+) -> Vec<AccountMovement> {
+    let (path, program, accounts, data) = call;
+    if *program != TOKEN {
+        return Vec::new();
+    }
+    let movement = |movement: TokenMovement| {
+        let (source, destination) = (movement.source, movement.destination);
+        let direction = match (source == Some(*token_account), destination == Some(*token_account)) {
+            (false, false) => return None,
+            (false, true) => Direction::In,
+            (true, false) => Direction::Out,
+            (true, true) => Direction::Own,
+        };
+        let other_account = if direction == Direction::In {
+            source
+        } else {
+            destination
+        };
+        Some(AccountMovement {
+            reference: TransferRef {
+                transaction: *id,
+                instruction: InstructionPath {
+                    batch: movement.batch,
+                    ..*path
+                },
+            },
+            direction,
+            amount: movement.amount,
+            other_account,
+            other_owner: other_account.and_then(|account| balances.owner(&account)),
+            authority: movement.authority,
+        })
+    };
+    token_movements(accounts, data)
+        .into_iter()
+        .filter_map(movement)
+        .collect()
 }
 
 /// Listed keys, then looked-up writable ones, then looked-up read-only ones.

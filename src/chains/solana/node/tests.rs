@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used, clippy::type_complexity, reason = "a test")]
+
 use super::movements::{Direction, InstructionPath, TransferRef};
 use super::*;
 use crate::rpc::script::{ScriptTransport, TestClock, error, result};
