@@ -195,6 +195,9 @@ pub enum NonceError {
     /// This nonce was not to be signed.
     #[error("the nonce is not reserved")]
     NotReserved,
+    /// The chain has a transaction with this nonce; the reservation is gone.
+    #[error("the nonce is used")]
+    Used,
     /// Not dearer by the least bump than the attempt before, above the cap, or of other contents than were asked for.
     #[error("the transaction does not match the reservation")]
     Mismatch,

@@ -107,12 +107,16 @@ impl<P: Clone + Ord> NonceManager<P> {
     /// The caller has signed. It stores the returned row durably and then calls [`NonceManager::stored`].
     ///
     /// # Errors
-    /// [`NonceError::NotReserved`], [`NonceError::Mismatch`].
+    /// [`NonceError::Used`]: reserve again. [`NonceError::NotReserved`], [`NonceError::Mismatch`].
     pub fn signed(&mut self, nonce: u64, attempt: Attempt, now_ms: u64) -> Result<&Row<P>, NonceError> {
         if attempt.fee.max_fee > self.settings.max_fee {
             return Err(NonceError::Mismatch);
         }
         if let Some(payments) = self.reserved.get(&nonce) {
+            if nonce < self.counts.latest {
+                self.reserved.remove(&nonce);
+                return Err(NonceError::Used);
+            }
             if attempt.filler && !payments.is_empty() {
                 return Err(NonceError::Mismatch);
             }
