@@ -108,7 +108,7 @@ pub struct Follower<R> {
 
 impl<R> Follower<R> {
     /// `start` is the first block to read if nothing was read yet. `recent` are the newest stored headers, oldest first; more
-    /// than 65 are not needed.
+    /// than 65 are not needed. Stored levels `safe` and `finalized` go to [`Follower::observe`] before the first block.
     ///
     /// # Errors
     /// [`FollowError::Malformed`] if the headers are no chain.

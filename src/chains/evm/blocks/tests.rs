@@ -1,11 +1,12 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod model;
+
 use std::collections::BTreeMap;
 
 use alloy_primitives::keccak256;
 
 use super::*;
-use crate::evm::random::Random;
 
 // Block `number` of branch `branch` on a parent.
 fn child(parent: &Header, branch: u64) -> Block<u64> {
@@ -247,92 +248,4 @@ fn stored_headers_resume_the_follower() {
     malformed.header.number += 1;
     let mut follower = Follower::new(0, headers(&blocks)).unwrap();
     assert_eq!(follower.offer(malformed), Err(FollowError::Malformed { number: 202 }));
-}
-
-// Checks: with reorganisations of 1 to 64 blocks at any moment, also between two reads, restarts and an endpoint that falls
-// behind, the stored rows are in the end those of the chain, and none that was final has ever been removed.
-#[test]
-fn rows_are_those_of_the_chain_for_every_seed() {
-    let mut deepest = 0;
-    for seed in 0..300 {
-        let mut random = Random::new(seed);
-        let mut canonical = chain(genesis(), 1, 70);
-        let mut all: BTreeMap<B256, Block<u64>> = BTreeMap::new();
-        let mut follower = Follower::<u64>::new(101, vec![]).unwrap();
-        let mut rows: BTreeMap<u64, (Header, Vec<u64>)> = BTreeMap::new();
-        let mut finalized = 0;
-        for step in 0..600 {
-            let active = step < 500;
-            if active && random.chance(30) || step == 500 {
-                canonical.push(child(&canonical.last().unwrap().header, 1));
-            }
-            if active && random.chance(2) {
-                let depth = 1 + random.below(MAX_REORG as u64) as usize;
-                let keep = canonical
-                    .len()
-                    .saturating_sub(depth)
-                    .max((finalized as usize).saturating_sub(100))
-                    .max(1);
-                canonical.truncate(keep);
-                let lost = random.below(3) as usize;
-                let length = (depth + 1).saturating_sub(lost);
-                let from = canonical.last().unwrap().header;
-                canonical.extend(chain(from, 2 + step, length));
-            }
-            all.extend(canonical.iter().map(|block| (block.header.hash, block.clone())));
-            let behind = if active && random.chance(20) {
-                1 + random.below(5) as usize
-            } else {
-                0
-            };
-            let head = canonical[canonical.len().saturating_sub(behind + 1)].header;
-            for _ in 0..1 + random.below(if active { 6 } else { 200 }) {
-                let Some(next) = follower.next(&head) else { break };
-                let block = match next {
-                    NextBlock::Hash(hash) if random.chance(95) => all.get(&hash).cloned(),
-                    NextBlock::Hash(_) => None,
-                    NextBlock::Number(number) => canonical.iter().find(|block| block.header.number == number).cloned(),
-                };
-                let Some(block) = block else {
-                    follower.abandon_branch();
-                    break;
-                };
-                match follower.offer(block).unwrap() {
-                    Some(Change::Extended(block)) => drop(rows.insert(block.header.number, (block.header, block.rows))),
-                    Some(Change::Reorganized { removed, added }) => {
-                        deepest = deepest.max(removed.len());
-                        for header in removed {
-                            assert!(header.number > finalized, "seed {seed}");
-                            assert_eq!(rows.remove(&header.number).unwrap().0, header);
-                        }
-                        rows.extend(
-                            added
-                                .into_iter()
-                                .map(|block| (block.header.number, (block.header, block.rows))),
-                        );
-                    }
-                    None => {}
-                }
-            }
-            if random.chance(5) {
-                let deep = canonical
-                    .get(canonical.len().saturating_sub(70))
-                    .map(|block| block.header);
-                follower.observe(None, deep);
-                finalized = follower
-                    .final_header(Finality::Finalized)
-                    .map_or(0, |header| header.number);
-            }
-            if random.chance(3) {
-                let stored = rows.values().map(|(header, _)| *header).collect();
-                follower = Follower::new(101, stored).unwrap();
-            }
-        }
-        let expected: Vec<_> = canonical
-            .iter()
-            .map(|block| (block.header, block.rows.clone()))
-            .collect();
-        assert_eq!(rows.into_values().collect::<Vec<_>>(), expected, "seed {seed}");
-    }
-    assert!(deepest >= 60, "{deepest}");
 }
