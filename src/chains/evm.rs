@@ -3,7 +3,7 @@
 pub mod blocks;
 pub mod key;
 pub mod multicall;
-// pub mod node;
+pub mod node;
 pub mod nonces;
 #[cfg(test)]
 pub(crate) mod random;

@@ -156,9 +156,23 @@ impl RpcPool {
     /// # Errors
     /// As [`RpcPool::call`].
     pub async fn batch(&self, calls: &[Call]) -> Result<Vec<Result<Value, RpcError>>, RpcError> {
+        self.batch_where(calls, |_| true).await
+    }
+
+    /// Like [`RpcPool::batch`], but goes on while the results of one request are not accepted, as [`RpcPool::call_where`] does.
+    /// `accept` sees at most 100 results at a time.
+    ///
+    /// # Errors
+    /// As [`RpcPool::call`], if no endpoint gave results at all.
+    pub async fn batch_where(
+        &self,
+        calls: &[Call],
+        accept: impl Fn(&[Result<Value, RpcError>]) -> bool,
+    ) -> Result<Vec<Result<Value, RpcError>>, RpcError> {
         let mut results = Vec::with_capacity(calls.len());
         for part in calls.chunks(MAX_BATCH) {
-            results.extend(self.in_turn(Request::Batch(part), |_| true).await?);
+            let found = self.in_turn(Request::Batch(part), |results| accept(results)).await?;
+            results.extend(found);
         }
         Ok(results)
     }
