@@ -67,7 +67,7 @@ pub enum FollowError {
         /// Of the lowest block read of the new branch.
         number: u64,
     },
-    /// A finalized block would be replaced. An endpoint lies, or the chain has broken its promise.
+    /// A finalized block would be replaced. Either the endpoint is wrong or the chain violated its own finality.
     #[error("a reorganisation would replace blocks from {number} on, which is finalized")]
     Finalized {
         /// Of the lowest block that would be replaced.

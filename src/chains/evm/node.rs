@@ -298,7 +298,7 @@ impl Node {
     }
 
     /// Sends a signed transaction to every endpoint. `hash` is its hash: an endpoint that answers with another one has not
-    /// said that it took this transaction.
+    /// confirmed this transaction.
     pub async fn send_raw(&self, bytes: &[u8], hash: B256) -> Vec<SendAnswer> {
         let params = json!([parse::text(Bytes::copy_from_slice(bytes))]);
         let answers = self.pool.send_to_all("eth_sendRawTransaction", params).await;

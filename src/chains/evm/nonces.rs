@@ -134,7 +134,7 @@ pub enum Action<P> {
 pub enum ReleaseReason {
     /// Their transaction landed without settling them; its gas is lost.
     Unsettled,
-    /// A transaction that is not ours used the nonce.
+    /// A foreign transaction used the nonce.
     ForeignTransaction,
     /// Our filler used the nonce.
     Canceled,
@@ -150,7 +150,7 @@ pub enum Alarm {
     },
     /// The key cannot pay for gas.
     NoGas,
-    /// A transaction that is not ours used a nonce: the key is in use elsewhere.
+    /// A foreign transaction used a nonce: another process has the key.
     ForeignTransaction {
         /// Of the key.
         nonce: u64,
@@ -179,7 +179,7 @@ pub enum SendReply {
     InsufficientFunds,
     /// Invalid by its content.
     Rejected,
-    /// No answer, or one that says nothing of the transaction: it may have been taken.
+    /// No answer, or one without information about the transaction: the endpoint may have it.
     Unknown,
 }
 
@@ -198,7 +198,7 @@ pub enum NonceError {
     /// The chain has a transaction with this nonce; the reservation is gone.
     #[error("the nonce is used")]
     Used,
-    /// Not dearer by the least bump than the attempt before, above the cap, or of other contents than were asked for.
+    /// Not dearer by the least bump than the attempt before, above the cap, or not the contents that were requested.
     #[error("the transaction does not match the reservation")]
     Mismatch,
 }

@@ -51,7 +51,7 @@ pub struct SignedTransaction {
     pub hash: B256,
 }
 
-/// Bytes that are no transaction of ours.
+/// Bytes that are no transaction of this form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// Another EIP-2718 type.

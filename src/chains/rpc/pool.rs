@@ -65,7 +65,7 @@ impl std::fmt::Debug for RpcPool {
 }
 
 impl RpcPool {
-    /// In the order of preference: among equally healthy endpoints the first is asked.
+    /// In the order of preference: among equally healthy endpoints the first is used.
     ///
     /// # Errors
     /// No endpoint, one twice, or a limit of zero.
@@ -112,7 +112,7 @@ impl RpcPool {
     /// itself explains (a revert, a low nonce) is such an answer; see [`RpcError::is_of_endpoint`].
     ///
     /// # Errors
-    /// The last endpoint's error; [`RpcError::RateLimited`] if no endpoint may be asked within 2 s.
+    /// The last endpoint's error; [`RpcError::RateLimited`] if no endpoint may be called within 2 s.
     pub async fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         self.call_where(method, params, |_| true).await
     }

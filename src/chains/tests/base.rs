@@ -3,8 +3,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    clippy::print_stdout,
     missing_docs,
+    unreachable_pub,
     reason = "a test"
 )]
 

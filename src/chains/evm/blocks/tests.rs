@@ -121,7 +121,7 @@ fn reorganization_of_every_depth() {
             let mut expected = headers(&old[80 - depth..]);
             expected.reverse();
             assert_eq!(removed, expected);
-            // Of a head that is far above, the walk starts one above the old tip.
+            // With a head that is far above, reading starts one above the old tip.
             assert_eq!(added, new[..depth + higher.min(1)]);
             while read(&mut follower, &new).unwrap().is_some() {}
             assert_eq!(follower.tip(), Some(&new.last().unwrap().header));
@@ -161,7 +161,7 @@ fn branch_that_changes_while_it_is_read_starts_again() {
         panic!()
     };
     assert_eq!(removed.len(), 7);
-    // A block that is not what was asked for gives the branch up, too.
+    // A block that is not what was asked for discards the branch, too.
     let mut follower = self::follower(&old);
     assert_eq!(follower.offer(second[5].clone()), Ok(None));
     assert_eq!(follower.offer(third[7].clone()), Ok(None));

@@ -195,7 +195,7 @@ fn others_settle_within_two_transactions_beside_one_hostile_payer() {
     assert_eq!(further[1].payments, [17]);
 }
 
-// Checks: whoever is hostile, with or without code that can be seen, every other payment settles once and each failure ends.
+// Checks: hostile payers, with or without visible code, never prevent another payment from settling exactly once.
 #[test]
 fn every_honest_payment_settles_for_every_seed() {
     for seed in 0..2_000 {

@@ -1,6 +1,6 @@
 //! What nodes mean by their errors. The texts are those of geth, op-geth, reth, Erigon, Nethermind, Besu and anvil.
 
-use alloy_primitives::{B256, Bytes};
+use alloy_primitives::B256;
 use serde_json::Value;
 
 use super::{CallError, NodeError, parse};
@@ -37,7 +37,7 @@ const REPLIES: [(&str, SendReply); 25] = [
     ("max priority fee per gas higher than max fee", SendReply::Rejected),
 ];
 
-/// What an answer to `eth_sendRawTransaction` says of the transaction with this hash.
+/// What an answer to `eth_sendRawTransaction` means for the transaction with this hash.
 pub fn send_reply(result: &Result<Value, RpcError>, hash: B256) -> SendReply {
     match result {
         Ok(value) if parse::hash(value) == Some(hash) => SendReply::Accepted,

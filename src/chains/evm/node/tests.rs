@@ -147,7 +147,7 @@ async fn raw_transaction_goes_to_every_endpoint() {
 }
 
 #[tokio::test]
-async fn reverts_are_told_apart_from_failed_calls() {
+async fn reverts_differ_from_failed_calls() {
     const EXPIRED: &str = "0x08c379a00000000000000000000000000000000000000000000000000000000000000020000000000000000000000000000000000000000000000000000000000000002546696174546f6b656e56323a20617574686f72697a6174696f6e2069732065787069726564000000000000000000000000000000000000000000000000000000";
     let request = CallRequest {
         from: USDC,
@@ -216,7 +216,7 @@ async fn block_is_read_from_an_endpoint_that_has_it() {
 }
 
 #[tokio::test]
-async fn missing_block_and_wrong_answers_are_told_apart() {
+async fn missing_block_differs_from_malformed_answers() {
     let batch = |header: Value, logs: Value| {
         node(
             &["a.example"],

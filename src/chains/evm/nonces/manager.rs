@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use alloy_primitives::B256;
 
 use super::super::tx::Fee;
-use super::fee::{bumped, clamped, higher, replaces};
+use super::fee::{bumped, clamped, replaces};
 use super::rows::{Entry, Status};
 use super::{Action, Alarm, Attempt, NonceError, NonceSettings, ReleaseReason, Row, SendReply};
 
@@ -137,11 +137,12 @@ impl<P: Clone + Ord> NonceManager<P> {
         }
         let entry = self.entries.get_mut(&nonce).filter(|entry| entry.signing);
         let entry = entry.ok_or(NonceError::NotReserved)?;
+        let at_cap = attempt.filler && bumped(attempt.fee, self.settings.max_fee).is_none();
         let dearer = entry
             .row
             .current()
             .is_none_or(|current| replaces(attempt.fee, current.fee));
-        if !dearer || attempt.filler != entry.wants_filler() {
+        if !(dearer || at_cap) || attempt.filler != entry.wants_filler() {
             return Err(NonceError::Mismatch);
         }
         entry.push(attempt, now_ms);
@@ -292,7 +293,7 @@ impl<P: Clone + Ord> NonceManager<P> {
         let (settings, latest) = (self.settings, self.counts.latest);
         for (nonce, entry) in self.entries.range_mut(latest..) {
             if entry.status == Status::Pending && !entry.signing {
-                actions.extend(due(entry, *nonce == latest, fee, settings, now_ms));
+                actions.extend(entry.due(*nonce == latest, fee, settings, now_ms));
             }
         }
         self.fill_gaps(fee, now_ms, &mut actions);
@@ -392,41 +393,4 @@ impl<P: Clone + Ord> NonceManager<P> {
             });
         }
     }
-}
-
-fn due<P: Clone>(
-    entry: &mut Entry<P>,
-    first: bool,
-    suggested: Fee,
-    settings: NonceSettings,
-    now_ms: u64,
-) -> Option<Action<P>> {
-    let nonce = entry.row.nonce;
-    let current = entry.row.current()?.fee;
-    let waited = now_ms.saturating_sub(entry.attempted_ms) >= settings.replace_ms;
-    let cheap = first || current.max_fee < suggested.max_fee;
-    let sendable = entry.sendable();
-    if entry.bump_now || (waited && cheap) || (entry.stored && !sendable) {
-        if let Some(least) = bumped(current, settings.max_fee) {
-            let fee = clamped(higher(least, suggested), settings.max_fee);
-            let payments = if entry.wants_filler() {
-                Vec::new()
-            } else {
-                entry.row.payments.clone()
-            };
-            entry.signing = true;
-            return Some(Action::Sign { nonce, fee, payments });
-        }
-        if !std::mem::replace(&mut entry.alarmed, true) {
-            return Some(Action::Alarm(Alarm::FeeCap { nonce }));
-        }
-    }
-    let due = entry
-        .sent_ms
-        .is_none_or(|at| now_ms >= at.saturating_add(settings.resend_ms));
-    if sendable && due {
-        entry.sent_ms = Some(now_ms);
-        return Some(Action::Send { nonce });
-    }
-    None
 }

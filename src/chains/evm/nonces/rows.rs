@@ -2,7 +2,9 @@
 
 use alloy_primitives::B256;
 
-use super::{Attempt, Row};
+use super::super::tx::Fee;
+use super::fee::{bumped, clamped, higher};
+use super::{Action, Alarm, Attempt, NonceSettings, Row};
 
 /// Where the nonce is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,5 +74,42 @@ impl<P> Entry<P> {
     pub(super) fn sendable(&self) -> bool {
         let filler = self.row.current().is_some_and(|attempt| attempt.filler);
         self.stored && (filler || !(self.row.released || self.row.canceled))
+    }
+
+    /// What is due. `first`: the chain waits for this nonce. `suggested` would land soon.
+    pub(super) fn due(&mut self, first: bool, suggested: Fee, settings: NonceSettings, now_ms: u64) -> Option<Action<P>>
+    where
+        P: Clone,
+    {
+        let nonce = self.row.nonce;
+        let current = self.row.current()?.fee;
+        let waited = now_ms.saturating_sub(self.attempted_ms) >= settings.replace_ms;
+        let cheap = first || current.max_fee < suggested.max_fee;
+        let sendable = self.sendable();
+        if self.bump_now || (waited && cheap) || (self.stored && !sendable) {
+            // At the cap a filler goes out at the same price: it lands where the payment's transaction is forgotten.
+            let least = bumped(current, settings.max_fee).or_else(|| (!sendable).then_some(current));
+            if let Some(least) = least {
+                let fee = clamped(higher(least, suggested), settings.max_fee);
+                let payments = if self.wants_filler() {
+                    Vec::new()
+                } else {
+                    self.row.payments.clone()
+                };
+                self.signing = true;
+                return Some(Action::Sign { nonce, fee, payments });
+            }
+            if !std::mem::replace(&mut self.alarmed, true) {
+                return Some(Action::Alarm(Alarm::FeeCap { nonce }));
+            }
+        }
+        let due = self
+            .sent_ms
+            .is_none_or(|at| now_ms >= at.saturating_add(settings.resend_ms));
+        if sendable && due {
+            self.sent_ms = Some(now_ms);
+            return Some(Action::Send { nonce });
+        }
+        None
     }
 }

@@ -1,4 +1,4 @@
-//! What USDC's logs say.
+//! Logs of USDC.
 
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::SolEvent as _;

@@ -1,4 +1,4 @@
-//! anvil as a child process. Where it is missing a test is skipped with a line that says so, except in CI.
+//! anvil as a child process. Where it is missing a test is skipped with a visible line, except in CI.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ impl Anvil {
             .by_ref()
             .map_while(Result::ok)
             .find_map(|line| line.strip_prefix("Listening on ").map(str::to_owned))
-            .expect("anvil says where it listens");
+            .expect("anvil prints its address");
         // It must never wait for a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let url = format!("http://{address}");

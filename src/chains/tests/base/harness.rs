@@ -7,7 +7,9 @@ use purser_chains::evm::blocks::{Block, Change, Follower};
 use purser_chains::evm::key::EvmKey;
 use purser_chains::evm::multicall::{self, BatchCall, GasSettings, Group, MULTICALL3};
 use purser_chains::evm::node::{BlockTag, CallRequest, FeePolicy, LogFilter, Node, Receipt};
-use purser_chains::evm::nonces::{Action, Attempt, Counts, NonceManager, NonceSettings, ReleaseReason, Row, SendReply};
+use purser_chains::evm::nonces::{
+    Action, Alarm, Attempt, Counts, NonceManager, NonceSettings, ReleaseReason, Row, SendReply,
+};
 use purser_chains::evm::tx::{Fee, Transaction};
 use purser_chains::evm::usdc::{self, Authorization, Movement, MovementKind, TOPICS, Token, TransferRef};
 use purser_chains::evm::{Address, B256, Bytes, U256};
@@ -40,6 +42,7 @@ pub struct Harness {
     pub manager: NonceManager<usize>,
     pub rows: BTreeMap<u64, Row<usize>>,
     pub released: Vec<(BTreeSet<usize>, ReleaseReason)>,
+    pub alarms: Vec<Alarm>,
     pub replies: Vec<SendReply>,
     pub follower: Follower<Movement>,
     pub movements: BTreeMap<TransferRef, Movement>,
@@ -86,6 +89,7 @@ impl Harness {
             manager,
             rows: BTreeMap::new(),
             released: vec![],
+            alarms: vec![],
             replies: vec![],
             follower: Follower::new(0, vec![]).unwrap(),
             movements: BTreeMap::new(),
@@ -240,7 +244,7 @@ impl Harness {
                 Action::Release { payments, reason, .. } => {
                     self.released.push((payments.into_iter().collect(), reason));
                 }
-                Action::Alarm(alarm) => println!("alarm: {alarm:?}"),
+                Action::Alarm(alarm) => self.alarms.push(alarm),
             }
         }
     }
@@ -351,7 +355,7 @@ impl Harness {
         usdc::decode_balance(&self.node.call(&request, BlockTag::Latest).await.unwrap()).unwrap()
     }
 
-    /// The treasury has the money of so many payments, each by one movement, and no row is left once all is final.
+    /// The treasury has the money of these payments, each by one movement, and no row is left once all is final.
     pub async fn assert_settled_once(&mut self, settled: &[usize]) {
         for payment in 0..self.payments.len() {
             let expected = usize::from(settled.contains(&payment));

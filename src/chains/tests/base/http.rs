@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 
 use crate::anvil::client;
 
-// Answers each connection with these bytes; what was asked is returned.
+// Answers each connection with these bytes; returns the request.
 async fn server(response: Vec<u8>) -> (String, tokio::task::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

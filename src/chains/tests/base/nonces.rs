@@ -2,7 +2,7 @@
 
 use purser_chains::evm::multicall::{Group, Stage};
 use purser_chains::evm::node::BlockTag;
-use purser_chains::evm::nonces::{Attempt, NonceManager, NonceSettings, ReleaseReason, SendReply};
+use purser_chains::evm::nonces::{Alarm, Attempt, NonceManager, NonceSettings, ReleaseReason, SendReply};
 use purser_chains::evm::tx::{Fee, Transaction};
 use purser_chains::evm::{B256, U256};
 use serde_json::json;
@@ -29,9 +29,9 @@ async fn restart(h: &mut Harness) {
     h.execute(actions).await;
 }
 
-// A signed transfer of nothing by the gas key, as by somebody who has it too.
+// A signed transfer of nothing by the gas key, as another process with the key sends it.
 async fn foreign(h: &Harness, nonce: u64, fee: Fee) -> (Vec<u8>, B256) {
-    let to = key("elsewhere").address();
+    let to = key("recipient").address();
     let data = purser_chains::evm::Bytes::new();
     let transaction = Transaction {
         chain_id: CHAIN_ID,
@@ -154,9 +154,9 @@ async fn start_sends_what_is_missing_and_fills_the_gap() {
     h.assert_settled_once(&[0, 2]).await;
 }
 
-// Checks: somebody else uses the key's next nonce: our transaction can not land; its payment is released once that is final.
+// Checks: another process uses the key's next nonce: our transaction cannot land; its payment is released once that is final.
 #[tokio::test]
-async fn nonce_used_by_somebody_else_releases_the_payment() {
+async fn nonce_used_by_another_process_releases_the_payment() {
     let Some(mut h) = Harness::start(1).await else { return };
     h.send(&single(0)).await;
     let hash = h.rows[&0].current().unwrap().hash;
@@ -171,6 +171,7 @@ async fn nonce_used_by_somebody_else_releases_the_payment() {
     h.anvil.mine(12).await;
     h.step(5_000).await;
     assert_eq!(h.released, [([0].into(), ReleaseReason::ForeignTransaction)]);
+    assert_eq!(h.alarms, [Alarm::ForeignTransaction { nonce: 0 }]);
     let nonce = h.send(&single(0)).await;
     assert_eq!(nonce, 1);
     h.anvil.mine(1).await;

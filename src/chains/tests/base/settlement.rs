@@ -62,7 +62,7 @@ async fn single_payment_settles_and_becomes_final() {
     let request = CallRequest { data: state, ..request };
     let used = h.node.call(&request, BlockTag::Latest).await.unwrap();
     assert_eq!(usdc::decode_authorization_state(&used), Some(true));
-    // The same authorization again is refused by the contract, before any gas is spent.
+    // The same authorization again is declined by the contract, before any gas is spent.
     let again = CallRequest {
         data: h.calldata(0),
         ..request
@@ -201,7 +201,7 @@ async fn hostile_payer_costs_the_others_two_transactions() {
     h.assert_settled_once(&settled).await;
 }
 
-// Checks: what a stranger sends of ours is seen under its own name, and what the payer cancels can be known.
+// Checks: a payment sent by a stranger is seen, and so is a cancellation by the payer.
 #[tokio::test]
 async fn payments_by_others_and_cancellations_are_seen() {
     let Some(mut h) = Harness::start(2).await else { return };

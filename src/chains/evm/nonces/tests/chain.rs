@@ -17,7 +17,7 @@ pub(super) struct Tx {
     pub(super) hash: B256,
     pub(super) nonce: u64,
     pub(super) fee: Fee,
-    /// Empty: a filler, or somebody else's.
+    /// Empty: a filler, or a foreign transaction.
     pub(super) payments: Vec<u32>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Chain {
     pub(super) base_fee: u128,
     /// Payments that make their transaction revert.
     pub(super) hostile: BTreeSet<u32>,
-    /// So many blocks stay.
+    /// Number of blocks that cannot be removed.
     pub(super) finalized: usize,
     pub(super) hashes: u64,
 }

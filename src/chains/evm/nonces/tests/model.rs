@@ -176,7 +176,7 @@ impl Harness {
             self.restart();
         }
         if self.random.chance(3) {
-            // Somebody else uses the key.
+            // Another process uses the key.
             let (nonce, hash) = (self.chain.count(), self.chain.hash());
             self.chain.pool.insert(
                 nonce,
