@@ -25,8 +25,7 @@ impl Anvil {
                 let in_ci = std::env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
                 assert!(!in_ci, "{error}");
                 let test = std::thread::current().name().unwrap_or("test").to_owned();
-                // Not by println: the line is for every run, not for failed tests only.
-                writeln!(std::io::stdout(), "skipped: {test}: {error}").unwrap();
+                let _ = writeln!(lock_stdout(), "skipped: {test}: {error}");
                 return None;
             }
         };
@@ -65,6 +64,11 @@ impl Drop for Anvil {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+// Not captured: the line is for every run, not for failed tests only.
+fn lock_stdout() -> std::io::StdoutLock<'static> {
+    std::io::stdout().lock()
 }
 
 /// A pool of these endpoints, over HTTP.

@@ -31,6 +31,8 @@ pub(super) struct Chain {
     /// Number of blocks that cannot be removed.
     pub(super) finalized: usize,
     pub(super) hashes: u64,
+    /// Everything that a node has ever had: other nodes may still have it.
+    pub(super) seen: Vec<Tx>,
 }
 
 impl Chain {
@@ -96,7 +98,18 @@ impl Chain {
             _ => {}
         }
         self.pool.insert(tx.nonce, tx.clone());
+        self.seen.push(tx.clone());
         SendReply::Accepted
+    }
+
+    /// Another node sends an old transaction again.
+    pub(super) fn revive(&mut self, random: &mut Random) {
+        let count = self.count();
+        let usable: Vec<&Tx> = self.seen.iter().filter(|tx| tx.nonce >= count).collect();
+        if !usable.is_empty() {
+            let tx = usable[random.below(usable.len() as u64) as usize].clone();
+            self.pool.insert(tx.nonce, tx);
+        }
     }
 
     pub(super) fn mine(&mut self, most: u64) {

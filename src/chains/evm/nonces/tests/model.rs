@@ -188,6 +188,9 @@ impl Harness {
                 },
             );
         }
+        if self.random.chance(20) {
+            self.chain.revive(&mut self.random);
+        }
         if self.random.chance(5) {
             let kept = self.random.below(4);
             let last = self.chain.pool.keys().copied().nth(kept as usize).unwrap_or(u64::MAX);
