@@ -2,6 +2,7 @@
 
 mod fees;
 mod parse;
+mod proofs;
 mod replies;
 #[cfg(test)]
 mod tests;

@@ -139,6 +139,9 @@ fn lower_branch_waits_until_it_is_as_high() {
         assert_eq!(follower.offer(new[length - 1].clone()), Ok(None));
         assert_eq!(follower.tip(), Some(&old[9].header));
     }
+    // Not even one that is complete.
+    assert_eq!(follower.offer(child(&old[7].header, 3)), Ok(None));
+    assert_eq!(follower.next(&new[4].header), Some(NextBlock::Hash(new[4].header.hash)));
     assert!(matches!(
         read(&mut follower, &new),
         Ok(Some(Change::Reorganized { .. }))

@@ -188,7 +188,8 @@ impl<P: Clone + Ord> NonceManager<P> {
         }
     }
 
-    /// An attempt is in this block. `unsettled`: which of its payments it did not settle; all of them if it reverted.
+    /// An attempt is in this block. `unsettled`: which of its payments it did not settle; all of them if it reverted. If its
+    /// block is replaced they may settle by it after all: a second transaction for them then fails by EIP-3009's nonce.
     pub fn mined(&mut self, nonce: u64, hash: B256, block: u64, unsettled: &[P]) -> Vec<Action<P>> {
         let Some(entry) = self.entries.get_mut(&nonce) else {
             return Vec::new();

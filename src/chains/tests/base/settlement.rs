@@ -1,14 +1,18 @@
 //! Payments, alone and in batches.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use purser_chains::evm::blocks::Finality;
+use purser_chains::evm::expiry::{ExpiryProof, expiry_proof};
 use purser_chains::evm::multicall::{Candidate, Group, Stage, after_failure, plan, revert_reason};
-use purser_chains::evm::node::{BlockTag, CallError, CallRequest};
+use purser_chains::evm::node::{BlockTag, CallError, CallRequest, Node};
 use purser_chains::evm::nonces::ReleaseReason;
+use purser_chains::evm::usdc::Authorization;
 use purser_chains::evm::{B256, U256, usdc};
 use serde_json::json;
 
+use crate::anvil::pool;
 use crate::harness::{CHAIN_ID, Harness, VALUE, hex};
 
 fn single(payment: usize) -> Group<usize> {
@@ -247,4 +251,51 @@ async fn payments_by_others_and_cancellations_are_seen() {
         1
     );
     assert_eq!(h.balance(h.treasury).await, U256::from(VALUE));
+}
+
+// Checks: an authorization that has run out in a final block of two endpoints can never settle; one that settled is used.
+#[tokio::test]
+async fn expired_authorization_is_proven_by_two_endpoints() {
+    let Some(mut h) = Harness::start(2).await else { return };
+    h.send(&single(0)).await;
+    h.anvil.mine(1).await;
+    let both = [h.anvil.url.clone(), h.anvil.url.replace("127.0.0.1", "localhost")];
+    let node = Node::new(Arc::new(pool(&[&both[0], &both[1]])));
+    let proof = async |payment: usize, endpoints: usize, tag| {
+        let Authorization {
+            from,
+            nonce,
+            valid_before,
+            ..
+        } = h.payments[payment].authorization;
+        let answers = node.authorization_states(h.token.address(), from, nonce, tag).await;
+        let answers: Vec<_> = answers.into_iter().take(endpoints).map(Result::unwrap).collect();
+        expiry_proof(valid_before, &answers)
+    };
+    assert_eq!(proof(0, 2, BlockTag::Latest).await, ExpiryProof::Used);
+    assert_eq!(proof(1, 2, BlockTag::Latest).await, ExpiryProof::Unproven);
+    let end = u64::from(u32::MAX);
+    h.anvil.control("evm_setNextBlockTimestamp", json!([hex(end)])).await;
+    h.anvil.mine(1).await;
+    assert_eq!(proof(1, 2, BlockTag::Latest).await, ExpiryProof::Expired);
+    assert_eq!(proof(1, 1, BlockTag::Latest).await, ExpiryProof::Unproven);
+    // Not final yet: the block can still be replaced by an earlier one.
+    assert_eq!(proof(1, 2, BlockTag::Finalized).await, ExpiryProof::Unproven);
+    h.anvil.mine(12).await;
+    assert_eq!(proof(1, 2, BlockTag::Finalized).await, ExpiryProof::Expired);
+    let Err(CallError::Reverted { reason, .. }) = simulate_single(&h, 1).await else {
+        panic!()
+    };
+    assert_eq!(reason, "FiatTokenV2: authorization is expired");
+}
+
+async fn simulate_single(h: &Harness, payment: usize) -> Result<purser_chains::evm::Bytes, CallError> {
+    let data = h.calldata(payment);
+    let request = CallRequest {
+        from: h.key.address(),
+        to: h.token.address(),
+        data,
+        gas: 150_000,
+    };
+    h.node.call(&request, BlockTag::Latest).await
 }
