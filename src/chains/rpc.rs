@@ -126,8 +126,10 @@ pub enum RpcError {
 impl RpcError {
     /// Whether another endpoint may answer where this one did not. False only for errors that the chain's state or the
     /// call itself explains.
-    pub const fn is_of_endpoint(&self) -> bool {
+    pub fn is_of_endpoint(&self) -> bool {
         match self {
+            // Some nodes report a revert as an internal error, with its data.
+            Self::Rpc { code: -32603, data, .. } => data.is_null(),
             // Method missing, internal error, block or slot not available here, resource limit, node behind.
             Self::Rpc { code, .. } => matches!(*code, -32601 | -32603 | -32001 | -32004 | -32005 | -32014 | -32016),
             _ => true,

@@ -25,7 +25,7 @@ const MAX_MESSAGES: usize = 64;
 /// Bytes of one attester's signature.
 const SIGNATURE_BYTES: usize = 65;
 
-/// Why Iris gave no answer. None of these says anything about the burn.
+/// Why Iris gave no answer. None of these is evidence about the burn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IrisError {
     /// HTTP 429.
@@ -86,7 +86,7 @@ pub struct IrisMessage {
 pub enum Attestation {
     /// Not yet attested, or the burn was not seen yet.
     Pending {
-        /// Why, if Iris says.
+        /// Why, if Iris gives a reason.
         delay_reason: Option<String>,
     },
     /// [`Iris::reattest`] gives a new attestation.

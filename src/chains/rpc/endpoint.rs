@@ -22,7 +22,7 @@ pub struct EndpointSettings {
     pub burst: u32,
     /// Largest response, in bytes. Default 16 MiB.
     pub max_response_bytes: usize,
-    /// Blocks or slots behind the best endpoint before it is asked last. Default 5.
+    /// Blocks or slots behind the best endpoint before it is used last. Default 5.
     pub max_lag: u64,
 }
 
@@ -100,7 +100,7 @@ impl EndpointState {
         }
     }
 
-    /// Takes tokens for these calls, or says how long to wait. A batch larger than the burst goes when the bucket is full
+    /// Takes tokens for these calls, or returns how long to wait. A batch larger than the burst goes when the bucket is full
     /// and leaves it below zero.
     pub(crate) fn take(&mut self, settings: &EndpointSettings, calls: u32, now_ms: u64) -> Result<(), Duration> {
         let wait = self.wait(settings, calls, now_ms);
@@ -126,7 +126,7 @@ impl EndpointState {
         Duration::from_millis(refilled.max(self.limited_until_ms.saturating_sub(now_ms)))
     }
 
-    /// What to sort by: the smallest is asked first. Failing endpoints come last, after those that lag.
+    /// What to sort by: the smallest is used first. Failing endpoints come last, after those that lag.
     pub(crate) fn rank(
         &mut self,
         settings: &EndpointSettings,

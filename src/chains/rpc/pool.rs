@@ -65,7 +65,7 @@ impl std::fmt::Debug for RpcPool {
 }
 
 impl RpcPool {
-    /// In the order of preference: among equally healthy endpoints the first is asked.
+    /// In the order of preference: among equally healthy endpoints the first is used.
     ///
     /// # Errors
     /// No endpoint, one twice, or a limit of zero.
@@ -112,7 +112,7 @@ impl RpcPool {
     /// itself explains (a revert, a low nonce) is such an answer; see [`RpcError::is_of_endpoint`].
     ///
     /// # Errors
-    /// The last endpoint's error; [`RpcError::RateLimited`] if no endpoint may be asked within 2 s.
+    /// The last endpoint's error; [`RpcError::RateLimited`] if no endpoint may be called within 2 s.
     pub async fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         self.call_where(method, params, |_| true).await
     }
@@ -156,9 +156,23 @@ impl RpcPool {
     /// # Errors
     /// As [`RpcPool::call`].
     pub async fn batch(&self, calls: &[Call]) -> Result<Vec<Result<Value, RpcError>>, RpcError> {
+        self.batch_where(calls, |_| true).await
+    }
+
+    /// Like [`RpcPool::batch`], but goes on while the results of one request are not accepted, as [`RpcPool::call_where`] does.
+    /// `accept` sees at most 100 results at a time.
+    ///
+    /// # Errors
+    /// As [`RpcPool::call`], if no endpoint gave results at all.
+    pub async fn batch_where(
+        &self,
+        calls: &[Call],
+        accept: impl Fn(&[Result<Value, RpcError>]) -> bool,
+    ) -> Result<Vec<Result<Value, RpcError>>, RpcError> {
         let mut results = Vec::with_capacity(calls.len());
         for part in calls.chunks(MAX_BATCH) {
-            results.extend(self.in_turn(Request::Batch(part), |_| true).await?);
+            let found = self.in_turn(Request::Batch(part), |results| accept(results)).await?;
+            results.extend(found);
         }
         Ok(results)
     }

@@ -26,13 +26,13 @@ impl ScriptTransport {
         }
     }
 
-    /// The answers in turn, whatever is asked; unreachable after the last.
+    /// The answers in turn, for any request; unreachable after the last.
     pub(crate) fn in_turn(answers: Vec<Result<Response, TransportError>>) -> Self {
         let answers = Mutex::new(VecDeque::from(answers));
         Self::new(move |_, request| {
             let next = answers.lock().pop_front();
             let mut response = next.unwrap_or_else(|| Err(TransportError::Unreachable("end of script".to_owned())))?;
-            // A scripted document without an id answers whatever was asked.
+            // A scripted document without an id answers any request.
             if let Ok(mut document) = serde_json::from_slice::<Value>(&response.body)
                 && document.is_object()
                 && document.get("id").is_none()

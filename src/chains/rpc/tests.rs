@@ -28,7 +28,7 @@ fn unreachable() -> Result<Response, TransportError> {
     Err(TransportError::Unreachable("no connection".to_owned()))
 }
 
-// Checks: neither the URL's user, its path nor its query is printed, whichever way it is printed.
+// Checks: neither the URL's user, its path nor its query is printed in any form.
 #[tokio::test]
 async fn endpoint_url_hides_secrets() {
     let url = EndpointUrl::parse("https://user:hunter2@node.example:8443/v1/secretkey?token=secret").unwrap();
@@ -118,7 +118,7 @@ async fn responses_become_typed_results() {
     }
 }
 
-// Checks: a failing endpoint is left for the next one, and asked last until its pause is over.
+// Checks: a failing endpoint is left for the next one, and used last until its pause is over.
 #[tokio::test]
 async fn call_moves_on_to_the_next_endpoint() {
     let transport = ScriptTransport::new(|host, request| match host {
@@ -149,17 +149,17 @@ async fn call_moves_on_to_the_next_endpoint() {
 // Checks: an error that the chain explains is an answer, not a reason to ask the next endpoint.
 #[tokio::test]
 async fn chain_errors_end_the_call() {
-    for (code, asked) in [(-32000, 1), (3, 1), (-32603, 2), (-32005, 2), (-32601, 2)] {
+    for (code, requests) in [(-32000, 1), (3, 1), (-32603, 2), (-32005, 2), (-32601, 2)] {
         let transport = ScriptTransport::new(move |_, request| error(request, code, "text"));
         let h = harness(vec![settings("a.example"), settings("b.example")], transport);
         let failed = h.pool.call("m", json!([])).await.unwrap_err();
         assert!(matches!(failed, RpcError::Rpc { code: c, .. } if c == code));
-        assert_eq!(h.transport.hosts().len(), asked, "{code}");
+        assert_eq!(h.transport.hosts().len(), requests, "{code}");
     }
 }
 
 #[tokio::test]
-async fn null_result_is_asked_of_the_next_endpoint() {
+async fn null_result_moves_on_to_the_next_endpoint() {
     let transport = ScriptTransport::new(|host, request| match host {
         "a.example" => result(request, Value::Null),
         "b.example" => unreachable(),
@@ -232,7 +232,7 @@ async fn limited_endpoint_is_left_alone_until_retry_after() {
 }
 
 #[tokio::test]
-async fn lagging_endpoint_is_asked_last() {
+async fn lagging_endpoint_is_used_last() {
     let transport = ScriptTransport::new(|host, request| result(request, json!(host)));
     let h = harness(vec![settings("a.example"), settings("b.example")], transport);
     h.pool.observe_height(0, 100);
@@ -303,10 +303,10 @@ async fn batch_results_are_in_order() {
             _ => assert_eq!(result.as_ref().unwrap(), &json!(n)),
         }
     }
-    let refused = ScriptTransport::in_turn(vec![ok(
+    let rejected = ScriptTransport::in_turn(vec![ok(
         &json!({"id": null, "error": {"code": -32600, "message": "no batch"}}),
     )]);
-    let h = harness(vec![settings("a.example")], refused);
+    let h = harness(vec![settings("a.example")], rejected);
     assert!(matches!(
         h.pool.batch(&calls[..2]).await,
         Err(RpcError::Rpc { code: -32600, .. })

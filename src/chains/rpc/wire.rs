@@ -28,7 +28,7 @@ pub(crate) fn batch(
 ) -> Result<Vec<Result<Value, RpcError>>, RpcError> {
     let documents = match document(response)? {
         Value::Array(documents) => documents,
-        // An endpoint that refuses a batch as a whole answers with one error object.
+        // An endpoint that rejects a batch as a whole answers with one error object.
         other => {
             result(other, first)?;
             return Err(garbage("one response to a batch"));
@@ -64,7 +64,7 @@ fn document(response: Result<Response, TransportError>) -> Result<Value, RpcErro
             retry_after: retry_after.min(MAX_RETRY_AFTER),
         });
     }
-    // Some nodes send the error object with a status of failure; the object says more.
+    // Some nodes send the error object with a status of failure; the object has more detail.
     match serde_json::from_slice(&response.body) {
         Ok(document @ Value::Array(_)) if response.status < 300 => Ok(document),
         Ok(document @ Value::Object(_))

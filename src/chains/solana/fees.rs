@@ -16,19 +16,26 @@ const DEFAULT_UNITS_PER_INSTRUCTION: u32 = 200_000;
 /// The default of the priority fee cap, in lamports.
 pub const DEFAULT_PRIORITY_FEE_CAP: u64 = 20_000;
 
-/// Fees of a transaction in lamports. They are charged also when it fails on chain.
+/// What a transaction costs its fee payer, in lamports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fees {
     /// 5,000 a signature.
     pub base: u64,
     /// Unit limit × unit price, rounded up to a lamport.
     pub priority: u64,
+    /// Rent of accounts that the transaction creates at the fee payer's expense. The caller sets it; [`fees_of`] gives 0.
+    pub rent: u64,
 }
 
 impl Fees {
-    /// Both together.
-    pub const fn total(&self) -> u64 {
+    /// Base and priority fee: charged also when the transaction fails on chain.
+    pub const fn charged(&self) -> u64 {
         self.base.saturating_add(self.priority)
+    }
+
+    /// All of it: charged at most, when the transaction succeeds.
+    pub const fn at_most(&self) -> u64 {
+        self.charged().saturating_add(self.rent)
     }
 }
 
@@ -76,6 +83,7 @@ pub fn fees_of(message: &Message<'_>) -> Result<Fees, FeeError> {
     Ok(Fees {
         base: LAMPORTS_PER_SIGNATURE * u64::from(message.header.required_signatures),
         priority: priority_fee(units, price.unwrap_or(0)),
+        rent: 0,
     })
 }
 
@@ -111,7 +119,13 @@ mod tests {
             data: vec![2, 1],
         };
         let (limit, price) = (set_compute_unit_limit(20_000), set_compute_unit_price(1_000_000));
-        let fees = |priority| Ok(Fees { base: 5000, priority });
+        let fees = |priority| {
+            Ok(Fees {
+                base: 5000,
+                priority,
+                rent: 0,
+            })
+        };
         let cases = [
             (vec![limit.clone(), price.clone(), memo("x")], fees(20_000)),
             (vec![limit.clone(), memo("x")], fees(0)),

@@ -3,7 +3,7 @@
 //!
 //! No transaction is skipped: a walk is accepted only if it reaches what is known already, and every walk lists the last
 //! finalised slots again, because a node may index a transaction later than its neighbours. A row below `finalized` is
-//! taken back once its slot is finalised without it.
+//! reported as reorged once its slot is finalised without it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -26,7 +26,7 @@ pub struct Entry {
     pub id: Signature,
     /// Slot of its block.
     pub slot: u64,
-    /// How certain the block is, as the page says; at least `confirmed`.
+    /// How certain the block is, as the page has it; at least `confirmed`.
     pub level: Commitment,
     /// Whether it executed without its effects.
     pub failed: bool,
@@ -58,7 +58,7 @@ pub struct PageRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A fork removed this transaction before it was final.
-    TakenBack(Row),
+    Reorged(Row),
     /// A transaction that was not known.
     Seen(Row),
     /// A known transaction is in another slot, or its effects differ: it must be read again.
@@ -249,7 +249,7 @@ impl Follower {
         if self.finalized.iter().skip(skipped).any(missing) {
             return Err(FollowError::Gap);
         }
-        let mut changes = self.take_back(walk, &listed);
+        let mut changes = self.remove_reorged(walk, &listed);
         let mut known: HashMap<Signature, Row> = self.pending.drain(..).map(|row| (row.id, row)).collect();
         let finals: HashMap<Signature, ()> = self.finalized.iter().map(|row| (row.id, ())).collect();
         let mut newly_final = Vec::new();
@@ -285,10 +285,10 @@ impl Follower {
     }
 
     /// Removes pending rows whose slot this endpoint has finalised without them.
-    fn take_back(&mut self, walk: &Walk, listed: &HashMap<Signature, &Entry>) -> Vec<Change> {
+    fn remove_reorged(&mut self, walk: &Walk, listed: &HashMap<Signature, &Entry>) -> Vec<Change> {
         let gone = |row: &Row| row.slot <= walk.history.finalized_slot && !listed.contains_key(&row.id);
         let changes = self.pending.iter().filter(|row| gone(row));
-        let changes = changes.map(|row| Change::TakenBack(*row)).collect();
+        let changes = changes.map(|row| Change::Reorged(*row)).collect();
         self.pending.retain(|row| !gone(row));
         changes
     }

@@ -3,7 +3,7 @@
 //!
 //! A positive answer needs one endpoint. The expiry proof needs two endpoints that are past the last valid block height at
 //! `finalized` and do not know the signature; until then the outcome is unknown. Everything below `finalized` can be
-//! taken back by a fork.
+//! removed by a fork.
 
 use super::status::{Commitment, SignatureStatus, TransactionError};
 use super::transaction::Signature;
@@ -126,7 +126,7 @@ pub struct Due {
 pub struct StatusAnswer {
     /// Slot of the bank that answered.
     pub context_slot: u64,
-    /// What it knows. Without a search of history `None` says little: the cache holds about 150 slots.
+    /// What it knows. Without a search of history `None` proves little: the cache holds about 150 slots.
     pub found: Option<SignatureStatus>,
 }
 
@@ -152,6 +152,20 @@ impl Absence {
             && self.context_slot >= self.finalized_slot
             && self.first_available_slot <= prepared.not_before_slot
     }
+}
+
+/// An endpoint's answer to a search for a transaction in its whole history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// It knows the transaction.
+    Found {
+        /// Slot of the bank that answered.
+        context_slot: u64,
+        /// What it knows.
+        status: SignatureStatus,
+    },
+    /// It does not.
+    Absent(Absence),
 }
 
 /// What one endpoint last reported.
@@ -278,6 +292,17 @@ impl Life {
             None => return None,
         }
         self.settle()
+    }
+
+    /// An endpoint searched its history.
+    pub fn evidence(&mut self, endpoint: usize, evidence: Evidence) -> Option<Transition> {
+        match evidence {
+            Evidence::Found { context_slot, status } => {
+                let found = Some(status);
+                self.status(endpoint, StatusAnswer { context_slot, found })
+            }
+            Evidence::Absent(absence) => self.absent(endpoint, absence),
+        }
     }
 
     /// An endpoint searched its history and does not know the transaction.

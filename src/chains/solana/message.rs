@@ -236,6 +236,14 @@ impl<'a> Message<'a> {
             .map(|(_, key)| key)
     }
 
+    /// Whether an instruction names account 0. A fee payer that co-signs a client's message must not be named: it would
+    /// authorise what the instruction does.
+    pub fn names_fee_payer(&self) -> bool {
+        self.instructions
+            .iter()
+            .any(|instruction| instruction.accounts.contains(&0))
+    }
+
     /// Whether the first instruction advances a durable nonce: the blockhash is then a stored nonce and never expires.
     pub fn has_durable_nonce(&self) -> bool {
         self.instructions

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use self::movements::ChainTransaction;
 use super::address::{Pubkey, TOKEN, base58};
 use super::follow::{Entry, History, PageRequest};
-use super::life::Absence;
+use super::life::{Absence, Evidence};
 use super::status::{Commitment, SignatureStatus, TransactionError};
 use super::token::TokenAccount;
 use super::transaction::Signature;
@@ -101,7 +101,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Most log lines that are kept.
+    /// Longest list of log lines.
     pub const MAX_LOGS: usize = 64;
 }
 
@@ -114,22 +114,8 @@ pub enum SendOutcome {
     AlreadyProcessed,
     /// Its preflight failed; this endpoint does not forward it now.
     Rejected(TransactionError),
-    /// No answer that says anything: it may have been forwarded.
+    /// No conclusive answer: the endpoint may have forwarded the transaction.
     Unknown(RpcError),
-}
-
-/// An endpoint's answer to a search for a transaction in its whole history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Evidence {
-    /// It knows the transaction.
-    Found {
-        /// Slot of the bank that answered.
-        context_slot: u64,
-        /// What it knows.
-        status: SignatureStatus,
-    },
-    /// It does not.
-    Absent(Absence),
 }
 
 /// A Solana chain behind a pool of endpoints.
@@ -365,8 +351,8 @@ impl Node {
         decode::simulation(method, &self.pool.call(method, params).await?)
     }
 
-    /// Sends a signed transaction to every endpoint, by position. Nodes are told not to repeat it: the caller does, until
-    /// its blockhash has expired.
+    /// Sends a signed transaction to every endpoint, by position. Nodes do not repeat it
+    /// (`maxRetries` 0): the caller does, until its blockhash has expired.
     pub async fn send_each(&self, bytes: &[u8]) -> Vec<SendOutcome> {
         let options = json!({"encoding": "base64", "skipPreflight": true, "maxRetries": 0});
         let params = json!([STANDARD.encode(bytes), options]);

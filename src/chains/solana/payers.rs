@@ -47,11 +47,11 @@ pub struct PayerStatus {
     pub address: Pubkey,
     /// Last known balance in lamports; `None` until it was read.
     pub lamports: Option<u64>,
-    /// Lamports of fees in flight.
+    /// Lamports that transactions in flight may cost.
     pub reserved: u64,
     /// Transactions in flight.
     pub in_flight: usize,
-    /// Lamports of fees charged since the start.
+    /// Lamports of base and priority fees charged since the start.
     pub spent: u64,
     /// The part of `spent` that failed transactions cost.
     pub lost: u64,
@@ -79,14 +79,14 @@ impl Payer {
     }
 }
 
-/// A fee that a transaction in flight may cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a transaction in flight may cost. Not `Clone`: it is ended once.
+#[derive(Debug, PartialEq, Eq)]
 #[must_use = "a reservation is ended by `Payers::end`"]
 pub struct FeeReservation {
     /// The fee payer.
     pub payer: Pubkey,
-    /// Lamports.
-    pub lamports: u64,
+    /// What it may cost.
+    pub fees: Fees,
 }
 
 /// How a transaction in flight ended for its fee payer.
@@ -166,33 +166,39 @@ impl Payers {
                 cap: limits.priority_fee_cap,
             });
         }
-        if !payer.has(fees.total(), &limits) {
+        if !payer.has(fees.at_most(), &limits) {
             return Err(PayerError::Balance);
         }
-        payer.reserved = payer.reserved.saturating_add(fees.total());
-        payer.in_flight += 1;
-        Ok(FeeReservation {
-            payer: *address,
-            lamports: fees.total(),
-        })
+        self.resume(address, fees)
     }
 
-    /// Ends a reservation. The known balance falls by what was charged until it is read again.
+    /// Reserves the fees of a transaction that an earlier run of the service may have sent: without judging them.
+    ///
+    /// # Errors
+    /// [`PayerError::Unknown`].
+    pub fn resume(&mut self, address: &Pubkey, fees: Fees) -> Result<FeeReservation, PayerError> {
+        let payer = self.payer(address).ok_or(PayerError::Unknown)?;
+        payer.reserved = payer.reserved.saturating_add(fees.at_most());
+        payer.in_flight += 1;
+        Ok(FeeReservation { payer: *address, fees })
+    }
+
+    /// Ends a reservation. The known balance falls by what may have been charged, until it is read again.
     pub fn end(&mut self, reservation: FeeReservation, outcome: FeeOutcome) {
-        let Some(payer) = self.payer(&reservation.payer) else {
+        let FeeReservation { payer, fees } = reservation;
+        let Some(payer) = self.payer(&payer) else {
             return;
         };
-        payer.reserved = payer.reserved.saturating_sub(reservation.lamports);
+        payer.reserved = payer.reserved.saturating_sub(fees.at_most());
         payer.in_flight = payer.in_flight.saturating_sub(1);
-        let charged = match outcome {
-            FeeOutcome::Unused => 0,
-            FeeOutcome::Spent | FeeOutcome::Lost => reservation.lamports,
+        let (fee, lost, balance) = match outcome {
+            FeeOutcome::Unused => (0, 0, 0),
+            FeeOutcome::Spent => (fees.charged(), 0, fees.at_most()),
+            FeeOutcome::Lost => (fees.charged(), fees.charged(), fees.charged()),
         };
-        payer.spent = payer.spent.saturating_add(charged);
-        if outcome == FeeOutcome::Lost {
-            payer.lost = payer.lost.saturating_add(charged);
-        }
-        payer.lamports = payer.lamports.map(|balance| balance.saturating_sub(charged));
+        payer.spent = payer.spent.saturating_add(fee);
+        payer.lost = payer.lost.saturating_add(lost);
+        payer.lamports = payer.lamports.map(|lamports| lamports.saturating_sub(balance));
     }
 
     /// Every fee payer.
@@ -233,6 +239,7 @@ mod tests {
     const FEES: Fees = Fees {
         base: 10_000,
         priority: 1,
+        rent: 0,
     };
 
     fn key(byte: u8) -> Pubkey {
@@ -291,9 +298,48 @@ mod tests {
     }
 
     #[test]
+    fn rent_is_reserved_and_charged_only_on_success() {
+        let fees = Fees { rent: 500, ..FEES };
+        let mut payers = payers(&[1_000 + 10_501]);
+        let reservation = payers.begin(&key(1), fees).unwrap();
+        assert_eq!(payers.status()[0].reserved, 10_501);
+        payers.end(reservation, FeeOutcome::Lost);
+        let status = payers.status()[0];
+        assert_eq!(
+            (status.lamports, status.spent, status.lost),
+            (Some(1_500), 10_001, 10_001)
+        );
+        payers.set_balance(&key(1), 11_500);
+        assert_eq!(payers.begin(&key(1), fees), Err(PayerError::Balance));
+        payers.set_balance(&key(1), 20_000);
+        let reservation = payers.begin(&key(1), fees).unwrap();
+        payers.end(reservation, FeeOutcome::Spent);
+        let status = payers.status()[0];
+        assert_eq!(
+            (status.lamports, status.spent, status.lost),
+            (Some(9_499), 20_002, 10_001)
+        );
+    }
+
+    #[test]
+    fn what_may_have_been_sent_is_reserved_again() {
+        let mut payers = payers(&[1_000]);
+        let above = Fees {
+            priority: 30_000,
+            ..FEES
+        };
+        let reservation = payers.resume(&key(1), above).unwrap();
+        let status = payers.status()[0];
+        assert_eq!((status.in_flight, status.reserved, status.usable), (1, 40_000, false));
+        payers.end(reservation, FeeOutcome::Unused);
+        assert!(payers.status()[0].usable);
+        assert_eq!(payers.resume(&key(9), above), Err(PayerError::Unknown));
+    }
+
+    #[test]
     fn fees_are_capped() {
         let mut payers = payers(&[10_000_000]);
-        let fees = |priority| Fees { base: 10_000, priority };
+        let fees = |priority| Fees { priority, ..FEES };
         assert!(payers.begin(&key(1), fees(20_000)).is_ok());
         let above = PayerError::PriorityFee {
             lamports: 20_001,

@@ -48,7 +48,7 @@ pub const TOKEN_INSUFFICIENT_FUNDS: u32 = 1;
 pub const TOKEN_ACCOUNT_FROZEN: u32 = 17;
 
 impl TransactionError {
-    /// Longest text that is kept.
+    /// Longest text, in bytes.
     pub const MAX_TEXT: usize = 512;
 
     /// Reads the `err` of a node. `None` for JSON `null`: no error.

@@ -102,6 +102,7 @@ fn every_vector_is_parsed_and_written_back() {
         );
         assert_eq!(transaction.message.blockhash, &[9; 32]);
         assert_eq!(transaction.message.duplicate_key(), None);
+        assert_eq!(transaction.message.names_fee_payer(), vector == WITHDRAWAL);
         assert!(!transaction.message.has_durable_nonce());
         assert!(transaction.verifies_except(Some(0)));
     }

@@ -13,10 +13,10 @@ use purser_chains::solana::address::{USDC_MAINNET, associated_token_account};
 use purser_chains::solana::draft::{Draft, Instruction};
 use purser_chains::solana::fees::{Fees, fees_of};
 use purser_chains::solana::keypair::Keypair;
-use purser_chains::solana::life::{Life, Pacing, Prepared, Stage};
+use purser_chains::solana::life::{Evidence, Life, Pacing, Prepared, Stage, StatusAnswer};
 use purser_chains::solana::message::Version;
 use purser_chains::solana::node::movements::{ChainTransaction, Direction};
-use purser_chains::solana::node::{Blockhash, Evidence, Node, SendOutcome};
+use purser_chains::solana::node::{Blockhash, Node, SendOutcome};
 use purser_chains::solana::payers::{FeeOutcome, PayerLimits, Payers};
 use purser_chains::solana::status::{Commitment, TOKEN_ACCOUNT_FROZEN};
 use purser_chains::solana::token::{
@@ -132,19 +132,14 @@ async fn pursue(node: &Node, life: &mut Life, bytes: &[u8], end: impl Fn(&Stage)
             if due.status {
                 let (context_slot, found) = node.statuses_on(endpoint, &[life.prepared().id], false).await.unwrap();
                 let found = found.into_iter().next().flatten();
-                transitions.push(life.status(
-                    endpoint,
-                    purser_chains::solana::life::StatusAnswer { context_slot, found },
-                ));
+                transitions.push(life.status(endpoint, StatusAnswer { context_slot, found }));
                 let position = node.position_on(endpoint, Commitment::Processed).await.unwrap();
                 life.block_height(position.block_height);
             }
         }
         if due.proof {
             for (endpoint, evidence) in node.evidence_each(&life.prepared().id).await.into_iter().enumerate() {
-                if let Evidence::Absent(absence) = evidence.unwrap() {
-                    transitions.push(life.absent(endpoint, absence));
-                }
+                transitions.push(life.evidence(endpoint, evidence.unwrap()));
             }
         }
         stages.extend(transitions.into_iter().flatten().map(|transition| transition.to));
@@ -166,10 +161,10 @@ async fn transaction(node: &Node, id: &Signature, account: &Pubkey) -> ChainTran
     }
 }
 
-fn seen_at(stages: &[Stage], wanted: Commitment) -> bool {
+fn seen_at(stages: &[Stage], commitment: Commitment) -> bool {
     stages
         .iter()
-        .any(|stage| matches!(stage, Stage::Seen { level, .. } if *level == wanted))
+        .any(|stage| matches!(stage, Stage::Seen { level, .. } if *level == commitment))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -209,7 +204,7 @@ async fn a_payment_is_co_signed_simulated_sent_confirmed_and_final() {
         Some(lamports(&node, &cast.fee.address()).await),
         payers.status()[0].lamports
     );
-    assert_eq!(lamports(&node, &cast.fee.address()).await, before - fees.total());
+    assert_eq!(lamports(&node, &cast.fee.address()).await, before - fees.charged());
 
     let found = transaction(&node, &signed.id, &cast.treasury_account()).await;
     let [movement] = found.movements.as_slice() else {
@@ -326,7 +321,7 @@ async fn a_frozen_payer_costs_a_fee_only_if_it_is_sent() {
     assert_eq!(error.custom, Some(TOKEN_ACCOUNT_FROZEN));
     assert_eq!(
         lamports(&node, &cast.fee.address()).await,
-        before - fees(&signed.bytes).total()
+        before - fees(&signed.bytes).charged()
     );
     let found = transaction(&node, &signed.id, &cast.treasury_account()).await;
     assert!(found.movements.is_empty() && found.error.is_some() && found.unexplained == 0);
@@ -359,7 +354,7 @@ async fn a_withdrawal_creates_the_token_account_and_pays_its_rent() {
         let seen = |stage: &Stage| matches!(stage, Stage::Seen { level, .. } if *level >= Commitment::Confirmed);
         pursue(&node, &mut life, &signed.bytes, seen).await;
         let spent = before - lamports(&node, &cast.fee.address()).await;
-        assert_eq!(spent, fees(&signed.bytes).total() + rent, "rent is paid once");
+        assert_eq!(spent, fees(&signed.bytes).charged() + rent, "rent is paid once");
         let found = transaction(&node, &signed.id, &cast.treasury_account()).await;
         let [movement] = found.movements.as_slice() else {
             panic!("{found:?}")

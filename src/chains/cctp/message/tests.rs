@@ -170,11 +170,11 @@ fn another_order_is_not_this_one() {
         hooked.check_is_of(&order(), &MAINNET),
         Err(MessageError::Mismatch("hook data"))
     );
-    let elsewhere = BurnMessage {
+    let not_evm = BurnMessage {
         mint_recipient: [1; 32],
         ..attested()
     };
-    assert_eq!(elsewhere.evm_recipient(), None);
+    assert_eq!(not_evm.evm_recipient(), None);
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn several_transactions_of_a_slot_keep_their_order() {
 }
 
 #[test]
-fn a_transaction_that_a_fork_removed_is_taken_back() {
+fn a_transaction_that_a_fork_removed_is_reorged() {
     let mut follower = Follower::new(0);
     Node::new(&[(1, 10), (2, 50), (3, 52)], 60).walk(&mut follower).unwrap();
     let forked = [(1, 10), (3, 55)];
@@ -113,7 +113,7 @@ fn a_transaction_that_a_fork_removed_is_taken_back() {
     assert_eq!(follower.pending(), [row(2, 50), row(3, 55)]);
     assert_eq!(
         Node::new(&forked, 82).walk(&mut follower).unwrap(),
-        [Change::TakenBack(row(2, 50))]
+        [Change::Reorged(row(2, 50))]
     );
     // It can be included again.
     let again = [(1, 10), (3, 55), (2, 80)];
@@ -289,8 +289,8 @@ fn no_seed_skips_or_invents_a_transaction() {
             }
             if random(12) == 0 {
                 // A fork: the last confirmed slots are replaced; some transactions return, in another order.
-                let kept = chain.partition_point(|(_, at)| *at < slot.saturating_sub(24));
-                let mut lost = chain.split_off(kept);
+                let last = chain.partition_point(|(_, at)| *at < slot.saturating_sub(24));
+                let mut lost = chain.split_off(last);
                 lost.retain(|_| random(3) > 0);
                 lost.reverse();
                 chain.extend(lost.into_iter().map(|(number, _)| (number, slot)));
@@ -339,7 +339,7 @@ fn no_seed_skips_or_invents_a_transaction() {
 fn apply(changes: &[Change], known: &mut BTreeMap<Signature, Row>, finals: &mut Vec<Row>, seed: u64) {
     for change in changes {
         match change {
-            Change::TakenBack(row) => assert_eq!(known.remove(&row.id), Some(*row), "seed {seed}"),
+            Change::Reorged(row) => assert_eq!(known.remove(&row.id), Some(*row), "seed {seed}"),
             Change::Seen(row) => assert_eq!(known.insert(row.id, *row), None, "seed {seed}"),
             Change::Moved { from, to } => assert_eq!(known.insert(to.id, *to), Some(*from), "seed {seed}"),
             Change::Final(row) => {

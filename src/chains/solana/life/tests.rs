@@ -275,6 +275,46 @@ struct Chain {
     failed: bool,
 }
 
+impl Chain {
+    /// What an endpoint that has come to slot `view` knows. A dead fork is dropped eight slots after the transaction.
+    fn status(&self, view: u64) -> Option<SignatureStatus> {
+        let executed = self.executed.filter(|executed| *executed <= view)?;
+        if self.forked && view >= executed + 8 {
+            return None;
+        }
+        let level = match view - executed {
+            0..2 => Commitment::Processed,
+            2..32 => Commitment::Confirmed,
+            _ => Commitment::Finalized,
+        };
+        Some(if self.failed {
+            failed(executed, level)
+        } else {
+            seen(executed, level)
+        })
+    }
+
+    fn landed(&self) -> Option<u64> {
+        self.executed.filter(|_| !self.forked)
+    }
+}
+
+/// One answer of an endpoint that has come to slot `view`: none, a status, or a search of history.
+fn observe(life: &mut Life, endpoint: usize, view: u64, kind: u64, chain: &Chain) {
+    life.block_height(view);
+    let absence = Absence {
+        finalized_block_height: view.saturating_sub(32),
+        finalized_slot: view.saturating_sub(32),
+        first_available_slot: 0,
+        context_slot: view,
+    };
+    match (kind, chain.status(view)) {
+        (0, _) => {}
+        (2, None) => drop(life.evidence(endpoint, Evidence::Absent(absence))),
+        (_, found) => drop(life.status(endpoint, answer(view, found))),
+    }
+}
+
 #[test]
 fn no_seed_ends_in_a_wrong_outcome() {
     // Checks: with endpoints that lag, lose answers and see a fork that dies, the final stage is the chain's truth, and
@@ -297,63 +337,27 @@ fn no_seed_ends_in_a_wrong_outcome() {
         let mut life = life(endpoints);
         for slot in 900..1300u64 {
             let endpoint = random(endpoints as u64) as usize;
-            let view = slot.saturating_sub(lags[endpoint]);
-            let finalized = view.saturating_sub(32);
-            life.block_height(view);
-            let on_chain = chain.executed.filter(|executed| *executed <= view);
-            // A fork is dropped eight slots later.
-            let on_chain = on_chain.filter(|executed| !chain.forked || view < executed + 8);
-            let level = |executed: u64| match view - executed {
-                0..2 => Commitment::Processed,
-                2..32 => Commitment::Confirmed,
-                _ => Commitment::Finalized,
-            };
-            let status = on_chain.map(|executed| {
-                if chain.failed {
-                    failed(executed, level(executed))
-                } else {
-                    seen(executed, level(executed))
-                }
-            });
-            match (random(3), status) {
-                (0, _) => {}
-                (_, Some(status)) => drop(life.status(endpoint, answer(view, Some(status)))),
-                (1, None) => drop(life.status(endpoint, answer(view, None))),
-                (_, None) => drop(life.absent(
-                    endpoint,
-                    Absence {
-                        finalized_block_height: finalized,
-                        finalized_slot: finalized,
-                        first_available_slot: 0,
-                        context_slot: view,
-                    },
-                )),
-            }
-            let landed = chain.executed.is_some() && !chain.forked;
+            observe(
+                &mut life,
+                endpoint,
+                slot.saturating_sub(lags[endpoint]),
+                random(3),
+                &chain,
+            );
             match life.stage() {
-                Stage::Expired => assert!(!landed && slot > 1032, "seed {seed}"),
-                stage if stage.is_final() => assert!(landed, "seed {seed}"),
+                Stage::Expired => assert!(chain.landed().is_none() && slot > 1032, "seed {seed}"),
+                stage if stage.is_final() => assert!(chain.landed().is_some(), "seed {seed}"),
                 _ => {}
             }
         }
-        match (chain.executed, chain.forked) {
-            (Some(slot), false) if chain.failed => {
-                assert!(
-                    matches!(life.stage(), Stage::Failed { slot: at, level: Commitment::Finalized, .. } if *at == slot)
-                );
+        let level = Commitment::Finalized;
+        match chain.landed() {
+            Some(slot) if chain.failed => {
+                assert!(matches!(life.stage(), Stage::Failed { slot: at, level: l, .. } if (*at, *l) == (slot, level)));
             }
-            (Some(slot), false) => {
-                assert_eq!(
-                    life.stage(),
-                    &Stage::Seen {
-                        slot,
-                        level: Commitment::Finalized
-                    },
-                    "seed {seed}"
-                );
-            }
-            _ if endpoints >= 2 => assert_eq!(life.stage(), &Stage::Expired, "seed {seed}"),
-            _ => assert!(!life.stage().is_final(), "seed {seed}: one endpoint proves nothing"),
+            Some(slot) => assert_eq!(life.stage(), &Stage::Seen { slot, level }, "seed {seed}"),
+            None if endpoints >= 2 => assert_eq!(life.stage(), &Stage::Expired, "seed {seed}"),
+            None => assert!(!life.stage().is_final(), "seed {seed}: one endpoint proves nothing"),
         }
     }
 }

@@ -38,7 +38,7 @@ impl fmt::Display for InstructionPath {
     }
 }
 
-/// Names one movement of a chain for good.
+/// The permanent name of one movement on the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TransferRef {
     /// Id of the transaction.

@@ -1,5 +1,5 @@
-//! One Solana runtime for all tests of the program. Without Node.js or its package a test is skipped with a line that says
-//! so; with CI=true it fails.
+//! One Solana runtime for all tests of the program. Without Node.js or its package a test is skipped and prints a
+//! line; with CI=true it fails.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -159,10 +159,10 @@ fn start() -> Result<Runtime, String> {
             })
         }
         (_, stderr) => {
-            let said: Vec<String> = stderr
+            let printed: Vec<String> = stderr
                 .map(|stderr| stderr.lines().map_while(Result::ok).collect())
                 .unwrap_or_default();
-            Err(format!("the Solana runtime did not start: {}", said.join("\n")))
+            Err(format!("the Solana runtime did not start: {}", printed.join("\n")))
         }
     }
 }
