@@ -5,6 +5,7 @@
 
 mod decode;
 pub mod movements;
+mod results;
 
 use std::sync::Arc;
 
@@ -14,7 +15,8 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use self::movements::ChainTransaction;
-use super::address::{Pubkey, TOKEN, base58};
+pub use self::results::{Account, Blockhash, ChainPosition, NodeError, SendOutcome, Simulation};
+use super::address::{Pubkey, base58};
 use super::follow::{Entry, History, PageRequest};
 use super::life::{Absence, Evidence};
 use super::status::{Commitment, SignatureStatus, TransactionError};
@@ -30,93 +32,6 @@ pub const MAX_STATUSES: usize = 256;
 const UNSUPPORTED_VERSION: i64 = -32015;
 /// JSON-RPC error of a transaction whose preflight failed.
 const PREFLIGHT_FAILED: i64 = -32002;
-
-/// Why a call gave nothing.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum NodeError {
-    /// No result from the endpoints.
-    #[error(transparent)]
-    Rpc(#[from] RpcError),
-    /// A result of another form than documented.
-    #[error("{method}: {what}")]
-    Malformed {
-        /// The JSON-RPC method.
-        method: &'static str,
-        /// What is wrong with its result.
-        what: &'static str,
-    },
-}
-
-/// A blockhash to build transactions with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blockhash {
-    /// The hash.
-    pub hash: [u8; 32],
-    /// The last block height at which a transaction with it can execute.
-    pub last_valid_block_height: u64,
-    /// Slot of the answer.
-    pub slot: u64,
-}
-
-/// How far an endpoint is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChainPosition {
-    /// Slot.
-    pub slot: u64,
-    /// Number of blocks below it; slots without a block do not count.
-    pub block_height: u64,
-}
-
-/// An account.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
-    /// Balance in lamports.
-    pub lamports: u64,
-    /// Program that owns it.
-    pub owner: Pubkey,
-    /// Whether it is a program.
-    pub executable: bool,
-    /// Content.
-    pub data: Vec<u8>,
-}
-
-impl Account {
-    /// Its state as an account of the SPL Token program. `None` for anything else, Token-2022 included.
-    pub fn token_account(&self) -> Option<TokenAccount> {
-        (self.owner == TOKEN).then(|| TokenAccount::parse(&self.data)).flatten()
-    }
-}
-
-/// What a simulation shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Simulation {
-    /// Slot of the bank that simulated.
-    pub slot: u64,
-    /// Why it would fail; `None` if it would execute now.
-    pub error: Option<TransactionError>,
-    /// Log lines, at most [`Simulation::MAX_LOGS`]; external text.
-    pub logs: Vec<String>,
-    /// Compute units used.
-    pub units: Option<u64>,
-}
-
-impl Simulation {
-    /// Longest list of log lines.
-    pub const MAX_LOGS: usize = 64;
-}
-
-/// What an endpoint did with a transaction. Only the chain shows whether it executes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SendOutcome {
-    /// Taken for forwarding.
-    Accepted,
-    /// The endpoint knows the transaction as executed.
-    AlreadyProcessed,
-    /// Its preflight failed; this endpoint does not forward it now.
-    Rejected(TransactionError),
-    /// No conclusive answer: the endpoint may have forwarded the transaction.
-    Unknown(RpcError),
-}
 
 /// A Solana chain behind a pool of endpoints.
 #[derive(Clone)]
@@ -188,8 +103,8 @@ impl Node {
         )
     }
 
-    /// Statuses of at most [`MAX_STATUSES`] signatures in their order, and the slot of the answer, from one endpoint.
-    /// Without `search_history` only the last 150 slots or so are looked at.
+    /// Statuses of signatures in their order, from one endpoint, and the slot of its oldest answer: one call for each
+    /// [`MAX_STATUSES`]. Without `search_history` only the last 150 slots or so are looked at.
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -200,9 +115,16 @@ impl Node {
         search_history: bool,
     ) -> Result<(u64, Vec<Option<SignatureStatus>>), NodeError> {
         let method = "getSignatureStatuses";
-        let ids: Vec<String> = ids.iter().take(MAX_STATUSES).map(|id| base58(id)).collect();
-        let params = json!([ids, {"searchTransactionHistory": search_history}]);
-        decode::statuses(method, &self.pool.call_on(endpoint, method, params).await?, ids.len())
+        let (mut slot, mut statuses) = (u64::MAX, Vec::with_capacity(ids.len()));
+        for part in ids.chunks(MAX_STATUSES) {
+            let texts: Vec<String> = part.iter().map(|id| base58(id)).collect();
+            let params = json!([texts, {"searchTransactionHistory": search_history}]);
+            let result = self.pool.call_on(endpoint, method, params).await?;
+            let (at, found) = decode::statuses(method, &result, part.len())?;
+            slot = slot.min(at);
+            statuses.extend(found);
+        }
+        Ok((slot, statuses))
     }
 
     /// What one endpoint knows of a transaction: its position first, then a search of its history, so that the search
@@ -303,7 +225,8 @@ impl Node {
         movements::decode(&result, id, token_account, mint).map(Some)
     }
 
-    /// At most [`MAX_ACCOUNTS`] accounts in their order, with the slot of the answer; `None` where none exists.
+    /// Accounts in their order, `None` where none exists, with the slot of the oldest answer: one call for each
+    /// [`MAX_ACCOUNTS`].
     ///
     /// # Errors
     /// See [`NodeError`].
@@ -313,9 +236,15 @@ impl Node {
         commitment: Commitment,
     ) -> Result<(u64, Vec<Option<Account>>), NodeError> {
         let method = "getMultipleAccounts";
-        let addresses: Vec<String> = addresses.iter().take(MAX_ACCOUNTS).map(|a| base58(a)).collect();
-        let params = json!([addresses, {"encoding": "base64", "commitment": commitment.name()}]);
-        decode::accounts(method, &self.pool.call(method, params).await?, addresses.len())
+        let (mut slot, mut accounts) = (u64::MAX, Vec::with_capacity(addresses.len()));
+        for part in addresses.chunks(MAX_ACCOUNTS) {
+            let texts: Vec<String> = part.iter().map(|address| base58(address)).collect();
+            let params = json!([texts, {"encoding": "base64", "commitment": commitment.name()}]);
+            let (at, found) = decode::accounts(method, &self.pool.call(method, params).await?, part.len())?;
+            slot = slot.min(at);
+            accounts.extend(found);
+        }
+        Ok((slot, accounts))
     }
 
     /// State of an SPL token account. `None` if it does not exist or belongs to another program.
