@@ -2,7 +2,7 @@
 //!
 //! The runtime differs from mainnet in two ways that the tests allow for: `getEpochInfo` gives the newest block whatever
 //! commitment is asked for, and there are no forks. Its two endpoints are two addresses of the same process.
-#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
+#![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 #[path = "surfpool/follower.rs"]
 mod follower;
