@@ -251,6 +251,10 @@ impl<P: Clone + Ord> NonceManager<P> {
 
     /// The chain's counts have been read. A later count may be lower: the chain was reorganised.
     pub fn counted(&mut self, counts: Counts, now_ms: u64) -> Vec<Action<P>> {
+        // What is final stays so, even if an endpoint that is behind answers.
+        let finalized = counts.finalized.max(self.counts.finalized);
+        let latest = counts.latest.max(finalized);
+        let counts = Counts { latest, finalized };
         self.counts = counts;
         self.free.retain(|nonce, _| *nonce >= counts.latest);
         self.next = self.next.max(counts.latest);
