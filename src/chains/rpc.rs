@@ -1,5 +1,6 @@
 //! JSON-RPC 2.0 over several endpoints of one chain.
 
+mod clock;
 mod endpoint;
 mod http;
 mod pool;
@@ -12,10 +13,11 @@ mod wire;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
+pub use clock::SystemClock;
 pub use endpoint::{EndpointSettings, EndpointStatus};
 pub use http::HttpTransport;
 pub use pool::{EndpointAnswer, RpcPool};
@@ -190,26 +192,6 @@ pub trait Clock: Send + Sync {
 
     /// Returns after this time.
     fn sleep(&self, duration: Duration) -> BoxFuture<'_, ()>;
-}
-
-/// The process's monotonic clock.
-#[derive(Clone, Copy, Debug)]
-pub struct SystemClock(Instant);
-
-impl Default for SystemClock {
-    fn default() -> Self {
-        Self(Instant::now())
-    }
-}
-
-impl Clock for SystemClock {
-    fn now_ms(&self) -> u64 {
-        u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    fn sleep(&self, duration: Duration) -> BoxFuture<'_, ()> {
-        Box::pin(tokio::time::sleep(duration))
-    }
 }
 
 /// At most `MAX_TEXT_LEN` bytes, cut at a character, without control characters.

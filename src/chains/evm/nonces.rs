@@ -16,7 +16,7 @@ use alloy_primitives::B256;
 use super::tx::Fee;
 
 pub use fee::{bumped, clamped};
-pub use manager::{Counts, NonceManager};
+pub use manager::NonceManager;
 
 /// Settings of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub enum Action<P> {
         /// Of the row.
         nonce: u64,
     },
-    /// The nonce is used. Look up these receipts, then [`NonceManager::mined`] or [`NonceManager::not_found`].
+    /// The nonce is used, or used in a final block for the first time. Look up these receipts, then [`NonceManager::mined`] or [`NonceManager::not_found`].
     FindReceipts {
         /// Of the row.
         nonce: u64,
@@ -181,6 +181,15 @@ pub enum SendReply {
     Rejected,
     /// No answer, or one without information about the transaction: the endpoint may have it.
     Unknown,
+}
+
+/// How many transactions of the key the chain has, by `eth_getTransactionCount`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// In the newest block.
+    pub latest: u64,
+    /// In the newest block that is final for us; at most `latest`.
+    pub finalized: u64,
 }
 
 /// Why a nonce is not handed out, or a call is out of order.

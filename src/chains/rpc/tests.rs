@@ -158,6 +158,19 @@ async fn chain_errors_end_the_call() {
     }
 }
 
+// Checks: a revert that a node reports as an internal error is the chain's answer all the same.
+#[tokio::test]
+async fn internal_error_with_revert_data_ends_the_call() {
+    let transport = ScriptTransport::new(|_, request| {
+        let error = json!({"code": -32603, "message": "revert", "data": "0x08c379a0"});
+        ok(&json!({"id": request["id"], "error": error}))
+    });
+    let h = harness(vec![settings("a.example"), settings("b.example")], transport);
+    assert!(h.pool.call("m", json!([])).await.is_err());
+    assert_eq!(h.transport.hosts(), ["a.example"]);
+    assert_eq!(h.pool.status()[0].consecutive_failures, 0);
+}
+
 #[tokio::test]
 async fn null_result_moves_on_to_the_next_endpoint() {
     let transport = ScriptTransport::new(|host, request| match host {

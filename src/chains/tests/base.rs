@@ -10,6 +10,8 @@
 
 #[path = "base/anvil.rs"]
 mod anvil;
+#[path = "base/faults.rs"]
+mod faults;
 #[path = "base/harness.rs"]
 mod harness;
 #[path = "base/http.rs"]

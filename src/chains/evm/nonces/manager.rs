@@ -7,16 +7,7 @@ use alloy_primitives::B256;
 use super::super::tx::Fee;
 use super::fee::{bumped, clamped, replaces};
 use super::rows::{Entry, Status};
-use super::{Action, Alarm, Attempt, NonceError, NonceSettings, ReleaseReason, Row, SendReply};
-
-/// How many transactions of the key the chain has, by `eth_getTransactionCount`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// In the newest block.
-    pub latest: u64,
-    /// In the newest block that is final for us; at most `latest`.
-    pub finalized: u64,
-}
+use super::{Action, Alarm, Attempt, Counts, NonceError, NonceSettings, ReleaseReason, Row, SendReply};
 
 /// See the module. Times are milliseconds of one clock that never goes back.
 #[derive(Clone, Debug)]
@@ -188,8 +179,9 @@ impl<P: Clone + Ord> NonceManager<P> {
         }
     }
 
-    /// An attempt is in this block. `unsettled`: which of its payments it did not settle; all of them if it reverted. If its
-    /// block is replaced they may settle by it after all: a second transaction for them then fails by EIP-3009's nonce.
+    /// An attempt is in this block of the chain. `unsettled`: which of its payments it did not settle; all of them if it
+    /// reverted. If its block is replaced they may settle by it after all: a second transaction for them then fails by
+    /// EIP-3009's nonce. The row is forgotten if a final block uses the nonce.
     pub fn mined(&mut self, nonce: u64, hash: B256, block: u64, unsettled: &[P]) -> Vec<Action<P>> {
         let Some(entry) = self.entries.get_mut(&nonce) else {
             return Vec::new();
@@ -198,38 +190,32 @@ impl<P: Clone + Ord> NonceManager<P> {
             return Vec::new();
         };
         entry.status = Status::Mined { hash, block };
-        if filler || entry.row.released {
-            return Vec::new();
+        let mut actions = Vec::new();
+        if !filler && !entry.row.released {
+            let payments = entry.release(unsettled);
+            if !payments.is_empty() {
+                let reason = ReleaseReason::Unsettled;
+                actions = vec![
+                    Action::Store { nonce },
+                    Action::Release {
+                        nonce,
+                        payments,
+                        reason,
+                    },
+                ];
+            }
         }
-        let (failed, settled): (Vec<P>, Vec<P>) = entry
-            .row
-            .payments
-            .drain(..)
-            .partition(|payment| unsettled.contains(payment));
-        if failed.is_empty() {
-            entry.row.payments = settled;
-            return Vec::new();
+        if nonce < self.counts.finalized {
+            actions.extend(self.forget(nonce, ReleaseReason::Canceled));
         }
-        entry.row.released = settled.is_empty();
-        entry.row.payments = settled;
-        let reason = ReleaseReason::Unsettled;
-        vec![
-            Action::Store { nonce },
-            Action::Release {
-                nonce,
-                payments: failed,
-                reason,
-            },
-        ]
+        actions
     }
 
     /// The blocks from this one on have left the chain.
     pub fn reorganized(&mut self, from_block: u64) {
         for entry in self.entries.values_mut() {
             if matches!(entry.status, Status::Mined { block, .. } if block >= from_block) {
-                entry.status = Status::Pending;
-                entry.sent_ms = None;
-                entry.looked_up_ms = None;
+                entry.unmined();
             }
         }
     }
@@ -237,20 +223,23 @@ impl<P: Clone + Ord> NonceManager<P> {
     /// None of the attempts has a receipt, by two endpoints that have the final block of the last counts. Nothing happens
     /// unless that block uses the nonce.
     pub fn not_found(&mut self, nonce: u64) -> Vec<Action<P>> {
-        let pending = self
-            .entries
-            .get(&nonce)
-            .is_some_and(|entry| entry.status == Status::Pending);
-        if !pending || nonce >= self.counts.finalized {
+        if nonce >= self.counts.finalized || !self.entries.contains_key(&nonce) {
             return Vec::new();
         }
         let mut actions = vec![Action::Alarm(Alarm::ForeignTransaction { nonce })];
+        if let Some(entry) = self.entries.get_mut(&nonce) {
+            entry.unmined();
+        }
         actions.extend(self.forget(nonce, ReleaseReason::ForeignTransaction));
         actions
     }
 
     /// The chain's counts have been read. A later count may be lower: the chain was reorganised.
     pub fn counted(&mut self, counts: Counts, now_ms: u64) -> Vec<Action<P>> {
+        // What is final stays so, even if an endpoint that is behind answers.
+        let finalized = counts.finalized.max(self.counts.finalized);
+        let latest = counts.latest.max(finalized);
+        let counts = Counts { latest, finalized };
         self.counts = counts;
         self.free.retain(|nonce, _| *nonce >= counts.latest);
         self.next = self.next.max(counts.latest);
@@ -262,22 +251,19 @@ impl<P: Clone + Ord> NonceManager<P> {
                 self.free.entry(nonce).or_insert(usable_ms);
             }
         }
-        let mut actions = Vec::new();
-        let settled: Vec<u64> = self
-            .entries
-            .range(..counts.finalized)
-            .map(|(nonce, _)| *nonce)
-            .collect();
-        for nonce in settled {
-            if matches!(self.entries[&nonce].status, Status::Mined { .. }) {
-                actions.extend(self.forget(nonce, ReleaseReason::Canceled));
+        for (_, entry) in self.entries.range_mut(counts.latest..) {
+            // Its block was replaced before anyone read it.
+            if matches!(entry.status, Status::Mined { .. }) {
+                entry.unmined();
             }
         }
+        let mut actions = Vec::new();
         for (nonce, entry) in self.entries.range_mut(..counts.latest) {
             let due = entry
                 .looked_up_ms
                 .is_none_or(|at| now_ms >= at.saturating_add(self.settings.resend_ms));
-            if entry.status == Status::Pending && due {
+            // A row is forgotten only after its receipt was found once more with a final block above.
+            if due && (entry.status == Status::Pending || *nonce < counts.finalized) {
                 entry.looked_up_ms = Some(now_ms);
                 actions.push(Action::FindReceipts {
                     nonce: *nonce,

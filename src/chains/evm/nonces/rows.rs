@@ -57,6 +57,26 @@ impl<P> Entry<P> {
         self.sent_ms = None;
     }
 
+    /// Takes out those payments of the row that are among these.
+    pub(super) fn release(&mut self, unsettled: &[P]) -> Vec<P>
+    where
+        P: PartialEq,
+    {
+        let payments = std::mem::take(&mut self.row.payments);
+        let (released, settled): (Vec<P>, Vec<P>) =
+            payments.into_iter().partition(|payment| unsettled.contains(payment));
+        self.row.released = settled.is_empty() && !released.is_empty();
+        self.row.payments = settled;
+        released
+    }
+
+    /// The block that it was in has left the chain.
+    pub(super) const fn unmined(&mut self) {
+        self.status = Status::Pending;
+        self.sent_ms = None;
+        self.looked_up_ms = None;
+    }
+
     pub(super) fn hashes(&self) -> Vec<B256> {
         self.row.attempts.iter().map(|attempt| attempt.hash).collect()
     }

@@ -254,7 +254,38 @@ fn landed_transaction_is_forgotten_when_final() {
     assert_eq!(manager.mined(5, B256::repeat_byte(1), 80, &[]), []);
     assert_eq!(manager.counted(counts(6, 5), 0), []);
     assert_eq!(manager.reserve(vec![1], 0), Err(NonceError::Duplicate));
-    assert_eq!(manager.counted(counts(6, 6), 0), [Action::Forget { nonce: 5 }]);
+    // The receipt is read once more with a final block above.
+    let hash = B256::repeat_byte(1);
+    let find = [Action::FindReceipts {
+        nonce: 5,
+        hashes: vec![hash],
+    }];
+    assert_eq!(manager.counted(counts(6, 6), 0), find);
+    assert_eq!(manager.mined(5, hash, 80, &[]), [Action::Forget { nonce: 5 }]);
+}
+
+// Checks: a receipt of a block that was replaced before anyone followed it does not end the work on its payments.
+#[test]
+fn transaction_of_a_replaced_block_is_sent_again_or_released() {
+    let mut manager = started();
+    sent(&mut manager, 1, 1, 0);
+    let hash = B256::repeat_byte(1);
+    assert_eq!(manager.mined(5, hash, 80, &[]), []);
+    let mut foreign = manager.clone();
+    // The nonce is unused.
+    assert_eq!(manager.counted(counts(5, 5), 10), []);
+    assert_eq!(manager.landed(5), None);
+    assert_eq!(manager.tick(fee(100), 10), [Action::Send { nonce: 5 }]);
+    // The nonce is used, by another transaction.
+    let find = [Action::FindReceipts {
+        nonce: 5,
+        hashes: vec![hash],
+    }];
+    assert_eq!(foreign.counted(counts(6, 6), 10), find);
+    assert!(matches!(
+        foreign.not_found(5)[..],
+        [Action::Alarm(_), Action::Release { .. }, Action::Forget { nonce: 5 }]
+    ));
 }
 
 // Checks: a reverted batch releases its payments; if its block leaves the chain, a filler and not the batch takes the nonce.
@@ -330,10 +361,17 @@ fn canceled_payments_are_released_when_the_filler_is_final() {
         },
         Action::Forget { nonce: 5 },
     ];
-    assert_eq!(manager.counted(counts(6, 6), 1), expected);
+    assert!(matches!(
+        manager.counted(counts(6, 6), 1)[..],
+        [Action::FindReceipts { .. }]
+    ));
+    assert_eq!(manager.mined(5, B256::repeat_byte(2), 80, &[]), expected);
     // The payment's own transaction was quicker: it has settled.
-    assert_eq!(late.mined(5, B256::repeat_byte(1), 80, &[]), []);
-    assert_eq!(late.counted(counts(6, 6), 1), [Action::Forget { nonce: 5 }]);
+    late.counted(counts(6, 6), 1);
+    assert_eq!(
+        late.mined(5, B256::repeat_byte(1), 80, &[]),
+        [Action::Forget { nonce: 5 }]
+    );
 }
 
 #[test]

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use purser_chains::evm::blocks::{Block, Change, Follower};
 use purser_chains::evm::key::EvmKey;
 use purser_chains::evm::multicall::{self, BatchCall, GasSettings, Group, MULTICALL3};
-use purser_chains::evm::node::{BlockTag, CallRequest, FeePolicy, LogFilter, Node, Receipt};
+use purser_chains::evm::node::{BlockTag, CallRequest, FeePolicy, LogFilter, Node, NodeError, Receipt};
 use purser_chains::evm::nonces::{
-    Action, Alarm, Attempt, Counts, NonceManager, NonceSettings, ReleaseReason, Row, SendReply,
+    Action, Alarm, Attempt, Counts, NonceError, NonceManager, NonceSettings, ReleaseReason, Row, SendReply,
 };
 use purser_chains::evm::tx::{Fee, Transaction};
 use purser_chains::evm::usdc::{self, Authorization, Movement, MovementKind, TOPICS, Token, TransferRef};
 use purser_chains::evm::{Address, B256, Bytes, U256};
+use purser_chains::rpc::RpcPool;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
@@ -51,6 +52,8 @@ pub struct Harness {
     /// By nonce.
     pub gas_limits: BTreeMap<u64, u64>,
     pub now_ms: u64,
+    /// Newest price known.
+    pub fee: Fee,
 }
 
 pub fn key(name: &str) -> EvmKey {
@@ -64,8 +67,13 @@ pub fn hex(value: impl std::fmt::LowerHex) -> Value {
 impl Harness {
     /// A chain with USDC, Multicall3, a gas key with 1 ether, and payers with 1 USDC each who have signed it away.
     pub async fn start(payers: usize) -> Option<Self> {
+        Self::start_over(payers, |url| pool(&[url])).await
+    }
+
+    /// The same over other endpoints of the chain at this URL.
+    pub async fn start_over(payers: usize, endpoints: impl FnOnce(&str) -> RpcPool) -> Option<Self> {
         let anvil = Anvil::start()?;
-        let node = Node::new(Arc::new(pool(&[&anvil.url])));
+        let node = Node::new(Arc::new(endpoints(&anvil.url)));
         let address: Address = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913".parse().unwrap();
         let contracts: Value = serde_json::from_str(include_str!("../anvil/contracts.json")).unwrap();
         for (address, contract) in [(address, "USDC"), (MULTICALL3, "Batch")] {
@@ -97,6 +105,10 @@ impl Harness {
             gas: GasSettings::default(),
             gas_limits: BTreeMap::new(),
             now_ms: 0,
+            fee: Fee {
+                max_fee: 2_000_000_000,
+                max_priority_fee: 1_000,
+            },
         };
         for payer in 0..payers {
             harness.add_payment(payer).await;
@@ -177,8 +189,10 @@ impl Harness {
     pub async fn send(&mut self, group: &Group<usize>) -> u64 {
         let nonce = self.manager.reserve(group.payments.clone(), self.now_ms).unwrap();
         self.gas_limits.insert(nonce, group.gas_limit);
-        let fee = self.node.fees(POLICY).await.unwrap().fee;
-        let payments = group.payments.clone();
+        if let Ok(quote) = self.node.fees(POLICY).await {
+            self.fee = quote.fee;
+        }
+        let (fee, payments) = (self.fee, group.payments.clone());
         self.execute(vec![Action::Sign { nonce, fee, payments }]).await;
         nonce
     }
@@ -207,8 +221,16 @@ impl Harness {
             fee,
             filler,
         };
-        let row = self.manager.signed(nonce, attempt, self.now_ms).unwrap();
-        self.rows.insert(nonce, row.clone());
+        let row = match self.manager.signed(nonce, attempt, self.now_ms) {
+            Ok(row) => row.clone(),
+            Err(NonceError::Used) => {
+                let payments = payments.iter().copied().collect();
+                self.released.push((payments, ReleaseReason::ForeignTransaction));
+                return vec![];
+            }
+            Err(error) => panic!("{error}"),
+        };
+        self.rows.insert(nonce, row);
         self.manager.stored(nonce, self.now_ms)
     }
 
@@ -231,15 +253,9 @@ impl Harness {
                     }
                 }
                 Action::FindReceipts { nonce, hashes } => {
-                    let mut found = None;
-                    for hash in hashes {
-                        found = found.or(self.node.receipt(hash).await.unwrap());
+                    if let Ok(actions) = self.find(nonce, &hashes).await {
+                        queue.extend(actions);
                     }
-                    let actions = match found {
-                        Some(receipt) => self.mined(nonce, &receipt),
-                        None => self.manager.not_found(nonce),
-                    };
-                    queue.extend(actions);
                 }
                 Action::Release { payments, reason, .. } => {
                     self.released.push((payments.into_iter().collect(), reason));
@@ -247,6 +263,23 @@ impl Harness {
                 Action::Alarm(alarm) => self.alarms.push(alarm),
             }
         }
+    }
+
+    // Absent is only what every endpoint denies.
+    async fn find(&mut self, nonce: u64, hashes: &[B256]) -> Result<Vec<Action<usize>>, NodeError> {
+        for hash in hashes {
+            if let Some(receipt) = self.node.receipt(*hash).await? {
+                return Ok(self.mined(nonce, &receipt));
+            }
+        }
+        for hash in hashes {
+            for receipt in self.node.receipts_of_each(*hash).await {
+                if receipt?.is_some() {
+                    return Ok(vec![]);
+                }
+            }
+        }
+        Ok(self.manager.not_found(nonce))
     }
 
     fn mined(&mut self, nonce: u64, receipt: &Receipt) -> Vec<Action<usize>> {
@@ -265,48 +298,57 @@ impl Harness {
             .mined(nonce, receipt.transaction, receipt.block_number, &unsettled)
     }
 
-    pub async fn counts(&self) -> Counts {
-        let count = async |tag| self.node.transaction_count(self.key.address(), tag).await.unwrap();
-        Counts {
-            latest: count(BlockTag::Latest).await,
-            finalized: count(BlockTag::Finalized).await,
-        }
+    pub async fn counts(&self) -> Result<Counts, NodeError> {
+        let count = async |tag| self.node.transaction_count(self.key.address(), tag).await;
+        Ok(Counts {
+            latest: count(BlockTag::Latest).await?,
+            finalized: count(BlockTag::Finalized).await?,
+        })
     }
 
     /// Some time passes: the follower reads what is new, the manager does what is due.
     pub async fn step(&mut self, ms: u64) {
+        self.try_step(ms).await.unwrap();
+    }
+
+    pub async fn try_step(&mut self, ms: u64) -> Result<(), NodeError> {
         self.now_ms += ms;
-        self.follow().await;
-        let counts = self.counts().await;
+        self.try_follow().await?;
+        let counts = self.counts().await?;
         let actions = self.manager.counted(counts, self.now_ms);
         self.execute(actions).await;
-        let fee = self.node.fees(POLICY).await.unwrap().fee;
+        let fee = self.node.fees(POLICY).await?.fee;
         let actions = self.manager.tick(fee, self.now_ms);
         self.execute(actions).await;
+        Ok(())
     }
 
     pub async fn follow(&mut self) {
+        self.try_follow().await.unwrap();
+    }
+
+    async fn try_follow(&mut self) -> Result<(), NodeError> {
         let filter = LogFilter {
             address: self.token.address(),
             topics: vec![TOPICS.to_vec()],
         };
-        let head = self.node.heads().await.remove(0).unwrap();
-        let tagged = async |tag| self.node.header(tag).await.unwrap();
-        let (safe, finalized) = (tagged(BlockTag::Safe).await, tagged(BlockTag::Finalized).await);
+        let Some(head) = self.node.header(BlockTag::Latest).await? else {
+            return Ok(());
+        };
+        let safe = self.node.header(BlockTag::Safe).await?;
+        let finalized = self.node.header(BlockTag::Finalized).await?;
         while let Some(next) = self.follower.next(&head) {
-            let found = self.node.block(next, std::slice::from_ref(&filter)).await.unwrap();
-            let found = found.expect("the chain is at rest");
+            let Some(found) = self.node.block(next, std::slice::from_ref(&filter)).await? else {
+                self.follower.abandon_branch();
+                return Ok(());
+            };
             let rows = usdc::movements(self.token.address(), &found.logs).unwrap();
-            let change = self
-                .follower
-                .offer(Block {
-                    header: found.header,
-                    rows,
-                })
-                .unwrap();
+            let header = found.header;
+            let change = self.follower.offer(Block { header, rows }).unwrap();
             self.apply(change);
         }
         self.follower.observe(safe, finalized);
+        Ok(())
     }
 
     fn apply(&mut self, change: Option<Change<Movement>>) {

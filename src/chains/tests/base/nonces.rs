@@ -20,7 +20,7 @@ fn single(payment: usize) -> Group<usize> {
 async fn restart(h: &mut Harness) {
     let rows = h.rows.values().cloned().collect();
     let (counts, pending) = (
-        h.counts().await,
+        h.counts().await.unwrap(),
         h.node.transaction_count(h.key.address(), BlockTag::Pending).await,
     );
     let settings = NonceSettings::new(POLICY.max_fee);

@@ -299,3 +299,37 @@ async fn simulate_single(h: &Harness, payment: usize) -> Result<purser_chains::e
     };
     h.node.call(&request, BlockTag::Latest).await
 }
+
+// Checks: an ERC-1271 wallet pays with its owner's signature, alone beside a batch of others.
+#[tokio::test]
+async fn smart_account_pays_alone_beside_a_batch() {
+    let Some(mut h) = Harness::start(4).await else { return };
+    let (wallet, owner) = (h.payer(1), crate::harness::key("owner"));
+    let contracts: serde_json::Value = serde_json::from_str(include_str!("../anvil/contracts.json")).unwrap();
+    let code = &contracts["runtime"]["SmartWallet"];
+    h.anvil.control("anvil_setCode", json!([hex(wallet), code])).await;
+    let slot = format!("{:#x}", owner.address().into_word());
+    h.anvil
+        .control("anvil_setStorageAt", json!([hex(wallet), "0x0", slot]))
+        .await;
+    h.anvil.mine(1).await;
+    // The key of the address no longer counts, the owner's does.
+    assert!(simulate_single(&h, 1).await.is_err());
+    let digest = h.token.transfer_digest(&h.payments[1].authorization);
+    h.payments[1].signature = owner.sign(digest).unwrap().to_bytes();
+    assert!(simulate_single(&h, 1).await.is_ok());
+
+    let groups = plan_all(&h).await;
+    let payments: Vec<_> = groups.iter().map(|group| group.payments.clone()).collect();
+    assert_eq!(payments, [vec![0, 2, 3], vec![1]]);
+    for group in &groups {
+        h.send(group).await;
+    }
+    h.anvil.mine(1).await;
+    h.step(1_000).await;
+    let transactions: BTreeSet<_> = (0..4)
+        .map(|payment| h.movements_of(payment)[0].reference.transaction)
+        .collect();
+    assert_eq!(transactions.len(), 2);
+    h.assert_settled_once(&[0, 1, 2, 3]).await;
+}

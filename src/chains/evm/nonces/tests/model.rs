@@ -170,7 +170,10 @@ impl Harness {
     fn cause_faults(&mut self) {
         if self.random.chance(6) {
             let from = self.chain.reorganize(&mut self.random);
-            self.manager.reorganized(from);
+            // The caller has not read the blocks that are replaced, or has.
+            if self.random.chance(70) {
+                self.manager.reorganized(from);
+            }
         }
         if self.random.chance(4) {
             self.restart();
