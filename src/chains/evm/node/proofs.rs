@@ -1,0 +1,50 @@
+//! Answers of each endpoint on its own.
+
+use futures_util::future::join_all;
+use serde_json::json;
+
+use super::{Address, B256, BlockTag, Bytes, CallRequest, Node, NodeError, parse};
+use crate::evm::expiry::AuthorizationState;
+use crate::evm::usdc;
+
+impl Node {
+    /// State of an EIP-3009 authorization in each endpoint's own block for this tag, in the order of the settings: two calls
+    /// an endpoint. For [`expiry_proof`](crate::evm::expiry::expiry_proof) the tag is one that is final for us.
+    pub async fn authorization_states(
+        &self,
+        token: Address,
+        authorizer: Address,
+        nonce: B256,
+        tag: BlockTag,
+    ) -> Vec<Result<AuthorizationState, NodeError>> {
+        let data = Bytes::from(usdc::authorization_state_call(authorizer, nonce));
+        let request = CallRequest {
+            from: authorizer,
+            to: token,
+            data,
+            gas: 100_000,
+        };
+        let endpoints = 0..self.pool.len();
+        join_all(endpoints.map(|endpoint| self.authorization_state(endpoint, &request, tag))).await
+    }
+
+    async fn authorization_state(
+        &self,
+        endpoint: usize,
+        request: &CallRequest,
+        tag: BlockTag,
+    ) -> Result<AuthorizationState, NodeError> {
+        let method = "eth_getBlockByNumber";
+        let params = json!([parse::tag(tag), false]);
+        let block = self.pool.call_on(endpoint, method, params).await?;
+        let header = parse::header(&block).ok_or(NodeError::Malformed { method })?;
+        let method = "eth_call";
+        // EIP-1898: in this block and no other.
+        let at = json!({"blockHash": parse::text(header.hash)});
+        let params = json!([parse::call(request), at]);
+        let returned = self.pool.call_on(endpoint, method, params).await?;
+        let used = parse::bytes(&returned).and_then(|data| usdc::decode_authorization_state(&data));
+        used.map(|used| AuthorizationState { header, used })
+            .ok_or(NodeError::Malformed { method })
+    }
+}

@@ -1,0 +1,383 @@
+//! See the module above.
+
+use std::collections::BTreeMap;
+
+use alloy_primitives::B256;
+
+use super::super::tx::Fee;
+use super::fee::{bumped, clamped, replaces};
+use super::rows::{Entry, Status};
+use super::{Action, Alarm, Attempt, Counts, NonceError, NonceSettings, ReleaseReason, Row, SendReply};
+
+/// See the module. Times are milliseconds of one clock that never goes back.
+#[derive(Clone, Debug)]
+pub struct NonceManager<P> {
+    settings: NonceSettings,
+    counts: Counts,
+    /// Never handed out before.
+    next: u64,
+    entries: BTreeMap<u64, Entry<P>>,
+    /// Handed out and not signed; empty for a filler.
+    reserved: BTreeMap<u64, Vec<P>>,
+    /// Below `next` and unused, as far as we know from this time on.
+    free: BTreeMap<u64, u64>,
+}
+
+impl<P: Clone + Ord> NonceManager<P> {
+    /// From the durable rows and the chain: `pending` is the count that includes the endpoint's pool.
+    pub fn start(
+        settings: NonceSettings,
+        rows: Vec<Row<P>>,
+        counts: Counts,
+        pending: u64,
+        now_ms: u64,
+    ) -> (Self, Vec<Action<P>>) {
+        let after_rows = rows.iter().map(|row| row.nonce + 1).max().unwrap_or_default();
+        let entry = |row: Row<P>| (row.nonce, Entry::new(row, true, now_ms));
+        let mut manager = Self {
+            settings,
+            counts,
+            next: after_rows.max(pending).max(counts.latest),
+            entries: rows.into_iter().map(entry).collect(),
+            reserved: BTreeMap::new(),
+            free: BTreeMap::new(),
+        };
+        for nonce in counts.latest..manager.next {
+            if !manager.entries.contains_key(&nonce) {
+                // Below the pending count the pool has a transaction that our rows do not know.
+                let unknown = nonce < pending;
+                let usable_ms = if unknown {
+                    now_ms.saturating_add(settings.gap_ms)
+                } else {
+                    now_ms
+                };
+                manager.free.insert(nonce, usable_ms);
+            }
+        }
+        let actions = manager.counted(counts, now_ms);
+        (manager, actions)
+    }
+
+    /// Hands out the lowest usable nonce for these payments; none for a transaction that carries no payment.
+    ///
+    /// # Errors
+    /// [`NonceError::Full`], [`NonceError::Duplicate`].
+    pub fn reserve(&mut self, payments: Vec<P>, now_ms: u64) -> Result<u64, NonceError> {
+        let pending = self.entries.values().filter(|entry| entry.status == Status::Pending);
+        if pending.count() + self.reserved.len() >= self.settings.max_in_flight {
+            return Err(NonceError::Full);
+        }
+        if payments.iter().any(|payment| self.carries(payment)) {
+            return Err(NonceError::Duplicate);
+        }
+        let usable = self.free.iter().find(|(_, usable_ms)| **usable_ms <= now_ms);
+        let nonce = match usable.map(|(nonce, _)| *nonce) {
+            Some(nonce) => {
+                self.free.remove(&nonce);
+                nonce
+            }
+            None => {
+                self.next += 1;
+                self.next - 1
+            }
+        };
+        self.reserved.insert(nonce, payments);
+        Ok(nonce)
+    }
+
+    /// The caller could not sign. The nonce goes to the next reservation, or a filler takes it.
+    pub fn returned(&mut self, nonce: u64, now_ms: u64) {
+        if self.reserved.remove(&nonce).is_some() && nonce >= self.counts.latest {
+            self.free.insert(nonce, now_ms);
+        }
+        if let Some(entry) = self.entries.get_mut(&nonce) {
+            entry.signing = false;
+        }
+    }
+
+    /// The caller has signed. It stores the returned row durably and then calls [`NonceManager::stored`].
+    ///
+    /// # Errors
+    /// [`NonceError::Used`]: reserve again. [`NonceError::NotReserved`], [`NonceError::Mismatch`].
+    pub fn signed(&mut self, nonce: u64, attempt: Attempt, now_ms: u64) -> Result<&Row<P>, NonceError> {
+        if attempt.fee.max_fee > self.settings.max_fee {
+            return Err(NonceError::Mismatch);
+        }
+        if let Some(payments) = self.reserved.get(&nonce) {
+            if nonce < self.counts.latest {
+                self.reserved.remove(&nonce);
+                return Err(NonceError::Used);
+            }
+            if attempt.filler && !payments.is_empty() {
+                return Err(NonceError::Mismatch);
+            }
+            let payments = self.reserved.remove(&nonce).unwrap_or_default();
+            let row = Row {
+                nonce,
+                payments,
+                attempts: Vec::new(),
+                released: false,
+                canceled: false,
+            };
+            let entry = self
+                .entries
+                .entry(nonce)
+                .or_insert_with(|| Entry::new(row, false, now_ms));
+            entry.push(attempt, now_ms);
+            return Ok(&entry.row);
+        }
+        let entry = self.entries.get_mut(&nonce).filter(|entry| entry.signing);
+        let entry = entry.ok_or(NonceError::NotReserved)?;
+        let at_cap = attempt.filler && bumped(attempt.fee, self.settings.max_fee).is_none();
+        let dearer = entry
+            .row
+            .current()
+            .is_none_or(|current| replaces(attempt.fee, current.fee));
+        if !(dearer || at_cap) || attempt.filler != entry.wants_filler() {
+            return Err(NonceError::Mismatch);
+        }
+        entry.push(attempt, now_ms);
+        Ok(&entry.row)
+    }
+
+    /// The row is durable.
+    pub fn stored(&mut self, nonce: u64, now_ms: u64) -> Vec<Action<P>> {
+        match self.entries.get_mut(&nonce) {
+            Some(entry) if !entry.stored => {
+                entry.stored = true;
+                entry.sent_ms = Some(now_ms);
+                vec![Action::Send { nonce }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What one endpoint answered to the attempt with this hash.
+    pub fn replied(&mut self, nonce: u64, hash: B256, reply: SendReply, now_ms: u64) -> Vec<Action<P>> {
+        let Some(entry) = self.entries.get_mut(&nonce) else {
+            return Vec::new();
+        };
+        if entry.status != Status::Pending || entry.attempt(hash).is_none() {
+            return Vec::new();
+        }
+        let newest = entry.row.current().is_some_and(|current| current.hash == hash);
+        match reply {
+            SendReply::Accepted | SendReply::AlreadyKnown | SendReply::Unknown => Vec::new(),
+            SendReply::NonceTooLow => {
+                entry.looked_up_ms = Some(now_ms);
+                vec![Action::FindReceipts {
+                    nonce,
+                    hashes: entry.hashes(),
+                }]
+            }
+            SendReply::ReplacementUnderpriced | SendReply::FeeTooLow => {
+                entry.bump_now |= newest;
+                Vec::new()
+            }
+            SendReply::InsufficientFunds => vec![Action::Alarm(Alarm::NoGas)],
+            SendReply::Rejected => vec![Action::Alarm(Alarm::Rejected { nonce })],
+        }
+    }
+
+    /// An attempt is in this block of the chain. `unsettled`: which of its payments it did not settle; all of them if it
+    /// reverted. If its block is replaced they may settle by it after all: a second transaction for them then fails by
+    /// EIP-3009's nonce. The row is forgotten if a final block uses the nonce.
+    pub fn mined(&mut self, nonce: u64, hash: B256, block: u64, unsettled: &[P]) -> Vec<Action<P>> {
+        let Some(entry) = self.entries.get_mut(&nonce) else {
+            return Vec::new();
+        };
+        let Some(filler) = entry.attempt(hash).map(|attempt| attempt.filler) else {
+            return Vec::new();
+        };
+        entry.status = Status::Mined { hash, block };
+        let mut actions = Vec::new();
+        if !filler && !entry.row.released {
+            let payments = entry.release(unsettled);
+            if !payments.is_empty() {
+                let reason = ReleaseReason::Unsettled;
+                actions = vec![
+                    Action::Store { nonce },
+                    Action::Release {
+                        nonce,
+                        payments,
+                        reason,
+                    },
+                ];
+            }
+        }
+        if nonce < self.counts.finalized {
+            actions.extend(self.forget(nonce, ReleaseReason::Canceled));
+        }
+        actions
+    }
+
+    /// The blocks from this one on have left the chain.
+    pub fn reorganized(&mut self, from_block: u64) {
+        for entry in self.entries.values_mut() {
+            if matches!(entry.status, Status::Mined { block, .. } if block >= from_block) {
+                entry.unmined();
+            }
+        }
+    }
+
+    /// None of the attempts has a receipt, by two endpoints that have the final block of the last counts. Nothing happens
+    /// unless that block uses the nonce.
+    pub fn not_found(&mut self, nonce: u64) -> Vec<Action<P>> {
+        if nonce >= self.counts.finalized || !self.entries.contains_key(&nonce) {
+            return Vec::new();
+        }
+        let mut actions = vec![Action::Alarm(Alarm::ForeignTransaction { nonce })];
+        if let Some(entry) = self.entries.get_mut(&nonce) {
+            entry.unmined();
+        }
+        actions.extend(self.forget(nonce, ReleaseReason::ForeignTransaction));
+        actions
+    }
+
+    /// The chain's counts have been read. A later count may be lower: the chain was reorganised.
+    pub fn counted(&mut self, counts: Counts, now_ms: u64) -> Vec<Action<P>> {
+        // What is final stays so, even if an endpoint that is behind answers.
+        let finalized = counts.finalized.max(self.counts.finalized);
+        let latest = counts.latest.max(finalized);
+        let counts = Counts { latest, finalized };
+        self.counts = counts;
+        self.free.retain(|nonce, _| *nonce >= counts.latest);
+        self.next = self.next.max(counts.latest);
+        for nonce in counts.latest..self.next {
+            let known = self.entries.contains_key(&nonce) || self.reserved.contains_key(&nonce);
+            if !known {
+                // A transaction that is not ours was here and may come again.
+                let usable_ms = now_ms.saturating_add(self.settings.gap_ms);
+                self.free.entry(nonce).or_insert(usable_ms);
+            }
+        }
+        for (_, entry) in self.entries.range_mut(counts.latest..) {
+            // Its block was replaced before anyone read it.
+            if matches!(entry.status, Status::Mined { .. }) {
+                entry.unmined();
+            }
+        }
+        let mut actions = Vec::new();
+        for (nonce, entry) in self.entries.range_mut(..counts.latest) {
+            let due = entry
+                .looked_up_ms
+                .is_none_or(|at| now_ms >= at.saturating_add(self.settings.resend_ms));
+            // A row is forgotten only after its receipt was found once more with a final block above.
+            if due && (entry.status == Status::Pending || *nonce < counts.finalized) {
+                entry.looked_up_ms = Some(now_ms);
+                actions.push(Action::FindReceipts {
+                    nonce: *nonce,
+                    hashes: entry.hashes(),
+                });
+            }
+        }
+        actions
+    }
+
+    /// What is due. `fee` is the price at which a transaction would land soon.
+    pub fn tick(&mut self, fee: Fee, now_ms: u64) -> Vec<Action<P>> {
+        let mut actions = Vec::new();
+        let (settings, latest) = (self.settings, self.counts.latest);
+        for (nonce, entry) in self.entries.range_mut(latest..) {
+            if entry.status == Status::Pending && !entry.signing {
+                actions.extend(entry.due(*nonce == latest, fee, settings, now_ms));
+            }
+        }
+        self.fill_gaps(fee, now_ms, &mut actions);
+        actions
+    }
+
+    /// Gives up the payments of a row: a filler takes the nonce, and when that is final they are released. If one of the
+    /// earlier attempts lands instead, they have settled.
+    pub fn cancel(&mut self, nonce: u64) -> Vec<Action<P>> {
+        match self.entries.get_mut(&nonce) {
+            Some(entry) if !entry.row.canceled && !entry.row.released => {
+                entry.row.canceled = true;
+                vec![Action::Store { nonce }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What is to be durable of a nonce.
+    pub fn row(&self, nonce: u64) -> Option<&Row<P>> {
+        self.entries.get(&nonce).map(|entry| &entry.row)
+    }
+
+    /// All rows, lowest nonce first.
+    pub fn rows(&self) -> impl Iterator<Item = &Row<P>> {
+        self.entries.values().map(|entry| &entry.row)
+    }
+
+    /// Which attempt of a nonce has landed.
+    pub fn landed(&self, nonce: u64) -> Option<B256> {
+        match self.entries.get(&nonce)?.status {
+            Status::Mined { hash, .. } => Some(hash),
+            Status::Pending => None,
+        }
+    }
+
+    /// Nonces from the chain's count on that have no transaction although a higher one has.
+    pub fn gaps(&self) -> usize {
+        let highest = self.entries.keys().next_back().copied().unwrap_or_default();
+        self.free.range(..highest).count()
+    }
+
+    /// Nonces that are in use and have not landed.
+    pub fn in_flight(&self) -> usize {
+        let pending = self.entries.values().filter(|entry| entry.status == Status::Pending);
+        pending.count() + self.reserved.len()
+    }
+
+    fn carries(&self, payment: &P) -> bool {
+        let rows = self.entries.values().filter(|entry| !entry.row.released);
+        let rows = rows.flat_map(|entry| &entry.row.payments);
+        rows.chain(self.reserved.values().flatten())
+            .any(|other| other == payment)
+    }
+
+    // Payments that no landed attempt of ours has carried are released for this reason.
+    fn forget(&mut self, nonce: u64, reason: ReleaseReason) -> Vec<Action<P>> {
+        let Some(entry) = self.entries.remove(&nonce) else {
+            return Vec::new();
+        };
+        let carried = match entry.status {
+            Status::Mined { hash, .. } => entry.attempt(hash).is_some_and(|attempt| !attempt.filler),
+            Status::Pending => false,
+        };
+        let mut actions = Vec::new();
+        if !carried && !entry.row.released && !entry.row.payments.is_empty() {
+            actions.push(Action::Release {
+                nonce,
+                payments: entry.row.payments,
+                reason,
+            });
+        }
+        actions.push(Action::Forget { nonce });
+        actions
+    }
+
+    // Unused nonces at the end are handed out again; those below a transaction hold it up.
+    fn fill_gaps(&mut self, fee: Fee, now_ms: u64, actions: &mut Vec<Action<P>>) {
+        while let Some(last) = self.next.checked_sub(1)
+            && self.free.get(&last).is_some_and(|usable_ms| *usable_ms <= now_ms)
+        {
+            self.free.remove(&last);
+            self.next = last;
+        }
+        let highest = self.entries.keys().next_back().copied().unwrap_or_default();
+        let due = self.free.range(..highest);
+        let due = due.filter(|(_, usable_ms)| usable_ms.saturating_add(self.settings.gap_ms) <= now_ms);
+        let due: Vec<u64> = due.map(|(nonce, _)| *nonce).collect();
+        for nonce in due {
+            self.free.remove(&nonce);
+            self.reserved.insert(nonce, Vec::new());
+            let fee = clamped(fee, self.settings.max_fee);
+            actions.push(Action::Sign {
+                nonce,
+                fee,
+                payments: Vec::new(),
+            });
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Logs of USDC.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use alloy_sol_types::SolEvent as _;
+
+use super::abi::FiatToken::{AuthorizationCanceled, AuthorizationUsed, Transfer};
+
+/// First topics of the logs that [`movements`] reads.
+pub const TOPICS: [B256; 3] = [
+    Transfer::SIGNATURE_HASH,
+    AuthorizationUsed::SIGNATURE_HASH,
+    AuthorizationCanceled::SIGNATURE_HASH,
+];
+
+/// A log as a node reports it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Log {
+    /// The contract.
+    pub address: Address,
+    /// At most four; the first names the event.
+    pub topics: Vec<B256>,
+    /// ABI-encoded fields that are not indexed.
+    pub data: Bytes,
+    /// Of the block.
+    pub block_number: u64,
+    /// Of the block.
+    pub block_hash: B256,
+    /// Hash of the transaction.
+    pub transaction: B256,
+    /// Within the block, from 0.
+    pub log_index: u64,
+}
+
+/// Names a movement: the transaction and, within the block, the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransferRef {
+    /// Hash of the transaction.
+    pub transaction: B256,
+    /// Of the `Transfer` or `AuthorizationCanceled` log, within the block, from 0.
+    pub log_index: u64,
+}
+
+/// One movement of USDC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Movement {
+    /// Its name.
+    pub reference: TransferRef,
+    /// Block that contains it.
+    pub block_number: u64,
+    /// Block that contains it.
+    pub block_hash: B256,
+    /// What it is.
+    pub kind: MovementKind,
+}
+
+/// What USDC reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MovementKind {
+    /// Tokens moved. A mint comes from the zero address, a burn goes there.
+    Transfer {
+        /// The payer.
+        from: Address,
+        /// The recipient.
+        to: Address,
+        /// Base units.
+        value: U256,
+        /// Nonce of the EIP-3009 authorization that moved them; `None` for any other transfer.
+        authorization: Option<B256>,
+    },
+    /// The payer has cancelled an authorization: it can never settle.
+    Canceled {
+        /// The payer.
+        authorizer: Address,
+        /// Of the authorization.
+        nonce: B256,
+    },
+}
+
+/// USDC emits `AuthorizationUsed` right before the `Transfer` that it allows. This one is without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("AuthorizationUsed at log {} of {} is not followed by its Transfer", .0.log_index, .0.transaction)]
+pub struct UnpairedAuthorization(pub TransferRef);
+
+/// The movements among the logs of one block, in their order. Logs of other contracts and other events are skipped.
+///
+/// # Errors
+/// [`UnpairedAuthorization`]: a list that is incomplete. No movement is reported then: a payment would look like a plain
+/// transfer.
+pub fn movements(token: Address, logs: &[Log]) -> Result<Vec<Movement>, UnpairedAuthorization> {
+    let mut ordered: Vec<&Log> = logs.iter().filter(|log| log.address == token).collect();
+    ordered.sort_by_key(|log| log.log_index);
+    let mut found = Vec::with_capacity(ordered.len());
+    let mut used: Option<(TransferRef, AuthorizationUsed)> = None;
+    for log in ordered {
+        let reference = TransferRef {
+            transaction: log.transaction,
+            log_index: log.log_index,
+        };
+        let topics = || log.topics.iter().copied();
+        let mut push = |kind| {
+            found.push(Movement {
+                reference,
+                block_number: log.block_number,
+                block_hash: log.block_hash,
+                kind,
+            });
+        };
+        let transfer = Transfer::decode_raw_log_validate(topics(), &log.data).ok();
+        if let Some((at, authorization)) = used.take() {
+            match &transfer {
+                Some(transfer) if follows(at, reference) && transfer.from == authorization.authorizer => {
+                    push(movement(transfer, Some(authorization.nonce)));
+                    continue;
+                }
+                _ => return Err(UnpairedAuthorization(at)),
+            }
+        }
+        if let Some(transfer) = transfer {
+            push(movement(&transfer, None));
+        } else if let Ok(event) = AuthorizationUsed::decode_raw_log_validate(topics(), &log.data) {
+            used = Some((reference, event));
+        } else if let Ok(event) = AuthorizationCanceled::decode_raw_log_validate(topics(), &log.data) {
+            push(MovementKind::Canceled {
+                authorizer: event.authorizer,
+                nonce: event.nonce,
+            });
+        }
+    }
+    match used {
+        Some((at, _)) => Err(UnpairedAuthorization(at)),
+        None => Ok(found),
+    }
+}
+
+fn follows(first: TransferRef, second: TransferRef) -> bool {
+    first.transaction == second.transaction && first.log_index.checked_add(1) == Some(second.log_index)
+}
+
+const fn movement(transfer: &Transfer, authorization: Option<B256>) -> MovementKind {
+    MovementKind::Transfer {
+        from: transfer.from,
+        to: transfer.to,
+        value: transfer.value,
+        authorization,
+    }
+}

@@ -1,0 +1,24 @@
+//! Solana: wire format, token instructions, typed RPC calls, and the pure state of settlement and of the chain follower.
+
+pub mod address;
+pub mod draft;
+pub mod fees;
+pub mod follow;
+pub mod keypair;
+pub mod life;
+pub mod losses;
+pub mod message;
+pub mod node;
+pub mod payers;
+pub mod status;
+pub mod token;
+pub mod transaction;
+mod wire;
+
+pub use address::Pubkey;
+pub use transaction::Signature;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod vectors;

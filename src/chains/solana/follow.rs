@@ -1,0 +1,312 @@
+//! The follower of one token account: pages of signatures, newest first, become rows, oldest first. Pure: pages come in,
+//! changes and the next request come out.
+//!
+//! No transaction is skipped: a walk is accepted only if it reaches what is known already, and every walk lists the last
+//! finalised slots again, because a node may index a transaction later than its neighbours. A row below `finalized` is
+//! reported as reorged once its slot is finalised without it.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::status::Commitment;
+use super::transaction::Signature;
+
+/// Most signatures of a page (`getSignaturesForAddress`).
+pub const PAGE_LIMIT: usize = 1000;
+
+/// Finalised slots that every walk lists again.
+pub const OVERLAP_SLOTS: u64 = 150;
+
+/// Most signatures of one walk; their memory is about 120 bytes each.
+pub const MAX_WALK: usize = 1_000_000;
+
+/// A signature in a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Id of the transaction.
+    pub id: Signature,
+    /// Slot of its block.
+    pub slot: u64,
+    /// How certain the block is, as the page has it; at least `confirmed`.
+    pub level: Commitment,
+    /// Whether it executed without its effects.
+    pub failed: bool,
+}
+
+/// A transaction that the follower knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Id of the transaction.
+    pub id: Signature,
+    /// Slot of its block.
+    pub slot: u64,
+    /// Whether it executed without its effects.
+    pub failed: bool,
+}
+
+/// The next page to request, at commitment `confirmed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// Only signatures older than this one.
+    pub before: Option<Signature>,
+    /// Only signatures newer than this one.
+    pub until: Option<Signature>,
+    /// Most signatures.
+    pub limit: usize,
+}
+
+/// What a walk has found. In the order of the chain within each kind of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A fork removed this transaction before it was final.
+    Reorged(Row),
+    /// A transaction that was not known.
+    Seen(Row),
+    /// A known transaction is in another slot, or its effects differ: it must be read again.
+    Moved {
+        /// Before.
+        from: Row,
+        /// Now.
+        to: Row,
+    },
+    /// This transaction is final.
+    Final(Row),
+}
+
+/// What to do after a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Request this page, from the same endpoint.
+    More(PageRequest),
+    /// The walk is over. The changes and [`Follower::cursor`] are made durable together.
+    Done(Vec<Change>),
+}
+
+/// Why a walk is discarded. Nothing has changed; the next walk should use another endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FollowError {
+    /// The page does not continue the one before: slots or the order contradict it.
+    #[error("the endpoint's pages of signatures contradict each other")]
+    Inconsistent,
+    /// The endpoint does not list a transaction that is known to be final: its history is incomplete or on another chain.
+    #[error("the endpoint does not list a finalised transaction")]
+    Gap,
+    /// More than [`MAX_WALK`] signatures.
+    #[error("too many signatures since the cursor")]
+    TooMany,
+    /// A page without a walk.
+    #[error("no walk is in progress")]
+    NotWalking,
+}
+
+/// How far an endpoint's history reaches. Read from it before the walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct History {
+    /// First slot of which it has blocks.
+    pub first_available_slot: u64,
+    /// Last slot that it has finalised.
+    pub finalized_slot: u64,
+}
+
+/// What must be durable to continue: final rows of the overlap, and rows that are not final yet. Oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// Every transaction up to this finalised slot is known.
+    pub covered_slot: u64,
+    /// Finalised rows of the last [`OVERLAP_SLOTS`], at least the last two.
+    pub finalized: Vec<Row>,
+    /// Rows that are not final.
+    pub pending: Vec<Row>,
+}
+
+#[derive(Clone, Debug)]
+struct Walk {
+    history: History,
+    until: Option<Signature>,
+    /// Whether the pages came as far as the oldest known row.
+    met: bool,
+    /// Newest first.
+    entries: Vec<Entry>,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Follower {
+    /// Transactions of earlier slots are not followed.
+    from_slot: u64,
+    covered_slot: u64,
+    finalized: VecDeque<Row>,
+    pending: Vec<Row>,
+    walk: Option<Walk>,
+}
+
+impl Follower {
+    /// Follows from a slot on; 0 for the whole history of the account.
+    pub fn new(from_slot: u64) -> Self {
+        Self::resume(from_slot, Cursor::default())
+    }
+
+    /// Continues after a restart.
+    pub fn resume(from_slot: u64, cursor: Cursor) -> Self {
+        Self {
+            from_slot,
+            covered_slot: cursor.covered_slot,
+            finalized: cursor.finalized.into(),
+            pending: cursor.pending,
+            walk: None,
+        }
+    }
+
+    /// What must be durable.
+    pub fn cursor(&self) -> Cursor {
+        Cursor {
+            covered_slot: self.covered_slot,
+            finalized: self.finalized.iter().copied().collect(),
+            pending: self.pending.clone(),
+        }
+    }
+
+    /// Rows that are not final, oldest first.
+    pub fn pending(&self) -> &[Row] {
+        &self.pending
+    }
+
+    /// Begins a walk at an endpoint with this history. A walk in progress is discarded.
+    ///
+    /// # Errors
+    /// [`FollowError::Gap`] if the endpoint has pruned slots that are not covered yet.
+    pub fn begin(&mut self, history: History) -> Result<PageRequest, FollowError> {
+        self.walk = None;
+        if history.first_available_slot > self.covered_slot.max(self.from_slot) {
+            return Err(FollowError::Gap);
+        }
+        // The oldest row of the overlap only bounds the pages. The next one proves that they reach far enough.
+        let until = (self.finalized.len() >= 2).then(|| self.finalized[0].id);
+        self.walk = Some(Walk {
+            history,
+            until,
+            met: false,
+            entries: Vec::new(),
+        });
+        Ok(PageRequest {
+            before: None,
+            until,
+            limit: PAGE_LIMIT,
+        })
+    }
+
+    /// Takes the requested page.
+    ///
+    /// # Errors
+    /// See [`FollowError`]. The walk is discarded then.
+    pub fn page(&mut self, page: &[Entry]) -> Result<Step, FollowError> {
+        let mut walk = self.walk.take().ok_or(FollowError::NotWalking)?;
+        let oldest_known = self.finalized.front();
+        let mut reached = false;
+        for entry in page {
+            if walk
+                .entries
+                .last()
+                .is_some_and(|last| last.slot < entry.slot || last.id == entry.id)
+            {
+                return Err(FollowError::Inconsistent);
+            }
+            let known = oldest_known.is_some_and(|row| row.slot > entry.slot || row.id == entry.id);
+            if known || entry.slot < self.from_slot {
+                reached = true;
+                walk.met = oldest_known.is_some_and(|row| row.id == entry.id);
+                break;
+            }
+            walk.entries.push(*entry);
+        }
+        if walk.entries.len() > MAX_WALK {
+            return Err(FollowError::TooMany);
+        }
+        // A page that is short but not empty may have more behind it: nodes join several stores of history.
+        if !reached && let Some(last) = page.last() {
+            let request = PageRequest {
+                before: Some(last.id),
+                until: walk.until,
+                limit: PAGE_LIMIT,
+            };
+            self.walk = Some(walk);
+            return Ok(Step::More(request));
+        }
+        self.finish(&walk).map(Step::Done)
+    }
+
+    fn finish(&mut self, walk: &Walk) -> Result<Vec<Change>, FollowError> {
+        let listed: HashMap<Signature, &Entry> = walk.entries.iter().map(|entry| (entry.id, entry)).collect();
+        if listed.len() != walk.entries.len() {
+            return Err(FollowError::Inconsistent);
+        }
+        // Every final row must be listed in its slot, if the endpoint has come that far and not pruned it. The oldest row
+        // is only met where it did not bound the pages.
+        let missing = |row: &Row| match listed.get(&row.id) {
+            Some(entry) => entry.slot != row.slot,
+            None => row.slot <= walk.history.finalized_slot && row.slot >= walk.history.first_available_slot,
+        };
+        let skipped = usize::from(walk.met || walk.until.is_some());
+        if self.finalized.iter().skip(skipped).any(missing) {
+            return Err(FollowError::Gap);
+        }
+        let mut changes = self.remove_reorged(walk, &listed);
+        let mut known: HashMap<Signature, Row> = self.pending.drain(..).map(|row| (row.id, row)).collect();
+        let finals: HashMap<Signature, ()> = self.finalized.iter().map(|row| (row.id, ())).collect();
+        let mut newly_final = Vec::new();
+        for entry in walk
+            .entries
+            .iter()
+            .rev()
+            .filter(|entry| !finals.contains_key(&entry.id))
+        {
+            let row = Row {
+                id: entry.id,
+                slot: entry.slot,
+                failed: entry.failed,
+            };
+            match known.remove(&row.id) {
+                None => changes.push(Change::Seen(row)),
+                Some(from) if from != row => changes.push(Change::Moved { from, to: row }),
+                Some(_) => {}
+            }
+            if entry.level == Commitment::Finalized {
+                newly_final.push(row);
+            } else {
+                self.pending.push(row);
+            }
+        }
+        // Not listed and not refuted: the endpoint is behind.
+        self.pending.extend(known.into_values());
+        self.pending.sort_by_key(|row| row.slot);
+        changes.extend(newly_final.iter().map(|row| Change::Final(*row)));
+        self.advance(newly_final);
+        self.covered_slot = self.covered_slot.max(walk.history.finalized_slot);
+        Ok(changes)
+    }
+
+    /// Removes pending rows whose slot this endpoint has finalised without them.
+    fn remove_reorged(&mut self, walk: &Walk, listed: &HashMap<Signature, &Entry>) -> Vec<Change> {
+        let gone = |row: &Row| row.slot <= walk.history.finalized_slot && !listed.contains_key(&row.id);
+        let changes = self.pending.iter().filter(|row| gone(row));
+        let changes = changes.map(|row| Change::Reorged(*row)).collect();
+        self.pending.retain(|row| !gone(row));
+        changes
+    }
+
+    fn advance(&mut self, newly_final: Vec<Row>) {
+        self.finalized.extend(newly_final);
+        // A late one may be older than its neighbours. The sort is stable, so the order within a slot stays.
+        self.finalized.make_contiguous().sort_by_key(|row| row.slot);
+        let newest = self.finalized.back().map_or(0, |row| row.slot);
+        let pending = self.pending.first().map_or(u64::MAX, |row| row.slot);
+        while self.finalized.len() > 2
+            && self.finalized[1].slot.saturating_add(OVERLAP_SLOTS) < newest
+            && self.finalized[1].slot < pending
+        {
+            self.finalized.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
