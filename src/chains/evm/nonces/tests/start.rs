@@ -62,3 +62,14 @@ fn returned_nonce_takes_a_new_payment_before_a_filler() {
     assert_eq!(manager.gaps(), 1);
     assert_eq!(manager.reserve(vec![4], 9_000), Ok(5));
 }
+
+// Checks: an endpoint that is behind frees no nonce that is final.
+#[test]
+fn counts_of_a_lagging_endpoint_free_no_final_nonce() {
+    let mut manager = started();
+    assert_eq!(manager.counted(counts(9, 8), 0), []);
+    assert_eq!(manager.counted(counts(6, 5), 0), []);
+    assert_eq!(manager.tick(fee(100), 60_000), []);
+    // 8 was not final and may be free again.
+    assert_eq!(manager.reserve(vec![1], 60_000), Ok(8));
+}
