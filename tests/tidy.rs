@@ -44,11 +44,14 @@ fn dependencies_run_one_way() {
         let names = dependencies.iter().map(|d| d["name"].as_str().unwrap().to_owned());
         needs.insert(package["name"].as_str().unwrap().to_owned(), names.collect());
     }
-    let known = ["purser", "purser-actors", "purser-storage"];
+    let known = ["purser", "purser-actors", "purser-chains", "purser-storage"];
     assert_eq!(needs.keys().map(String::as_str).collect::<Vec<_>>(), known);
     let (actors, storage) = (&needs["purser-actors"], &needs["purser-storage"]);
     assert!(actors.contains("purser-storage") && !actors.contains("purser"));
     assert!(!storage.contains("purser") && !storage.contains("purser-actors"));
+    // What is spoken with chains knows none of ours, and the engine none of it.
+    let ours = |needs: &BTreeSet<String>| needs.iter().any(|name| name.starts_with("purser"));
+    assert!(!ours(&needs["purser-chains"]) && !actors.contains("purser-chains"));
     let outside = [
         "axum",
         "hyper",
@@ -78,7 +81,12 @@ fn dependencies_run_one_way() {
 // Aim: every crate takes the workspace's lints, and those forbid what they should.
 #[test]
 fn every_crate_takes_the_lints() {
-    for manifest in ["Cargo.toml", "actors/Cargo.toml", "storage/Cargo.toml"] {
+    for manifest in [
+        "Cargo.toml",
+        "actors/Cargo.toml",
+        "src/chains/Cargo.toml",
+        "storage/Cargo.toml",
+    ] {
         let text = fs::read_to_string(Path::new(ROOT).join(manifest)).unwrap();
         assert!(text.contains("[lints]\nworkspace = true"), "{manifest}");
     }
@@ -209,8 +217,12 @@ fn one_file_asks_the_machine_for_time_and_chance() {
         "OsRng",
         "rand",
     ];
-    // Pauses, not decisions: when to ping a stream, how long the snapshots were applied for.
-    let pauses = ["src/stream/socket.rs", "storage/src/journal/threads.rs"];
+    // Pauses, not decisions: when to ping a stream, how long the snapshots were applied for, how fast an endpoint is asked.
+    let pauses = [
+        "src/chains/rpc/clock.rs",
+        "src/stream/socket.rs",
+        "storage/src/journal/threads.rs",
+    ];
     let mut found = Vec::new();
     for file in files().iter().filter(|f| f.is_product() && f.name != "src/system.rs") {
         for (n, line) in lines_with(file.code(), &words) {
