@@ -316,7 +316,10 @@ mod tests {
             })
         };
         assert_eq!(of_service(None), "no cap of the service");
-        assert_eq!(of_service(cap(20, 2_000_000)), "at most 20 purchases, 20000.00 USD");
-        assert_eq!(of_service(cap(u32::MAX, 5_00)), "at most 5.00 USD");
+        assert_eq!(
+            of_service(cap(20, 2_000_000)),
+            "the service allows 20 purchases, 20000.00 USD"
+        );
+        assert_eq!(of_service(cap(u32::MAX, 5_00)), "the service allows 5.00 USD");
     }
 }

@@ -73,7 +73,7 @@ async fn resolved(site: &Site<'_>, agent: &Agent, (path, payment): (&str, &str),
     );
     let id = listed["payment_id"].as_str().unwrap();
     let one = site.get_as(&token, &format!("/get-payment?payment_id={id}")).await;
-    assert_eq!(one.str("resolution"), Some(resolution), "{}", one.text);
+    assert_eq!(one.body["payment"]["resolution"], resolution, "{}", one.text);
     let events = site.events(&token, 0).await;
     assert!(
         events.iter().any(|event| event["type"] == "payment.resolved"),
