@@ -42,6 +42,7 @@ pub mod payouts;
 pub mod pricing;
 pub mod query;
 pub mod rate;
+mod readable;
 pub mod recipients;
 pub mod redeem;
 pub mod reloadables;

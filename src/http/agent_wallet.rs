@@ -22,8 +22,8 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::callable::Callables;
 use super::error::ApiError;
-use super::query::is_readable;
 use super::rate::{Counted, RateLimiter};
+use super::readable::is_readable;
 use super::withdrawals::owns_usdc;
 use crate::agent_wallet::calling::Calling;
 use crate::agent_wallet::custody::VaultedWallets;

@@ -23,7 +23,8 @@ use super::callable::may_change;
 use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo, undecided};
 use super::payouts::platform;
-use super::query::{Query, is_readable};
+use super::query::Query;
+use super::readable::is_readable;
 use super::{json, shapes};
 
 /// What these routes need.

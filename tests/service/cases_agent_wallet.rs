@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_banking::{call, result};
-use super::desk::Desk;
 use super::host::{Host, Service};
 use super::owner::Owner;
 use super::seller::Seller;
@@ -388,27 +387,4 @@ async fn a_token_born_of_a_payment_does_not_spend() {
 /// The value of a `PAYMENT-SIGNATURE`, decoded.
 pub(crate) fn payment(header: &str) -> Value {
     serde_json::from_slice(&STANDARD.decode(header).unwrap()).unwrap()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn freezing_a_managed_wallets_address_freezes_its_owner() {
-    // Aim: an operator who knows a payer by the address on the chain freezes and thaws the account that the address belongs to.
-    let host = Host::new();
-    let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
-    let (agent, token, wallet) = opened(&site, Network::Base).await;
-    let frozen = json!({"wallet": wallet["addresses"]["base"], "message": "Please write to us."});
-    let answer = desk.done("/admin/freeze", frozen.clone()).await;
-    assert!(
-        answer["wallet"]
-            .as_str()
-            .unwrap()
-            .eq_ignore_ascii_case(&agent.address()),
-        "{answer}"
-    );
-    let read = site.get_as(&token, "/get-account-balance").await;
-    assert_eq!((read.status, read.code()), (403, "account_frozen"), "{}", read.text);
-    desk.done("/admin/unfreeze", json!({"wallet": frozen["wallet"]})).await;
-    assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 200);
-    service.stop();
 }

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use super::cases_agent_wallet::{beside, left, opened, refused, with_open};
 use super::cases_banking::call;
 use super::cases_managed::{bought, said};
+use super::desk::Desk;
+use super::host::Host;
 use super::wire::Site;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -117,7 +119,7 @@ async fn terms_that_can_be_read_in_two_ways_or_ask_for_nothing_are_not_signed() 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_services_own_addresses_are_in_no_address_book() {
     // Aim: what `agentWalletTransfer` refuses as a receiver is not kept as one either.
-    let service = super::host::Host::new().start();
+    let service = Host::new().start();
     let site = Site::of(&service);
     let (_, token, _) = opened(&site, Network::Base).await;
     for network in Network::ALL {
@@ -127,4 +129,27 @@ async fn the_services_own_addresses_are_in_no_address_book() {
         refused(&kept, 400, "parameter_invalid");
         assert!(kept.text.contains("service's own"), "{}", kept.text);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn freezing_a_managed_wallets_address_freezes_its_owner() {
+    // Aim: an operator who knows a payer by the address on the chain freezes and thaws the account that the address belongs to.
+    let host = Host::new();
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (agent, token, wallet) = opened(&site, Network::Base).await;
+    let frozen = json!({"wallet": wallet["addresses"]["base"], "message": "Please write to us."});
+    let answer = desk.done("/admin/freeze", frozen.clone()).await;
+    assert!(
+        answer["wallet"]
+            .as_str()
+            .unwrap()
+            .eq_ignore_ascii_case(&agent.address()),
+        "{answer}"
+    );
+    let read = site.get_as(&token, "/get-account-balance").await;
+    assert_eq!((read.status, read.code()), (403, "account_frozen"), "{}", read.text);
+    desk.done("/admin/unfreeze", json!({"wallet": frozen["wallet"]})).await;
+    assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 200);
+    service.stop();
 }

@@ -252,6 +252,16 @@ impl Engine {
         Ok(found)
     }
 
+    /// Takes what this operator has asked for from the list.
+    pub(super) async fn asked_by(&self, name: &str) -> Result<Vec<Write>, StoreError> {
+        let waiting = self.approvals(None, usize::MAX).await?;
+        let own = waiting.iter().filter(|(_, pending)| pending.asked.by == name);
+        let rows = own.map(|((_, id), _)| Write::Delete {
+            key: table::approval(ApprovalId(*id)),
+        });
+        Ok(rows.collect())
+    }
+
     /// Another operator approves an act that gives this amount: it is done, as it was asked for.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use super::giving::Leave;
 use super::refunding::refunded;
 use super::{Denied, Engine, TooMuch, Waits};
 use crate::approval::Gift;
-use crate::id::{ApprovalId, CardId, LateReturnId};
+use crate::id::{CardId, LateReturnId};
 use crate::intl_order::{self, EnteredCard, IntlOrder, Status};
 use crate::kernel::{Memo, Refusal, audit, table};
 use crate::late_return::LateReturn;
@@ -339,16 +339,8 @@ impl Engine {
             words: None,
             beside: Beside::default(),
         };
-        // What this operator asked a second one to approve is asked for no more.
-        let asked = self
-            .approvals(None, usize::MAX)
-            .await
-            .map_err(|_| Denied::Unavailable)?;
-        let asked = asked.iter().filter(|(_, pending)| pending.asked.by == name);
-        let forgotten = asked.map(|((_, id), _)| Write::Delete {
-            key: table::approval(ApprovalId(*id)),
-        });
-        let writes = forgotten.chain([put(table::operator(&hash), &revoked)]).collect();
+        let mut writes = self.asked_by(name).await.map_err(|_| Denied::Unavailable)?;
+        writes.push(put(table::operator(&hash), &revoked));
         let done = self.act_alone(&one, &words, Vec::new(), writes);
         done.await.map(|()| hash).map_err(|_| Denied::Unavailable)
     }

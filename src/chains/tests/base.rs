@@ -18,5 +18,7 @@ mod harness;
 mod http;
 #[path = "base/nonces.rs"]
 mod nonces;
+#[path = "base/outcome.rs"]
+mod outcome;
 #[path = "base/settlement.rs"]
 mod settlement;

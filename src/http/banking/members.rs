@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::super::error::ApiError;
 use super::super::payouts::is_email;
-use super::super::query::is_readable;
+use super::super::readable::is_readable;
 use crate::identity::rfc3339;
 use crate::secret::Secret;
 

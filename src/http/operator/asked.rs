@@ -11,7 +11,7 @@ use super::Admin;
 use crate::http::caller::RequestId;
 use crate::http::error::ApiError;
 use crate::http::json;
-use crate::http::query::is_readable;
+use crate::http::readable::is_readable;
 
 /// Characters of what an operator says in their own words, at most.
 const SAID_MAX: usize = 500;

@@ -14,7 +14,7 @@ use super::asked::{Admitted, Asks, Looked, in_words};
 use super::leases::{Thing, answer, claimed, listed, page, queue};
 use super::{Admin, approvals, not_now};
 use crate::http::error::ApiError;
-use crate::http::query::is_readable;
+use crate::http::readable::is_readable;
 use crate::secret::Secret;
 use crate::vault::CardNumber;
 

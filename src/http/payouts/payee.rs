@@ -6,7 +6,8 @@ use purser_actors::product::{AppPayee, Platform};
 
 use super::Payouts;
 use crate::http::error::ApiError;
-use crate::http::query::{Query, is_readable};
+use crate::http::query::Query;
+use crate::http::readable::is_readable;
 
 /// What pays a saved recipient.
 const BY_ID: &[&str] = &["amount", "recipient_id"];

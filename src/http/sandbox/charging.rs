@@ -17,7 +17,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use crate::http::error::ApiError;
 use crate::http::json;
-use crate::http::query::is_readable;
+use crate::http::readable::is_readable;
 use crate::provider::sandbox::balances::SandboxBalances;
 use crate::provider::sandbox::program::SandboxProgram;
 use crate::provider::sandbox::{Sale, SandboxIssuer};
