@@ -265,8 +265,10 @@ impl Clients {
                 world.trace(|| format!("callback: {told:?}"));
                 let stored: Option<Identity> = durable(&world, Kind::Identity, &owner.key());
                 let under_way = |i: &Identity| matches!(i.status, identity::Status::InReview { .. });
+                // Whoever has failed may have begun again since. An earlier answer to the same check stands, whatever this one says.
+                let passed = verdict == Verdict::Passed;
                 let wrong = match told {
-                    Ok(()) => stored.as_ref().is_none_or(under_way) && passes,
+                    Ok(()) => stored.as_ref().is_none_or(under_way) && passed,
                     Err(Denied::Rejected(identity::Rejection::Decided(_))) => true,
                     Err(_) => false,
                 };
