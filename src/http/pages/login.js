@@ -149,12 +149,15 @@
     if (/^(identity|issuer)\.|^account\.(caps_changed|frozen|unfrozen)$/.test(event.type)) redraw().catch(() => {});
   };
 
-  // The forms come whole from our own page, never out of an event; what somebody is filling in stays as it is.
+  // The forms come whole from our own page, never out of an event. Only a part that changed is replaced, so that a click
+  // is not lost to a redraw, and what somebody is filling in stays as it is.
   const redraw = async () => {
     const answer = await fetch("/login", { credentials: "same-origin" });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const [old, fresh] = [at("owner"), page.getElementById("owner")];
-    if (old && fresh && !old.querySelector("input:focus")) old.replaceWith(fresh);
+    for (const fresh of page.querySelectorAll("#owner > [id]")) {
+      const old = at(fresh.id);
+      if (old && !old.isEqualNode(fresh) && !old.querySelector("input:focus")) old.replaceWith(fresh);
+    }
   };
 
   const listen = () => {
