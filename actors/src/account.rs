@@ -17,7 +17,7 @@ mod statement;
 use purser_storage::codec::Stored;
 
 use crate::id::{DepartureId, DepositId, EffectId, Network, PaymentId, SessionId, Wallet, WithdrawalId};
-use crate::kernel::effect::{CreditCause, Share};
+use crate::kernel::effect::{Counted, CreditCause, Share};
 use crate::money::{Cents, Usdc};
 use crate::operator::Deed;
 use crate::payment::{Found, NewSession};
@@ -84,8 +84,8 @@ pub struct Admission {
     pub cap: Option<Cap>,
     /// A challenge that no other payment may answer, and the second from which none could anyway.
     pub once: Option<([u8; 16], u64)>,
-    /// What was counted for it before anybody presented it here.
-    pub counted: Vec<Share>,
+    /// Of what it may have bought in a lost history, where that was counted before it was presented here: then it reserves nothing.
+    pub counted: Option<Vec<Line>>,
 }
 
 impl Admission {
@@ -145,8 +145,8 @@ pub enum Command {
         cap: Option<Cap>,
         /// Opened for the caller who presents it.
         session: NewSession,
-        /// What was counted for it since it was released.
-        counted: Vec<Share>,
+        /// As for a claim.
+        counted: Option<Vec<Line>>,
     },
     /// A proven refusal.
     FreeShare {
@@ -162,7 +162,7 @@ pub enum Command {
         /// Of the day on which it was paid.
         share: Share,
     },
-    /// What a payment of such a history may have bought: it counts until somebody presents that payment here.
+    /// What a payment of such a history may have bought: it counts until that payment has settled here.
     CountUnclaimed {
         /// What says so.
         effect: EffectId,
@@ -170,8 +170,17 @@ pub enum Command {
         payment: PaymentId,
         /// Its revision, as it was read; 0 if there was none.
         revision: u64,
-        /// Of the day on which it was paid, one a budget; none if it has been presented since.
-        shares: Vec<Share>,
+        /// Of the day on which it was paid, one a budget; `None` if it has been presented since.
+        counted: Option<Counted>,
+    },
+    /// It has settled, and counts for what it bought.
+    CountClaimed {
+        /// What says so.
+        effect: EffectId,
+        /// Which.
+        payment: PaymentId,
+        /// What was counted for it and what counts now; `None` where nothing was.
+        counted: Option<(Counted, Share)>,
     },
     /// Money that could not be used for what it was paid.
     Credit {
@@ -321,6 +330,8 @@ pub enum Rejection {
     },
     /// An amount does not fit.
     Overflow,
+    /// In a history that a restore has lost it may have paid for something else.
+    MayHaveBought,
     /// More than is available.
     Insufficient {
         /// What is.

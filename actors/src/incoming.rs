@@ -181,8 +181,8 @@ pub enum Command {
         /// The revision of the payment that it would settle, as it was read; 0 if there was none.
         payment: u64,
     },
-    /// A payment claims it after all.
-    Claim,
+    /// A payment of this account's has settled by it after all.
+    Claim(Wallet),
     /// An operator decides.
     Rule {
         /// See [`Ruling`].

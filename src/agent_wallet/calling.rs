@@ -110,6 +110,7 @@ impl Calling {
     async fn ask_own(&self, caller: u64, route: &str, asking: Asking) -> Result<Answered, CallError> {
         let front = self.own.get().and_then(Weak::upgrade).ok_or(CallError::Unreachable)?;
         let mut request = Request::builder().method(asking.method).uri(route);
+        request = request.header(header::HOST, "localhost");
         for (name, value) in asking.headers {
             request = request.header(name, value);
         }

@@ -66,6 +66,7 @@ mod cases_payment;
 mod cases_payment_tokens;
 mod cases_payouts;
 mod cases_people;
+mod cases_presented;
 mod cases_problems;
 mod cases_product_status;
 mod cases_rails;

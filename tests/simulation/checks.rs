@@ -376,7 +376,10 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
         let paid_out = |good: &&Good| good.payment == PaymentId::NONE && good.owner == account.wallet;
         let due = due + stock.goods.values().filter(paid_out).count();
         let due = due + world.shadow.lock().unclaimed(&account.wallet);
-        if !(due as i64..=due as i64 + more).contains(&held) {
+        let before = stock.payments.values();
+        let before = before.filter(|p| p.account() == account.wallet && p.claim.share.is_counted_before());
+        let least = due as i64 - before.count() as i64;
+        if !(least..=due as i64 + more).contains(&held) {
             return wrong(
                 "shares",
                 format!(

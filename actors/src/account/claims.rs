@@ -1,7 +1,5 @@
 //! What a purchase asks of the account before anything else: caps, reserved in the batch that opens the payment.
 
-use std::borrow::Cow;
-
 use purser_storage::codec;
 use purser_storage::planted::{self, Bug};
 
@@ -73,13 +71,9 @@ pub(super) fn claim(
     let line = admission.purchase.line();
     let uncapped = planted::is(Bug::OwnRouteUncapped) && admission.authorization.payer() != *wallet;
     let cap = admission.cap.filter(|_| !uncapped);
-    let counted = &admission.counted;
-    let share = admit(without(this, counted).as_deref(), line, admission.worth, cap, context)?;
-    let decision = presented(
-        born(this, wallet, Decision::answer(()), context),
-        admission.payment,
-        counted,
-    );
+    let decision = born(this, wallet, Decision::answer(()), context);
+    let worth = (line, admission.worth, cap);
+    let (decision, share) = reserve(this, decision, (admission.payment, &admission.counted), worth, context)?;
     let required = admission.requires();
     let Admission {
         payment,
@@ -111,7 +105,6 @@ pub(super) fn claim(
     let rows = required.iter().filter_map(|required| required.row(wallet));
     let decision = rows.fold(decision, Decision::requires_present);
     Ok(decision
-        .event(Event::Reserved(share))
         .open(opening)
         .put(Payment::listed(wallet, context.now, payment), Vec::new())
         .then(Work::Settle(payment), context))
@@ -135,9 +128,9 @@ pub(super) fn readmit(
     else {
         return Err(Rejection::Nothing);
     };
-    let share = admit(without(this, &counted).as_deref(), purchase.line(), worth, cap, context)?;
     let decision = born(this, wallet, Decision::answer(()), context);
-    let decision = presented(decision, payment, &counted).event(Event::Reserved(share));
+    let worth = (purchase.line(), worth, cap);
+    let (decision, share) = reserve(this, decision, (payment, &counted), worth, context)?;
     let rows = purchase
         .requires()
         .into_iter()
@@ -151,22 +144,26 @@ pub(super) fn readmit(
     Ok(decision.then(work, context))
 }
 
-/// The account as it is once what was counted for a payment is given back, because that payment is here.
-fn without<'a>(this: Option<&'a Account>, counted: &[Share]) -> Option<Cow<'a, Account>> {
-    let account = this?;
-    Some(match counted {
-        [] => Cow::Borrowed(account),
-        counted => Cow::Owned(counted.iter().fold(account.clone(), |a, share| a.freeing(*share))),
-    })
-}
-
-/// Gives back what was counted for a payment before it was presented.
-fn presented(decision: Decision<Account>, payment: PaymentId, counted: &[Share]) -> Decision<Account> {
-    if counted.is_empty() {
-        return decision;
+/// Reserves what a payment buys. Where something was counted for it already, that stands in its place until it has settled; it may
+/// only buy what that may have been.
+fn reserve(
+    this: Option<&Account>,
+    decision: Decision<Account>,
+    (payment, counted): (PaymentId, &Option<Vec<Line>>),
+    (line, worth, cap): (Line, Cents, Option<Cap>),
+    context: &Context,
+) -> Result<(Decision<Account>, Share), Rejection> {
+    let Some(lines) = counted else {
+        let share = admit(this, line, worth, cap, context)?;
+        return Ok((decision.event(Event::Reserved(share)), share));
+    };
+    // Only whether it is frozen counts.
+    admit(this, line, worth, None, context)?;
+    if !lines.contains(&line) {
+        return Err(Rejection::MayHaveBought);
     }
-    let freed = counted.iter().map(|share| Event::Freed(*share));
-    freed.fold(decision.take(table::counted(payment)), Decision::event)
+    let decision = decision.requires_present(table::counted(payment));
+    Ok((decision, Share::counted_before(line.budget(), worth)))
 }
 
 /// Counts what was bought already, and says what of it is of a day that is not over.
@@ -194,23 +191,45 @@ pub(super) fn count(
     Ok((counted.fold(born, Decision::event), still))
 }
 
-/// Counts what a payment may have bought, until somebody presents it.
+/// Counts what a payment may have bought, until it has settled.
 pub(super) fn count_unclaimed(
     this: Option<&Account>,
     wallet: &Wallet,
-    effect: EffectId,
-    (payment, revision, shares): (PaymentId, u64, &[Share]),
+    (effect, payment, revision): (EffectId, PaymentId, u64),
+    counted: Option<Counted>,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
-    let (decision, counted) = count(this, wallet, (effect, shares), context)?;
-    if counted.is_empty() {
-        return Ok(decision);
-    }
+    let Some(counted) = counted else {
+        return Ok(Decision::answer(()).completes(effect));
+    };
+    let (decision, shares) = count(this, wallet, (effect, &counted.shares), context)?;
     // Presented meanwhile, it has a share of its own.
     let unclaimed = decision.requires_unchanged(table::entity(Kind::Payment, &payment.key()), revision);
-    let counted = Counted {
-        account: *wallet,
-        shares: counted,
-    };
+    let counted = Counted { shares, ..counted };
     Ok(unclaimed.put(table::counted(payment), codec::encode(&counted)))
+}
+
+/// Counts what it has bought in the place of what it may have bought.
+pub(super) fn count_claimed(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    (effect, payment): (EffectId, PaymentId),
+    counted: Option<(Counted, Share)>,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let Some((counted, share)) = counted else {
+        return Ok(Decision::answer(()).completes(effect));
+    };
+    let freed = counted.shares.iter().fold(this.cloned(), |account, share| {
+        account.map(|account| account.freeing(*share))
+    });
+    let (decision, _) = count(freed.as_ref(), wallet, (effect, &[share]), context)?;
+    let mut events = counted
+        .shares
+        .iter()
+        .map(|share| Event::Freed(*share))
+        .collect::<Vec<_>>();
+    events.extend(decision.events().iter().cloned());
+    let done = Decision::answer(()).completes(effect).take(table::counted(payment));
+    Ok(events.into_iter().fold(done, Decision::event))
 }

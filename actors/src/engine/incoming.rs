@@ -2,6 +2,7 @@
 //! place, and its supervisor. What no book knows becomes an [`Incoming`] before the place moves on, so that whoever is killed in
 //! between finds it again; what is known goes by.
 
+mod presented;
 mod ruling;
 mod watcher;
 
@@ -15,10 +16,11 @@ use super::operating::damaged;
 use super::{Engine, PayError, Place};
 use crate::id::{DepositId, Network, PaymentId};
 use crate::incoming::{Incoming, Transfer};
-use crate::kernel::effect::{Counted, Share};
+use crate::kernel::effect::Counted;
 use crate::kernel::table;
 use crate::payment::{Payment, Status};
 use crate::port::Timestamp;
+use crate::product::Line;
 
 pub use ruling::{NotRuled, Rule};
 pub(super) use watcher::watch;
@@ -77,16 +79,16 @@ impl Arrivals {
     ///
     /// # Errors
     /// When storage fails.
-    pub(super) async fn counted_for(&self, payment: PaymentId, store: &dyn Store) -> Result<Vec<Share>, StoreError> {
+    pub(super) async fn counted_for(
+        &self,
+        payment: PaymentId,
+        store: &dyn Store,
+    ) -> Result<Option<Counted>, StoreError> {
         if !self.counted.load(Ordering::Acquire) {
-            return Ok(Vec::new());
+            return Ok(None);
         }
-        let Some(row) = store.read(&table::counted(payment)).await? else {
-            return Ok(Vec::new());
-        };
-        codec::decode::<Counted>(&row.value)
-            .map(|counted| counted.shares)
-            .map_err(damaged)
+        let row = store.read(&table::counted(payment)).await?;
+        row.map(|row| codec::decode(&row.value).map_err(damaged)).transpose()
     }
 
     /// Before the first is.
@@ -100,20 +102,41 @@ impl Arrivals {
     }
 }
 
-/// Whether the payment has settled by this transfer, or will: then it is in the books as soon as the payment says so. One that was
-/// never sent, or was proved never to land, expects nothing any more.
-pub(super) fn settles_by(payment: &Payment, transfer: &Transfer) -> bool {
-    let expected = !payment.is_released() && !matches!(payment.status, Status::Refused(_));
+/// How a payment stands to a transfer that it may have been settled by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settles {
+    /// It has settled by it: the books have it.
+    Yes,
+    /// It may still, or be released.
+    NotYet,
+    /// It was never sent, was proved never to land, or is another transfer's.
+    No,
+}
+
+/// See [`Settles`].
+pub(super) fn settles_by(payment: &Payment, transfer: &Transfer) -> Settles {
     // On Solana a mark is the whole transaction's, of which a payment is one transfer.
     let its_own = transfer.network == Network::Base || transfer.index == 0;
-    expected && its_own && payment.price() == transfer.amount
+    if !its_own || payment.price() != transfer.amount {
+        return Settles::No;
+    }
+    match payment.status {
+        Status::Released | Status::DeclinedUnsent(_) | Status::Refused(_) => Settles::No,
+        Status::Claimed | Status::Settling(_) | Status::Unknown(_) | Status::Declined(..) => Settles::NotYet,
+        Status::Settled { .. }
+        | Status::Fulfilled { .. }
+        | Status::Credited { .. }
+        | Status::Reversed { .. }
+        | Status::Resolved { .. } => Settles::Yes,
+    }
 }
 
 impl Engine {
-    /// What was counted for a payment before it was presented here.
-    pub(super) async fn counted_for(&self, id: PaymentId) -> Result<Vec<Share>, PayError> {
+    /// Of what a payment may have bought in a lost history, where that was counted before it was presented here.
+    pub(super) async fn counted_for(&self, id: PaymentId) -> Result<Option<Vec<Line>>, PayError> {
         let counted = self.0.arrivals.counted_for(id, &*self.0.store).await;
-        counted.map_err(|_| PayError::Unavailable)
+        let counted = counted.map_err(|_| PayError::Unavailable)?;
+        Ok(counted.map(|counted| counted.lines))
     }
 
     /// A transfer that no payment claims.

@@ -309,6 +309,7 @@ impl Engine {
             return Err(PayError::Collision);
         }
         let (found, line) = (self.check(&account, request).await?, request.purchase.line());
+        self.may_buy(id, &request.authorization, line).await?;
         let PayRequest {
             authorization,
             purchase,

@@ -91,6 +91,7 @@ pub(super) fn refused(id: PaymentId, refusal: Refusal<account::Rejection>) -> Pa
         Refusal::Rejected(account::Rejection::Frozen { message }) => PayError::Frozen { message },
         Refusal::Rejected(account::Rejection::CountPerDay { cap }) => PayError::CountPerDay { cap },
         Refusal::Rejected(account::Rejection::SumPerDay { cap }) => PayError::SumPerDay { cap },
+        Refusal::Rejected(account::Rejection::MayHaveBought) => PayError::AlreadyUsed,
         Refusal::Rejected(_) | Refusal::Quarantined => PayError::Unavailable,
         _ => PayError::Unknown(id),
     }

@@ -27,6 +27,7 @@ impl Incoming {
         let key = table::entity(Kind::Payment, &self.transfer.payment.key());
         decision
             .requires_unchanged(key, payment)
+            .delete(table::counted(self.transfer.payment))
             .take(table::incoming(self.found_at, id))
             .put(table::deposit(self.transfer.payment), id.0.to_be_bytes().to_vec())
     }
@@ -47,6 +48,7 @@ impl Incoming {
         Work::CountUnclaimed {
             account,
             payment: self.transfer.payment,
+            lines: lines.to_vec(),
             shares,
         }
     }
@@ -255,10 +257,14 @@ impl Entity for Incoming {
                 },
             ) => incoming.place(*id, (*verdict, payment), done.completes(effect), context),
             (_, Command::Place { effect, .. }) => Ok(done.completes(effect)),
-            (Status::Waiting, Command::Claim) => Ok(done
-                .take(table::incoming(incoming.found_at, *id))
-                .event(Event::Claimed(now))),
-            (_, Command::Claim) => Ok(done),
+            (Status::Waiting, Command::Claim(account)) => {
+                let payment = incoming.transfer.payment;
+                Ok(done
+                    .take(table::incoming(incoming.found_at, *id))
+                    .event(Event::Claimed(now))
+                    .then(Work::CountClaimed { account, payment }, context))
+            }
+            (_, Command::Claim(_)) => Ok(done),
             (
                 Status::Waiting,
                 Command::Rule {

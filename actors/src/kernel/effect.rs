@@ -19,6 +19,7 @@ use crate::kernel::Kind;
 use crate::money::Usdc;
 use crate::payment::NewSession;
 use crate::port::Timestamp;
+use crate::product::Line;
 
 pub use at_line::AtLine;
 pub use cause::CreditCause;
@@ -214,14 +215,23 @@ pub enum Work {
         account: Wallet,
         /// Which.
         payment: PaymentId,
+        /// Of what it may have bought.
+        lines: Vec<Line>,
         /// Of the day on which it was paid: one for each budget that it may have been of.
         shares: Vec<Share>,
+    },
+    /// Count what such a payment has bought, now that it has settled, in the place of what it may have bought.
+    CountClaimed {
+        /// Whose.
+        account: Wallet,
+        /// Which.
+        payment: PaymentId,
     },
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 51] = [
+    pub const NAMES: [&str; 52] = [
         "settle",
         "watch",
         "issue_card",
@@ -273,6 +283,7 @@ impl Work {
         "steer_prepaid",
         "count_share",
         "count_unclaimed",
+        "count_claimed",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -329,6 +340,7 @@ impl Work {
             Self::SteerPrepaid(_) => 48,
             Self::CountShare { .. } => 49,
             Self::CountUnclaimed { .. } => 50,
+            Self::CountClaimed { .. } => 51,
         }
     }
 
@@ -347,6 +359,7 @@ impl Work {
             | Self::FreeShare { .. }
             | Self::CountShare { .. }
             | Self::CountUnclaimed { .. }
+            | Self::CountClaimed { .. }
             | Self::EndHold { .. }
             | Self::SendBack { .. } => Kind::Account,
             Self::EndLease { .. } | Self::IntlOverdue(_) | Self::ExpireIntl(_) | Self::ForgetCvv(_) => Kind::IntlOrder,

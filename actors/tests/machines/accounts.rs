@@ -1,7 +1,7 @@
 //! The account: caps to the cent and the day, freezing, credits at the edge of the integers.
 
 use purser_actors::account::{Account, Command, Event, Rejection};
-use purser_actors::kernel::effect::{CreditCause, Share};
+use purser_actors::kernel::effect::{Counted, CreditCause, Share};
 use purser_actors::kernel::{Decision, Entity, Kind, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
@@ -142,48 +142,77 @@ fn puts(decision: &Decision<Account>, row: &RowKey) -> bool {
     writes.any(|write| matches!(write, Write::Put { key, .. } if key == row))
 }
 
-/// One that may have been a card or an international card, of one budget each.
-fn unclaimed(account: Option<&Account>, shares: Vec<Share>) -> Decision<Account> {
-    let command = Command::CountUnclaimed {
-        effect: EFFECT,
-        payment: PAYMENT,
-        revision: 0,
-        shares,
-    };
-    Account::decide(account, &WALLET, command, &at(NOW)).unwrap()
+fn decided(account: &Account, command: Command, now: Timestamp) -> (Decision<Account>, Account) {
+    let decision = Account::decide(Some(account), &WALLET, command, &at(now)).unwrap();
+    let after = fold(Some(account.clone()), &WALLET, decision.events());
+    (decision, after)
 }
 
-#[test]
-fn what_an_unclaimed_payment_may_have_bought_counts_until_it_is_presented() {
-    // Aim: it counts in each budget that it may have been of, once, and only while nobody has claimed that payment; presented again,
-    // the payment gives back what was counted for it and reserves what it costs, at the edge of the cap too; another payment does not.
+/// Of a payment that may have bought a card of 5 dollars or a gift card.
+fn unclaimed() -> Counted {
     let gift = Share {
         budget: Line::GiftCard,
         ..SHARE
     };
-    let full = after(&[90_00], NOW);
-    let decision = unclaimed(Some(&full), vec![SHARE, gift]);
+    Counted {
+        account: WALLET,
+        lines: vec![Line::UsaCard, Line::GiftCard],
+        shares: vec![SHARE, gift],
+    }
+}
+
+#[test]
+fn what_an_unclaimed_payment_may_have_bought_counts_until_it_has_settled() {
+    // Aim: it counts in each budget that it may have been of, once, and only while nobody has claimed that payment. Presented again the
+    // payment needs no room of its own, whatever becomes of it, and buys nothing that it cannot have been; another payment finds no
+    // room. Once it has settled, it counts for what it bought.
+    let count = |counted| Command::CountUnclaimed {
+        effect: EFFECT,
+        payment: PAYMENT,
+        revision: 0,
+        counted,
+    };
+    let (decision, full) = decided(&after(&[95_00], NOW), count(Some(unclaimed())), NOW);
     assert_eq!(happened(&decision), "Reserved+Reserved");
     let payment = table::entity(Kind::Payment, &PAYMENT.0.to_be_bytes());
     assert!(decision.conditions().contains(&Condition::Revision(payment, 0)));
-    let kept = table::counted(PAYMENT);
-    assert!(puts(&decision, &kept));
-    let account = fold(Some(full), &WALLET, decision.events());
-    assert!(claim(Some(&account), 5_01, CAPS, NOW).is_err(), "another payment");
+    assert!(puts(&decision, &table::counted(PAYMENT)));
+    assert!(claim(Some(&full), 1, CAPS, NOW).is_err(), "another payment");
 
-    let mut again = admission(Cents::new(10_00), CAPS);
-    again.counted = vec![SHARE, gift];
-    let presented = Account::decide(Some(&account), &WALLET, Command::Claim(again), &at(NOW)).unwrap();
-    assert_eq!(happened(&presented), "Freed+Freed+Reserved");
-    assert!(presented.conditions().contains(&Condition::Present(kept.clone())));
-    let gone = Write::Delete { key: kept };
-    assert!(presented.writes().contains(&gone), "it is given back once");
-    let account = fold(Some(account), &WALLET, presented.events());
-    assert!(claim(Some(&account), 1, CAPS, NOW).is_err(), "all of it is used");
+    let present = |account: &Account, lines: &[Line]| {
+        let mut again = admission(Cents::new(4_00), CAPS);
+        again.counted = Some(lines.to_vec());
+        Account::decide(Some(account), &WALLET, Command::Claim(again), &at(NOW))
+    };
+    assert_eq!(
+        present(&full, &[Line::CardBalance]).map(drop),
+        Err(Rejection::MayHaveBought)
+    );
+    assert!(present(&accounts()[1], &[Line::UsaCard]).is_err(), "frozen");
+    let claimed = present(&full, &[Line::UsaCard, Line::GiftCard]).unwrap();
+    assert_eq!(happened(&claimed), "=");
+    let there = Condition::Present(table::counted(PAYMENT));
+    assert!(claimed.conditions().contains(&there));
+    let share = Share::counted_before(Line::UsaCard, Cents::new(4_00));
+    let free = Command::FreeShare { effect: EFFECT, share };
+    let (_, released) = decided(&full, free, NOW);
+    assert!(
+        claim(Some(&released), 1, CAPS, NOW).is_err(),
+        "released, it frees nothing"
+    );
 
-    let none = unclaimed(Some(&account), Vec::new());
-    assert_eq!(happened(&none), "=");
-    assert!(!puts(&none, &table::counted(PAYMENT)));
+    let share = Share { day: DAY, ..share };
+    let settled = |counted| Command::CountClaimed {
+        effect: EFFECT,
+        payment: PAYMENT,
+        counted,
+    };
+    let (decision, counted) = decided(&full, settled(Some((unclaimed(), share))), NOW);
+    assert_eq!(happened(&decision), "Freed+Freed+Reserved");
+    assert!(decision.conditions().contains(&there), "once");
+    assert!(claim(Some(&counted), 1_01, CAPS, NOW).is_err() && claim(Some(&counted), 1_00, CAPS, NOW).is_ok());
+    assert_eq!(happened(&decided(&full, settled(None), NOW).0), "=");
+    assert_eq!(happened(&decided(&full, count(None), NOW).0), "=");
 }
 
 #[test]
@@ -207,7 +236,7 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
         worth: Cents::new(5_00),
         cap: Some(CAPS),
         session: crate::sample::session(),
-        counted: Vec::new(),
+        counted: None,
     };
     assert_eq!(refused(readmit), no);
     assert_eq!(

@@ -80,7 +80,7 @@ fn command(name: &str) -> Command {
         }),
         "grant" => place(Verdict::Credit(WALLET)),
         "adopt" => place(Verdict::Adopt(WALLET, Made::Card { amount })),
-        "claim" => Command::Claim,
+        "claim" => Command::Claim(WALLET),
         "credit" => rule(Ruling::Credit(WALLET)),
         "funds" => rule(Ruling::OperatorFunds),
         "return" => rule(Ruling::Return(WALLET)),
@@ -216,6 +216,7 @@ fn what_may_have_been_bought_counts_once_in_each_budget() {
         let want = Work::CountUnclaimed {
             account: WALLET,
             payment: PAYMENT,
+            lines: lines.to_vec(),
             shares,
         };
         assert_eq!(counted, [want]);

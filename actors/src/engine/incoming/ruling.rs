@@ -1,6 +1,6 @@
 //! What operators decide about transfers that no payment claims.
 
-use super::settles_by;
+use super::{Settles, settles_by};
 use crate::approval::Gift;
 use crate::engine::Engine;
 use crate::engine::giving::Leave;
@@ -114,7 +114,7 @@ impl Engine {
         let Some((payment, revision)) = payment.map_err(|_| NotRuled::Unavailable)? else {
             return Ok((incoming, 0));
         };
-        if incoming.status == Status::Waiting && settles_by(&payment, &incoming.transfer) {
+        if incoming.status == Status::Waiting && settles_by(&payment, &incoming.transfer) != Settles::No {
             return Err(NotRuled::State("claimed"));
         }
         Ok((incoming, revision))

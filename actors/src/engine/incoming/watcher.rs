@@ -8,7 +8,7 @@ use purser_storage::planted::{self, Bug};
 use purser_storage::{Store, codec};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 
-use super::{Arrivals, Lost, Read, place_of, settles_by};
+use super::{Arrivals, Lost, Read, Settles, place_of, settles_by};
 use crate::engine::listening::write_down;
 use crate::engine::reconciling::Pace;
 use crate::engine::{Engine, Reconciling};
@@ -197,7 +197,8 @@ impl Watcher {
     async fn look(&self, transfer: &Transfer) -> Result<Look, String> {
         let ground = &self.0;
         let payment = ground.payments.read_undamaged(&transfer.payment).await.map_err(told)?;
-        if payment.is_some_and(|(payment, _)| settles_by(&payment, transfer)) {
+        let settles = payment.map_or(Settles::No, |(payment, _)| settles_by(&payment, transfer));
+        if settles == Settles::Yes {
             return Ok(Look::Known);
         }
         let known = ground.incoming.read_undamaged(&transfer.id()).await.map_err(told)?;
@@ -205,7 +206,7 @@ impl Watcher {
             return Ok(Look::Known);
         }
         // What landed before a restore was claimed by then, or in a history that nobody has.
-        let of_old = ground.lost.is_some_and(|lost| transfer.at <= lost.restored);
+        let of_old = settles == Settles::No && ground.lost.is_some_and(|lost| transfer.at <= lost.restored);
         let age_ms = ground.clock.now().0.saturating_sub(transfer.at.0);
         match of_old || age_ms >= ground.pace.grace_ms {
             true => Ok(Look::Unknown),
@@ -257,10 +258,9 @@ impl Watcher {
             };
             let payment = self.0.payments.read_undamaged(&incoming.transfer.payment).await;
             let payment = payment.map_err(told)?;
-            if !payment.is_some_and(|(payment, _)| settles_by(&payment, &incoming.transfer)) {
-                continue;
-            }
-            match self.0.incoming.ask(id, Command::Claim).await {
+            let settled = payment.filter(|(payment, _)| settles_by(payment, &incoming.transfer) == Settles::Yes);
+            let Some((payment, _)) = settled else { continue };
+            match self.0.incoming.ask(id, Command::Claim(payment.account())).await {
                 // An operator was first, or it is told again at the next look.
                 Ok(()) | Err(Refusal::Conflict | Refusal::Rejected(_)) => {}
                 Err(refusal) => return Err(format!("{id} could not be told of its payment: {refusal:?}")),

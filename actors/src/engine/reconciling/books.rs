@@ -12,7 +12,7 @@ use crate::banking::transfer::BankTransfer;
 use crate::card::{self, Card};
 use crate::difference::Found;
 use crate::engine::departures::known::{self, Known};
-use crate::engine::incoming::settles_by;
+use crate::engine::incoming::{Settles, settles_by};
 use crate::engine::operating::damaged;
 use crate::gift_card::{self, GiftCard};
 use crate::id::{BankTransferId, CardId, DepositId, EffectId, Network, PaymentId, PayoutId, TopUpId, WithdrawalId};
@@ -324,7 +324,7 @@ pub(super) async fn deposited(
     }
     let transfer = Transfer::of(network, moved, id);
     // Another transfer beside the payment's own is nobody's.
-    let payment = payment.filter(|payment| moved.index == 0 || settles_by(payment, &transfer));
+    let payment = payment.filter(|payment| moved.index == 0 || settles_by(payment, &transfer) != Settles::No);
     let bought = payment.as_ref().and_then(|payment| of_payment(id, payment));
     Ok(bought.or_else(|| payment.as_ref().map(under_way)))
 }

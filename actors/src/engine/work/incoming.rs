@@ -7,14 +7,14 @@ use purser_storage::planted::{self, Bug};
 use super::{Desk, Done, tell, unreadable, within};
 use crate::account;
 use crate::engine::departures::top_ups::MayHavePaid;
-use crate::engine::incoming::settles_by;
+use crate::engine::incoming::{Settles, settles_by};
 use crate::id::{DepositId, EffectId, PaymentId, Wallet};
 use crate::incoming::{Command, Made, Status, Transfer, Verdict};
-use crate::kernel::effect::{Share, Work};
+use crate::kernel::effect::Work;
 use crate::kernel::{Effect, Failure, Refusal};
 use crate::payment::{self, Payment};
 use crate::port::payout::RailState;
-use crate::port::{Departure, Entry, EntryName, PortError, Said, Timestamp};
+use crate::port::{Authorization, Departure, Entry, EntryName, Lookup, PortError, Said, Timestamp};
 use crate::product::{Currency, Line};
 use crate::reconcile::{Listed, Money, Source, Standing};
 
@@ -58,8 +58,11 @@ impl Desk {
             .await
             .map_err(unreadable)?;
         let (payment, verdict) = match known {
-            Some((known, revision)) if settles_by(&known, transfer) => (revision, Verdict::Claimed),
-            Some((known, revision)) => (revision, self.released(&known, transfer).await?),
+            Some((known, revision)) => match settles_by(&known, transfer) {
+                Settles::Yes => (revision, Verdict::Claimed),
+                Settles::NotYet => return Err(Failure::not_yet(self.settings.watch_every_ms)),
+                Settles::No => (revision, self.released(&known, transfer).await?),
+            },
             None => (0, self.unclaimed(transfer, incoming.found_at).await?),
         };
         self.arrivals.takes();
@@ -107,9 +110,10 @@ impl Desk {
         })
     }
 
-    async fn counted_for(&self, payment: PaymentId) -> Result<Vec<Share>, Failure> {
+    async fn counted_for(&self, payment: PaymentId) -> Result<Option<Vec<Line>>, Failure> {
         let counted = self.arrivals.counted_for(payment, &*self.store).await;
-        counted.map_err(|error| Failure::temporary(error.to_string()))
+        let counted = counted.map_err(|error| Failure::temporary(error.to_string()))?;
+        Ok(counted.map(|counted| counted.lines))
     }
 
     /// What becomes of a transfer whose payment nobody knows. Only what may be of the history that a restore has lost is anybody's
@@ -152,6 +156,39 @@ impl Desk {
             true => Verdict::Credit(account),
             false => wait(doubts.join("; ").into(), lines),
         })
+    }
+
+    /// Whether its chain shows a payment.
+    pub(in crate::engine) async fn shows(&self, authorization: &Authorization) -> Result<bool, PortError> {
+        let lookup = self.ports.settlement.lookup(authorization, None);
+        let lookup = self.in_time(lookup, "lookup").await?;
+        Ok(matches!(lookup, Lookup::Landed { .. }))
+    }
+
+    /// Whether what a payment of the lost history bought, if anything, can have been of this line. `found_at` is when a transfer was
+    /// found that landed after the restore.
+    pub(in crate::engine) async fn may_be_of(
+        &self,
+        transfer: &Transfer,
+        found_at: Option<Timestamp>,
+        line: Line,
+    ) -> Result<bool, Failure> {
+        for listed in Line::ALL.into_iter().filter(|line| is_listed(*line)) {
+            if !matches!(self.shown(transfer.payment, listed).await?, Shown::Nothing) {
+                return Ok(line == listed || [line, listed].iter().all(|line| PAYOUTS.contains(line)));
+            }
+        }
+        match line {
+            Line::IntlCard => return Ok(true),
+            // An operator has to say first whether there is a card.
+            _ if self.settings.intl_prices.has(transfer.amount) => return Err(self.held()),
+            Line::CardBalance => return Ok(true),
+            _ => {}
+        }
+        let account = self.account_map.of(&transfer.from);
+        let paid = MayHavePaid::by(transfer, account, &*self.store).await;
+        let paid = paid.map_err(|error| Failure::temporary(error.to_string()))?;
+        Ok(self.left_for(&paid, found_at)?.is_none())
     }
 
     /// What the provider of a product line has under the name that a payment's product has there.

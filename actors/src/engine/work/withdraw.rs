@@ -60,11 +60,20 @@ impl Desk {
             // The effect is deleted by the batch that ends it: this is an echo of it.
             _ => return Ok(()),
         };
+        self.send_on(effect, id, (&asked.owner, &outgoing)).await
+    }
+
+    /// Sends what is signed, and asks the chain what has become of it.
+    async fn send_on(&self, effect: &Effect, id: WithdrawalId, (owner, outgoing): (&Wallet, &Outgoing)) -> Done {
+        let fail = |reason: &str| withdrawal::Command::Fail {
+            effect: effect.id,
+            reason: reason.into(),
+        };
         let submitted = self
             .ports
             .settlement
             .submit(&outgoing.authorization, &outgoing.prepared);
-        let declined = match self.is_barred(&asked.owner).await? {
+        let declined = match self.is_barred(owner).await? {
             true => None,
             false => match self.in_time(submitted, "submit").await {
                 Ok(Submitted::Settled { transaction, .. }) => return self.landed(effect, id, transaction).await,

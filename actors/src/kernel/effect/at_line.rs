@@ -34,6 +34,7 @@ impl Work {
             | Self::FreeShare { .. }
             | Self::CountShare { .. }
             | Self::CountUnclaimed { .. }
+            | Self::CountClaimed { .. }
             | Self::ExpireCard(_)
             | Self::Readmit { .. }
             | Self::EndLease { .. }

@@ -36,6 +36,7 @@ impl Work {
             | Self::FreeShare { .. }
             | Self::CountShare { .. }
             | Self::CountUnclaimed { .. }
+            | Self::CountClaimed { .. }
             | Self::ExpireCard(_)
             | Self::OrderGiftCard(_)
             | Self::Readmit { .. }

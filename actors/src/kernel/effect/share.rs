@@ -17,11 +17,25 @@ pub struct Share {
     pub cents: Cents,
 }
 
-/// What was counted for a payment of a history that a restore has lost. Whoever presents it again is not counted twice.
+impl Share {
+    /// Of a payment for which something was counted before it was presented: this is of no day, and gives nothing back.
+    pub const fn counted_before(budget: Line, cents: Cents) -> Self {
+        Self { day: 0, budget, cents }
+    }
+
+    /// See [`Share::counted_before`].
+    pub const fn is_counted_before(&self) -> bool {
+        self.day == 0
+    }
+}
+
+/// What was counted for a payment of a history that a restore has lost, until it has settled here.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Counted {
     /// Whose payment it was.
     pub account: Wallet,
+    /// Of what it may have bought. Presented again it buys nothing else.
+    pub lines: Vec<Line>,
     /// One a budget.
     pub shares: Vec<Share>,
 }

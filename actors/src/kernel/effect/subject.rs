@@ -37,7 +37,8 @@ impl Work {
             Self::Credit { account, .. }
             | Self::FreeShare { account, .. }
             | Self::CountShare { account, .. }
-            | Self::CountUnclaimed { account, .. } => account.to_string(),
+            | Self::CountUnclaimed { account, .. }
+            | Self::CountClaimed { account, .. } => account.to_string(),
             Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) | Self::ReviewApplication(wallet) => {
                 wallet.to_string()
             }

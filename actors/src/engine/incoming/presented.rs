@@ -1,0 +1,88 @@
+//! Payments of a history that a restore has lost, presented again: what they bought there is not bought a second time as
+//! something else.
+
+use super::{Lost, damaged};
+use crate::engine::{Engine, PayError};
+use crate::id::{DepositId, PaymentId};
+use crate::incoming::{Incoming, Status, Transfer};
+use crate::kernel::table;
+use crate::port::{Authorization, Timestamp};
+use crate::product::Line;
+
+impl Engine {
+    /// Whether a payment that no book knows may buy of this line. One that its chain shows already may have bought something in the
+    /// lost history; asked only for as long as that history's payments can be presented.
+    pub(in crate::engine) async fn may_buy(
+        &self,
+        id: PaymentId,
+        authorization: &Authorization,
+        line: Line,
+    ) -> Result<(), PayError> {
+        let now = self.0.clock.now();
+        let Some(lost) = self.0.lost.filter(|lost| now <= lost.until) else {
+            return Ok(());
+        };
+        let worker = self.0.worker();
+        let is_there = worker.shows(authorization).await.map_err(|_| PayError::Unavailable)?;
+        if !is_there || self.is_looked_into(id).await? {
+            return Ok(());
+        }
+        let found = self.open_transfer_of(id).await?;
+        let (transfer, found_at) = match found {
+            // It was in flight when the backup was restored, or nothing was bought with it.
+            Some(found) if found.status == Status::Waiting || !lost.has(found.transfer.at) => return Ok(()),
+            Some(found) => {
+                let later = (found.transfer.at > lost.restored).then_some(found.found_at);
+                (found.transfer, later)
+            }
+            None => (unlisted(id, authorization, lost), None),
+        };
+        match worker.may_be_of(&transfer, found_at, line).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(PayError::AlreadyUsed),
+            Err(_) => Err(PayError::Unavailable),
+        }
+    }
+
+    /// Whether it was decided what became of its transfer, or written down what it may have bought: the claim holds on that.
+    async fn is_looked_into(&self, id: PaymentId) -> Result<bool, PayError> {
+        let taken = self.0.store.read(&table::deposit(id)).await;
+        let taken = taken.map_err(|_| PayError::Unavailable)?.is_some();
+        Ok(taken || self.counted_for(id).await?.is_some())
+    }
+
+    /// The transfer of a payment, as long as nobody has decided about it.
+    async fn open_transfer_of(&self, id: PaymentId) -> Result<Option<Incoming>, PayError> {
+        const PAGE: usize = 1_000;
+        let mut after: Option<Box<[u8]>> = None;
+        loop {
+            let rows = self.0.store.scan(&[table::INCOMING], after.as_deref(), PAGE).await;
+            let rows = rows.map_err(|_| PayError::Unavailable)?;
+            for (_, deposit) in rows.iter().filter_map(|(key, _)| table::made(key)) {
+                let read = self.0.families.incoming.read(&DepositId(deposit)).await;
+                let read = read.map_err(damaged).map_err(|_| PayError::Unavailable)?;
+                if let Some((incoming, _)) = read.filter(|(incoming, _)| incoming.transfer.payment == id) {
+                    return Ok(Some(incoming));
+                }
+            }
+            match rows.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// What is known of a transfer that is on its chain and on no list yet: it may be of any moment of the lost time.
+fn unlisted(payment: PaymentId, authorization: &Authorization, lost: Lost) -> Transfer {
+    Transfer {
+        network: authorization.network(),
+        transaction: String::new(),
+        index: 0,
+        from: authorization.payer(),
+        amount: authorization.value(),
+        at: Timestamp(lost.since.0),
+        mark: authorization.mark(),
+        payment,
+    }
+}
