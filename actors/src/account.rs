@@ -173,14 +173,14 @@ pub enum Command {
         /// Of the day on which it was paid, one a budget; `None` if it has been presented since.
         counted: Option<Counted>,
     },
-    /// It has settled, and counts for what it bought.
+    /// It is known what it bought, and counts for that.
     CountClaimed {
         /// What says so.
         effect: EffectId,
         /// Which.
         payment: PaymentId,
-        /// What was counted for it and what counts now; `None` where nothing was.
-        counted: Option<(Counted, Share)>,
+        /// What was counted for it, and what counts now, if it bought anything; `None` where nothing was.
+        counted: Option<(Counted, Option<Share>)>,
     },
     /// Money that could not be used for what it was paid.
     Credit {
@@ -368,16 +368,6 @@ impl Account {
             day: 0,
             used: Vec::new(),
         }
-    }
-
-    /// The same account with a share given back. One of a day that is over needs no giving back.
-    fn freeing(self, share: Share) -> Self {
-        if share.day != self.day {
-            return self;
-        }
-        let (count, sum) = self.used(share.day, share.budget);
-        let sum = Cents::new(sum.get().saturating_sub(share.cents.get()));
-        self.using(share.day, share.budget, (count.saturating_sub(1), sum))
     }
 
     /// Used of a budget on a day.

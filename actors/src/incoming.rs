@@ -17,6 +17,7 @@
 //! It is the house's, not a holder's: only operators read what it tells.
 
 mod adopting;
+mod counting;
 mod machine;
 
 use purser_storage::codec::Stored;
@@ -181,6 +182,8 @@ pub enum Command {
         /// The revision of the payment that it would settle, as it was read; 0 if there was none.
         payment: u64,
     },
+    /// It is not known yet what was bought with it: until then it counts against this account's caps, as of these lines.
+    Count(Wallet, Vec<Line>),
     /// A payment of this account's has settled by it after all.
     Claim(Wallet),
     /// An operator decides.

@@ -82,6 +82,15 @@ impl Claim {
         self.is_taken_over() || self.request == *request
     }
 
+    /// Whether a restored store took it over as the payment for something else: what it was made for in full nobody knows.
+    pub fn bought_otherwise(&self, purchase: &Purchase) -> bool {
+        let amount = |purchase: &Purchase| match purchase {
+            Purchase::UsaCard { amount } => Some(*amount),
+            _ => None,
+        };
+        self.is_taken_over() && (self.purchase.line(), amount(&self.purchase)) != (purchase.line(), amount(purchase))
+    }
+
     /// Whether a restored store took it over: then its authorization is what the chain shows of it.
     pub fn is_taken_over(&self) -> bool {
         self.request == Self::UNKNOWN

@@ -177,9 +177,9 @@ fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<Reply, ApiError
             "message",
             "The order is cancelled. The whole charge is credited to the account balance.",
         ))),
-        Err(Rejection::InDoubt) => Err(not_cancellable("The card of this order may have been made already.").hint(
-            "The service was restored from a backup: the order can be cancelled once an operator has looked and put it back.",
-        )),
+        Err(Rejection::InDoubt) => Err(not_cancellable("The card of this order may have been made already.")
+            .retry_after(60)
+            .hint("The service was restored from a backup: the order can be cancelled once an operator has looked and put it back.")),
         Err(Rejection::State(_) | Rejection::Lease(_) | Rejection::Released | Rejection::Ended) => {
             let refused = not_cancellable("Only an order that is queued can be cancelled.");
             Err(refused.hint("GET /get-card-data tells where it stands."))

@@ -50,7 +50,12 @@ const commands = {
     await page.goBack()
   },
   async press({ selector }) {
-    await Promise.all([page.waitForNavigation(), page.click(selector)])
+    // Not by the mouse: what a script still adds above moves the element away from under it.
+    const click = (element) => {
+      if (!element.checkVisibility() || element.disabled) throw new Error('it is not to be pressed')
+      element.click()
+    }
+    await Promise.all([page.waitForNavigation(), page.$eval(selector, click)])
   },
   async fill({ selector, text }) {
     await page.$eval(selector, (field, value) => { field.value = value }, text)

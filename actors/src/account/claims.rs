@@ -144,6 +144,18 @@ pub(super) fn readmit(
     Ok(decision.then(work, context))
 }
 
+impl Account {
+    /// The same account with a share given back. One of a day that is over needs no giving back.
+    pub(super) fn freeing(self, share: Share) -> Self {
+        if share.day != self.day {
+            return self;
+        }
+        let (count, sum) = self.used(share.day, share.budget);
+        let sum = Cents::new(sum.get().saturating_sub(share.cents.get()));
+        self.using(share.day, share.budget, (count.saturating_sub(1), sum))
+    }
+}
+
 /// Reserves what a payment buys. Where something was counted for it already, that stands in its place until it has settled; it may
 /// only buy what that may have been.
 fn reserve(
@@ -206,7 +218,7 @@ pub(super) fn count_unclaimed(
     // Presented meanwhile, it has a share of its own.
     let unclaimed = decision.requires_unchanged(table::entity(Kind::Payment, &payment.key()), revision);
     let counted = Counted { shares, ..counted };
-    Ok(unclaimed.put(table::counted(payment), codec::encode(&counted)))
+    Ok(unclaimed.put_new(table::counted(payment), codec::encode(&counted)))
 }
 
 /// Counts what it has bought in the place of what it may have bought.
@@ -214,7 +226,7 @@ pub(super) fn count_claimed(
     this: Option<&Account>,
     wallet: &Wallet,
     (effect, payment): (EffectId, PaymentId),
-    counted: Option<(Counted, Share)>,
+    counted: Option<(Counted, Option<Share>)>,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let Some((counted, share)) = counted else {
@@ -223,7 +235,7 @@ pub(super) fn count_claimed(
     let freed = counted.shares.iter().fold(this.cloned(), |account, share| {
         account.map(|account| account.freeing(*share))
     });
-    let (decision, _) = count(freed.as_ref(), wallet, (effect, &[share]), context)?;
+    let (decision, _) = count(freed.as_ref(), wallet, (effect, share.as_slice()), context)?;
     let mut events = counted
         .shares
         .iter()

@@ -205,6 +205,9 @@ impl Engine {
                 Some((known, _)) if request.once.is_some() && known.claim.authorization != request.authorization => {
                     return Err(PayError::ChallengeUsed);
                 }
+                Some((known, _)) if known.claim.bought_otherwise(&request.purchase) => {
+                    return Err(PayError::AlreadyUsed);
+                }
                 Some((known, _)) => {
                     let permit = self.room_to_settle_again(&known, &request).await?;
                     match self.join(payment, (account, place), &request, permit.is_some()).await? {

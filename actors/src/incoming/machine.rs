@@ -3,16 +3,14 @@
 use purser_storage::codec;
 
 use super::{Command, Event, Incoming, Rejection, Ruling, Status, Verdict};
-use crate::account::counted_day;
 use crate::id::{DepartureId, DepositId, Wallet};
-use crate::kernel::effect::{CreditCause, Share, Work};
+use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::{EntityId as _, Move};
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::Usdc;
 use crate::operator::Deed;
 use crate::port::{Booked, Departure, Timestamp};
-use crate::product::Line;
 
 type Decided = Result<Decision<Incoming>, Rejection>;
 
@@ -27,30 +25,8 @@ impl Incoming {
         let key = table::entity(Kind::Payment, &self.transfer.payment.key());
         decision
             .requires_unchanged(key, payment)
-            .delete(table::counted(self.transfer.payment))
             .take(table::incoming(self.found_at, id))
             .put(table::deposit(self.transfer.payment), id.0.to_be_bytes().to_vec())
-    }
-
-    /// What counts against the daily caps of whoever may have bought something with it: all of it, in each budget that it may have
-    /// been of.
-    fn counted(&self, account: Wallet, lines: &[Line]) -> Work {
-        let mut shares: Vec<Share> = Vec::new();
-        for budget in lines.iter().map(|line| line.budget()) {
-            if shares.iter().all(|share| share.budget != budget) {
-                shares.push(Share {
-                    day: counted_day(self.transfer.at, 0),
-                    budget,
-                    cents: self.transfer.amount.whole_cents(),
-                });
-            }
-        }
-        Work::CountUnclaimed {
-            account,
-            payment: self.transfer.payment,
-            lines: lines.to_vec(),
-            shares,
-        }
     }
 
     fn received(&self, id: DepositId, at: Timestamp, for_whom: Place) -> Transaction {
@@ -68,6 +44,7 @@ impl Incoming {
             .event(Event::Granted(account, context.now))
             .post(&self.received(id, context.now, Place::Suspense), context)
             .then(credit, context)
+            .then(self.counts_for_nothing(), context)
     }
 
     fn place(
@@ -117,7 +94,8 @@ impl Incoming {
             Ruling::Credit(account) => self.grant(id, account, decision, context),
             Ruling::OperatorFunds => decision
                 .event(Event::TakenIn(context.now))
-                .post(&self.received(id, context.now, Place::OperatorFunds), context),
+                .post(&self.received(id, context.now, Place::OperatorFunds), context)
+                .then(self.counts_for_nothing(), context),
             Ruling::Return(account) => {
                 let send_back = Work::SendBack {
                     account,
@@ -129,6 +107,7 @@ impl Incoming {
                     .event(Event::SentBack(account, context.now))
                     .post(&self.received(id, context.now, Place::Suspense), context)
                     .then(send_back, context)
+                    .then(self.counts_for_nothing(), context)
             }
         }
     }
@@ -155,6 +134,7 @@ impl Incoming {
             account: None,
         };
         self.taken(id, payment, decision)
+            .delete(table::counted(self.transfer.payment))
             .event(Event::Forwarded(left, now))
             .post(&self.received(id, now, Place::Suspense), context)
             .post(&booked, context)
@@ -257,6 +237,10 @@ impl Entity for Incoming {
                 },
             ) => incoming.place(*id, (*verdict, payment), done.completes(effect), context),
             (_, Command::Place { effect, .. }) => Ok(done.completes(effect)),
+            (Status::Found, Command::Count(account, lines)) => {
+                Ok(done.then(incoming.counted(account, &lines), context))
+            }
+            (_, Command::Count(..)) => Ok(done),
             (Status::Waiting, Command::Claim(account)) => {
                 let payment = incoming.transfer.payment;
                 Ok(done

@@ -207,10 +207,13 @@ fn what_an_unclaimed_payment_may_have_bought_counts_until_it_has_settled() {
         payment: PAYMENT,
         counted,
     };
-    let (decision, counted) = decided(&full, settled(Some((unclaimed(), share))), NOW);
+    let (decision, counted) = decided(&full, settled(Some((unclaimed(), Some(share)))), NOW);
     assert_eq!(happened(&decision), "Freed+Freed+Reserved");
     assert!(decision.conditions().contains(&there), "once");
     assert!(claim(Some(&counted), 1_01, CAPS, NOW).is_err() && claim(Some(&counted), 1_00, CAPS, NOW).is_ok());
+    let (decision, freed) = decided(&full, settled(Some((unclaimed(), None))), NOW);
+    assert_eq!(happened(&decision), "Freed+Freed");
+    assert!(claim(Some(&freed), 5_00, CAPS, NOW).is_ok(), "it bought nothing");
     assert_eq!(happened(&decided(&full, settled(None), NOW).0), "=");
     assert_eq!(happened(&decided(&full, count(None), NOW).0), "=");
 }

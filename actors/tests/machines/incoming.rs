@@ -25,6 +25,7 @@ claimed    !      Claimed  =          =          =         =        =           
 wait       !      Listed   =          =          =         =        =               =          =         =        =
 grant      !      Granted  =          =          =         =        =               =          =         =        =
 adopt      !      Adopted  =          =          =         =        =               =          =         =        =
+count      !      =        =          =          =         =        =               =          =         =        =
 claim      !      =        Claimed    =          =         =        =               =          =         =        =
 credit     !      !        Granted    =          =         !        !               !          !         !        !
 funds      !      !        TakenIn    !          !         !        =               !          !         !        !
@@ -81,6 +82,7 @@ fn command(name: &str) -> Command {
         "grant" => place(Verdict::Credit(WALLET)),
         "adopt" => place(Verdict::Adopt(WALLET, Made::Card { amount })),
         "claim" => Command::Claim(WALLET),
+        "count" => Command::Count(WALLET, vec![Line::CardBalance]),
         "credit" => rule(Ruling::Credit(WALLET)),
         "funds" => rule(Ruling::OperatorFunds),
         "return" => rule(Ruling::Return(WALLET)),
@@ -169,7 +171,7 @@ fn case_79_what_is_taken_in_settles_no_payment_besides() {
     ] {
         let decision = decide(Some(state), name).unwrap();
         assert!(decision.conditions().contains(&unchanged), "{name}");
-        assert_eq!(work(&decision), [begun]);
+        assert_eq!(work(&decision), [begun, "count_claimed"]);
         assert!(rows(&decision).contains(&table::deposit(PAYMENT)), "{name}");
     }
     let kept = decide(Some(waiting), "funds").unwrap();

@@ -58,7 +58,7 @@ pub enum Refunds {
 /// What came of a request, in words.
 fn came_of(refund: &Value) -> &'static str {
     match refund["status"].as_str() {
-        Some("requested") => "nothing is given yet: another operator has to approve it",
+        Some("requested") => "nothing is given yet: another operator has to approve it (refunds approve)",
         _ if refund["decided_by"] == refund["requested_by"] => "the money is given, at once: it needed nobody else",
         _ => "the money is given: another operator has approved it",
     }

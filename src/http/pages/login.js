@@ -27,7 +27,7 @@
   };
 
   const tone = (status) => {
-    if (["ready", "completed", "settled", "fulfilled", "credited", "opened", "live", "verified", "linked"].includes(status)) return "good";
+    if (["ready", "completed", "settled", "fulfilled", "credited", "opened", "live", "verified", "linked", "complete", "active", "open", "delivered", "paid", "saved"].includes(status)) return "good";
     return ["failed", "declined", "refused", "rejected", "cancelled", "signed out", "frozen"].includes(status) ? "bad" : "wait";
   };
 

@@ -24,12 +24,12 @@ impl Engine {
         };
         let worker = self.0.worker();
         let is_there = worker.shows(authorization).await.map_err(|_| PayError::Unavailable)?;
-        if !is_there || self.is_looked_into(id).await? {
+        if !is_there || self.is_taken_in(id).await? {
             return Ok(());
         }
         let found = self.open_transfer_of(id).await?;
         let (transfer, found_at) = match found {
-            // It was in flight when the backup was restored, or nothing was bought with it.
+            // What it may have bought is written down, and the claim holds on that; or it is not of the lost time.
             Some(found) if found.status == Status::Waiting || !lost.has(found.transfer.at) => return Ok(()),
             Some(found) => {
                 let later = (found.transfer.at > lost.restored).then_some(found.found_at);
@@ -44,11 +44,10 @@ impl Engine {
         }
     }
 
-    /// Whether it was decided what became of its transfer, or written down what it may have bought: the claim holds on that.
-    async fn is_looked_into(&self, id: PaymentId) -> Result<bool, PayError> {
+    /// Whether it was decided what became of its transfer.
+    async fn is_taken_in(&self, id: PaymentId) -> Result<bool, PayError> {
         let taken = self.0.store.read(&table::deposit(id)).await;
-        let taken = taken.map_err(|_| PayError::Unavailable)?.is_some();
-        Ok(taken || self.counted_for(id).await?.is_some())
+        Ok(taken.map_err(|_| PayError::Unavailable)?.is_some())
     }
 
     /// The transfer of a payment, as long as nobody has decided about it.

@@ -29,7 +29,9 @@ impl Desk {
 
     async fn count_unclaimed(&self, effect: &Effect, payment: PaymentId, counted: Counted) -> Done {
         let known = self.families.payments.read(&payment).await.map_err(unreadable)?;
-        let unclaimed = known.as_ref().is_none_or(|(known, _)| known.is_released());
+        let counted_before = self.arrivals.counted_for(payment, &*self.store).await;
+        let counted_before = counted_before.map_err(|error| Failure::temporary(error.to_string()))?;
+        let unclaimed = counted_before.is_none() && known.as_ref().is_none_or(|(known, _)| known.is_released());
         self.arrivals.counts();
         let account = counted.account;
         let command = account::Command::CountUnclaimed {
@@ -45,12 +47,14 @@ impl Desk {
         let counted = self.arrivals.counted_for(payment, &*self.store).await;
         let counted = counted.map_err(|error| Failure::temporary(error.to_string()))?;
         let known = self.families.payments.read(&payment).await.map_err(unreadable)?;
-        let counted = counted.zip(known).map(|(counted, (known, _))| {
-            let share = Share {
+        let account = counted.as_ref().map_or(account, |counted| counted.account);
+        let counted = counted.map(|counted| {
+            let bought = known.filter(|(known, _)| !known.is_released());
+            let share = bought.map(|(known, _)| Share {
                 day: counted.shares.first().map_or(0, |share| share.day),
                 budget: known.claim.purchase.line().budget(),
                 cents: known.claim.worth,
-            };
+            });
             (counted, share)
         });
         let command = account::Command::CountClaimed {

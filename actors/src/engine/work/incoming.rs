@@ -144,7 +144,13 @@ impl Desk {
         let paid = MayHavePaid::by(transfer, account, &*self.store).await;
         let paid = paid.map_err(|error| Failure::temporary(error.to_string()))?;
         let later = self.lost.is_some_and(|lost| transfer.at > lost.restored);
-        let left = self.left_for(&paid, later.then_some(found_at))?;
+        let left = match self.left_for(&paid, later.then_some(found_at)) {
+            Ok(left) => left,
+            Err(failure) => {
+                self.count_meanwhile(transfer, account).await?;
+                return Err(failure);
+            }
+        };
         let left = left.map(|left| {
             let shows = format!("{} left the treasury, maybe for a top-up", left.transaction);
             (shows, Line::CardBalance)
@@ -156,6 +162,17 @@ impl Desk {
             true => Verdict::Credit(account),
             false => wait(doubts.join("; ").into(), lines),
         })
+    }
+
+    /// As long as what left is not known, it may have paid for a top-up, and for a card that is made by hand where that costs as much.
+    async fn count_meanwhile(&self, transfer: &Transfer, account: Wallet) -> Done {
+        if self.counted_for(transfer.payment).await?.is_some() {
+            return Ok(());
+        }
+        let by_hand = self.settings.intl_prices.has(transfer.amount);
+        let lines = by_hand.then_some(Line::IntlCard).into_iter();
+        let lines = lines.chain([Line::CardBalance]).collect();
+        tell(&self.families.incoming, transfer.id(), Command::Count(account, lines)).await
     }
 
     /// Whether its chain shows a payment.

@@ -1,0 +1,38 @@
+//! What a transfer counts against daily caps: as long as it is not known what was bought with it, whatever that may have been.
+
+use super::Incoming;
+use crate::account::counted_day;
+use crate::id::Wallet;
+use crate::kernel::effect::{Share, Work};
+use crate::product::Line;
+
+impl Incoming {
+    /// What counts against the daily caps of whoever may have bought something with it: all of it, in each budget that it may have
+    /// been of.
+    pub(super) fn counted(&self, account: Wallet, lines: &[Line]) -> Work {
+        let mut shares: Vec<Share> = Vec::new();
+        for budget in lines.iter().map(|line| line.budget()) {
+            if shares.iter().all(|share| share.budget != budget) {
+                shares.push(Share {
+                    day: counted_day(self.transfer.at, 0),
+                    budget,
+                    cents: self.transfer.amount.whole_cents(),
+                });
+            }
+        }
+        Work::CountUnclaimed {
+            account,
+            payment: self.transfer.payment,
+            lines: lines.to_vec(),
+            shares,
+        }
+    }
+
+    /// Nothing was bought with it: what was counted for its payment is free again.
+    pub(super) const fn counts_for_nothing(&self) -> Work {
+        Work::CountClaimed {
+            account: self.transfer.from,
+            payment: self.transfer.payment,
+        }
+    }
+}
