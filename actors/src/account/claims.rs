@@ -178,8 +178,34 @@ fn reserve(
     Ok((decision, Share::counted_before(line.budget(), worth)))
 }
 
+/// What counts without having been admitted.
+pub(super) fn counted(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    command: Command,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    match command {
+        Command::CountShare { effect, share } => {
+            count(this, wallet, (effect, &[share]), context).map(|(decision, _)| decision)
+        }
+        Command::CountUnclaimed {
+            effect,
+            payment,
+            revision,
+            counted,
+        } => count_unclaimed(this, wallet, (effect, payment, revision), counted, context),
+        Command::CountClaimed {
+            effect,
+            payment,
+            counted,
+        } => count_claimed(this, wallet, (effect, payment), counted, context),
+        _ => Err(Rejection::Nothing),
+    }
+}
+
 /// Counts what was bought already, and says what of it is of a day that is not over.
-pub(super) fn count(
+fn count(
     this: Option<&Account>,
     wallet: &Wallet,
     (effect, shares): (EffectId, &[Share]),
@@ -204,7 +230,7 @@ pub(super) fn count(
 }
 
 /// Counts what a payment may have bought, until it has settled.
-pub(super) fn count_unclaimed(
+fn count_unclaimed(
     this: Option<&Account>,
     wallet: &Wallet,
     (effect, payment, revision): (EffectId, PaymentId, u64),
@@ -222,7 +248,7 @@ pub(super) fn count_unclaimed(
 }
 
 /// Counts what it has bought in the place of what it may have bought.
-pub(super) fn count_claimed(
+fn count_claimed(
     this: Option<&Account>,
     wallet: &Wallet,
     (effect, payment): (EffectId, PaymentId),

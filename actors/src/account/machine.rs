@@ -160,26 +160,10 @@ impl Entity for Account {
             (this, Command::Claim(admission)) => claims::claim(this, wallet, *admission, context),
             (this, command @ Command::Readmit { .. }) => claims::readmit(this, wallet, command, context),
             (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
-            (this, Command::CountShare { effect, share }) => {
-                claims::count(this, wallet, (effect, &[share]), context).map(|(counted, _)| counted)
-            }
             (
                 this,
-                Command::CountUnclaimed {
-                    effect,
-                    payment,
-                    revision,
-                    counted,
-                },
-            ) => claims::count_unclaimed(this, wallet, (effect, payment, revision), counted, context),
-            (
-                this,
-                Command::CountClaimed {
-                    effect,
-                    payment,
-                    counted,
-                },
-            ) => claims::count_claimed(this, wallet, (effect, payment), counted, context),
+                command @ (Command::CountShare { .. } | Command::CountUnclaimed { .. } | Command::CountClaimed { .. }),
+            ) => claims::counted(this, wallet, command, context),
             (Some(_), Command::Keep { effect, amount, cause }) => Ok(kept(effect, amount, cause, context)),
             (this, Command::Credit { effect, amount, cause }) => credit(this, wallet, (effect, amount), cause, context),
             (this, command @ Command::SendBack { .. }) => holds::send_back(this, wallet, command, context),

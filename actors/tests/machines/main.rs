@@ -11,6 +11,7 @@ mod breaker;
 mod card_withdrawals;
 mod cards;
 mod charts;
+mod counted;
 mod gift_cards;
 mod incoming;
 mod intl_cards;
