@@ -7,11 +7,11 @@ use super::agent::Agent;
 use super::cases_agent_wallet::{known, opened, refused};
 use super::cases_banking::{call, result};
 use super::cases_incoming::{self, waiting};
-use super::cases_metrics::scrape;
 use super::cases_restore::{QUIET_S, backup, restore};
+use super::cases_restored_products::worked_off;
 use super::cases_top_up::{id_of, linked, once};
 use super::desk::Desk;
-use super::host::{Host, Service};
+use super::host::Host;
 use super::payee::register;
 use super::wire::{Answer, Site, until};
 
@@ -23,17 +23,6 @@ fn host() -> Host {
         .with("PURSER_SANDBOX__ATTEST_MS", "20")
         .with("PURSER_SANDBOX__CREDIT_MS", "20")
         .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
-}
-
-/// What waits for an operator is counted: the work that does it is of the batch that lists it.
-async fn counted(service: &Service) {
-    until("everything unclaimed is counted", async || {
-        let (_, page) = scrape(service).await;
-        let open = ["running", "waiting"]
-            .map(|state| page.value(&format!("purser_effects{{work=\"count_unclaimed\",state=\"{state}\"}}")));
-        open.iter().all(rust_decimal::Decimal::is_zero).then_some(())
-    })
-    .await;
 }
 
 fn capped(answer: &Answer) {
@@ -84,7 +73,7 @@ async fn what_a_lost_payment_may_have_bought_counts_until_it_is_presented() {
         (all.iter().filter(|one| one["status"] == "waiting").count() == 2).then_some(())
     })
     .await;
-    counted(&service).await;
+    worked_off(&service, "count_unclaimed").await;
     capped(&agent.buy(&site, &bank).await);
     capped(&agent.buy(&site, PUSH).await);
     capped(&agent.buy(&site, "/fund-card-balance?amount=20").await);

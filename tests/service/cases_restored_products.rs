@@ -133,12 +133,12 @@ async fn booked(desk: &Desk<'_>, pairs: &[(String, Unexplained)]) {
     );
 }
 
-/// What was adopted is counted: the work that does it is of the adoption's batch.
-async fn counted(service: &Service) {
-    until("everything adopted is counted", async || {
+/// Waits until no work of this kind is left: what counts against caps is counted by work of the batch that knows of it.
+pub(super) async fn worked_off(service: &Service, work: &str) {
+    until("what is to be counted is counted", async || {
         let (_, page) = scrape(service).await;
         let open = ["running", "waiting"]
-            .map(|state| page.value(&format!("purser_effects{{work=\"count_share\",state=\"{state}\"}}")));
+            .map(|state| page.value(&format!("purser_effects{{work=\"{work}\",state=\"{state}\"}}")));
         open.iter().all(rust_decimal::Decimal::is_zero).then_some(())
     })
     .await;
@@ -187,7 +187,7 @@ async fn what_is_adopted_is_listed_as_paid_and_counts_against_the_day() {
             "{one}"
         );
     }
-    counted(&service).await;
+    worked_off(&service, "count_share").await;
     assert_eq!(agent.buy(&site, CARD).await.status, 200);
     let fourth = agent.buy(&site, CARD).await;
     assert_eq!((fourth.status, fourth.code()), (403, "cap_exceeded"), "{}", fourth.text);

@@ -141,9 +141,8 @@ impl Desk {
                 Shown::Else(shows, lines) => return Ok(wait(shows, lines)),
             }
         }
-        let paid = MayHavePaid::by(transfer, account, &*self.store).await;
-        let paid = paid.map_err(|error| Failure::temporary(error.to_string()))?;
         let later = self.lost.is_some_and(|lost| transfer.at > lost.restored);
+        let paid = self.may_have_paid(transfer).await?;
         let left = match self.left_for(&paid, later.then_some(found_at)) {
             Ok(left) => left,
             Err(failure) => {
@@ -202,10 +201,14 @@ impl Desk {
             Line::CardBalance => return Ok(true),
             _ => {}
         }
+        let paid = self.may_have_paid(transfer).await?;
+        Ok(self.left_for(&paid, found_at)?.is_none())
+    }
+
+    async fn may_have_paid(&self, transfer: &Transfer) -> Result<MayHavePaid, Failure> {
         let account = self.account_map.of(&transfer.from);
         let paid = MayHavePaid::by(transfer, account, &*self.store).await;
-        let paid = paid.map_err(|error| Failure::temporary(error.to_string()))?;
-        Ok(self.left_for(&paid, found_at)?.is_none())
+        paid.map_err(|error| Failure::temporary(error.to_string()))
     }
 
     /// What the provider of a product line has under the name that a payment's product has there.
