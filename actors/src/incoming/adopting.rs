@@ -47,6 +47,7 @@ impl Incoming {
             .open(opening)
             .put(Payment::listed(&owner, context.now, id), Vec::new())
             .then(Work::CountShare { account: owner, share }, context)
+            .then(self.counts_for_nothing(), context)
             .post(&sold, context);
         let key = EffectId(card.0);
         Ok(match made {

@@ -28,7 +28,7 @@ impl Incoming {
         }
     }
 
-    /// Nothing was bought with it: what was counted for its payment is free again.
+    /// Nothing was bought with it, or what was bought counts by itself: what was counted for its payment is free again.
     pub(super) const fn counts_for_nothing(&self) -> Work {
         Work::CountClaimed {
             account: self.transfer.from,

@@ -181,7 +181,7 @@ fn case_79_what_is_taken_in_settles_no_payment_besides() {
         assert!(adopted.conditions().contains(&Condition::Absent(absent)));
     }
     assert_eq!(adopted.openings().len(), 2, "the payment and its card");
-    assert_eq!(work(&adopted), ["count_share", "issue_card"]);
+    assert_eq!(work(&adopted), ["count_share", "count_claimed", "issue_card"]);
 }
 
 #[test]

@@ -49,7 +49,8 @@ impl Desk {
         let known = self.families.payments.read(&payment).await.map_err(unreadable)?;
         let account = counted.as_ref().map_or(account, |counted| counted.account);
         let counted = counted.map(|counted| {
-            let bought = known.filter(|(known, _)| !known.is_released());
+            // What is adopted is counted by itself.
+            let bought = known.filter(|(known, _)| !known.is_released() && !known.claim.is_taken_over());
             let share = bought.map(|(known, _)| Share {
                 day: counted.shares.first().map_or(0, |share| share.day),
                 budget: known.claim.purchase.line().budget(),
