@@ -11,7 +11,9 @@ use crate::engine::departures::gate::Shut;
 use crate::id::{SpendId, Wallet};
 use crate::kernel::{Effect, Failure, Kind, table};
 use crate::payment;
-use crate::port::{Departure, ErrorKind, Lookup, PortError, Said, SealedKeys, SealedPart, Submitted, Transfer};
+use crate::port::{
+    Departure, ErrorKind, Lookup, PortError, Said, SealedKeys, SealedPart, Submitted, Transfer, TransferName,
+};
 use crate::spend::{self, Answer, CallFailure, Part, Sending, Signed, Spend, Status, Way};
 
 impl Desk {
@@ -83,13 +85,14 @@ impl Desk {
         if !sent.is_empty() {
             self.without_others(id, spend, &mut sent).await?;
         }
-        Ok(sent.into_iter().next().map(|one| one.transaction))
+        Ok(sent.first().map(Departure::key))
     }
 
-    /// Leaves out what other spends of the wallet were sent by.
+    /// Leaves out what other spends of the wallet were sent by, one transfer for each: a transaction may have moved more than one.
     async fn without_others(&self, id: SpendId, spend: &Spend, sent: &mut Vec<Departure>) -> Done {
         const PAGE: usize = 1_000;
         let (all, mut after) = (table::owned(&spend.owner, Kind::Spend), None);
+        let mut others = Vec::new();
         loop {
             let rows = self.store.scan(&all, after.as_deref(), PAGE).await;
             let rows = rows.map_err(|e| Failure::temporary(e.to_string()))?;
@@ -99,17 +102,22 @@ impl Desk {
                 let Some((other, _)) = read.filter(|_| other != id.0) else {
                     continue;
                 };
-                sent.retain(|one| match &other.status {
-                    Status::Settled { transaction, .. } => *transaction != one.transaction,
-                    Status::Signed(signed) | Status::Sent(signed, _) => signed.authorization.mark() != one.mark,
-                    Status::Reserved | Status::Refused { .. } | Status::Unsettled { .. } => true,
-                });
+                let alike = (other.order.to, other.order.amount) == (spend.order.to, spend.order.amount);
+                others.extend(alike.then(|| SentAs::of(&other)).flatten());
             }
             match rows.into_iter().last() {
                 Some((key, _)) => after = Some(key),
-                None => return Ok(()),
+                None => break,
             }
         }
+        // What is known best first: a transaction alone may be any of several.
+        others.sort();
+        for other in others {
+            if let Some(at) = sent.iter().position(|one| other.is(one)) {
+                sent.remove(at);
+            }
+        }
+        Ok(())
     }
 
     /// What was signed, and of a call the sealed payment.
@@ -278,6 +286,38 @@ impl Desk {
             paid,
         };
         tell(&self.families.agent_wallets, wallet, command).await
+    }
+}
+
+/// By what a spend's transfer is known, the surest first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum SentAs {
+    Signed([u8; 32]),
+    Named(TransferName),
+    In(String),
+}
+
+impl SentAs {
+    fn of(spend: &Spend) -> Option<Self> {
+        match &spend.status {
+            Status::Signed(signed) | Status::Sent(signed, _) => Some(Self::Signed(signed.authorization.mark())),
+            Status::Settled { transaction, .. } => {
+                let name = TransferName::parse(transaction)?;
+                Some(match name.index {
+                    Some(_) => Self::Named(name),
+                    None => Self::In(name.transaction),
+                })
+            }
+            Status::Reserved | Status::Refused { .. } | Status::Unsettled { .. } => None,
+        }
+    }
+
+    fn is(&self, one: &Departure) -> bool {
+        match self {
+            Self::Signed(mark) => *mark == one.mark,
+            Self::Named(name) => one.is_named(name),
+            Self::In(transaction) => *transaction == one.transaction,
+        }
     }
 }
 
