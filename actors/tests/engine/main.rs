@@ -11,6 +11,7 @@ mod challenges;
 mod crashes;
 mod credits;
 mod deliveries;
+mod departures;
 mod durability;
 mod figures;
 mod gate;

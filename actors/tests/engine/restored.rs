@@ -90,6 +90,7 @@ fn shows(world: &World, transaction: &str) {
         amount: ONE,
         at: world.clock.now(),
         mark: [3; 32],
+        index: 0,
     };
     world.chain.holdings.send(Wallet::Evm([8; 20]), departure);
 }
@@ -161,6 +162,7 @@ async fn case_78_a_withdrawal_is_not_signed_again_while_the_lost_one_can_land() 
         amount: ALL,
         at: world.clock.now(),
         mark: sent.mark(),
+        index: 0,
     });
     quiet(&world);
     world.quiet().await;

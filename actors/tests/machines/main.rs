@@ -31,5 +31,6 @@ mod sessions;
 mod spends;
 mod spends_own;
 mod top_ups;
+mod transfer_names;
 mod webhooks;
 mod withdrawals;
