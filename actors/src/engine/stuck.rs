@@ -215,6 +215,7 @@ impl Engine {
             Work::FreeShare { account, share } | Work::CountShare { account, share } => {
                 of(&all.accounts, account, |_| Some(usd(share.cents))).await
             }
+            Work::CountUnclaimed { account, .. } => of(&all.accounts, account, |_| None).await,
             Work::ForgetNumber(id) => of(&all.destinations, id, |_| None).await,
             Work::PostWebhook { delivery, .. } => of(&all.webhook_deliveries, delivery, |_| None).await,
             Work::ResendWebhooks { endpoint, .. } => of(&all.webhooks, endpoint, |_| None).await,
@@ -249,7 +250,8 @@ impl Engine {
             },
             Resolvable::Payment(id) => match all.payments.read(&id).await.map_err(damaged)? {
                 Some((payment, _)) => {
-                    let lookup = self.0.ports.settlement.lookup(&payment.claim.authorization);
+                    let settlement = &self.0.ports.settlement;
+                    let lookup = settlement.lookup(&payment.claim.authorization, payment.prepared());
                     Some(
                         within(self.patience(), lookup, "lookup")
                             .await

@@ -11,7 +11,9 @@ mod owner;
 mod payout;
 mod program;
 mod reversal;
+mod sent_as;
 mod spend;
+mod spent_before;
 mod top_up;
 mod watching;
 mod webhooks;
@@ -41,7 +43,9 @@ use crate::kernel::effect::{Share, Work};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, NewSession, Payment, Status};
-use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lists, PortError, Submitted};
+use crate::port::{
+    Authorization, BoxFuture, Clock, Decline, ErrorKind, Lists, PortError, Preparation, Prepared, Submitted,
+};
 use crate::refund;
 
 pub(super) use crediting::taken_back;
@@ -98,6 +102,11 @@ impl Desk {
             Work::ConfirmCredit(id) => self.confirm_credit(effect, *id).await,
             Work::FreeShare { account, share } => self.free_share(effect, *account, *share).await,
             Work::CountShare { account, share } => self.count_share(effect, *account, *share).await,
+            Work::CountUnclaimed {
+                account,
+                payment,
+                shares,
+            } => self.count_unclaimed(effect, *account, (*payment, shares)).await,
             Work::ExpireCard(id) => tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await,
             Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
             Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
@@ -167,6 +176,26 @@ impl Desk {
         tell(&self.families.accounts, account, command).await
     }
 
+    async fn count_unclaimed(
+        &self,
+        effect: &Effect,
+        account: Wallet,
+        (payment, shares): (PaymentId, &[Share]),
+    ) -> Done {
+        let known = self.families.payments.read(&payment).await.map_err(unreadable)?;
+        let unclaimed = known
+            .as_ref()
+            .is_none_or(|(known, _)| known.status == payment::Status::Released);
+        self.arrivals.counts();
+        let command = account::Command::CountUnclaimed {
+            effect: effect.id,
+            payment,
+            revision: known.map_or(0, |(_, revision)| revision),
+            shares: if unclaimed { shares.to_vec() } else { Vec::new() },
+        };
+        tell(&self.families.accounts, account, command).await
+    }
+
     async fn readmit(&self, effect: &Effect, payment: PaymentId, (share, session): (Share, NewSession)) -> Done {
         let effect = effect.id;
         let command = payment::Command::Readmitted { effect, share, session };
@@ -229,26 +258,9 @@ impl Desk {
         let authorization = &payment.claim.authorization;
         let prepared = match &payment.status {
             Status::Settling(prepared) => prepared.clone(),
-            Status::Claimed => match self
-                .in_time(self.ports.settlement.prepare(authorization), "prepare")
-                .await
-            {
-                Ok(prepared) => {
-                    if planted::is(Bug::SentBeforeDurable) {
-                        drop(
-                            self.in_time(self.ports.settlement.submit(authorization, &prepared), "submit")
-                                .await,
-                        );
-                    }
-                    tell(payments, id, payment::Command::Prepared(prepared.clone())).await?;
-                    prepared
-                }
-                Err(error) if self.gives_up(effect, &error) => {
-                    let request = effect.origin;
-                    tracing::warn!(payment = %id, %request, %error, "a payment could not be sent and is released");
-                    return tell(payments, id, payment::Command::Unsendable { effect: effect.id }).await;
-                }
-                Err(error) => return Err(error.into()),
+            Status::Claimed => match self.prepared(effect, id, authorization).await? {
+                Some(prepared) => prepared,
+                None => return Ok(()),
             },
             // The effect is deleted by the batch that leaves `settling`: this is an echo of it.
             _ => return Ok(()),
@@ -256,7 +268,7 @@ impl Desk {
         let submitted = self.ports.settlement.submit(authorization, &prepared);
         let effect_id = effect.id;
         let command = match self.in_time(submitted, "submit").await {
-            Ok(Submitted::Settled { transaction }) => match self.taken_in(id, payment.account()).await? {
+            Ok(Submitted::Settled { transaction, .. }) => match self.taken_in(id, payment.account()).await? {
                 Some(taken_in) => payment::Command::Deposited {
                     effect: effect_id,
                     transaction,
@@ -292,6 +304,40 @@ impl Desk {
             Err(error) => return Err(error.into()),
         };
         tell(payments, id, command).await
+    }
+
+    /// Prepares a payment and makes that durable; `None` once it is given back unsent.
+    async fn prepared(
+        &self,
+        effect: &Effect,
+        id: PaymentId,
+        authorization: &Authorization,
+    ) -> Result<Option<Prepared>, Failure> {
+        let (payments, request) = (&self.families.payments, effect.origin);
+        let prepare = self.ports.settlement.prepare(authorization);
+        match self.in_time(prepare, "prepare").await {
+            Ok(Preparation::Ready(prepared)) => {
+                if planted::is(Bug::SentBeforeDurable) {
+                    let early = self.ports.settlement.submit(authorization, &prepared);
+                    drop(self.in_time(early, "submit").await);
+                }
+                tell(payments, id, payment::Command::Prepared(prepared.clone())).await?;
+                Ok(Some(prepared))
+            }
+            Ok(Preparation::Declined(decline)) => {
+                let reason = decline.reason.as_str();
+                tracing::info!(payment = %id, %request, reason, "the chain would refuse a payment: it is not sent");
+                let effect = effect.id;
+                tell(payments, id, payment::Command::DeclinedUnsent { effect, decline }).await?;
+                Ok(None)
+            }
+            Err(error) if self.gives_up(effect, &error) => {
+                tracing::warn!(payment = %id, %request, %error, "a payment could not be sent and is released");
+                tell(payments, id, payment::Command::Unsendable { effect: effect.id }).await?;
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn gives_up(&self, effect: &Effect, error: &PortError) -> bool {

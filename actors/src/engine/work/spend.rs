@@ -5,6 +5,7 @@ use std::time::Duration;
 use purser_storage::planted::{self, Bug};
 
 use super::gate::Pass;
+use super::sent_as::{SentAs, leave_out};
 use super::{Desk, Done, tell, unreadable, within};
 use crate::agent_wallet::{self, AgentWallet};
 use crate::engine::departures::gate::Shut;
@@ -12,7 +13,7 @@ use crate::id::{SpendId, Wallet};
 use crate::kernel::{Effect, Failure, Kind, table};
 use crate::payment;
 use crate::port::{
-    Departure, ErrorKind, Lookup, PortError, Said, SealedKeys, SealedPart, Submitted, Transfer, TransferName,
+    Decline, Departure, ErrorKind, Lookup, PortError, Preparation, Said, SealedKeys, SealedPart, Submitted, Transfer,
 };
 use crate::spend::{self, Answer, CallFailure, Part, Sending, Signed, Spend, Status, Way};
 
@@ -45,8 +46,16 @@ impl Desk {
             let recognised = spend::Command::Recognised { effect, transaction };
             return tell(&self.families.spends, id, recognised).await;
         }
+        if self.is_beyond_cap(id, spend).await? {
+            return tell(&self.families.spends, id, fail("daily_cap")).await;
+        }
         match self.sign_spend(&pass, id, spend).await {
-            Ok((signed, payment)) => {
+            Ok(Err(decline)) => {
+                let reason = &decline.reason;
+                tracing::warn!(spend = %id, reason = reason.as_str(), "a spend is declined unsent");
+                tell(&self.families.spends, id, fail(reason)).await
+            }
+            Ok(Ok((signed, payment))) => {
                 let command = spend::Command::Signed {
                     signed: Box::new(signed.clone()),
                     payment,
@@ -90,38 +99,42 @@ impl Desk {
 
     /// Leaves out what other spends of the wallet were sent by, one transfer for each: a transaction may have moved more than one.
     async fn without_others(&self, id: SpendId, spend: &Spend, sent: &mut Vec<Departure>) -> Done {
-        const PAGE: usize = 1_000;
-        let (all, mut after) = (table::owned(&spend.owner, Kind::Spend), None);
         let mut others = Vec::new();
-        loop {
-            let rows = self.store.scan(&all, after.as_deref(), PAGE).await;
-            let rows = rows.map_err(|e| Failure::temporary(e.to_string()))?;
-            for (key, _) in &rows {
-                let Some((_, other)) = table::made(key) else { continue };
-                let read = self.families.spends.read(&SpendId(other)).await.map_err(unreadable)?;
-                let Some((other, _)) = read.filter(|_| other != id.0) else {
-                    continue;
-                };
-                let alike = (other.order.to, other.order.amount) == (spend.order.to, spend.order.amount);
-                others.extend(alike.then(|| SentAs::of(&other)).flatten());
-            }
-            match rows.into_iter().last() {
-                Some((key, _)) => after = Some(key),
-                None => break,
-            }
-        }
-        // What is known best first: a transaction alone may be any of several.
-        others.sort();
-        for other in others {
-            if let Some(at) = sent.iter().position(|one| other.is(one)) {
-                sent.remove(at);
-            }
-        }
+        self.each_spend(&spend.owner, |other, explained| {
+            others.extend((other != id).then(|| SentAs::of(explained)).flatten());
+        })
+        .await?;
+        leave_out(others, sent);
         Ok(())
     }
 
-    /// What was signed, and of a call the sealed payment.
-    async fn sign_spend(&self, _: &Pass, id: SpendId, spend: &Spend) -> Result<(Signed, Vec<u8>), PortError> {
+    /// Shows every spend of an account's wallet.
+    pub(super) async fn each_spend(&self, owner: &Wallet, mut show: impl FnMut(SpendId, &Spend) + Send) -> Done {
+        const PAGE: usize = 1_000;
+        let (all, mut after) = (table::owned(owner, Kind::Spend), None);
+        loop {
+            let rows = self.store.scan(&all, after.as_deref(), PAGE).await;
+            let rows = rows.map_err(|e| Failure::temporary(e.to_string()))?;
+            for id in rows.iter().filter_map(|(key, _)| table::made(key)) {
+                let id = SpendId(id.1);
+                if let Some((spend, _)) = self.families.spends.read(&id).await.map_err(unreadable)? {
+                    show(id, &spend);
+                }
+            }
+            match rows.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// What was signed, and of a call the sealed payment; or why the chain would refuse it.
+    async fn sign_spend(
+        &self,
+        _: &Pass,
+        id: SpendId,
+        spend: &Spend,
+    ) -> Result<Result<(Signed, Vec<u8>), Decline>, PortError> {
         let key = table::vault(AgentWallet::keys(&spend.owner));
         let unreadable = |message: String| PortError {
             kind: ErrorKind::Temporary,
@@ -145,9 +158,14 @@ impl Desk {
                     amount: spend.order.amount,
                 };
                 let authorization = self.in_time(custody.sign_transfer(keys, &transfer), "sign").await?;
-                let prepared = self.in_time(settlement.prepare(&authorization), "prepare").await?;
-                let sending = Sending::ToChain(prepared);
-                Ok((Signed { authorization, sending }, Vec::new()))
+                let preparation = self.in_time(settlement.prepare(&authorization), "prepare").await?;
+                Ok(match preparation {
+                    Preparation::Ready(prepared) => {
+                        let sending = Sending::ToChain(prepared);
+                        Ok((Signed { authorization, sending }, Vec::new()))
+                    }
+                    Preparation::Declined(decline) => Err(decline),
+                })
             }
             Way::Call { .. } => {
                 let call = self.said(id, Part::Call).await?;
@@ -157,7 +175,7 @@ impl Desk {
                 };
                 let (authorization, payment) = self.in_time(custody.sign_call(keys, call), "sign").await?;
                 let sending = Sending::ToServer;
-                Ok((Signed { authorization, sending }, payment))
+                Ok(Ok((Signed { authorization, sending }, payment)))
             }
         }
     }
@@ -181,7 +199,7 @@ impl Desk {
             Sending::ToChain(prepared) => {
                 let submitted = self.ports.settlement.submit(&signed.authorization, prepared);
                 match self.in_time(submitted, "submit").await {
-                    Ok(Submitted::Settled { transaction }) => self.spent(effect, id, transaction).await,
+                    Ok(Submitted::Settled { transaction, .. }) => self.spent(effect, id, transaction).await,
                     // Neither a refusal nor silence proves anything.
                     Ok(Submitted::Declined(decline)) => self.follow(effect, id, signed, Some(decline.reason)).await,
                     Err(_) => self.follow(effect, id, signed, None).await,
@@ -231,20 +249,20 @@ impl Desk {
         }
         let payment = payment::id_of(&signed.authorization, &self.secret);
         let claimed = self.families.payments.read(&payment).await.map_err(unreadable)?;
-        Ok(claimed.is_none_or(|(payment, _)| payment.status == payment::Status::Released))
+        Ok(claimed.is_none_or(|(payment, _)| payment.is_released()))
     }
 
     async fn has_landed(&self, signed: &Signed) -> bool {
-        let lookup = self.ports.settlement.lookup(&signed.authorization);
+        let lookup = self.ports.settlement.lookup(&signed.authorization, signed.prepared());
         matches!(self.in_time(lookup, "lookup").await, Ok(Lookup::Landed { .. }))
     }
 
     /// Reads the chain until the payment has landed or never can.
     async fn follow(&self, effect: &Effect, id: SpendId, signed: &Signed, declined: Option<Said>) -> Done {
         let every_ms = self.settings.watch_every_ms;
-        let lookup = self.ports.settlement.lookup(&signed.authorization);
+        let lookup = self.ports.settlement.lookup(&signed.authorization, signed.prepared());
         match self.in_time(lookup, "lookup").await {
-            Ok(Lookup::Landed { transaction }) => self.spent(effect, id, transaction).await,
+            Ok(Lookup::Landed { transaction, .. }) => self.spent(effect, id, transaction).await,
             Ok(Lookup::Impossible) => {
                 let command = spend::Command::Fail {
                     effect: effect.id,
@@ -286,38 +304,6 @@ impl Desk {
             paid,
         };
         tell(&self.families.agent_wallets, wallet, command).await
-    }
-}
-
-/// By what a spend's transfer is known, the surest first.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum SentAs {
-    Signed([u8; 32]),
-    Named(TransferName),
-    In(String),
-}
-
-impl SentAs {
-    fn of(spend: &Spend) -> Option<Self> {
-        match &spend.status {
-            Status::Signed(signed) | Status::Sent(signed, _) => Some(Self::Signed(signed.authorization.mark())),
-            Status::Settled { transaction, .. } => {
-                let name = TransferName::parse(transaction)?;
-                Some(match name.index {
-                    Some(_) => Self::Named(name),
-                    None => Self::In(name.transaction),
-                })
-            }
-            Status::Reserved | Status::Refused { .. } | Status::Unsettled { .. } => None,
-        }
-    }
-
-    fn is(&self, one: &Departure) -> bool {
-        match self {
-            Self::Signed(mark) => *mark == one.mark,
-            Self::Named(name) => one.is_named(name),
-            Self::In(transaction) => *transaction == one.transaction,
-        }
     }
 }
 
