@@ -89,13 +89,18 @@ async fn read(world: &World, id: SpendId) -> Spend {
 
 /// What the chain shows of the wallet.
 fn shows(world: &World, transaction: &str) {
+    shows_at(world, transaction, 0);
+}
+
+/// The same, at this place in its transaction.
+fn shows_at(world: &World, transaction: &str, index: u32) {
     let departure = Departure {
         transaction: transaction.into(),
         to: evm(5),
         amount: ONE,
         at: world.clock.now(),
         mark: [3; 32],
-        index: 0,
+        index,
     };
     world.chain.holdings.send(Wallet::Evm([8; 20]), departure);
 }
@@ -180,6 +185,39 @@ async fn what_the_lost_history_spent_of_the_daily_cap_is_not_spent_again() {
     );
     let wallet = world.engine.agent_wallet(&OWNER).await.expect("readable");
     assert!(wallet.expect("it exists").open.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_78_two_spends_that_one_transaction_sent_are_both_recognised() {
+    // Aim: two spends of the same amount to the same receiver were reserved at the backup and sent by one transaction since: each is
+    // one of its transfers, neither is signed, and a third that was reserved too is: no transfer is left for it. Each tells the
+    // transaction without its place.
+    let ids = [SpendId(1), SpendId(2), SpendId(3)];
+    let world = opened().await;
+    set_frozen(&world, OWNER, true).await;
+    for id in ids {
+        spend(&world, id).await;
+    }
+    let backup = world.store.backup();
+    for index in [0, 4] {
+        shows_at(&world, "batch", index);
+    }
+    let restored = now(&world);
+    let world = world.restored(restored).await.back_to(backup).await;
+    set_frozen(&world, OWNER, false).await;
+    quiet(&world);
+    world.quiet().await;
+    let mut settled = Vec::new();
+    for id in ids {
+        let spend = read(&world, id).await;
+        settled.extend(spend.transaction().map(str::to_owned));
+        let shown = spend.view(&id).to_json();
+        assert!(!shown.contains('#'), "{shown}");
+    }
+    settled.retain(|by| by.starts_with("batch"));
+    settled.sort_unstable();
+    assert_eq!(settled, ["batch", "batch#4"]);
+    assert_eq!((world.sellers.signed().len(), world.chain.transfers()), (1, 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
