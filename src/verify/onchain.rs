@@ -50,11 +50,10 @@ impl<'a> OnChain<'a> {
 
     /// What nobody has taken, by name.
     pub(super) fn left_over(self) -> impl Iterator<Item = (String, &'a ChainTransfer)> {
-        let named = |((hash, index), transfer)| match index {
+        self.0.into_iter().map(|((hash, index), transfer)| match index {
             0 => (hash, transfer),
             index => (format!("{hash}#{index}"), transfer),
-        };
-        self.0.into_iter().map(named)
+        })
     }
 }
 

@@ -41,9 +41,9 @@ impl Asks for Book {}
 impl Book {
     /// To whom it is to be booked. That must be said: who received it is often not whose money it was.
     fn booking(&self) -> Result<Booking, ApiError> {
+        const WORDS: &str = "`account`, `withdrawal_id`, `top_up_id`, `deposit_id`, `provider`, `operator_funds`, `network_fees` and `loss`";
         let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
         in_words("evidence", EVIDENCE, &self.evidence)?;
-        const WORDS: &str = "`account`, `withdrawal_id`, `top_up_id`, `deposit_id`, `provider`, `operator_funds`, `network_fees` and `loss`";
         let account = self.account.as_deref().map(|account| {
             let wallet = account.parse().map(Booking::Account);
             wallet.map_err(|_| invalid("account", "`account` is not an address."))

@@ -20,9 +20,8 @@ impl Ledger {
         });
         let places: BTreeSet<(u32, Key)> = its.collect();
         let newest = |(_, key): &(u32, Key)| {
-            let all = self.landed_of(key).into_iter().rev();
-            all.into_iter()
-                .find(|landed| landed.transfer.transaction == transaction)
+            let mut all = self.landed_of(key).into_iter().rev();
+            all.find(|landed| landed.transfer.transaction == transaction)
         };
         places.iter().filter_map(newest).collect()
     }
