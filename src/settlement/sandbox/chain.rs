@@ -306,10 +306,7 @@ impl Chain {
             }
             _ => {
                 // The id of a transaction that a payer has signed is its own.
-                let (transfer, index) = match intent.transaction.is_empty() {
-                    true => self.placed(transfer),
-                    false => (transfer, 0),
-                };
+                let (transfer, index) = self.placed(transfer, intent.transaction.is_empty());
                 let mut records = state.ledger.transfer_beside(&transfer, index)?;
                 let mut finality = state.finality(now, &transfer);
                 if let Some(ChainFault::Drop { after_ms }) = fault

@@ -144,13 +144,9 @@ impl Engine {
                 told.map_err(refused)?;
             }
             Booking::Incoming(id) => self.forward(&one, id, &departure, (act, evidence)).await?,
-            Booking::Outlay(outlay) => {
-                self.spend_on(&one, (&departure, named), Some(outlay), (leave, evidence))
-                    .await?;
-            }
-            Booking::Loss => {
-                self.spend_on(&one, (&departure, named), None, (leave, evidence))
-                    .await?;
+            Booking::Outlay(_) | Booking::Loss => {
+                let of = (&departure, named, booking);
+                self.spend_on(&one, of, (leave, evidence)).await?;
             }
         }
         self.0.departures.open.lock().retain(|open| *open != departure);
@@ -294,10 +290,13 @@ impl Engine {
     async fn spend_on(
         &self,
         one: &Acting<'_>,
-        (departure, named): (&Departure, String),
-        outlay: Option<Outlay>,
+        (departure, named, booking): (&Departure, String, Booking),
         (leave, evidence): (Leave<'_>, String),
     ) -> Result<(), NotBooked> {
+        let outlay = match booking {
+            Booking::Outlay(outlay) => Some(outlay),
+            _ => None,
+        };
         let gift = || {
             let (transaction, evidence) = (named, evidence.clone());
             match outlay {

@@ -44,9 +44,9 @@ impl Chain {
         self.together.is_open.store(together, Ordering::Release);
     }
 
-    /// Gives a transfer its transaction, time and place.
-    pub(super) fn placed(&self, alone: Transfer) -> (Transfer, u32) {
-        if !self.together.is_open.load(Ordering::Acquire) {
+    /// Gives a transfer its transaction, time and place. One that must be alone stays so.
+    pub(super) fn placed(&self, alone: Transfer, shares: bool) -> (Transfer, u32) {
+        if !shares || !self.together.is_open.load(Ordering::Acquire) {
             return (alone, 0);
         }
         let mut open = self.together.open.lock();
@@ -81,7 +81,7 @@ impl Chain {
             amount,
             at: now,
         };
-        let (transfer, index) = self.placed(alone);
+        let (transfer, index) = self.placed(alone, true);
         key.nonce = Movement::plain_mark(&transfer.transaction, index);
         match state.ledger.transfer_beside(&Transfer { key, ..transfer }, index) {
             Ok(records) => (records, None),
