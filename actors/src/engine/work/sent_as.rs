@@ -39,9 +39,9 @@ impl SentAs {
         Some(Self::by(by, spend))
     }
 
-    /// The same; and of one that is reserved, which the lost history may have sent.
-    pub(super) fn of_any(spend: &Spend) -> Option<Self> {
-        let reserved = matches!(spend.status, Status::Reserved);
+    /// The same; and of one that is reserved, if the lost history may have sent it: then it will be recognised.
+    pub(super) fn of_any(spend: &Spend, may_be_sent: bool) -> Option<Self> {
+        let reserved = may_be_sent && matches!(spend.status, Status::Reserved);
         Self::of(spend).or_else(|| reserved.then(|| Self::by(By::Order, spend)))
     }
 

@@ -31,8 +31,11 @@ impl Desk {
         sent.retain(|one| of_that_day(one.at));
         if !sent.is_empty() {
             let mut spends = Vec::new();
-            self.each_spend(&wallet.owner, |_, spend| spends.extend(SentAs::of_any(spend)))
-                .await?;
+            let may_be_sent = |spend: &Spend| self.departures.may_be_sent(spend.created_at);
+            self.each_spend(&wallet.owner, |_, spend| {
+                spends.extend(SentAs::of_any(spend, may_be_sent(spend)))
+            })
+            .await?;
             leave_out(spends, &mut sent);
         }
         Ok(sent.iter().fold(Usdc::ZERO, |sum, one| {
