@@ -132,7 +132,14 @@ async fn explained(host: &Host, service: &Service, hash: &str) {
         let refused = desk.post(BOOK, body).await;
         assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
     }
-    let paid = ["book", &named[0], "--provider", "gift_cards", "--evidence", "invoice 7"];
+    let paid = [
+        "book",
+        named[0].as_str(),
+        "--provider",
+        "gift_cards",
+        "--evidence",
+        "invoice 7",
+    ];
     let booked = admin(host, service, &paid, "").unwrap();
     assert_eq!(booked["booked_to"], json!("provider gift_cards"));
     let again = desk.post(BOOK, said(&named[0], json!({"loss": true}))).await;

@@ -108,8 +108,7 @@ async fn two_transfers_of_one_transaction_are_explained_one_by_one() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_no_customers_is_booked_whenever_it_left() {
     // Aim: without any restore: payments to a provider, the operator's own money and gas, three of them in one transaction, are found
-    // by reconciliation, each has its word, and nothing differs any more; a second word on any is refused, and what somebody paid us in
-    // the same transaction is nobody's to book as left.
+    // by reconciliation, each has its word, and nothing differs any more, over a crash too; a second word on any is refused.
     let lists = Arc::new(TestLists::default());
     let world = World::new().await.reconciling(lists.reconciling()).await;
     for (transaction, index) in [("batch", 0), ("batch", 4), ("batch", 5), ("alone", 1)] {
