@@ -17,6 +17,7 @@ mod gate;
 mod incoming;
 mod late_returns;
 mod lines;
+mod onchain;
 mod outcomes;
 mod people;
 mod products;
@@ -114,7 +115,7 @@ pub struct ChainList {
 pub struct ChainTransfer {
     /// The transaction's id.
     pub transaction: String,
-    /// Which transfer to or from the treasury in it, from 0.
+    /// Which transfer in it: see [`purser_actors::port::Movement::index`].
     pub index: u32,
     /// Who paid.
     pub from: Wallet,
@@ -353,10 +354,9 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
         })
         .await?;
     }
-    each_row(store, &[table::DEPARTURE], |key, row| {
-        if let Some((booked, _)) = take(row, &hex::encode(key), report) {
-            contents.departures.push(booked);
-        }
+    each_row(store, &[table::DEPARTURE], |key, row| match Booked::read(&row.value) {
+        Ok(booked) => contents.departures.push(booked),
+        Err(error) => report.find("snapshot.damaged", hex::encode(key), error.to_string()),
     })
     .await?;
     read_lists(store, contents).await

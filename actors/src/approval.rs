@@ -7,6 +7,7 @@ use purser_storage::codec::Stored;
 use sha2::{Digest, Sha256};
 
 use crate::id::{ApprovalId, CardId, DepositId, EffectId, Wallet, WithdrawalId};
+use crate::ledger::Outlay;
 use crate::money::Usdc;
 use crate::operator::Act;
 use crate::port::Timestamp;
@@ -82,10 +83,19 @@ pub enum Gift {
         /// How the operator knows.
         evidence: String,
     },
-    /// Book what left before a restore as a loss.
+    /// Book what left the treasury as a loss.
     BookLoss {
         /// Which transfer.
         transaction: String,
+        /// How the operator knows.
+        evidence: String,
+    },
+    /// Book what left the treasury as what it paid for.
+    BookOutlay {
+        /// Which transfer.
+        transaction: String,
+        /// What it paid for.
+        outlay: Outlay,
         /// How the operator knows.
         evidence: String,
     },
@@ -102,6 +112,7 @@ impl Gift {
             Self::Incoming { returns: false, .. } => "credit_transfer",
             Self::Incoming { returns: true, .. } => "return_transfer",
             Self::BookLoss { .. } => "book_loss",
+            Self::BookOutlay { .. } => "book_outlay",
         }
     }
 
@@ -112,7 +123,7 @@ impl Gift {
             Self::RejectIntl { order, .. } => order.to_string(),
             Self::PayCardWithdrawal { withdrawal, .. } => withdrawal.to_string(),
             Self::Incoming { deposit, .. } => deposit.to_string(),
-            Self::BookLoss { transaction, .. } => transaction.clone(),
+            Self::BookLoss { transaction, .. } | Self::BookOutlay { transaction, .. } => transaction.clone(),
         }
     }
 
@@ -152,6 +163,11 @@ impl Gift {
                 vec![deposit.to_string(), to, returns.to_string(), evidence.clone()]
             }
             Self::BookLoss { transaction, evidence } => vec![transaction.clone(), evidence.clone()],
+            Self::BookOutlay {
+                transaction,
+                outlay,
+                evidence,
+            } => vec![transaction.clone(), outlay.name(), evidence.clone()],
         }
     }
 
@@ -159,6 +175,7 @@ impl Gift {
     pub fn words(&self) -> String {
         match self {
             Self::CreditBack { evidence, .. } | Self::BookLoss { evidence, .. } => evidence.clone(),
+            Self::BookOutlay { outlay, evidence, .. } => format!("{}: {evidence}", outlay.name()),
             Self::Incoming {
                 account,
                 returns,

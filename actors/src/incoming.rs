@@ -69,6 +69,11 @@ impl Transfer {
         key_of(&self.transaction, self.index)
     }
 
+    /// Whether nobody authorized it as a payment is: it can have bought nothing.
+    pub fn is_plain(&self) -> bool {
+        self.mark == Movement::plain_mark(&self.transaction, self.index)
+    }
+
     /// Its id: always the same.
     pub fn id(&self) -> DepositId {
         DepositId::of(self.network, &self.transaction, self.index)

@@ -28,8 +28,10 @@ pub enum Place {
     Costs,
     /// What we were paid and a chain has taken back.
     Losses,
-    /// Put into the treasury by whoever runs the service: an operator said so of a transfer.
+    /// Put into the treasury by whoever runs the service, or taken out: an operator said so of a transfer.
     OperatorFunds,
+    /// What gas and rent on the chains were bought with: an operator said so of a transfer.
+    NetworkFees,
 }
 
 /// Who makes what is sold.
@@ -54,6 +56,23 @@ pub enum Provider {
 }
 
 impl Provider {
+    /// All.
+    pub const ALL: [Self; 8] = [
+        Self::CardIssuer,
+        Self::IntlDesk,
+        Self::GiftCards,
+        Self::PushToCard,
+        Self::Bank,
+        Self::PaymentApps,
+        Self::CardBalances,
+        Self::Banking,
+    ];
+
+    /// By its name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|provider| provider.name() == name)
+    }
+
     /// In reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -65,6 +84,37 @@ impl Provider {
             Self::PaymentApps => "payment_apps",
             Self::CardBalances => "card_balances",
             Self::Banking => "banking",
+        }
+    }
+}
+
+/// What left the treasury for what is no customer's: an operator said so of a transfer. The numbers are stored: never reuse one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+pub enum Outlay {
+    /// It paid this provider what it is owed.
+    Provider(Provider),
+    /// Whoever runs the service has taken it out.
+    OperatorFunds,
+    /// It bought what gas and rent are paid with.
+    NetworkFees,
+}
+
+impl Outlay {
+    /// Where it stands in the books.
+    pub const fn place(self) -> Place {
+        match self {
+            Self::Provider(provider) => Place::Provider(provider),
+            Self::OperatorFunds => Place::OperatorFunds,
+            Self::NetworkFees => Place::NetworkFees,
+        }
+    }
+
+    /// In answers and the audit log.
+    pub fn name(self) -> String {
+        match self {
+            Self::Provider(provider) => format!("provider {}", provider.name()),
+            Self::OperatorFunds => "operator_funds".to_owned(),
+            Self::NetworkFees => "network_fees".to_owned(),
         }
     }
 }

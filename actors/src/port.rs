@@ -29,7 +29,7 @@ pub use balances::{CardBalances, Deposited};
 pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, SignedMint};
 pub use charged::{CardActivity, CardTransaction, ChargeNews, TransactionStatus};
 pub use custody::{Custody, PaidCalls, SealedKeys, SealedPart};
-pub use departure::{Booked, Departure};
+pub use departure::{Booked, Departure, TransferName};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
 pub(crate) use lists::key_of;
 pub use lists::{Cursor, Entry, EntryName, GiftTerms, Lists, Movement, Page, ProviderList, TreasuryList};

@@ -220,7 +220,7 @@ pub enum Command {
     Recognised {
         /// The effect that saw it.
         effect: EffectId,
-        /// The transaction.
+        /// The transfer, as rows name it: see [`crate::port::Departure::key`].
         transaction: String,
     },
     /// It was never signed, or can never land.
@@ -283,7 +283,7 @@ impl Stored for Event {
 }
 
 impl Spend {
-    /// The transaction, once it is on chain.
+    /// The transaction, once it is on chain; with the place in it where that is known not to be the first.
     pub fn transaction(&self) -> Option<&str> {
         match &self.status {
             Status::Settled { transaction, .. } => Some(transaction),

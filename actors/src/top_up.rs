@@ -165,6 +165,8 @@ pub enum Command {
         effect: EffectId,
         /// The burn, of which no more is known than its transaction and amount.
         burn: SignedBurn,
+        /// Which transfer of its transaction: see [`crate::port::Movement::index`].
+        index: u32,
         /// The transaction of the burn that was signed here before, once the chain has shown that it never will land: only then
         /// there may be another. `None` for a top-up that has signed none.
         dead: Option<String>,

@@ -19,7 +19,7 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::money::Usdc;
 use crate::operator::Deed;
-use crate::port::{Authorization, Prepared, Said, Timestamp};
+use crate::port::{Authorization, Prepared, Said, Timestamp, TransferName};
 
 /// A withdrawal's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -82,7 +82,7 @@ pub enum Command {
     Adopt {
         /// The effect that would send it.
         effect: EffectId,
-        /// The transaction.
+        /// The transfer, as rows name it: see [`crate::port::Departure::key`].
         transaction: String,
         /// Who says so.
         act: Deed,
@@ -148,7 +148,7 @@ impl Withdrawal {
         Opening::of::<Self>(&id, &Event::Asked { owner, to, amount, at }, context)
     }
 
-    /// The transaction, once it is on chain.
+    /// The transaction, once it is on chain; with the place in it where that is known not to be the first.
     pub fn transaction(&self) -> Option<&str> {
         match &self.status {
             Status::Complete { transaction } => Some(transaction),
@@ -233,7 +233,10 @@ impl Entity for Withdrawal {
                         Some(evidence),
                         context,
                     )
-                    .requires_absent(table::departure(DepartureId::of(withdrawal.to.network(), &transaction)))
+                    .requires_absent(table::departure(DepartureId::named(
+                        withdrawal.to.network(),
+                        &transaction,
+                    )))
                     .completes(effect)
                     .event(Event::Landed(transaction, context.now));
                 Ok(withdrawal.ends(id, true, decided, context))
@@ -307,7 +310,7 @@ impl Entity for Withdrawal {
             .text("asset", "USDC")
             .text("network", self.to.network().name())
             .text("address", self.to.address())
-            .maybe("tx_hash", self.transaction())
+            .maybe("tx_hash", self.transaction().map(TransferName::transaction_of))
             .maybe("failure_reason", reason)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)

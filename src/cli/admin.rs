@@ -168,10 +168,10 @@ pub enum Act {
         #[arg(long)]
         after: Option<String>,
     },
-    /// Say to whom a transfer belongs that left the treasury before a restore and is in no book
+    /// Say to whom a transfer belongs that left the treasury and is in no book, or what it paid for
     #[command(group = clap::ArgGroup::new("to").required(true))]
     Book {
-        /// As `purser admin stuck` names it
+        /// The transaction, or transaction#index as `purser admin stuck` names it
         transaction: String,
         /// Take it from this account's balance
         #[arg(long, value_name = "ADDRESS", group = "to")]
@@ -185,6 +185,15 @@ pub enum Act {
         /// It sent on what came in by this transfer, which waits for a decision: both are booked
         #[arg(long, value_name = "ID", group = "to")]
         deposit: Option<String>,
+        /// It paid this provider what it is owed: card_issuer, gift_cards, push_to_card, bank, ...
+        #[arg(long, value_name = "NAME", group = "to")]
+        provider: Option<String>,
+        /// You took it out of the treasury
+        #[arg(long, group = "to")]
+        operator_funds: bool,
+        /// It bought what gas or rent on a chain is paid with
+        #[arg(long, group = "to")]
+        network_fees: bool,
         /// It is a loss of ours
         #[arg(long, group = "to")]
         loss: bool,
@@ -260,12 +269,16 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             withdrawal,
             top_up,
             deposit,
+            provider,
+            operator_funds,
+            network_fees,
             loss,
             evidence,
         } => {
             let body = json!({
                 "transaction": transaction, "account": account, "withdrawal_id": withdrawal, "top_up_id": top_up,
-                "deposit_id": deposit, "loss": loss, "evidence": evidence,
+                "deposit_id": deposit, "provider": provider, "operator_funds": operator_funds, "network_fees": network_fees,
+                "loss": loss, "evidence": evidence,
             });
             desk.post("/admin/departures/book", body).await?
         }

@@ -174,6 +174,7 @@ impl SandboxDesk {
                     );
                 }
                 (None, ChainFaultName::Clear) => self.settlement.clear_faults(network),
+                (None, ChainFaultName::Together) => self.settlement.gather(network, true),
                 (None, name) => self.settlement.hold(network, name == ChainFaultName::Hold),
             }
         }
@@ -210,10 +211,10 @@ impl SandboxDesk {
         self.state().await
     }
 
-    /// Gives a wallet test USDC.
+    /// Gives a wallet test USDC, made anew or out of another wallet.
     ///
     /// # Errors
-    /// [`DeskError::Invalid`] for what is no address or amount.
+    /// [`DeskError::Invalid`] for what is no address or amount, and for more than the other wallet has.
     pub async fn faucet(&self, request: &FaucetRequest) -> Result<BalanceAnswer, DeskError> {
         let wallet = wallet(&request.wallet)?;
         let amount = purser_actors::money::Cents::parse(&request.amount)
@@ -222,7 +223,19 @@ impl SandboxDesk {
         if amount == Usdc::ZERO || amount.atomic() > FAUCET_LIMIT {
             return Err(invalid("amount", "more than 0, at most a billion"));
         }
-        match self.settlement.fund(wallet, amount).await? {
+        let given = match &request.from {
+            Some(from) => {
+                let from = from
+                    .parse::<Wallet>()
+                    .map_err(|_| invalid("from", "not the exact address of a wallet"))?;
+                if from.network() != wallet.network() {
+                    return Err(invalid("from", "not an address of this network"));
+                }
+                self.settlement.transfer_plain((from, wallet), amount).await?
+            }
+            None => self.settlement.fund(wallet, amount).await?,
+        };
+        match given {
             Ok(balance) => Ok(balance_of(wallet, balance)),
             Err(decline) => Err(invalid("amount", decline.message.as_str())),
         }
@@ -299,7 +312,8 @@ fn delay(ms: Option<u64>) -> Result<u64, DeskError> {
 /// `None` for what is an action and not a fault.
 fn chain_fault_of(request: &ChainFaultRequest) -> Result<Option<ChainFault>, DeskError> {
     use ChainFaultName::{
-        Clear, Decline, Drop, FailThenLand, Hold, Insufficient, LoseAnswer, Preempt, Resume, Slow, Unreachable,
+        Clear, Decline, Drop, FailThenLand, Hold, Insufficient, LoseAnswer, Preempt, Resume, Slow, Together,
+        Unreachable,
     };
     let ms = delay(request.ms)?;
     if request.ms.is_some() && !matches!(request.fault, Slow | FailThenLand | Drop) {
@@ -308,9 +322,12 @@ fn chain_fault_of(request: &ChainFaultRequest) -> Result<Option<ChainFault>, Des
     if request.reason.is_some() && request.fault != Decline {
         return Err(invalid("reason", "only for decline"));
     }
-    let action = matches!(request.fault, Hold | Resume | Clear);
+    let action = matches!(request.fault, Hold | Resume | Together | Clear);
     if action && (request.wallet.is_some() || request.times.is_some()) {
-        return Err(invalid("fault", "hold, resume and clear are for a whole chain"));
+        return Err(invalid(
+            "fault",
+            "hold, resume, together and clear are for a whole chain",
+        ));
     }
     let reason = request.reason.as_deref().unwrap_or("invalid_transaction_state");
     if reason.is_empty()
@@ -333,7 +350,7 @@ fn chain_fault_of(request: &ChainFaultRequest) -> Result<Option<ChainFault>, Des
         FailThenLand => Some(ChainFault::FailThenLand { after_ms: ms }),
         Drop => Some(ChainFault::Drop { after_ms: ms }),
         Preempt => Some(ChainFault::Preempt),
-        Hold | Resume | Clear => None,
+        Hold | Resume | Together | Clear => None,
     })
 }
 

@@ -113,8 +113,7 @@ impl Copies for LiveCopies {
             let listed = page.into_iter().map(|seen| Listed {
                 position: seen.position,
                 transaction: seen.id,
-                // A transaction of the sandbox carries one transfer.
-                index: 0,
+                index: seen.index,
                 from: seen.from,
                 to: seen.to,
                 atomic: seen.amount,

@@ -250,7 +250,7 @@ pub async fn moved(world: &World) -> Result<ChainList, ServiceError> {
                 };
                 list.push(ChainTransfer {
                     transaction: seen.id,
-                    index: 0,
+                    index: seen.index,
                     from,
                     to,
                     atomic: seen.amount,

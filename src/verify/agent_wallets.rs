@@ -14,6 +14,7 @@ use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
 use super::banking::Kept;
+use super::onchain::{OnChain, is_exact};
 use super::{ChainTransfer, Contents, Report, each_row};
 
 /// Of all accounts.
@@ -231,37 +232,33 @@ pub(super) fn against_chain<'a>(
         .values()
         .flat_map(|wallet| Network::ALL.map(|network| wallet.addresses.on(network)));
     let addresses: std::collections::BTreeSet<Wallet> = addresses.collect();
-    let mut left: BTreeMap<&str, &ChainTransfer> = chain
-        .filter(|transfer| addresses.contains(&transfer.from))
-        .map(|transfer| (transfer.transaction.as_str(), transfer))
-        .collect();
+    let mut left = OnChain::of(chain.filter(|transfer| addresses.contains(&transfer.from)));
     let is_of = |spend: &Spend, transfer: &ChainTransfer| {
         (transfer.from, transfer.to, transfer.atomic) == (spend.from, spend.order.to, spend.order.amount.atomic())
     };
-    for (id, spend) in spends {
-        let Some(transaction) = spend.transaction() else {
-            continue;
-        };
-        match left.remove(transaction) {
-            Some(transfer) if is_of(spend, transfer) => {}
-            Some(transfer) => {
-                let detail = format!("{transaction} moved {} atomic USDC to {}", transfer.atomic, transfer.to);
-                report.find("chain.differs", id, detail);
+    // Whoever knows its place in its transaction takes it before one who does not can.
+    for exact in [true, false] {
+        for (id, spend) in spends {
+            let named = spend.transaction().filter(|name| is_exact(name) == exact);
+            let Some(transaction) = named else { continue };
+            match left.take(transaction, |transfer| is_of(spend, transfer)) {
+                Some(transfer) if is_of(spend, transfer) => {}
+                Some(transfer) => {
+                    let detail = format!("{transaction} moved {} atomic USDC to {}", transfer.atomic, transfer.to);
+                    report.find("chain.differs", id, detail);
+                }
+                None => report.find("chain.not_sent", id, format!("{transaction} did not leave its wallet")),
             }
-            None => report.find("chain.not_sent", id, format!("{transaction} did not leave its wallet")),
         }
     }
     // One that the engine has not heard of yet is on its way.
     for spend in spends.values() {
         if matches!(spend.status, Status::Signed(_) | Status::Sent(..)) {
-            let own = left.iter().find(|(_, transfer)| is_of(spend, transfer));
-            if let Some(transaction) = own.map(|(transaction, _)| *transaction) {
-                left.remove(transaction);
-            }
+            left.take_any(|_, transfer| is_of(spend, transfer));
         }
     }
     let is_lost = |transfer: &ChainTransfer| lost.iter().any(|span| span.contains(&Timestamp(transfer.at_ms)));
-    for (transaction, transfer) in left.into_iter().filter(|(_, transfer)| !is_lost(transfer)) {
+    for (transaction, transfer) in left.left_over().filter(|(_, transfer)| !is_lost(transfer)) {
         let detail = format!(
             "{} atomic USDC left a managed wallet for {} without a spend",
             transfer.atomic, transfer.to

@@ -30,8 +30,10 @@ pub(super) struct Books {
     pub(super) costs: BTreeMap<String, i128>,
     /// What a chain has taken back, by cause.
     pub(super) losses: BTreeMap<String, i128>,
-    /// What an operator said is the treasury's own, by cause.
+    /// What an operator said is the treasury's own, by cause; less what was taken out.
     pub(super) taken_in: BTreeMap<String, i128>,
+    /// What gas and rent were bought with, by cause.
+    pub(super) network_fees: BTreeMap<String, i128>,
     /// Everything that ever was a cause.
     pub(super) causes: BTreeSet<String>,
 }
@@ -59,6 +61,7 @@ impl Books {
             Place::Costs => *self.costs.entry(cause.to_owned()).or_default() += posting.atomic,
             Place::Losses => *self.losses.entry(cause.to_owned()).or_default() += posting.atomic,
             Place::OperatorFunds => *self.taken_in.entry(cause.to_owned()).or_default() -= posting.atomic,
+            Place::NetworkFees => *self.network_fees.entry(cause.to_owned()).or_default() += posting.atomic,
             // Each transaction sums to zero, so what all the others say leaves suspense no freedom.
             Place::Suspense => {}
         }
@@ -137,5 +140,6 @@ fn place_name(place: &Place) -> String {
         Place::Costs => "costs".into(),
         Place::Losses => "losses".into(),
         Place::OperatorFunds => "operator_funds".into(),
+        Place::NetworkFees => "network_fees".into(),
     }
 }

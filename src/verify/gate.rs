@@ -37,7 +37,7 @@ pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut R
     }
     for (id, spend) in recognised {
         let settled = contents.agents.spend(spend);
-        let by = settled.and_then(|spend| Some(DepartureId::of(spend.from.network(), spend.transaction()?)));
+        let by = settled.and_then(|spend| Some(DepartureId::named(spend.from.network(), spend.transaction()?)));
         if by != Some(DepartureId(id)) {
             report.find(
                 "gate.recognised",

@@ -259,8 +259,12 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
             .iter()
             .any(|ids| ids.contains(c))
     };
-    for cause in books.taken_in.keys().filter(|c| !deposits.contains(*c)) {
-        report.find("ledger.cause", cause, "only an incoming transfer is taken in");
+    let own = |c: &String| deposits.contains(c) || departures.contains(c);
+    for cause in books.taken_in.keys().filter(|c| !own(c)) {
+        report.find("ledger.cause", cause, "only an operator's transfer is taken in or out");
+    }
+    for cause in books.network_fees.keys().filter(|c| !departures.contains(*c)) {
+        report.find("ledger.cause", cause, "only what an operator has booked buys gas");
     }
     for cause in books.received.keys().filter(|c| !moves(c)) {
         report.find("ledger.cause", cause, "only a payment or a deposit is received");

@@ -7,6 +7,7 @@ use purser_actors::kernel::effect::Work;
 use purser_actors::withdrawal::Status;
 
 use super::books::Books;
+use super::onchain::{OnChain, is_exact};
 use super::{ChainTransfer, Contents, Report, departures};
 
 pub(super) const fn name_of(status: &Status) -> &'static str {
@@ -62,67 +63,59 @@ pub(super) fn check(contents: &Contents, books: &Books, report: &mut Report) {
 
 /// The chain's own list of what left the treasury: one transfer for each completed withdrawal, and none besides.
 pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report: &mut Report) {
-    let mut left: BTreeMap<&str, &ChainTransfer> = chain.iter().map(|t| (t.transaction.as_str(), t)).collect();
-    for (id, (withdrawal, _)) in &contents.withdrawals {
-        let Some(transaction) = withdrawal.transaction() else {
-            continue;
-        };
-        match left.remove(transaction) {
-            None => report.find(
-                "chain.not_sent",
-                id,
-                format!("{transaction} did not leave the treasury for it"),
-            ),
-            Some(t) if t.to != withdrawal.to || t.atomic != withdrawal.amount.atomic() => {
-                report.find(
-                    "chain.differs",
-                    id,
-                    format!("{transaction} moved {} atomic USDC to {}", t.atomic, t.to),
-                );
+    let mut left = OnChain::of(chain.iter());
+    // Whoever knows its place in its transaction takes it before one who does not can.
+    departures::against_chain(contents, &mut left, report);
+    for exact in [true, false] {
+        for (id, (withdrawal, _)) in &contents.withdrawals {
+            let named = withdrawal.transaction().filter(|name| is_exact(name) == exact);
+            let Some(transaction) = named else { continue };
+            let fits = |t: &ChainTransfer| t.to == withdrawal.to && t.atomic == withdrawal.amount.atomic();
+            match left.take(transaction, fits) {
+                Some(t) if fits(t) => {}
+                Some(t) => {
+                    let detail = format!("{transaction} moved {} atomic USDC to {}", t.atomic, t.to);
+                    report.find("chain.differs", id, detail);
+                }
+                None => {
+                    let detail = format!("{transaction} did not leave the treasury for it");
+                    report.find("chain.not_sent", id, detail);
+                }
             }
-            Some(_) => {}
         }
     }
-    departures::against_chain(contents, &mut left, report);
     for sent in &contents.left {
         let Some(transaction) = &sent.transaction else { continue };
-        match left.remove(transaction.as_str()) {
+        match left.take(transaction, |t| t.atomic == sent.atomic) {
             Some(t) if t.atomic == sent.atomic => {}
-            Some(t) => report.find(
-                "chain.differs",
-                &sent.name,
-                format!("{transaction} moved {} atomic USDC", t.atomic),
-            ),
-            None => report.find(
-                "chain.not_sent",
-                &sent.name,
-                format!("{transaction} did not leave the treasury"),
-            ),
+            Some(t) => {
+                let detail = format!("{transaction} moved {} atomic USDC", t.atomic);
+                report.find("chain.differs", &sent.name, detail);
+            }
+            None => {
+                let detail = format!("{transaction} did not leave the treasury");
+                report.find("chain.not_sent", &sent.name, detail);
+            }
         }
     }
     // One that the engine has not heard of yet is on its way through an open withdrawal.
     for (id, (withdrawal, _)) in &contents.withdrawals {
         if matches!(withdrawal.status, Status::Sent(_)) {
-            let own = left
-                .iter()
-                .find(|(_, t)| t.to == withdrawal.to && t.atomic == withdrawal.amount.atomic());
-            if let Some(transaction) = own.map(|(transaction, _)| *transaction) {
+            let own = |_: &str, t: &ChainTransfer| t.to == withdrawal.to && t.atomic == withdrawal.amount.atomic();
+            if let Some(t) = left.take_any(own) {
+                let transaction = &t.transaction;
                 tracing::debug!(withdrawal = %id, transaction, "it has landed and the engine has not heard");
-                left.remove(transaction);
             }
         }
     }
     for sent in contents.left.iter().filter(|sent| sent.transaction.is_none()) {
-        let own = left.iter().find(|(transaction, t)| sent.may_be(transaction, t));
-        if let Some(transaction) = own.map(|(transaction, _)| *transaction) {
-            left.remove(transaction);
-        }
+        left.take_any(|transaction, t| sent.may_be(transaction, t));
     }
-    for (transaction, transfer) in left {
+    for (name, transfer) in left.left_over() {
         let detail = format!(
             "{} atomic USDC left the treasury for {} without a withdrawal or a top-up",
             transfer.atomic, transfer.to
         );
-        report.find("chain.left", transaction, detail);
+        report.find("chain.left", name, detail);
     }
 }

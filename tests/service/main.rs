@@ -26,6 +26,7 @@ mod cases_catalogs;
 mod cases_countries;
 mod cases_cursors;
 mod cases_customers;
+mod cases_departures;
 mod cases_desk_sandbox;
 mod cases_developer;
 mod cases_documents;

@@ -80,10 +80,14 @@ impl TreasuryList for OnChain {
         Box::pin(std::future::ready(Ok(page)))
     }
 
-    fn movement<'a>(&'a self, network: Network, key: &'a str) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
-        let mut all = self.all(network).into_iter();
-        let found = all.find(|moved| moved.key() == key);
-        Box::pin(std::future::ready(Ok(found)))
+    fn in_transaction<'a>(
+        &'a self,
+        network: Network,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
+        let mut all = self.all(network);
+        all.retain(|moved| moved.transaction == transaction);
+        Box::pin(std::future::ready(Ok(all)))
     }
 }
 

@@ -251,7 +251,7 @@ pub(crate) fn restore(world: &World, down_ms: u64, covered: bool) {
 pub(crate) fn booked(world: &World) -> BTreeSet<String> {
     let shadow = world.shadow.lock();
     let rows = shadow.rows.iter().filter(|(key, _)| key[0] == table::DEPARTURE);
-    rows.map(|(_, row)| codec::decode::<Booked>(&row.value).unwrap().departure.transaction)
+    rows.map(|(_, row)| Booked::read(&row.value).unwrap().departure.transaction)
         .collect()
 }
 
@@ -299,6 +299,7 @@ pub(crate) async fn operate(clients: &Clients) {
 async fn book(world: &World, engine: &Engine) {
     for unexplained in engine.unexplained().await.unwrap_or_default() {
         let departure = &unexplained.departure;
+        let name = departure.name().to_string();
         let n = u32::from_be_bytes(*departure.mark.last_chunk().unwrap());
         let waits = unexplained.may_be.iter().filter_map(|name| name.parse().ok());
         let own = waits
@@ -308,9 +309,9 @@ async fn book(world: &World, engine: &Engine) {
         let all: Vec<_> = own.chain([Booking::Account(holder), Booking::Loss]).collect();
         for booking in all {
             let by = act(2);
-            let told = engine.book(&departure.transaction, booking, (&by, "seen on the chain".into()));
+            let told = engine.book(&name, booking, (&by, "seen on the chain".into()));
             let told = told.await;
-            world.trace(|| format!("operator: {} is {booking:?}: {told:?}", departure.transaction));
+            world.trace(|| format!("operator: {name} is {booking:?}: {told:?}"));
             if told.is_ok() {
                 break;
             }

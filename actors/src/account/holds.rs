@@ -5,7 +5,7 @@ use purser_storage::codec;
 use super::machine::born;
 use super::statement::{Change, line};
 use super::{Account, Command, Event, Rejection};
-use crate::id::{DepartureId, EffectId, Network, Wallet, WithdrawalId};
+use crate::id::{EffectId, Network, Wallet, WithdrawalId};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::{Context, Decision, Kind, table};
 use crate::ledger::{Place, Transaction};
@@ -166,11 +166,11 @@ fn book(
         return Err(Rejection::Insufficient { available });
     }
     let network = departure.to.network();
-    let id = DepartureId::of(network, &departure.transaction);
+    let id = departure.id();
     let booked = Transaction::new(context.now, id).book(Place::Holder(owner), Place::Treasury(network), amount);
     let balance = account.balance.minus(amount).map_err(|_| Rejection::Overflow)?;
     let decision = Decision::answer(())
-        .audited(act, "departure.book", &departure.transaction, Some(evidence), context)
+        .audited(act, "departure.book", departure.key(), Some(evidence), context)
         .event(Event::Departed(amount, id))
         .post(&booked, context);
     let noted = (Change::Withdrawn, amount, id.to_string());
@@ -178,6 +178,7 @@ fn book(
     let row = Booked {
         departure,
         account: Some(owner),
+        outlay: None,
     };
     Ok(line(decision, &owner, noted, after, context).put_new(table::departure(id), codec::encode(&row)))
 }

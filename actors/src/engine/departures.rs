@@ -6,6 +6,7 @@ pub(super) mod gate;
 pub(super) mod known;
 mod lost;
 mod promises;
+mod rows;
 pub(super) mod top_ups;
 
 use std::sync::Arc;
@@ -13,11 +14,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use purser_storage::codec::{self, Stored};
-use purser_storage::{Batch, Row, RowKey, Store, StoreError, Write};
+use purser_storage::{Batch, Store, StoreError, Write};
 
 use self::known::Known;
 use self::promises::Promises;
+use self::rows::{each, each_row, put};
 use self::top_ups::{MayHavePaid, may_be_burn};
 use super::Engine;
 use super::operating::damaged;
@@ -33,7 +34,7 @@ pub use gate::Held;
 pub use lost::lost_times;
 pub use promises::{NotPromised, Promise};
 
-/// Rows read at once.
+/// Incoming transfers read at once.
 const PAGE: usize = 1_000;
 /// Where it is written down that everything is explained.
 const EXPLAINED: &str = "departures-explained";
@@ -222,9 +223,9 @@ impl Departures {
         // Read before the chain: what lands in between is found at the next comparison, after its row.
         let now = self.clock.now();
         let left = tokio::time::timeout(patience, self.settlement.departures(since, restored.until)).await;
-        let mut left = left.map_err(|_| "no answer in time")?.map_err(|e| e.to_string())?;
+        let left = left.map_err(|_| "no answer in time")?.map_err(|e| e.to_string())?;
         let known = Known::read(&*self.store).await.map_err(|e| e.to_string())?;
-        left.retain(|departure| !known.explains(departure));
+        let left = known.unexplained(left);
         let all = left.is_empty();
         *self.open.lock() = left;
         self.compared.store(now.0, Ordering::Release);
@@ -235,30 +236,6 @@ impl Departures {
             self.free.store(true, Ordering::Release);
         }
         Ok(())
-    }
-}
-
-fn put(key: RowKey, value: Vec<u8>) -> Write {
-    Write::Put {
-        key,
-        revision: 0,
-        value,
-    }
-}
-
-/// Every row under a prefix, decoded, with the last 16 bytes of its key.
-async fn each<T: Stored>(store: &dyn Store, prefix: &[u8], mut take: impl FnMut(u128, T)) -> Result<(), StoreError> {
-    let mut after = None;
-    loop {
-        let page = store.scan(prefix, after.as_deref(), PAGE).await?;
-        for (key, Row { value, .. }) in &page {
-            let id = key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
-            take(id, codec::decode(value).map_err(damaged)?);
-        }
-        match page.into_iter().last() {
-            Some((key, _)) => after = Some(key),
-            None => return Ok(()),
-        }
     }
 }
 
@@ -378,8 +355,8 @@ impl Engine {
         }
         self.compare_departures().await;
         for departure in self.0.departures.open.lock().iter() {
-            let Departure { transaction, to, .. } = departure;
-            tracing::error!(transaction, %to, amount = %departure.amount.decimal(), "left the treasury and is in no book");
+            let (name, to) = (departure.name(), departure.to);
+            tracing::error!(%name, %to, amount = %departure.amount.decimal(), "left the treasury and is in no book");
         }
         let inner = Arc::downgrade(&self.0);
         let every = Duration::from_millis(self.0.settings.watch_every_ms.max(1).saturating_mul(SELDOM));

@@ -327,6 +327,16 @@ impl Engine {
                     .await;
                 told.map_err(NotApproved::Booking)?;
             }
+            Gift::BookOutlay {
+                transaction,
+                outlay,
+                evidence,
+            } => {
+                let told = self
+                    .book_by(transaction, Booking::Outlay(*outlay), (leave, evidence.clone()))
+                    .await;
+                told.map_err(NotApproved::Booking)?;
+            }
         }
         Ok(pending)
     }

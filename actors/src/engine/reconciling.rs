@@ -3,6 +3,7 @@
 //! nothing is remembered of a walk but its place.
 
 mod books;
+mod chains;
 mod stands;
 mod walk;
 mod watch;
@@ -17,7 +18,6 @@ use self::books::Ours;
 use self::walk::Stage;
 use super::departures::known::Known;
 use crate::difference::Found;
-use crate::id::Network;
 use crate::port::{BoxFuture, Clock, Entry, EntryName, ErrorKind, Lists, Movement, PortError};
 use crate::reconcile::{Flow, Listed, Moment, Money, Source, Standing, compare};
 
@@ -188,9 +188,12 @@ impl Reconciler {
                     continue;
                 }
                 walk.compared += 1;
-                let named = (ours.source, ours.flow, ours.key.as_str());
-                match self.theirs(ours.source, &ours.key).await {
-                    Ok(theirs) => found.extend(self.judge(named, Some(&ours), theirs.listed().as_ref())),
+                match self.theirs(&ours).await {
+                    Ok(theirs) => {
+                        let key = theirs.key().unwrap_or_else(|| ours.key.clone());
+                        let named = (ours.source, ours.flow, key.as_str());
+                        found.extend(self.judge(named, Some(&ours), theirs.listed().as_ref()));
+                    }
                     Err(error) => {
                         tracing::debug!(subject = ours.subject, error, "it is left out of this walk");
                         walk.skipped = true;
@@ -210,23 +213,30 @@ impl Reconciler {
         if !self.has_list(open.source) {
             return Err("there is no such list any more".into());
         }
-        let theirs = self.theirs(open.source, &open.key).await?;
-        let ours = match (&theirs, open.source.network()) {
-            (Theirs::Moved(moved), Some(network)) => self.ours_of(network, moved).await?,
-            (Theirs::Entered(entry), _) => match self.ours_listed(open.source, entry).await? {
-                None => self.behind(open).await?,
-                ours => ours,
-            },
-            _ => self.behind(open).await?,
-        };
         let named = (open.source, open.flow, open.key.as_str());
-        Ok(self.judge(named, ours.as_ref(), theirs.listed().as_ref()))
+        let Some(network) = open.source.network() else {
+            let theirs = self.entered(open.source, &open.key).await?;
+            let ours = match &theirs {
+                Theirs::Entered(entry) => match self.ours_listed(open.source, entry).await? {
+                    None => self.behind(open).await?,
+                    ours => ours,
+                },
+                _ => self.behind(open).await?,
+            };
+            return Ok(self.judge(named, ours.as_ref(), theirs.listed().as_ref()));
+        };
+        self.look_again_on(network, open).await
     }
 
     /// Our row behind what once differed, though the other side does not have it.
     async fn behind(&mut self, open: &Found) -> Reading<Option<Ours>> {
         match (open.flow, open.source.network()) {
-            (Flow::Departure, Some(network)) => self.departed(network, (&open.key, &[0; 32])).await,
+            (Flow::Departure, Some(network)) => {
+                let Some(subject) = open.subject.as_deref() else {
+                    return Ok(None);
+                };
+                Ok(books::sent(network, (&open.key, subject), self.fresh().await?))
+            }
             (Flow::Crossing, _) => Ok(books::crossing(&open.key, self.fresh().await?)),
             _ => books::behind(&*self.store, open).await.map_err(told),
         }
@@ -240,15 +250,6 @@ impl Reconciler {
         }
     }
 
-    /// What our books say of a transfer.
-    async fn ours_of(&mut self, network: Network, moved: &Movement) -> Reading<Option<Ours>> {
-        if moved.incoming {
-            let paid = books::deposited(&*self.store, network, moved, &self.secret);
-            return paid.await.map_err(told);
-        }
-        self.departed(network, (&moved.transaction, &moved.mark)).await
-    }
-
     /// What our books say of an entry of a provider's list.
     async fn ours_listed(&mut self, source: Source, entry: &Entry) -> Reading<Option<Ours>> {
         if source.flow() == Flow::Crossing {
@@ -256,17 +257,6 @@ impl Reconciler {
         }
         let named = (&entry.name, entry.returns);
         books::listed(&*self.store, source, named).await.map_err(told)
-    }
-
-    /// What left the treasury by this name.
-    async fn departed(&mut self, network: Network, named: (&str, &[u8; 32])) -> Reading<Option<Ours>> {
-        if let Some(known) = &self.known
-            && let Some(ours) = books::departed(network, named, known)
-            && ours.listed.standing == Standing::Done
-        {
-            return Ok(Some(ours));
-        }
-        Ok(books::departed(network, named, self.fresh().await?))
     }
 
     /// What left, and what crosses, by our books: read anew, once a step. What came since is younger than any time of grace.
@@ -278,23 +268,14 @@ impl Reconciler {
         self.known.as_ref().ok_or_else(|| "nothing was read".to_owned())
     }
 
-    /// What the other side says of something by its name there.
-    async fn theirs(&mut self, source: Source, key: &str) -> Reading<Theirs> {
-        let lists = self.reconciling.lists.clone();
-        Ok(
-            match (source.network(), &lists.treasury, lists.providers.get(&source)) {
-                (Some(network), Some(treasury), _) => {
-                    let moved = self.within(source, treasury.movement(network, key)).await?;
-                    moved.map_or(Theirs::Nothing, |moved| Theirs::Moved(Box::new(moved)))
-                }
-                (None, _, Some(list)) => {
-                    let name = EntryName::new(key.to_owned()).ok_or("it has no name that can be asked for")?;
-                    let entry = self.within(source, list.entry(&name)).await?;
-                    entry.map_or(Theirs::Nothing, |entry| Theirs::Entered(Box::new(entry)))
-                }
-                _ => Theirs::Nothing,
-            },
-        )
+    /// What a provider says of something by its name there.
+    async fn entered(&mut self, source: Source, key: &str) -> Reading<Theirs> {
+        let Some(list) = self.reconciling.lists.providers.get(&source).cloned() else {
+            return Ok(Theirs::Nothing);
+        };
+        let name = EntryName::new(key.to_owned()).ok_or("it has no name that can be asked for")?;
+        let entry = self.within(source, list.entry(&name)).await?;
+        Ok(entry.map_or(Theirs::Nothing, |entry| Theirs::Entered(Box::new(entry))))
     }
 
     fn judge(
@@ -347,6 +328,14 @@ enum Theirs {
 }
 
 impl Theirs {
+    /// Its name on a chain's list.
+    fn key(&self) -> Option<String> {
+        match self {
+            Self::Moved(moved) => Some(moved.key()),
+            Self::Nothing | Self::Entered(_) => None,
+        }
+    }
+
     fn listed(&self) -> Option<Listed> {
         match self {
             Self::Nothing => None,

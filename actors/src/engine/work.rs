@@ -12,6 +12,7 @@ mod owner;
 mod payout;
 mod program;
 mod reversal;
+mod sent_as;
 mod spend;
 mod spent_before;
 mod top_up;

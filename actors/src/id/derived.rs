@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{DepartureId, DepositId, Network, PaymentId, WithdrawalId};
+use crate::port::TransferName;
 
 impl PaymentId {
     /// The number of what it buys, and so the name of it at its provider: it follows from the payment alone, so that a
@@ -37,18 +38,27 @@ impl DepositId {
 }
 
 impl DepartureId {
-    /// Of a transaction on a network: the same transaction always has the same id.
-    pub fn of(network: Network, transaction: &str) -> Self {
-        Self(of_transaction(network, transaction))
+    /// Of a transfer on a network: the same place in the same transaction always has the same id. The first has the id that the
+    /// transaction had when there was no other.
+    pub fn of(network: Network, transaction: &str, index: u32) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(network.caip2());
+        hash.update([0]);
+        hash.update(transaction);
+        if index > 0 {
+            hash.update([0]);
+            hash.update(index.to_be_bytes());
+        }
+        Self(first_half(&hash.finalize()))
     }
-}
 
-fn of_transaction(network: Network, transaction: &str) -> u128 {
-    let mut hash = Sha256::new();
-    hash.update(network.caip2());
-    hash.update([0]);
-    hash.update(transaction);
-    first_half(&hash.finalize())
+    /// Of a name as rows have it: see [`crate::port::Departure::key`].
+    pub fn named(network: Network, name: &str) -> Self {
+        match TransferName::parse(name) {
+            Some(TransferName { transaction, index }) => Self::of(network, &transaction, index.unwrap_or(0)),
+            None => Self::of(network, name, 0),
+        }
+    }
 }
 
 fn first_half(hash: &[u8]) -> u128 {

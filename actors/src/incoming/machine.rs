@@ -3,7 +3,7 @@
 use purser_storage::codec;
 
 use super::{Command, Event, Incoming, Rejection, Ruling, Status, Verdict};
-use crate::id::{DepartureId, DepositId, Wallet};
+use crate::id::{DepositId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::{EntityId as _, Move};
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
@@ -121,17 +121,18 @@ impl Incoming {
         context: &Context,
     ) -> Decision<Self> {
         let (now, treasury) = (context.now, Place::Treasury(departure.to.network()));
-        let left = DepartureId::of(departure.to.network(), &departure.transaction);
+        let left = departure.id();
         let (came, went) = (self.transfer.amount, departure.amount);
         let booked = Transaction::new(now, left)
             .book(Place::Suspense, treasury, came.min(went))
             .book(Place::Costs, treasury, went.minus(came).unwrap_or(Usdc::ZERO))
             .book(Place::Suspense, Place::Fees, came.minus(went).unwrap_or(Usdc::ZERO));
-        let subject = format!("{} {id}", departure.transaction);
+        let subject = format!("{} {id}", departure.key());
         let decision = Decision::answer(()).audited(act, "departure.book", subject, Some(evidence), context);
         let row = Booked {
             departure,
             account: None,
+            outlay: None,
         };
         self.taken(id, payment, decision)
             .delete(table::counted(self.transfer.payment))

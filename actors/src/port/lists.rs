@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
+
 use super::{BoxFuture, PortError, Said, Timestamp};
 use crate::id::{BankTransferId, EffectId, Network, Wallet};
 use crate::money::Usdc;
@@ -129,7 +131,9 @@ pub trait ProviderList: Send + Sync {
 pub struct Movement {
     /// The chain's id of the transaction.
     pub transaction: String,
-    /// Which of the transfers to or from our treasury in it, from 0.
+    /// Which transfer in it. On Base the place of its log among the logs of the transaction, from 0 (not of the block: a
+    /// reorganisation changes that). On Solana its place among the instructions of the transaction that move our money, inner ones
+    /// included, from 0. With the transaction it is the name of the transfer, always the same.
     pub index: u32,
     /// Whether it came to us.
     pub incoming: bool,
@@ -139,18 +143,31 @@ pub struct Movement {
     pub amount: Usdc,
     /// When, by the chain's clock.
     pub at: Timestamp,
-    /// What its authorization is recognised by: see [`super::Authorization::mark`].
+    /// What its authorization is recognised by: see [`super::Authorization::mark`]. Of a transfer that nobody authorized so, such
+    /// as a plain ERC-20 `transfer`, or on Solana a transfer by a transaction that no fee payer of ours has signed, this is
+    /// [`Movement::plain_mark`].
     pub mark: [u8; 32],
 }
 
 impl Movement {
+    /// The mark of a transfer without an authorization that a payment could be: its own, and no other's.
+    pub fn plain_mark(transaction: &str, index: u32) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.update(b"plain transfer");
+        hash.update([0]);
+        hash.update(transaction);
+        hash.update([0]);
+        hash.update(index.to_be_bytes());
+        hash.finalize().into()
+    }
+
     /// Its name on the chain's list: the transaction, and where that moved our money more than once, the place in it.
     pub fn key(&self) -> String {
         key_of(&self.transaction, self.index)
     }
 }
 
-/// See [`Movement::key`].
+/// See [`Movement::key`]: the name that is stored. Its first transfer has the name of the transaction.
 pub(crate) fn key_of(transaction: &str, index: u32) -> String {
     match index {
         0 => transaction.to_owned(),
@@ -168,8 +185,12 @@ pub trait TreasuryList: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'a, Result<Page<Movement>, PortError>>;
 
-    /// One of them by its name: see [`Movement::key`].
-    fn movement<'a>(&'a self, network: Network, key: &'a str) -> BoxFuture<'a, Result<Option<Movement>, PortError>>;
+    /// All of them in one transaction, by index: a hash alone says no more. Empty for a transaction that is not there.
+    fn in_transaction<'a>(
+        &'a self,
+        network: Network,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>>;
 }
 
 /// Everybody's lists. What is not here is not reconciled.

@@ -5,7 +5,7 @@ use crate::id::{DepartureId, SpendId, Wallet};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
-use crate::port::Timestamp;
+use crate::port::{Timestamp, TransferName};
 
 /// Why a spend ended that our own service did not take.
 const NOT_TAKEN: &str = "not_taken";
@@ -93,7 +93,7 @@ impl Entity for Spend {
                     .event(Event::Signed(signed, now)))
             }
             (Status::Reserved, Command::Recognised { effect, transaction }) => {
-                let row = table::recognised(DepartureId::of(spend.from.network(), &transaction));
+                let row = table::recognised(DepartureId::named(spend.from.network(), &transaction));
                 let decided = decided.completes(effect).put_new(row, id.0.to_be_bytes().to_vec());
                 let decided = decided.event(Event::Landed(transaction, now));
                 Ok(spend.ends(*id, true, decided, context))
@@ -216,7 +216,7 @@ impl Entity for Spend {
             Some(status) => view.integer("http_status", status.into()),
             None => view.maybe("http_status", None::<&str>),
         };
-        view.maybe("tx_hash", self.transaction())
+        view.maybe("tx_hash", self.transaction().map(TransferName::transaction_of))
             .maybe("failure_reason", self.failure())
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)

@@ -76,7 +76,7 @@ impl TopUp {
         &self,
         id: &TopUpId,
         decision: Decision<Self>,
-        (effect, burn): (EffectId, SignedBurn),
+        (effect, burn, index): (EffectId, SignedBurn, u32),
         (act, evidence): (&Deed, String),
         context: &Context,
     ) -> Decision<Self> {
@@ -84,7 +84,7 @@ impl TopUp {
         let subject = format!("{transaction} {id}");
         let decision = decision
             .audited(act, "departure.book", subject, Some(evidence), context)
-            .requires_absent(table::departure(DepartureId::of(self.rail, &transaction)));
+            .requires_absent(table::departure(DepartureId::of(self.rail, &transaction, index)));
         // What the backup knew as signed lapsed, and was signed again by the history that was lost.
         let decision = match self.status {
             Status::Paid(Some(_)) => decision.event(Event::Lapsed(now)),
@@ -176,12 +176,13 @@ impl Entity for TopUp {
                 Command::Adopt {
                     effect,
                     burn,
+                    index,
                     dead,
                     act,
                     evidence,
                 },
             ) if own_burn(first.as_deref()) == Some(dead.as_deref()) => {
-                Ok(top_up.adopted(id, decided, (effect, burn), (&act, evidence), context))
+                Ok(top_up.adopted(id, decided, (effect, burn, index), (&act, evidence), context))
             }
             (Status::Bridging(burned), Command::Attested(attested)) if burned.may_take(&attested) => {
                 Ok(decided.event(Event::Attested(Box::new(attested), now)))

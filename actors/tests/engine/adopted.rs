@@ -55,6 +55,7 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
         amount: Usdc::from_atomic(5_000_000 + FEE),
         at: now,
         mark: [3; 32],
+        index: 0,
     });
     let (since, until) = (now, now.plus_ms(60_000));
     let world = world.restored(spanning(since, until)).await;

@@ -95,6 +95,7 @@ async fn case_78_what_the_lost_history_may_have_sent_is_not_given_back_because_i
         amount: withdrawals::ALL,
         at: now.plus_ms(1),
         mark: sent.mark(),
+        index: 0,
     });
     withdraw(&world, withdrawals::ALL).await.expect("it is taken on");
     world.clock.advance(60_001);

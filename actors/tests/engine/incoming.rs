@@ -303,6 +303,7 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
         amount: Usdc::from_atomic(22_002_200),
         at: window.since.plus_ms(1),
         mark: [3; 32],
+        index: 0,
     });
     let restored = Restored {
         since: window.since,
@@ -376,6 +377,7 @@ async fn a_declined_top_up_that_left_after_the_backup_is_no_credit() {
         amount: Usdc::from_atomic(5_000_500),
         at: window.since,
         mark: [3; 32],
+        index: 0,
     });
     let restored = Restored {
         since: window.since,

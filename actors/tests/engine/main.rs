@@ -12,6 +12,7 @@ mod crashes;
 mod credits;
 mod declined_unsent;
 mod deliveries;
+mod departures;
 mod durability;
 mod figures;
 mod gate;

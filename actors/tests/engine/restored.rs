@@ -89,12 +89,18 @@ async fn read(world: &World, id: SpendId) -> Spend {
 
 /// What the chain shows of the wallet.
 fn shows(world: &World, transaction: &str) {
+    shows_at(world, transaction, 0);
+}
+
+/// The same, at this place in its transaction.
+fn shows_at(world: &World, transaction: &str, index: u32) {
     let departure = Departure {
         transaction: transaction.into(),
         to: evm(5),
         amount: ONE,
         at: world.clock.now(),
         mark: [3; 32],
+        index,
     };
     world.chain.holdings.send(Wallet::Evm([8; 20]), departure);
 }
@@ -182,6 +188,39 @@ async fn what_the_lost_history_spent_of_the_daily_cap_is_not_spent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_78_two_spends_that_one_transaction_sent_are_both_recognised() {
+    // Aim: two spends of the same amount to the same receiver were reserved at the backup and sent by one transaction since: each is
+    // one of its transfers, neither is signed, and a third that was reserved too is: no transfer is left for it. Each tells the
+    // transaction without its place.
+    let ids = [SpendId(1), SpendId(2), SpendId(3)];
+    let world = opened().await;
+    set_frozen(&world, OWNER, true).await;
+    for id in ids {
+        spend(&world, id).await;
+    }
+    let backup = world.store.backup();
+    for index in [0, 4] {
+        shows_at(&world, "batch", index);
+    }
+    let restored = now(&world);
+    let world = world.restored(restored).await.back_to(backup).await;
+    set_frozen(&world, OWNER, false).await;
+    quiet(&world);
+    world.quiet().await;
+    let mut settled = Vec::new();
+    for id in ids {
+        let spend = read(&world, id).await;
+        settled.extend(spend.transaction().map(str::to_owned));
+        let shown = spend.view(&id).to_json();
+        assert!(!shown.contains('#'), "{shown}");
+    }
+    settled.retain(|by| by.starts_with("batch"));
+    settled.sort_unstable();
+    assert_eq!(settled, ["batch", "batch#4"]);
+    assert_eq!((world.sellers.signed().len(), world.chain.transfers()), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_78_a_withdrawal_is_not_signed_again_while_the_lost_one_can_land() {
     // Aim: pending at the backup and sent since: it waits until what left is explained and nothing more can land. What the chain
     // shows under its own nonce is only looked up.
@@ -205,6 +244,7 @@ async fn case_78_a_withdrawal_is_not_signed_again_while_the_lost_one_can_land() 
         amount: ALL,
         at: world.clock.now(),
         mark: sent.mark(),
+        index: 0,
     });
     quiet(&world);
     world.quiet().await;

@@ -261,6 +261,7 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
         amount: ALL,
         at: until,
         mark: [3; 32],
+        index: 0,
     };
     for at in [Timestamp(since.0 - 1), until, until.plus_ms(10)] {
         let transaction = format!("at {}", at.0);

@@ -56,6 +56,7 @@ fn departure(atomic: u64) -> Departure {
         amount: Usdc::from_atomic(atomic),
         at: Timestamp(8),
         mark: [4; 32],
+        index: 0,
     }
 }
 
@@ -263,7 +264,7 @@ fn what_was_sent_on_is_booked_with_what_came_in() {
         ];
         let want: BTreeMap<_, _> = want.into_iter().filter(|(_, atomic)| *atomic != 0).collect();
         assert_eq!(books, want, "{left} left");
-        let row = Condition::Absent(table::departure(DepartureId::of(Network::Base, "0xdef")));
+        let row = Condition::Absent(table::departure(DepartureId::of(Network::Base, "0xdef", 0)));
         assert!(decision.conditions().contains(&row));
         assert!(rows(&decision).contains(&table::deposit(PAYMENT)));
     }

@@ -33,5 +33,6 @@ mod signatures;
 mod spends;
 mod spends_own;
 mod top_ups;
+mod transfer_names;
 mod webhooks;
 mod withdrawals;

@@ -118,6 +118,7 @@ fn adopt(dead: Option<&str>) -> Command {
     Command::Adopt {
         effect: EFFECT,
         burn: burn(),
+        index: 0,
         dead: dead.map(str::to_owned),
         act: operator(),
         evidence: "seen on the chain".into(),

@@ -146,6 +146,7 @@ fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
             amount: Usdc::from_atomic(atomic),
             at: NOW,
             mark: [1; 32],
+            index: 0,
         };
         let (act, evidence) = (operator(), "seen on the chain".into());
         let command = Ask::Book {
@@ -158,7 +159,7 @@ fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
     let available = Usdc::from_atomic(4_000_000);
     assert_eq!(book(&held, 4_000_001).map(drop), Err(No::Insufficient { available }));
     let decision = book(&held, 4_000_000).unwrap();
-    let row = table::departure(DepartureId::of(Network::Base, "left"));
+    let row = table::departure(DepartureId::of(Network::Base, "left", 0));
     assert!(decision.conditions().contains(&Condition::Absent(row)));
     let audits = decision.writes().iter();
     let audits = audits.filter(|write| matches!(write, Write::Put { key, .. } if key[0] == table::AUDIT));

@@ -199,8 +199,16 @@ impl TreasuryList for TestLists {
         Box::pin(std::future::ready(all.map(|all| page(&all, after, limit))))
     }
 
-    fn movement<'a>(&'a self, _: Network, transaction: &'a str) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
-        let one = self.read(|written| written.moved.get(transaction).cloned());
-        Box::pin(std::future::ready(one))
+    fn in_transaction<'a>(
+        &'a self,
+        network: Network,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
+        let all = self.read(|written| {
+            let there = written.moved.values().filter(|moved| moved.other.network() == network);
+            let in_it = there.filter(|moved| moved.transaction == transaction);
+            in_it.cloned().collect::<Vec<_>>()
+        });
+        Box::pin(std::future::ready(all))
     }
 }

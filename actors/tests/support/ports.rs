@@ -93,6 +93,12 @@ impl Chain {
             .clone()
     }
 
+    /// The transfer reaches the chain beside others, in this transaction.
+    pub(crate) fn land_in(&self, authorization: &Authorization, transaction: &str) {
+        let landed = transaction.to_owned();
+        self.landed.lock().insert(authorization.claim_key(), landed);
+    }
+
     /// A reorganisation takes the transfer back; it may land again.
     pub(crate) fn take_back(&self, authorization: &Authorization) {
         self.landed.lock().remove(&authorization.claim_key());

@@ -115,6 +115,9 @@ pub enum Sandbox {
         /// In dollars
         #[arg(allow_negative_numbers = true)]
         amount: String,
+        /// Out of this wallet, by a plain transfer
+        #[arg(long, value_name = "ADDRESS")]
+        from: Option<String>,
     },
 }
 
@@ -299,7 +302,10 @@ fn asked(act: &Sandbox) -> (&'static str, Value) {
             let body = json!({"change": "set", "currency": currency, "usd_per_unit": usd_per_unit});
             ("/sandbox/rates", body)
         }
-        Sandbox::Faucet { wallet, amount } => ("/sandbox/faucet", json!({"wallet": wallet, "amount": amount})),
+        Sandbox::Faucet { wallet, amount, from } => {
+            let body = json!({"wallet": wallet, "amount": amount, "from": from});
+            ("/sandbox/faucet", body)
+        }
     }
 }
 

@@ -1,9 +1,10 @@
-//! What left the treasury before a restore and is in no book: the operator says whose it was.
+//! What left the treasury and is in no book: the operator says whose it was, or what was paid with it.
 
 use axum::response::Response;
 use http::StatusCode;
 use purser_actors::engine::{Booking, NotBooked, Unexplained};
 use purser_actors::kernel::View;
+use purser_actors::ledger::{Outlay, Provider};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -21,6 +22,15 @@ pub(super) struct Book {
     top_up_id: Option<String>,
     /// An incoming transfer that waits: it paid for what left, and both are booked.
     deposit_id: Option<String>,
+    /// It paid a provider: `card_issuer`, `intl_desk`, `gift_cards`, `push_to_card`, `bank`, `payment_apps`, `card_balances` or
+    /// `banking`.
+    provider: Option<String>,
+    /// Whoever runs the service took it out of the treasury.
+    #[serde(default)]
+    operator_funds: bool,
+    /// It bought what gas or rent is paid with.
+    #[serde(default)]
+    network_fees: bool,
     #[serde(default)]
     loss: bool,
     evidence: String,
@@ -31,47 +41,51 @@ impl Asks for Book {}
 impl Book {
     /// To whom it is to be booked. That must be said: who received it is often not whose money it was.
     fn booking(&self) -> Result<Booking, ApiError> {
+        const WORDS: &str = "`account`, `withdrawal_id`, `top_up_id`, `deposit_id`, `provider`, `operator_funds`, `network_fees` and `loss`";
         let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
         in_words("evidence", EVIDENCE, &self.evidence)?;
-        let named = (
-            &self.account,
-            &self.withdrawal_id,
-            &self.top_up_id,
-            &self.deposit_id,
-            self.loss,
-        );
-        match named {
-            (None, None, None, None, false) => {
-                let error =
-                    "Say whose it was: one of `account`, `withdrawal_id`, `top_up_id`, `deposit_id` and `loss`.";
+        let account = self.account.as_deref().map(|account| {
+            let wallet = account.parse().map(Booking::Account);
+            wallet.map_err(|_| invalid("account", "`account` is not an address."))
+        });
+        let withdrawal = self.withdrawal_id.as_deref().map(|id| {
+            let id = id.parse().map(Booking::Withdrawal);
+            id.map_err(|_| invalid("withdrawal_id", "`withdrawal_id` is not one."))
+        });
+        let top_up = self.top_up_id.as_deref().map(|id| {
+            let id = id.parse().map(Booking::TopUp);
+            id.map_err(|_| invalid("top_up_id", "`top_up_id` is not one."))
+        });
+        let incoming = self.deposit_id.as_deref().map(|id| {
+            let id = id.parse().map(Booking::Incoming);
+            id.map_err(|_| invalid("deposit_id", "`deposit_id` is not one."))
+        });
+        let provider = self.provider.as_deref().map(|name| {
+            let provider = Provider::named(name).map(Outlay::Provider);
+            let paid = provider.map(Booking::Outlay);
+            paid.ok_or_else(|| invalid("provider", "`provider` is no provider of ours."))
+        });
+        let flag = |is: bool, booking: Booking| is.then_some(Ok(booking));
+        let words = [
+            account,
+            withdrawal,
+            top_up,
+            incoming,
+            provider,
+            flag(self.operator_funds, Booking::Outlay(Outlay::OperatorFunds)),
+            flag(self.network_fees, Booking::Outlay(Outlay::NetworkFees)),
+            flag(self.loss, Booking::Loss),
+        ];
+        let mut said = words.into_iter().flatten();
+        match (said.next(), said.next()) {
+            (Some(booking), None) => booking,
+            (None, _) => {
+                let error = format!("Say whose it was: one of {WORDS}.");
                 Err(ApiError::parameter("parameter_missing", "account", error))
             }
-            (Some(account), None, None, None, false) => {
-                let wallet = account
-                    .parse()
-                    .map_err(|_| invalid("account", "`account` is not an address."))?;
-                Ok(Booking::Account(wallet))
-            }
-            (None, Some(id), None, None, false) => {
-                let id = id.parse();
-                let id = id.map_err(|_| invalid("withdrawal_id", "`withdrawal_id` is not one."))?;
-                Ok(Booking::Withdrawal(id))
-            }
-            (None, None, Some(id), None, false) => {
-                let id = id
-                    .parse()
-                    .map_err(|_| invalid("top_up_id", "`top_up_id` is not one."))?;
-                Ok(Booking::TopUp(id))
-            }
-            (None, None, None, Some(id), false) => {
-                let id = id.parse();
-                let id = id.map_err(|_| invalid("deposit_id", "`deposit_id` is not one."))?;
-                Ok(Booking::Incoming(id))
-            }
-            (None, None, None, None, true) => Ok(Booking::Loss),
-            _ => {
-                let error = "Only one of `account`, `withdrawal_id`, `top_up_id`, `deposit_id` and `loss` can be true.";
-                Err(invalid("account", error))
+            (Some(_), Some(_)) => {
+                let error = format!("Only one of {WORDS} can be true.");
+                Err(ApiError::parameter("parameter_invalid", "account", error))
             }
         }
     }
@@ -90,6 +104,7 @@ pub(super) async fn post_book(Admitted { admin, act, wanted }: Admitted<Book>) -
                 Booking::Withdrawal(id) => id.to_string(),
                 Booking::TopUp(id) => id.to_string(),
                 Booking::Incoming(id) => id.to_string(),
+                Booking::Outlay(outlay) => outlay.name(),
                 Booking::Loss => "loss".to_owned(),
             };
             let view = View::new()
@@ -109,6 +124,15 @@ pub(super) fn refused(why: NotBooked) -> ApiError {
         NotBooked::Unknown => {
             let error = "No such transfer waits to be explained, or it is booked.";
             ApiError::not_found("departure_unknown", error)
+        }
+        NotBooked::Ambiguous(names) => {
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            let error = format!(
+                "This transaction moved money out of the treasury more than once, and these transfers of it wait: {}.",
+                names.join(", ")
+            );
+            let hint = "Name one of them, with its place in the transaction.";
+            conflict("departure_ambiguous", error).hint(hint)
         }
         NotBooked::Insufficient { available } => {
             let error = format!("Only {} is available on this account.", available.decimal());
@@ -134,6 +158,7 @@ pub(super) fn shown(unexplained: &Unexplained) -> View {
     let account = unexplained.has_account.then(|| departure.to.to_string());
     View::new()
         .text("transaction", &departure.transaction)
+        .text("name", departure.name())
         .text("network", departure.to.network().name())
         .text("receiver", departure.to)
         .number("amount", departure.amount.decimal())

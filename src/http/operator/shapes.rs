@@ -174,9 +174,9 @@ pub struct OneLateReturn {
 /// A transfer that was explained.
 #[derive(Deserialize, ToSchema)]
 pub struct Booked {
-    /// The chain's name of it.
+    /// As it was named.
     pub transaction: String,
-    /// An account, a withdrawal, a top-up, or `loss`.
+    /// An account, a withdrawal, a top-up, an incoming transfer, `provider` with its name, `operator_funds`, `network_fees` or `loss`.
     pub booked_to: String,
     /// Whether others are still to be explained.
     pub withdrawals_held: bool,

@@ -112,6 +112,9 @@ pub enum ChainFaultName {
     Hold,
     /// Let them go on.
     Resume,
+    /// Have whatever lands from now on share one transaction, until cleared. On Solana only transfers out of `POST /sandbox/faucet` do:
+    /// a payment there is a transaction that its payer has signed.
+    Together,
     /// Forget every fault and go on.
     Clear,
 }
@@ -155,6 +158,8 @@ pub struct FaucetRequest {
     pub wallet: String,
     /// Decimal USDC with at most 2 places, at most a billion.
     pub amount: String,
+    /// Out of this wallet of the same network, by a plain transfer that is no payment; new money if absent.
+    pub from: Option<String>,
 }
 
 /// A fault waiting for a call.

@@ -33,6 +33,65 @@ fn chain_request(value: Value) -> ChainFaultRequest {
     serde_json::from_value(value).unwrap()
 }
 
+// A plain transfer takes from one wallet what the other gets, and beside others in one transaction each has its place.
+#[tokio::test]
+async fn plain_transfers_share_a_transaction_when_told_to() {
+    let (_dir, desk) = desk();
+    for (from, to, network) in [
+        (Wallet::Evm([1; 20]), Wallet::Evm([2; 20]), "base"),
+        (Wallet::Solana([1; 32]), Wallet::Solana([2; 32]), "solana"),
+    ] {
+        let sent = async |amount: &str, from: Wallet| {
+            let request = FaucetRequest {
+                wallet: to.address(),
+                amount: amount.into(),
+                from: Some(from.address()),
+            };
+            desk.faucet(&request).await.map(|balance| balance.atomic)
+        };
+        assert_eq!(sent("1", from).await.unwrap(), 10_001_000_000);
+        let on = chain_request(json!({ "fault": "together", "network": network }));
+        desk.steer_chain(&on).await.unwrap();
+        for _ in 0..2 {
+            sent("2", from).await.unwrap();
+        }
+        let off = chain_request(json!({ "fault": "clear", "network": network }));
+        desk.steer_chain(&off).await.unwrap();
+        sent("3", from).await.unwrap();
+        for (amount, from, param) in [
+            ("20000", from, "amount"),
+            ("1", Wallet::Evm([3; 20]), "from"),
+            ("1", Wallet::Solana([3; 32]), "from"),
+        ] {
+            if param == "from" && from.network() == to.network() {
+                continue;
+            }
+            let refused = sent(amount, from).await;
+            assert!(matches!(refused, Err(DeskError::Invalid { param: p, .. }) if p == param));
+        }
+        let asked = TransfersRequest {
+            network: Some(if network == "base" {
+                NetworkName::Base
+            } else {
+                NetworkName::Solana
+            }),
+            after: None,
+            limit: None,
+        };
+        let all = desk.transfers(&asked).await.unwrap().transfers;
+        let places: Vec<_> = all.iter().map(|one| (one.amount, one.index)).collect();
+        assert_eq!(places, [(1_000_000, 0), (2_000_000, 0), (2_000_000, 1), (3_000_000, 0)]);
+        assert_eq!(all[1].id, all[2].id);
+        let mut ids: Vec<_> = all.iter().map(|one| &one.id).collect();
+        ids.dedup();
+        assert_eq!(ids.len(), 3);
+        let mut marks: Vec<_> = all.iter().map(|one| &one.nonce_or_message).collect();
+        marks.sort();
+        marks.dedup();
+        assert_eq!(marks.len(), 4, "each is known by itself");
+    }
+}
+
 // A new wallet has its grant on both chains; the faucet adds to it and nothing else.
 #[tokio::test]
 async fn the_faucet_adds_to_the_grant() {
@@ -44,6 +103,7 @@ async fn the_faucet_adds_to_the_grant() {
         let request = FaucetRequest {
             wallet: wallet.clone(),
             amount: "12.50".into(),
+            from: None,
         };
         let given = desk.faucet(&request).await.unwrap();
         assert_eq!((given.network, given.atomic), (network, 10_012_500_000));
@@ -52,6 +112,7 @@ async fn the_faucet_adds_to_the_grant() {
             let request = FaucetRequest {
                 wallet: wallet.clone(),
                 amount: amount.into(),
+                from: None,
             };
             assert!(
                 matches!(

@@ -1,5 +1,7 @@
 //! One sandbox chain: the ledger, its file, its clock, its faults. Every answer waits until what it rests on is durable.
 
+mod together;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +12,8 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{Clock, Decline, Entropy, ErrorKind, Finality, PortError, Submitted, Timestamp};
 use tokio::sync::watch;
 
+pub(crate) use self::together::Plain;
+use self::together::Together;
 use super::evm;
 use super::fault::{ChainFault, ChainFaults, Stage, magic_amounts};
 use super::ledger::{Key, Ledger, Plan, Record, Transfer, decline};
@@ -27,6 +31,7 @@ pub(crate) struct Chain {
     archive: Archive,
     pub(crate) faults: ChainFaults,
     held: watch::Sender<bool>,
+    together: Together,
     magic: Vec<(Usdc, ChainFault)>,
 }
 
@@ -120,6 +125,7 @@ impl Chain {
             archive,
             faults: ChainFaults::default(),
             held,
+            together: Together::default(),
             magic,
         };
         if chain.state.lock().ledger.secret.is_none() {
@@ -299,7 +305,9 @@ impl Chain {
                 ))
             }
             _ => {
-                let mut records = state.ledger.transfer(&transfer)?;
+                // The id of a transaction that a payer has signed is its own.
+                let (transfer, index) = self.placed(transfer, intent.transaction.is_empty());
+                let mut records = state.ledger.transfer_beside(&transfer, index)?;
                 let mut finality = state.finality(now, &transfer);
                 if let Some(ChainFault::Drop { after_ms }) = fault
                     && !state.ledger.was_reorganised(&intent.key)

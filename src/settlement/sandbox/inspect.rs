@@ -5,6 +5,7 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{Decline, Departure, SolanaTransfer, Timestamp};
 use serde::Serialize;
 
+use super::chain::Plain;
 use super::fault::FaultRule;
 use super::svm;
 use super::wire::Transaction;
@@ -18,6 +19,8 @@ pub struct TransferSeen {
     pub position: u64,
     /// The transaction's id.
     pub id: String,
+    /// Which transfer in the transaction, from 0.
+    pub index: u32,
     /// `base` or `solana`.
     pub network: &'static str,
     /// Payer's address.
@@ -79,6 +82,7 @@ impl SandboxSettlement {
                 page.map(|(place, landed)| TransferSeen {
                     position: place + 1,
                     id: landed.transfer.transaction,
+                    index: landed.index,
                     network: network.name(),
                     from: landed.transfer.key.payer.address(),
                     to: landed.transfer.to.address(),
@@ -120,7 +124,8 @@ impl SandboxSettlement {
             let Some((last, _)) = page.last() else { return Ok(left) };
             after = last + 1;
             let own = page.into_iter().filter(|(_, landed)| {
-                !landed.dropped && landed.transfer.key.payer == from && (since..=until).contains(&landed.transfer.at)
+                let away = landed.transfer.key.payer == from && landed.transfer.to != from;
+                !landed.dropped && away && (since..=until).contains(&landed.transfer.at)
             });
             left.extend(own.map(|(_, landed)| Departure {
                 transaction: landed.transfer.transaction,
@@ -128,6 +133,7 @@ impl SandboxSettlement {
                 amount: landed.transfer.amount,
                 at: landed.transfer.at,
                 mark: landed.transfer.key.nonce,
+                index: landed.index,
             }));
         }
     }
@@ -181,6 +187,31 @@ impl SandboxSettlement {
         }
     }
 
+    /// Moves money from one wallet to another of the same chain by a plain transfer, which nobody authorized as a payment is; answers
+    /// the receiver's new balance, or why it was refused.
+    ///
+    /// # Errors
+    /// When the chain's file has stopped.
+    pub async fn transfer_plain(
+        &self,
+        (from, to): (Wallet, Wallet),
+        amount: Usdc,
+    ) -> Result<Result<Usdc, Decline>, LogError> {
+        let chain = self.chain(to.network());
+        let plain = Plain { from, to, amount };
+        let (declined, durable) = chain.transact(|state, now| chain.transfer_plain(state, now, plain));
+        durable.wait().await?;
+        match declined {
+            None => self.balance(&to).await.map(Ok),
+            Some(decline) => Ok(Err(decline)),
+        }
+    }
+
+    /// Has whatever lands on a chain from now on share one transaction, where its id is the chain's to give; or not any more.
+    pub fn gather(&self, network: Network, together: bool) {
+        self.chain(network).gather(together);
+    }
+
     /// The payment that a signed Solana transaction makes; `None` for what is none.
     pub fn read_signed(wire: &[u8]) -> Option<SolanaTransfer> {
         let transaction = Transaction::parse(wire).ok()?;
@@ -203,6 +234,7 @@ impl SandboxSettlement {
     pub fn clear_faults(&self, network: Network) {
         self.chain(network).faults.clear();
         self.chain(network).hold(false);
+        self.chain(network).gather(false);
     }
 
     /// Holds every execution of a chain back, or lets them go on. What is held lands when resumed if still valid.

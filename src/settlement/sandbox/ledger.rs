@@ -4,6 +4,7 @@
 //! Test dollars appear by grant (a wallet's first sight) or by the faucet and are never destroyed, so the sum of
 //! all balances is always what was made.
 
+mod history;
 mod saved;
 
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +13,7 @@ use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Decline, Timestamp};
 
-use self::saved::{by_drop, by_key, by_transaction};
+use self::saved::{by_drop, by_key};
 use super::svm::token_account;
 use crate::sandbox::archive::Shelf;
 
@@ -76,6 +77,23 @@ pub(crate) enum Record {
         key: Key,
         at: Timestamp,
     },
+    /// A transfer beside others in its transaction.
+    Beside {
+        transfer: Transfer,
+        /// Its place there, from 1.
+        index: u32,
+    },
+}
+
+impl Record {
+    /// The transfer that it is of, and its place in its transaction.
+    const fn transferred(&self) -> Option<(&Transfer, u32)> {
+        match self {
+            Self::Transferred(transfer) => Some((transfer, 0)),
+            Self::Beside { transfer, index } => Some((transfer, *index)),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, bincode::Encode, bincode::Decode)]
@@ -88,6 +106,8 @@ struct Account {
 #[derive(Clone, Debug)]
 pub(crate) struct Landed {
     pub(crate) transfer: Transfer,
+    /// Its place in its transaction.
+    pub(crate) index: u32,
     /// Whether a reorganisation removed it again.
     pub(crate) dropped: bool,
 }
@@ -171,17 +191,17 @@ impl Ledger {
     fn landed_of(&self, key: &Key) -> Vec<Landed> {
         let mut all: Vec<Landed> = Vec::new();
         for record in self.shelf.find(by_key(key)) {
-            match record {
-                Record::Transferred(transfer) if transfer.key == *key => {
-                    let dropped = false;
-                    all.push(Landed { transfer, dropped });
-                }
-                Record::Dropped { key: dropped, .. } if dropped == *key => {
-                    if let Some(last) = all.last_mut() {
-                        last.dropped = true;
-                    }
-                }
-                _ => {}
+            if let Some((transfer, index)) = record.transferred().filter(|(transfer, _)| transfer.key == *key) {
+                all.push(Landed {
+                    transfer: transfer.clone(),
+                    index,
+                    dropped: false,
+                });
+            } else if let Record::Dropped { key: dropped, .. } = record
+                && dropped == *key
+                && let Some(last) = all.last_mut()
+            {
+                last.dropped = true;
             }
         }
         all
@@ -200,47 +220,9 @@ impl Ledger {
             .any(|plan| matches!(plan, Plan::Drop(dropped) if dropped == key))
     }
 
-    /// The transfer with this id, dropped or not.
-    pub(crate) fn find_transaction(&self, transaction: &str) -> Option<Landed> {
-        let near = self.shelf.find(by_transaction(transaction)).into_iter();
-        let key = near.rev().find_map(|record| match record {
-            Record::Transferred(t) if t.transaction == transaction => Some(t.key),
-            _ => None,
-        })?;
-        let all = self.landed_of(&key);
-        all.into_iter().rev().find(|l| l.transfer.transaction == transaction)
-    }
-
     /// How much ever landed.
     pub(crate) const fn landed(&self) -> u64 {
         self.shelf.counted()
-    }
-
-    /// What landed from this place on (the first is 0), in order, at most so much.
-    pub(crate) fn history(&self, from: u64, limit: usize) -> Vec<(u64, Landed)> {
-        let mut page = Vec::new();
-        if limit == 0 {
-            return page;
-        }
-        self.shelf.scan(from, |place, record| {
-            if let Record::Transferred(transfer) = record {
-                let transfer = transfer.clone();
-                page.push((
-                    place,
-                    Landed {
-                        transfer,
-                        dropped: false,
-                    },
-                ));
-            }
-            page.len() < limit
-        });
-        for (_, seen) in &mut page {
-            let key = seen.transfer.key;
-            let dropped = |landed: &Landed| landed.dropped && landed.transfer == seen.transfer;
-            seen.dropped = self.was_reorganised(&key) && self.landed_of(&key).iter().any(dropped);
-        }
-        page
     }
 
     /// Wallets that ever held or moved something here.
@@ -281,6 +263,11 @@ impl Ledger {
 
     /// The records of moving the money, if it is there.
     pub(crate) fn transfer(&self, transfer: &Transfer) -> Result<Vec<Record>, Decline> {
+        self.transfer_beside(transfer, 0)
+    }
+
+    /// The same of one that has this place in its transaction.
+    pub(crate) fn transfer_beside(&self, transfer: &Transfer, index: u32) -> Result<Vec<Record>, Decline> {
         let payer = transfer.key.payer;
         if self.balance(&payer) < transfer.amount {
             return Err(decline(
@@ -292,7 +279,11 @@ impl Ledger {
             .plus(transfer.amount)
             .map_err(|_| overflow())?;
         let mut records = self.first_sight(payer)?;
-        records.push(Record::Transferred(transfer.clone()));
+        let transfer = transfer.clone();
+        records.push(match index {
+            0 => Record::Transferred(transfer),
+            index => Record::Beside { transfer, index },
+        });
         Ok(records)
     }
 
@@ -321,7 +312,7 @@ impl Ledger {
                 account.balance = account.balance.plus(*amount).map_err(bad)?;
                 account.granted |= grant;
             }
-            Record::Transferred(transfer) => {
+            Record::Transferred(transfer) | Record::Beside { transfer, .. } => {
                 self.now = self.now.max(transfer.at);
                 self.shift(transfer.key.payer, transfer.to, transfer.amount)?;
                 self.plans

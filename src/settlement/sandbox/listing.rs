@@ -11,7 +11,7 @@ use crate::sandbox::keys::treasury;
 const READ: usize = 1_000;
 
 /// As the treasury sees a transfer; `None` for one between others.
-fn movement(ours: Wallet, transfer: Transfer) -> Option<Movement> {
+fn movement(ours: Wallet, (transfer, index): (Transfer, u32)) -> Option<Movement> {
     let from = transfer.key.payer;
     let other = match (from == ours, transfer.to == ours) {
         (true, false) => transfer.to,
@@ -20,8 +20,7 @@ fn movement(ours: Wallet, transfer: Transfer) -> Option<Movement> {
     };
     Some(Movement {
         transaction: transfer.transaction,
-        // A transaction of the sandbox's chains moves money once.
-        index: 0,
+        index,
         incoming: other == from,
         other,
         amount: transfer.amount,
@@ -31,7 +30,9 @@ fn movement(ours: Wallet, transfer: Transfer) -> Option<Movement> {
 }
 
 fn shown(ours: Wallet, landed: Landed) -> Option<Movement> {
-    (!landed.dropped).then(|| movement(ours, landed.transfer)).flatten()
+    (!landed.dropped)
+        .then(|| movement(ours, (landed.transfer, landed.index)))
+        .flatten()
 }
 
 impl SandboxSettlement {
@@ -76,12 +77,20 @@ impl TreasuryList for SandboxSettlement {
         })
     }
 
-    fn movement<'a>(&'a self, network: Network, key: &'a str) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+    fn in_transaction<'a>(
+        &'a self,
+        network: Network,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
         Box::pin(async move {
             let ours = treasury(network);
-            let found = self.chain(network).read(|state, _| state.ledger.find_transaction(key));
-            let found = found.await.map_err(|error| temporary("movement", &error.to_string()))?;
-            Ok(found.and_then(|landed| shown(ours, landed)))
+            let found = self
+                .chain(network)
+                .read(|state, _| state.ledger.in_transaction(transaction));
+            let found = found
+                .await
+                .map_err(|error| temporary("in transaction", &error.to_string()))?;
+            Ok(found.into_iter().filter_map(|landed| shown(ours, landed)).collect())
         })
     }
 }

@@ -4,8 +4,9 @@
 //! Lighthouse. It executes exactly one `TransferChecked` of USDC a transaction and charges no fees.
 
 use ed25519_dalek::{Signature, VerifyingKey};
+use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use sha2::{Digest as _, Sha256};
+use sha2::{Digest as _, Sha256, Sha512};
 
 use super::wire::Transaction;
 
@@ -132,6 +133,15 @@ pub(crate) fn read_transfer(transaction: &Transaction) -> Result<TokenTransfer, 
 /// SHA-256 of the message: what makes a payment unique.
 pub(crate) fn message_hash(transaction: &Transaction) -> [u8; 32] {
     Sha256::digest(&transaction.message).into()
+}
+
+/// The id of a transaction that this chain makes up, which nobody has signed.
+pub(crate) fn plain_id(from: &Wallet, ordinal: u64) -> String {
+    let mut hash = Sha512::new();
+    hash.update(b"sandbox transfer");
+    hash.update(from.key());
+    hash.update(ordinal.to_be_bytes());
+    bs58::encode(hash.finalize()).into_string()
 }
 
 /// The transaction's id: the fee payer's signature.

@@ -63,6 +63,7 @@ fn departure(ledger: &Ledger, (n, transfer): (&u32, &ChainTransfer)) -> Departur
         amount: Usdc::from_atomic(transfer.atomic),
         at: World::stamp(transfer.at_ms),
         mark: ledger.mark(*n),
+        index: transfer.index,
     }
 }
 

@@ -1,9 +1,12 @@
-//! Whose a transfer was that left before a restore: an operator says it, once.
+//! Whose a transfer was that left the treasury and is in no book: an operator says it, once. After a restore such transfers keep others
+//! from leaving; at any time they are what we did not send ourselves, such as a payment to a provider.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use purser_storage::{CommitError, Condition};
 
+use super::known::Known;
 use super::may_be_withdrawal;
 use super::top_ups::may_be_burn;
 use crate::account;
@@ -13,13 +16,13 @@ use crate::engine::giving::Leave;
 use crate::engine::operating::put;
 use crate::engine::work::within;
 use crate::engine::{Engine, NotRuled};
-use crate::id::{ApprovalId, DepartureId, DepositId, EffectId, Network, TopUpId, Wallet, WithdrawalId};
+use crate::id::{ApprovalId, DepositId, EffectId, Network, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::effect::Work;
 use crate::kernel::{Refusal, table};
-use crate::ledger::{Place, Transaction};
+use crate::ledger::{Outlay, Place, Transaction};
 use crate::money::Usdc;
 use crate::operator::Act;
-use crate::port::{Attestation, Attested, Booked, Departure, Lookup, SignedBurn};
+use crate::port::{Attestation, Attested, Booked, Departure, Lookup, SignedBurn, TransferName};
 use crate::top_up::{First, TopUp};
 use crate::{incoming, top_up, withdrawal};
 
@@ -34,15 +37,19 @@ pub enum Booking {
     TopUp(TopUpId),
     /// It sent on what this transfer brought in, in the history that was lost: both are in the books then.
     Incoming(DepositId),
+    /// No customer's: a provider was paid, the operator took it out, or it bought gas.
+    Outlay(Outlay),
     /// Nobody's: a loss of ours.
     Loss,
 }
 
 /// Why a departure was not booked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotBooked {
     /// Nothing like it waits to be explained.
     Unknown,
+    /// Its transaction moved money more than once, and only the transaction was named. These of it wait.
+    Ambiguous(Vec<TransferName>),
     /// The account has less.
     Insufficient {
         /// What it has.
@@ -84,9 +91,7 @@ impl Engine {
         let act = leave.act();
         // Two at once could both find it open.
         let one = self.acting().await;
-        let open = self.0.departures.open.lock().clone();
-        let departure = open.into_iter().find(|departure| departure.transaction == transaction);
-        let departure = departure.ok_or(NotBooked::Unknown)?;
+        let (departure, named) = self.waiting_departure(transaction).await?;
         match booking {
             Booking::Account(wallet) => {
                 let command = |act| account::Command::Book {
@@ -109,7 +114,7 @@ impl Engine {
                 let effect = self.moving(&Work::Withdraw(id)).await?;
                 let command = |act| withdrawal::Command::Adopt {
                     effect,
-                    transaction: departure.transaction.clone(),
+                    transaction: departure.key(),
                     act,
                     evidence: evidence.clone(),
                 };
@@ -130,6 +135,7 @@ impl Engine {
                 let command = |act| top_up::Command::Adopt {
                     effect,
                     burn: burn.clone(),
+                    index: departure.index,
                     dead: dead.clone(),
                     act,
                     evidence: evidence.clone(),
@@ -138,11 +144,60 @@ impl Engine {
                 told.map_err(refused)?;
             }
             Booking::Incoming(id) => self.forward(&one, id, &departure, (act, evidence)).await?,
-            Booking::Loss => self.lose(&one, &departure, leave, evidence).await?,
+            Booking::Outlay(_) | Booking::Loss => {
+                let of = (&departure, named, booking);
+                self.spend_on(&one, of, (leave, evidence)).await?;
+            }
         }
         self.0.departures.open.lock().retain(|open| *open != departure);
         self.compare_departures().await;
         Ok(booking)
+    }
+
+    /// What this names and no row explains, and the name by which it is found again: the transaction's, if that moved money once. All
+    /// that left before a restore is known; of everything else the chains are asked.
+    async fn waiting_departure(&self, text: &str) -> Result<(Departure, String), NotBooked> {
+        let name = TransferName::parse(text).ok_or(NotBooked::Unknown)?;
+        let in_it = |one: &Departure| one.transaction == name.transaction;
+        let open = self.0.departures.unexplained().into_iter().filter(in_it);
+        let mut waiting: BTreeMap<u32, Departure> = open.map(|one| (one.index, one)).collect();
+        // Before the rows are read: what has landed by then and is ours was durable as signed.
+        let all = self.left_in(&name.transaction).await?;
+        let several = all.len().max(waiting.len()) > 1;
+        let known = Known::read(&*self.0.store).await.map_err(|_| NotBooked::Unavailable)?;
+        waiting.extend(known.unexplained(all).into_iter().map(|one| (one.index, one)));
+        if several && name.index.is_none() {
+            return match waiting.is_empty() {
+                true => Err(NotBooked::Unknown),
+                false => Err(NotBooked::Ambiguous(waiting.values().map(Departure::name).collect())),
+            };
+        }
+        let one = waiting.into_values().find(|one| one.is_named(&name));
+        let one = one.ok_or(NotBooked::Unknown)?;
+        let named = if several {
+            one.name().to_string()
+        } else {
+            name.transaction
+        };
+        Ok((one, named))
+    }
+
+    /// All that left our treasury in a transaction, as the chains' lists have it.
+    async fn left_in(&self, transaction: &str) -> Result<Vec<Departure>, NotBooked> {
+        let Some(treasury) = &self.0.lists.treasury else {
+            return Ok(Vec::new());
+        };
+        let patience = Duration::from_millis(self.0.settings.settle_timeout_ms);
+        let mut left = Vec::new();
+        for network in Network::ALL {
+            let listed = treasury.in_transaction(network, transaction);
+            let listed = within(patience, listed, "in transaction").await.map_err(|error| {
+                tracing::warn!(transaction, network = network.name(), %error, "a chain's list could not be read");
+                NotBooked::Unavailable
+            })?;
+            left.extend(listed.iter().filter_map(Departure::of));
+        }
+        Ok(left)
     }
 
     /// The burn that a top-up has signed itself, proved to be one that never lands; `None` if it has signed none. Two burns
@@ -231,32 +286,47 @@ impl Engine {
         told.map_err(refused)
     }
 
-    /// Books it as what it cost us.
-    async fn lose(
+    /// Books it as what was paid for with it, or as what it cost us.
+    async fn spend_on(
         &self,
         one: &Acting<'_>,
-        departure: &Departure,
-        leave: Leave<'_>,
-        evidence: String,
+        (departure, named, booking): (&Departure, String, Booking),
+        (leave, evidence): (Leave<'_>, String),
     ) -> Result<(), NotBooked> {
-        let gift = || Gift::BookLoss {
-            transaction: departure.transaction.clone(),
-            evidence: evidence.clone(),
+        let outlay = match booking {
+            Booking::Outlay(outlay) => Some(outlay),
+            _ => None,
+        };
+        let gift = || {
+            let (transaction, evidence) = (named, evidence.clone());
+            match outlay {
+                Some(outlay) => Gift::BookOutlay {
+                    transaction,
+                    outlay,
+                    evidence,
+                },
+                None => Gift::BookLoss { transaction, evidence },
+            }
         };
         let beside = self.may_give(one, leave, departure.amount, gift).await?;
-        let network = departure.to.network();
-        let id = DepartureId::of(network, &departure.transaction);
-        let now = self.0.clock.now();
-        let booked = Transaction::new(now, id).book(Place::Costs, Place::Treasury(network), departure.amount);
+        let (id, now) = (departure.id(), self.0.clock.now());
+        let treasury = Place::Treasury(departure.to.network());
+        let goes_to = outlay.map_or(Place::Costs, Outlay::place);
+        let booked = Transaction::new(now, id).book(goes_to, treasury, departure.amount);
         let row = Booked {
             departure: departure.clone(),
             account: None,
+            outlay,
         };
         let key = table::departure(id);
+        let subject = match outlay {
+            Some(outlay) => format!("{} {}", departure.key(), outlay.name()),
+            None => departure.key(),
+        };
         let words = Words {
             act: leave.act(),
             what: "departure.book",
-            subject: departure.transaction.clone(),
+            subject,
             words: Some(evidence.clone()),
             beside,
         };

@@ -1,30 +1,62 @@
 //! What our rows say has left the treasury, or may have.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use purser_storage::{Store, StoreError};
 
-use super::each;
-use crate::id::{DepartureId, TopUpId, WithdrawalId};
+use super::{each, each_row};
+use crate::id::{DepartureId, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::{Kind, table};
 use crate::money::Usdc;
-use crate::port::{Booked, Departure, Timestamp};
+use crate::port::{Booked, Departure, Timestamp, TransferName};
 use crate::reconcile::{Listed, Money, Standing};
 use crate::top_up::{self, First, LegName, TopUp};
 use crate::withdrawal::{self, Withdrawal};
 
-/// A transfer out, and what it is for.
+/// What a transfer out is for.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Left {
     pub(in crate::engine) subject: String,
     pub(in crate::engine) listed: Listed,
 }
 
+/// A transfer out by our rows.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Row {
+    /// The name that it has in our rows; empty while only its mark is known.
+    pub(in crate::engine) name: String,
+    pub(in crate::engine) left: Left,
+    /// Its place in the transaction, if our rows know that.
+    index: Option<u32>,
+    mark: Option<[u8; 32]>,
+    /// Who receives it, where our rows say so as the chain does.
+    to: Option<Wallet>,
+    amount: Usdc,
+}
+
+impl Row {
+    fn new(name: &str, left: Left, (to, amount): (Option<Wallet>, Usdc)) -> Self {
+        Self {
+            name: name.to_owned(),
+            left,
+            index: TransferName::parse(name).and_then(|name| name.index),
+            mark: None,
+            to,
+            amount,
+        }
+    }
+
+    /// Named by its transaction alone, and not by what was signed.
+    fn is_bare(&self) -> bool {
+        self.mark.is_none() && self.index.is_none()
+    }
+}
+
 /// All of them, by transaction and by what else a chain shows of them.
 #[derive(Default)]
 pub(in crate::engine) struct Known {
-    transactions: HashMap<String, Left>,
-    marks: HashMap<[u8; 32], Left>,
+    transactions: HashMap<String, Vec<Row>>,
+    marks: HashMap<[u8; 32], Row>,
     /// What was given to the bridge, by its burn.
     crossings: HashMap<String, Left>,
 }
@@ -41,19 +73,20 @@ fn left(subject: impl ToString, standing: Standing, amount: Usdc, at: Timestamp)
 }
 
 /// What left for a withdrawal.
-pub(in crate::engine) fn withdrawn(id: WithdrawalId, withdrawal: &Withdrawal) -> Option<(String, Left)> {
+pub(in crate::engine) fn withdrawn(id: WithdrawalId, withdrawal: &Withdrawal) -> Option<Row> {
     let withdrawal::Status::Complete { transaction } = &withdrawal.status else {
         return None;
     };
     let left = left(id, Standing::Done, withdrawal.amount, withdrawal.updated_at);
-    Some((transaction.clone(), left))
+    Some(Row::new(transaction, left, (Some(withdrawal.to), withdrawal.amount)))
 }
 
 /// What left for a top-up: its burn, or the transfer on Base. The mint is not ours.
-pub(in crate::engine) fn topped_up(id: TopUpId, top_up: &TopUp) -> Option<(String, Left)> {
+pub(in crate::engine) fn topped_up(id: TopUpId, top_up: &TopUp) -> Option<Row> {
     let leg = top_up.legs.iter().find(|leg| leg.leg != LegName::Mint)?;
     let left = left(id, Standing::Done, top_up.spent, leg.at);
-    Some((leg.transaction.clone(), left))
+    let to = (leg.leg == LegName::Transfer).then_some(Wallet::Evm(top_up.address));
+    Some(Row::new(&leg.transaction, left, (to, top_up.spent)))
 }
 
 /// What crosses the bridge for a top-up, by its burn: it is there from the burn on, and gone when it is minted.
@@ -74,11 +107,12 @@ pub(in crate::engine) fn crossed(id: TopUpId, top_up: &TopUp) -> Option<(String,
 }
 
 /// What an operator has booked.
-pub(in crate::engine) fn booked(booked: &Booked) -> (String, Left) {
+pub(in crate::engine) fn booked(booked: &Booked) -> Row {
     let departure = &booked.departure;
-    let id = DepartureId::of(departure.to.network(), &departure.transaction);
-    let left = left(id, Standing::Done, departure.amount, departure.at);
-    (departure.transaction.clone(), left)
+    let left = left(departure.id(), Standing::Done, departure.amount, departure.at);
+    let row = Row::new(&departure.key(), left, (Some(departure.to), departure.amount));
+    let index = Some(departure.index);
+    Row { index, ..row }
 }
 
 impl Known {
@@ -87,50 +121,110 @@ impl Known {
         let prefix = [table::ENTITY, Kind::Withdrawal as u8];
         each(store, &prefix, |id, withdrawal: Withdrawal| {
             let id = WithdrawalId(id);
-            known.transactions.extend(withdrawn(id, &withdrawal));
+            known.add(withdrawn(id, &withdrawal));
             if let withdrawal::Status::Sent(out) = &withdrawal.status {
                 let sent = left(id, Standing::UnderWay, withdrawal.amount, withdrawal.updated_at);
-                known.marks.insert(out.authorization.mark(), sent);
+                let row = Row::new("", sent, (Some(withdrawal.to), withdrawal.amount));
+                known.add_signed(out.authorization.mark(), row);
             }
         })
         .await?;
         each(store, &[table::ENTITY, Kind::TopUp as u8], |id, top_up: TopUp| {
             let id = TopUpId(id);
-            known.transactions.extend(topped_up(id, &top_up));
+            known.add(topped_up(id, &top_up));
             known.crossings.extend(crossed(id, &top_up));
             if let top_up::Status::Paid(Some(first)) = &top_up.status {
                 let sent = |amount| left(id, Standing::UnderWay, amount, top_up.updated_at);
                 match &**first {
                     First::Burn(burn) => {
-                        let burned = sent(burn.burned);
-                        known.transactions.insert(burn.transaction.clone(), burned);
+                        let burned = Row::new(&burn.transaction, sent(burn.burned), (None, burn.burned));
+                        known.add(Some(burned));
                     }
                     First::Transfer(out) => {
-                        let mark = out.authorization.mark();
-                        known.marks.insert(mark, sent(out.authorization.value()));
+                        let amount = out.authorization.value();
+                        let row = Row::new("", sent(amount), (Some(Wallet::Evm(top_up.address)), amount));
+                        known.add_signed(out.authorization.mark(), row);
                     }
                 }
             }
         })
         .await?;
-        each(store, &[table::DEPARTURE], |_, row: Booked| {
-            known.transactions.extend([booked(&row)]);
+        each_row(store, &[table::DEPARTURE], |_, bytes| {
+            known.add(Some(booked(&Booked::read(bytes)?)));
+            Ok(())
         })
         .await?;
         Ok(known)
     }
 
-    /// What this transfer is for.
-    pub(in crate::engine) fn of(&self, transaction: &str, mark: &[u8; 32]) -> Option<&Left> {
-        self.transactions.get(transaction).or_else(|| self.marks.get(mark))
+    fn add(&mut self, row: Option<Row>) {
+        let Some(row) = row else { return };
+        let transaction = TransferName::transaction_of(&row.name).to_owned();
+        self.transactions.entry(transaction).or_default().push(row);
+    }
+
+    fn add_signed(&mut self, mark: [u8; 32], row: Row) {
+        let mark = Some(mark);
+        self.marks.extend(mark.map(|known| (known, Row { mark, ..row })));
+    }
+
+    /// What each of these is for: all that left in one transaction. A row explains one transfer: the one of its name, else one that
+    /// was signed as it, else one of its amount and receiver; and whatever the transaction moved, if it moved money once.
+    pub(in crate::engine) fn explain(&self, transfers: &[Departure]) -> Vec<Option<&Row>> {
+        type Fits = fn(&Row, &Departure, bool) -> bool;
+        const BY: [Fits; 4] = [
+            |row, one, _| row.index == Some(one.index),
+            |row, one, _| row.mark == Some(one.mark) && row.amount == one.amount,
+            |row, one, _| row.is_bare() && row.amount == one.amount && row.to.is_none_or(|to| to == one.to),
+            |row, one, sole| sole && (row.is_bare() || row.mark == Some(one.mark)),
+        ];
+        let mut found = vec![None; transfers.len()];
+        let Some(first) = transfers.first() else { return found };
+        let mut rows: Vec<&Row> = self
+            .transactions
+            .get(&first.transaction)
+            .into_iter()
+            .flatten()
+            .collect();
+        let marks: BTreeSet<[u8; 32]> = transfers.iter().map(|one| one.mark).collect();
+        rows.extend(marks.iter().filter_map(|mark| self.marks.get(mark)));
+        let sole = transfers.len() == 1;
+        for fits in BY {
+            for (one, place) in transfers.iter().zip(&mut found) {
+                if place.is_none()
+                    && let Some(at) = rows.iter().position(|row| fits(row, one, sole))
+                {
+                    *place = Some(rows.remove(at));
+                }
+            }
+        }
+        found
+    }
+
+    /// The row of this subject, by the transaction in this name.
+    pub(in crate::engine) fn named(&self, name: &str, subject: &str) -> Option<&Row> {
+        let rows = self.transactions.get(TransferName::transaction_of(name))?;
+        rows.iter().find(|row| row.left.subject == subject)
+    }
+
+    /// Leaves those that no row explains, of whatever transactions; those of one transaction must all be among them.
+    pub(in crate::engine) fn unexplained(&self, transfers: Vec<Departure>) -> Vec<Departure> {
+        let named = |one: &Departure| (one.to.network().name(), one.transaction.clone());
+        let mut by_transaction: BTreeMap<_, Vec<Departure>> = BTreeMap::new();
+        for one in &transfers {
+            by_transaction.entry(named(one)).or_default().push(one.clone());
+        }
+        let mut open: BTreeSet<DepartureId> = BTreeSet::new();
+        for all in by_transaction.values() {
+            let explained = self.explain(all).into_iter();
+            let nobodys = all.iter().zip(explained).filter(|(_, row)| row.is_none());
+            open.extend(nobodys.map(|(one, _)| one.id()));
+        }
+        transfers.into_iter().filter(|one| open.contains(&one.id())).collect()
     }
 
     /// What was given to the bridge by this burn.
     pub(in crate::engine) fn crossing(&self, transaction: &str) -> Option<&Left> {
         self.crossings.get(transaction)
-    }
-
-    pub(super) fn explains(&self, departure: &Departure) -> bool {
-        self.of(&departure.transaction, &departure.mark).is_some()
     }
 }

@@ -1,6 +1,7 @@
 //! Our side: what each row of the books should be on another list, and the row behind something on one.
 
 mod holders;
+mod transfers;
 
 use std::fmt::Display;
 
@@ -8,20 +9,20 @@ use purser_storage::codec::{self, DecodeError, Stored};
 use purser_storage::{Store, StoreError};
 
 use self::holders::{of_balance, of_incoming, of_move, of_opening, of_reservation};
+pub(super) use self::transfers::{departed, deposited, left_for, paid_by, sent};
 use crate::banking::transfer::BankTransfer;
 use crate::card::{self, Card};
 use crate::difference::Found;
 use crate::engine::departures::known::{self, Known};
-use crate::engine::incoming::{Settles, settles_by};
 use crate::engine::operating::damaged;
 use crate::gift_card::{self, GiftCard};
 use crate::id::{BankTransferId, CardId, DepositId, EffectId, Network, PaymentId, PayoutId, TopUpId, WithdrawalId};
-use crate::incoming::{Incoming, Transfer};
+use crate::incoming::Incoming;
 use crate::kernel::{Kind, table};
 use crate::money::Cents;
-use crate::payment::{self, Payment};
+use crate::payment::Payment;
 use crate::payout::{self, Payout};
-use crate::port::{Booked, EntryName, Movement, Timestamp, claim_key};
+use crate::port::{Booked, EntryName, Timestamp, TransferName};
 use crate::product::Currency;
 use crate::reconcile::{Flow, Listed, Money, Source, Standing};
 use crate::reloadable::Reloadable;
@@ -33,8 +34,10 @@ use crate::withdrawal::Withdrawal;
 pub(super) struct Ours {
     pub(super) source: Source,
     pub(super) flow: Flow,
-    /// Its name on the other list.
+    /// Its name on the other list; of a transfer on a chain, as far as we know it.
     pub(super) key: String,
+    /// What a chain shows of a transfer to us besides its name.
+    mark: Option<[u8; 32]>,
     /// Our id of it.
     pub(super) subject: String,
     pub(super) listed: Listed,
@@ -61,7 +64,7 @@ pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Vec<Ours>, DecodeError>
     let kind = key.get(1).copied().unwrap_or_default();
     let one = match key.first().copied() {
         Some(table::DEPARTURE) => {
-            let row: Booked = codec::decode(value)?;
+            let row = Booked::read(value)?;
             let network = row.departure.to.network();
             Some(of_departure(network, known::booked(&row)))
         }
@@ -111,6 +114,7 @@ fn of_payment(id: PaymentId, payment: &Payment) -> Option<Ours> {
         source: Source::of(payment.payer().network()),
         flow: Flow::Deposit,
         key: transaction.to_owned(),
+        mark: Some(payment.claim.authorization.mark()),
         subject: id.to_string(),
         listed: Listed {
             standing: Standing::Done,
@@ -127,6 +131,7 @@ fn of_incoming_transfer(incoming: &Incoming) -> Option<Ours> {
         source: Source::of(transfer.network),
         flow: Flow::Deposit,
         key: transfer.key(),
+        mark: None,
         subject: transfer.id().to_string(),
         listed: Listed {
             standing: Standing::Done,
@@ -136,11 +141,12 @@ fn of_incoming_transfer(incoming: &Incoming) -> Option<Ours> {
     })
 }
 
-fn of_departure(network: Network, (transaction, left): (String, known::Left)) -> Ours {
+fn of_departure(network: Network, known::Row { name, left, .. }: known::Row) -> Ours {
     Ours {
         source: Source::of(network),
         flow: Flow::Departure,
-        key: transaction,
+        key: name,
+        mark: None,
         subject: left.subject,
         listed: left.listed,
     }
@@ -151,6 +157,7 @@ fn of_crossing((transaction, left): (String, known::Left)) -> Ours {
         source: Source::Bridge,
         flow: Flow::Crossing,
         key: transaction,
+        mark: None,
         subject: left.subject,
         listed: left.listed,
     }
@@ -167,6 +174,7 @@ fn order(
         source,
         flow: source.flow(),
         key: EffectId(key).to_string(),
+        mark: None,
         subject: subject.to_string(),
         listed: Listed { standing, money, at },
     }
@@ -287,54 +295,6 @@ async fn ordered(store: &dyn Store, source: Source, number: u128) -> Result<Opti
     })
 }
 
-/// What a transfer to our treasury paid for, or whom it was credited to. A payment that was refused, or never sent, says
-/// no more than that nobody expects it.
-pub(super) async fn deposited(
-    store: &dyn Store,
-    network: Network,
-    moved: &Movement,
-    secret: &[u8; 32],
-) -> Result<Option<Ours>, StoreError> {
-    let claim = claim_key(&moved.other, &moved.mark);
-    let id = payment::id_of_claim(&claim, secret);
-    let payment: Option<Payment> = read(store, &table::entity(Kind::Payment, &id.0.to_be_bytes())).await?;
-    let under_way = |payment: &Payment| {
-        let standing = match payment.status {
-            payment::Status::Released | payment::Status::DeclinedUnsent(_) | payment::Status::Refused(_) => {
-                Standing::NotAsked
-            }
-            _ => Standing::UnderWay,
-        };
-        Ours {
-            source: Source::of(network),
-            flow: Flow::Deposit,
-            key: moved.key(),
-            subject: id.to_string(),
-            listed: Listed {
-                standing,
-                money: Money::Usdc(payment.price()),
-                at: payment.updated_at,
-            },
-        }
-    };
-    let of_its_own = DepositId::of(network, &moved.transaction, moved.index);
-    let incoming: Option<Incoming> = read(store, &table::entity(Kind::Incoming, &of_its_own.0.to_be_bytes())).await?;
-    if let Some(taken) = incoming.as_ref().and_then(of_incoming_transfer) {
-        return Ok(Some(taken));
-    }
-    let transfer = Transfer::of(network, moved, id);
-    // Another transfer beside the payment's own is nobody's.
-    let payment = payment.filter(|payment| moved.index == 0 || settles_by(payment, &transfer) != Settles::No);
-    let bought = payment.as_ref().and_then(|payment| of_payment(id, payment));
-    Ok(bought.or_else(|| payment.as_ref().map(under_way)))
-}
-
-/// What a transfer out of the treasury was for, by its transaction and by what else a chain shows of it.
-pub(super) fn departed(network: Network, (transaction, mark): (&str, &[u8; 32]), known: &Known) -> Option<Ours> {
-    let left = known.of(transaction, mark)?;
-    Some(of_departure(network, (transaction.to_owned(), left.clone())))
-}
-
 /// What a crossing of the bridge is for.
 pub(super) fn crossing(transaction: &str, known: &Known) -> Option<Ours> {
     let crossed = known.crossing(transaction)?;
@@ -369,5 +329,6 @@ pub(super) async fn behind(store: &dyn Store, found: &Found) -> Result<Option<Ou
         None
     };
     // A payment may have landed by another transaction since.
-    Ok(ours.filter(|ours| ours.key == found.key))
+    let same = |ours: &Ours| TransferName::transaction_of(&ours.key) == TransferName::transaction_of(&found.key);
+    Ok(ours.filter(same))
 }

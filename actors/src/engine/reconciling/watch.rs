@@ -259,8 +259,32 @@ impl Walker {
     }
 
     async fn tell(&self, found: Found) -> Result<bool, String> {
-        let id = DifferenceId::of(found.source, &found.key);
+        let id = self.id_of(&found).await?;
         self.ask(id, Command::Find(Box::new(found))).await
+    }
+
+    /// Its own. Of a transfer that the chain does not show no more may be known than its transaction, which others may share: each
+    /// subject has a difference of its own.
+    async fn id_of(&self, found: &Found) -> Result<DifferenceId, String> {
+        let id = DifferenceId::of(found.source, &found.key);
+        if found.source.network().is_none() {
+            return Ok(id);
+        }
+        let read = self
+            .0
+            .differences
+            .read_undamaged(&id)
+            .await
+            .map_err(|e| e.to_string())?;
+        let other = read.and_then(|(known, _)| known.found.subject);
+        Ok(match (other, &found.subject) {
+            (None, _) => id,
+            (Some(other), Some(subject)) if other == *subject => id,
+            (Some(_), subject) => {
+                let apart = subject.as_deref().unwrap_or_default();
+                DifferenceId::of(found.source, &format!("{} {apart}", found.key))
+            }
+        })
     }
 
     /// Whether it was written down: one that cannot be loaded stands in the way of no other.
@@ -290,7 +314,7 @@ impl Walker {
             };
             match afoot.reconciler.look_again(&open.found).await {
                 Ok(Some(found)) => {
-                    self.tell(found).await?;
+                    self.ask(id, Command::Find(Box::new(found))).await?;
                 }
                 Ok(None) => {
                     self.ask(id, Command::Resolve).await?;

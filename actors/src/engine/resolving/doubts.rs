@@ -6,7 +6,7 @@ use crate::engine::stuck::Says;
 use crate::engine::work::within;
 use crate::id::PaymentId;
 use crate::payment::Payment;
-use crate::port::{Authorization, Finality, Lookup, Movement};
+use crate::port::{Authorization, Finality, Lookup, Movement, TransferName};
 use crate::reconcile::Standing;
 
 /// How long after a signature's own end it is taken for dead where the chain does not answer, in milliseconds: no chain's
@@ -25,7 +25,7 @@ impl Engine {
         let payment = self.doubted(id).await?.ok_or(NotResolved::NotStuck)?;
         match resolution.outcome {
             Outcome::Done => {
-                let transaction = resolution.reference.clone();
+                let transaction = TransferName::transaction_of(&resolution.reference).to_owned();
                 self.shows(&payment, &transaction).await?;
                 // The list does not say how deep it is.
                 let finality = Finality::Seen;
@@ -43,13 +43,13 @@ impl Engine {
     async fn shows(&self, payment: &Payment, transaction: &str) -> Result<(), NotResolved> {
         let authorization = &payment.claim.authorization;
         let treasury = self.0.lists.treasury.as_ref().ok_or(NotResolved::Unavailable)?;
-        let movement = treasury.movement(authorization.network(), transaction);
+        let moved = treasury.in_transaction(authorization.network(), transaction);
         let is_this = |moved: &Movement| {
             (moved.incoming, moved.mark, moved.other, moved.amount)
                 == (true, authorization.mark(), payment.payer(), payment.price())
         };
-        match within(self.patience(), movement, "movement").await {
-            Ok(Some(moved)) if is_this(&moved) => Ok(()),
+        match within(self.patience(), moved, "in transaction").await {
+            Ok(moved) if moved.iter().any(is_this) => Ok(()),
             Ok(_) => Err(NotResolved::Contradicted(Standing::NotAsked)),
             Err(error) => {
                 tracing::warn!(transaction, %error, "it cannot be said what the chain shows of a transfer");

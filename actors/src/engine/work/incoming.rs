@@ -119,7 +119,8 @@ impl Desk {
     /// What becomes of a transfer whose payment nobody knows. Only what may be of the history that a restore has lost is anybody's
     /// without an operator's word.
     async fn unclaimed(&self, transfer: &Transfer, found_at: Timestamp) -> Result<Verdict, Failure> {
-        if !self.lost.is_some_and(|lost| lost.has(transfer.at)) {
+        // A plain transfer was no payment in the lost history either: it may be the treasury's own funding, and nobody's balance.
+        if !self.lost.is_some_and(|lost| lost.has(transfer.at)) || transfer.is_plain() {
             return Ok(UNKNOWN);
         }
         let account = self.account_map.of(&transfer.from);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use purser_storage::planted::{self, Bug};
 
 use super::gate::Pass;
+use super::sent_as::{SentAs, leave_out};
 use super::{Desk, Done, tell, unreadable, within};
 use crate::agent_wallet::{self, AgentWallet};
 use crate::engine::departures::gate::Shut;
@@ -93,17 +94,18 @@ impl Desk {
         if !sent.is_empty() {
             self.without_others(id, spend, &mut sent).await?;
         }
-        Ok(sent.into_iter().next().map(|one| one.transaction))
+        Ok(sent.first().map(Departure::key))
     }
 
-    /// Leaves out what other spends of the wallet were sent by.
+    /// Leaves out what other spends of the wallet were sent by, one transfer for each: a transaction may have moved more than one.
     async fn without_others(&self, id: SpendId, spend: &Spend, sent: &mut Vec<Departure>) -> Done {
+        let mut others = Vec::new();
         self.each_spend(&spend.owner, |other, explained| {
-            if other != id {
-                sent.retain(|one| !explained.was_sent_by(one));
-            }
+            others.extend((other != id).then(|| SentAs::of(explained)).flatten());
         })
-        .await
+        .await?;
+        leave_out(others, sent);
+        Ok(())
     }
 
     /// Shows every spend of an account's wallet.
@@ -302,17 +304,6 @@ impl Desk {
             paid,
         };
         tell(&self.families.agent_wallets, wallet, command).await
-    }
-}
-
-impl Spend {
-    /// Whether this is the transfer that it was sent by.
-    pub(super) fn was_sent_by(&self, left: &Departure) -> bool {
-        match &self.status {
-            Status::Settled { transaction, .. } => *transaction == left.transaction,
-            Status::Signed(signed) | Status::Sent(signed, _) => signed.authorization.mark() == left.mark,
-            Status::Reserved | Status::Refused { .. } | Status::Unsettled { .. } => false,
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a managed wallet has spent in a history that a restore has lost: no spend says so, and it counts against the daily cap.
 
+use super::sent_as::{SentAs, leave_out};
 use super::{Desk, unreadable};
 use crate::account::day_of;
 use crate::agent_wallet::AgentWallet;
@@ -7,7 +8,7 @@ use crate::id::{Network, SpendId};
 use crate::kernel::Failure;
 use crate::money::Usdc;
 use crate::port::{Departure, Timestamp};
-use crate::spend::{Spend, Status};
+use crate::spend::Spend;
 
 const DAY_MS: u64 = 86_400_000;
 
@@ -29,8 +30,13 @@ impl Desk {
         }
         sent.retain(|one| of_that_day(one.at));
         if !sent.is_empty() {
-            self.each_spend(&wallet.owner, |_, spend| self.leave_out(spend, &mut sent))
-                .await?;
+            let mut spends = Vec::new();
+            let may_be_sent = |spend: &Spend| self.departures.may_be_sent(spend.created_at);
+            self.each_spend(&wallet.owner, |_, spend| {
+                spends.extend(SentAs::of_any(spend, may_be_sent(spend)))
+            })
+            .await?;
+            leave_out(spends, &mut sent);
         }
         Ok(sent.iter().fold(Usdc::ZERO, |sum, one| {
             sum.plus(one.amount).unwrap_or(Usdc::from_atomic(u64::MAX))
@@ -52,17 +58,5 @@ impl Desk {
         let Some((wallet, _)) = read else { return Ok(false) };
         let before = self.spent_before(&wallet, spend.created_at).await?;
         Ok(before > Usdc::ZERO && wallet.is_beyond(id, before))
-    }
-
-    /// What a spend was sent by, or was sent by in the lost history: then its amount is reserved here, and it will be recognised.
-    fn leave_out(&self, spend: &Spend, sent: &mut Vec<Departure>) {
-        if spend.status != Status::Reserved {
-            sent.retain(|one| !spend.was_sent_by(one));
-        } else if self.departures.may_be_sent(spend.created_at) {
-            let order = (spend.order.to, spend.order.amount);
-            if let Some(at) = sent.iter().position(|one| (one.to, one.amount) == order) {
-                sent.remove(at);
-            }
-        }
     }
 }

@@ -146,8 +146,11 @@ pub struct UnknownPayment {
 /// A transfer that no book has.
 #[derive(Deserialize, ToSchema)]
 pub struct Departure {
-    /// The chain's name of it.
+    /// The chain's id of its transaction.
     pub transaction: String,
+    /// The transaction and the place of the transfer in it, as `transaction#index`: what `POST /admin/departures/book` takes. The
+    /// transaction alone is enough where it moved our money once.
+    pub name: String,
     /// `base` or `solana`.
     pub network: String,
     /// Who received it.

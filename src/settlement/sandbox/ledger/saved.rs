@@ -20,14 +20,16 @@ impl Item for Record {
 
     fn names(&self) -> Vec<u64> {
         match self {
-            Self::Transferred(transfer) => vec![by_key(&transfer.key), by_transaction(&transfer.transaction)],
+            Self::Transferred(transfer) | Self::Beside { transfer, .. } => {
+                vec![by_key(&transfer.key), by_transaction(&transfer.transaction)]
+            }
             Self::Dropped { key, .. } => vec![by_key(key), by_drop(key)],
             _ => Vec::new(),
         }
     }
 
     fn counts(&self) -> bool {
-        matches!(self, Self::Transferred(_))
+        self.transferred().is_some()
     }
 }
 
@@ -62,7 +64,7 @@ impl Book for Ledger {
     fn apply(&mut self, record: &Record) -> Result<(), String> {
         self.take(record)?;
         // The others have done what they do.
-        if matches!(record, Record::Transferred(_) | Record::Dropped { .. }) {
+        if record.transferred().is_some() || matches!(record, Record::Dropped { .. }) {
             self.shelf.add(record.clone());
         }
         Ok(())

@@ -32,6 +32,7 @@ pub(super) fn of_incoming(number: u128, transfer: &BankTransfer) -> Option<Ours>
         source: Source::BankDeposits,
         flow: Flow::Incoming,
         key: reference.clone(),
+        mark: None,
         subject: BankTransferId(number).to_string(),
         listed: Listed {
             standing: Standing::Done,

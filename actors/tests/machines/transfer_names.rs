@@ -1,0 +1,165 @@
+//! The name of a transfer, and rows of before a transaction could move money more than once.
+
+use purser_actors::approval::Gift;
+use purser_actors::id::{ApprovalId, DepartureId, Network, Wallet};
+use purser_actors::ledger::{Outlay, Place, Provider};
+use purser_actors::money::Usdc;
+use purser_actors::port::{Booked, Departure, Movement, Timestamp, TransferName};
+use purser_storage::codec::{self, DecodeError, Stored};
+
+fn departure(index: u32) -> Departure {
+    Departure {
+        transaction: "left".into(),
+        to: Wallet::Evm([9; 20]),
+        amount: Usdc::from_atomic(5),
+        at: Timestamp(8),
+        mark: [4; 32],
+        index,
+    }
+}
+
+#[test]
+fn a_transfer_is_named_by_its_transaction_and_its_place() {
+    // Aim: text is read back as it was written, a hash alone names all of its transaction, and nonsense names nothing.
+    for (text, transaction, index) in [
+        ("0xab", "0xab", None),
+        ("0xab#0", "0xab", Some(0)),
+        ("0xab#17", "0xab", Some(17)),
+    ] {
+        let name = TransferName::parse(text).unwrap();
+        assert_eq!((name.transaction.as_str(), name.index), (transaction, index));
+        assert_eq!(name.to_string(), text);
+        assert_eq!(TransferName::transaction_of(text), transaction);
+    }
+    for text in ["", "#1", "0xab#", "0xab#x", "0xab#-1", "0xab#4294967296"] {
+        assert_eq!(TransferName::parse(text), None, "{text}");
+    }
+    let (first, second) = (departure(0), departure(3));
+    assert_eq!((first.key().as_str(), second.key().as_str()), ("left", "left#3"));
+    assert_eq!(first.name().to_string(), "left#0");
+    let named = |text: &str| {
+        let name = TransferName::parse(text).unwrap();
+        (first.is_named(&name), second.is_named(&name))
+    };
+    assert_eq!(named("left"), (true, true));
+    assert_eq!(named("left#0"), (true, false));
+    assert_eq!(named("left#3"), (false, true));
+    assert_eq!(named("right#3"), (false, false));
+    assert_ne!(Movement::plain_mark("left", 0), Movement::plain_mark("left", 1));
+    assert_ne!(Movement::plain_mark("left", 0), Movement::plain_mark("right", 0));
+}
+
+#[test]
+fn the_first_transfer_has_the_id_that_its_transaction_had() {
+    // Aim: ids that stand in rows, events and the ledger of before stay what they were; any other transfer has an id of its own.
+    let before = DepartureId(327_157_064_700_699_413_486_883_783_624_567_961_887);
+    assert_eq!(departure(0).id(), before);
+    assert_eq!(DepartureId::named(Network::Base, "left"), before);
+    assert_ne!(departure(3).id(), before);
+    for index in [0, 3] {
+        let one = departure(index);
+        assert_eq!(DepartureId::named(Network::Base, &one.key()), one.id());
+        assert_eq!(DepartureId::named(Network::Base, &one.name().to_string()), one.id());
+    }
+}
+
+/// As it was.
+#[derive(bincode::Encode, bincode::Decode)]
+struct OldDeparture {
+    transaction: String,
+    to: Wallet,
+    amount: Usdc,
+    at: Timestamp,
+    mark: [u8; 32],
+}
+
+#[derive(bincode::Encode, bincode::Decode)]
+struct OldBooked {
+    departure: OldDeparture,
+    account: Option<Wallet>,
+}
+
+impl Stored for OldBooked {
+    const SCHEMA: u16 = 82;
+}
+
+#[test]
+fn a_booking_of_before_is_read() {
+    // Aim: an old row is the booking of the first transfer of its transaction; a new one keeps its place and what it paid for; what
+    // is neither is refused.
+    let owner = Wallet::Evm([1; 20]);
+    let Departure {
+        transaction,
+        to,
+        amount,
+        at,
+        mark,
+        ..
+    } = departure(0);
+    let old = OldBooked {
+        departure: OldDeparture {
+            transaction,
+            to,
+            amount,
+            at,
+            mark,
+        },
+        account: Some(owner),
+    };
+    let read = Booked::read(&codec::encode(&old)).unwrap();
+    assert_eq!(
+        (&read.departure, read.account, read.outlay),
+        (&departure(0), Some(owner), None)
+    );
+    for outlay in [
+        Outlay::Provider(Provider::GiftCards),
+        Outlay::OperatorFunds,
+        Outlay::NetworkFees,
+    ] {
+        let new = Booked {
+            departure: departure(3),
+            account: None,
+            outlay: Some(outlay),
+        };
+        let bytes = codec::encode(&new);
+        assert_eq!(Booked::read(&bytes), Ok(new));
+        let mut damaged = bytes;
+        *damaged.last_mut().unwrap() ^= 1;
+        assert_eq!(Booked::read(&damaged), Err(DecodeError::Checksum));
+    }
+}
+
+#[test]
+fn what_leaves_for_no_customer_has_its_place_and_waits_under_a_name_of_its_own() {
+    // Aim: each word stands elsewhere in the books, each provider is found by its name, and what one operator has asked for is never
+    // taken for another act.
+    assert_eq!(
+        Outlay::Provider(Provider::Bank).place(),
+        Place::Provider(Provider::Bank)
+    );
+    assert_eq!(Outlay::OperatorFunds.place(), Place::OperatorFunds);
+    assert_eq!(Outlay::NetworkFees.place(), Place::NetworkFees);
+    for provider in Provider::ALL {
+        assert_eq!(Provider::named(provider.name()), Some(provider));
+    }
+    assert_eq!(Provider::named("nobody"), None);
+    let (transaction, evidence) = ("left#3".to_owned(), "seen".to_owned());
+    let mut acts: Vec<Gift> = Provider::ALL
+        .map(Outlay::Provider)
+        .into_iter()
+        .chain([Outlay::OperatorFunds, Outlay::NetworkFees])
+        .map(|outlay| Gift::BookOutlay {
+            transaction: transaction.clone(),
+            outlay,
+            evidence: evidence.clone(),
+        })
+        .collect();
+    acts.push(Gift::BookLoss { transaction, evidence });
+    let mut ids: Vec<_> = acts
+        .iter()
+        .map(|act| ApprovalId::of(act, Usdc::from_atomic(5)))
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), acts.len());
+}

@@ -1,0 +1,55 @@
+//! What landed, found by its transaction and by its place in the chain's history.
+
+use std::collections::BTreeSet;
+
+use super::saved::by_transaction;
+use super::{Key, Landed, Ledger};
+
+impl Ledger {
+    /// The first transfer of the transaction with this id, dropped or not.
+    pub(crate) fn find_transaction(&self, transaction: &str) -> Option<Landed> {
+        self.in_transaction(transaction).into_iter().next()
+    }
+
+    /// All transfers of the transaction with this id, dropped or not, in their order.
+    pub(crate) fn in_transaction(&self, transaction: &str) -> Vec<Landed> {
+        let near = self.shelf.find(by_transaction(transaction));
+        let its = near.iter().filter_map(|record| {
+            let (transfer, index) = record.transferred()?;
+            (transfer.transaction == transaction).then_some((index, transfer.key))
+        });
+        let places: BTreeSet<(u32, Key)> = its.collect();
+        let newest = |(_, key): &(u32, Key)| {
+            let mut all = self.landed_of(key).into_iter().rev();
+            all.find(|landed| landed.transfer.transaction == transaction)
+        };
+        places.iter().filter_map(newest).collect()
+    }
+
+    /// What landed from this place on (the first is 0), in order, at most so much.
+    pub(crate) fn history(&self, from: u64, limit: usize) -> Vec<(u64, Landed)> {
+        let mut page = Vec::new();
+        if limit == 0 {
+            return page;
+        }
+        self.shelf.scan(from, |place, record| {
+            if let Some((transfer, index)) = record.transferred() {
+                page.push((
+                    place,
+                    Landed {
+                        transfer: transfer.clone(),
+                        index,
+                        dropped: false,
+                    },
+                ));
+            }
+            page.len() < limit
+        });
+        for (_, seen) in &mut page {
+            let key = seen.transfer.key;
+            let dropped = |landed: &Landed| landed.dropped && landed.transfer == seen.transfer;
+            seen.dropped = self.was_reorganised(&key) && self.landed_of(&key).iter().any(dropped);
+        }
+        page
+    }
+}
