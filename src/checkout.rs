@@ -46,8 +46,8 @@ pub(crate) use refused::{account_refused, collision, product_unavailable, rate_u
 
 /// Where the hint for Solana clients comes from.
 pub trait Blockhashes: Send + Sync {
-    /// A blockhash that a transaction may name now.
-    fn recent(&self) -> Arc<RecentBlockhash>;
+    /// A blockhash that a transaction may name now; `None` while none is known that lives long enough.
+    fn recent(&self) -> Option<Arc<RecentBlockhash>>;
 }
 
 /// Everything a paid call needs.
@@ -283,7 +283,7 @@ impl Checkout {
             ));
             let solana = Terms::new(amount, self.max_timeout_seconds, Payee::Solana(self.solana.clone()));
             terms.push(Terms {
-                recent: Some(self.blockhashes.recent()),
+                recent: self.blockhashes.recent(),
                 ..solana
             });
         }

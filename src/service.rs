@@ -196,7 +196,7 @@ impl Service {
         }));
         let as_store: Arc<dyn Store> = store.clone();
         let world = parts::open_world(&config, &data, &*as_store).await?;
-        let checks = &world.sandbox.identity_check;
+        let checks = &world.sandbox.providers.identity_check;
         checks.call_back_to(callback_url(address), identity_callback());
         let mark = store.restore_mark();
         let ahead_ms = world.moved.as_ref().map_or(0, |moved| moved.ahead_ms());

@@ -1,3 +1,5 @@
 //! Moves the USDC. The sandbox's chains are here; facilitators and nodes follow behind the same port.
 
+pub mod chain;
+pub mod outgoing;
 pub mod sandbox;

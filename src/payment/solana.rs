@@ -72,6 +72,24 @@ pub fn own_amount(wire: &[u8]) -> Option<Usdc> {
     }
 }
 
+/// The payment of a transaction that a wallet of ours has signed as the stock client does, read back from its bytes: unit limit,
+/// unit price, transfer. `None` for anything else; nothing of it is judged.
+pub fn own_transfer(wire: &[u8]) -> Option<SolanaTransfer> {
+    let transaction = Transaction::parse(wire).ok()?;
+    let transfer = transaction.instructions.get(2)?;
+    let &[_, _, _, authority] = transfer.accounts else {
+        return None;
+    };
+    (*transaction.program(transfer) == TOKEN).then_some(())?;
+    Some(SolanaTransfer {
+        transaction: wire.to_vec(),
+        message_hash: Sha256::digest(transaction.message).into(),
+        payer: *transaction.key(authority),
+        value: own_amount(wire)?,
+        blockhash: *transaction.blockhash,
+    })
+}
+
 /// Two signers, ours first; nobody twice; and our fee payer in no instruction.
 fn check_accounts(transaction: &Transaction<'_>, fee_payer: &Pubkey) -> Result<(), Refusal> {
     if transaction.keys.first() != Some(fee_payer) {

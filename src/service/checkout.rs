@@ -94,10 +94,7 @@ pub(super) async fn open(
         base: payees.base,
         solana: payees.solana,
         mpp,
-        blockhashes: Arc::new(SlotBlockhash::new(
-            house.world.settlement.clone(),
-            house.world.machine.clone(),
-        )),
+        blockhashes: Arc::new(SlotBlockhash::new(house.world.chains.blockhashes.clone())),
         prices,
         limiter,
         calls: Arc::default(),

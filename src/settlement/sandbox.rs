@@ -13,6 +13,7 @@ mod inspect;
 mod ledger;
 mod listing;
 mod outgoing;
+mod parts;
 mod rpc;
 mod svm;
 mod wire;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ed25519_dalek::Signer as _;
+use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
@@ -37,6 +39,7 @@ use self::wire::Transaction;
 use crate::payment::terms::Token;
 use crate::sandbox::keys::{fee_payer, fee_payer_signer, treasury};
 pub use crate::sandbox::record_log::LogError;
+use crate::settlement::chain::Blockhash;
 
 /// What a new wallet starts with unless the configuration says otherwise: 10,000 test USDC.
 pub const DEFAULT_GRANT: Usdc = Usdc::from_atomic(10_000_000_000);
@@ -47,15 +50,11 @@ pub struct SandboxSettlement {
     solana: Arc<Chain>,
     /// How long a submission takes before the chain looks at it.
     settle: Duration,
-}
-
-/// A recent block hash for a Solana challenge.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecentBlockhash {
-    /// Base58, for `extra.recentBlockhash`.
-    pub blockhash: String,
-    /// The last block height at which a transaction naming it may land.
-    pub last_valid_block_height: u64,
+    /// One key: it pays nothing here.
+    fee_payers: [[u8; 32]; 1],
+    clock: Arc<dyn Clock>,
+    /// Read from the chain once a slot, named before it.
+    newest: Mutex<Option<(u64, Blockhash)>>,
 }
 
 impl SandboxSettlement {
@@ -77,6 +76,9 @@ impl SandboxSettlement {
             base: open("base.chain", Network::Base)?,
             solana: open("solana.chain", Network::Solana)?,
             settle: Duration::ZERO,
+            fee_payers: [fee_payer()],
+            newest: Mutex::default(),
+            clock,
         })
     }
 
@@ -91,15 +93,6 @@ impl SandboxSettlement {
         match network {
             Network::Base => &self.base,
             Network::Solana => &self.solana,
-        }
-    }
-
-    /// A block hash to put into a challenge, so that the client need not ask the chain for one.
-    pub fn recent_blockhash(&self) -> RecentBlockhash {
-        let (hash, last_valid_block_height) = self.solana.latest_blockhash();
-        RecentBlockhash {
-            blockhash: bs58::encode(hash).into_string(),
-            last_valid_block_height,
         }
     }
 
@@ -128,10 +121,7 @@ impl SandboxSettlement {
 
 impl Settlement for SandboxSettlement {
     fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
-        Box::pin(async move {
-            let treasury = outgoing::treasury_keys()?;
-            self.sign_with(&treasury, transfer)
-        })
+        Box::pin(async move { self.sign_outgoing(transfer) })
     }
 
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>> {

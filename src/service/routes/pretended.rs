@@ -39,7 +39,7 @@ pub(super) fn described() -> Vec<utoipa::openapi::OpenApi> {
 fn moved(house: &House) -> Router {
     let server = &house.config.server;
     let verdicts = sandbox::verdict::router(Arc::new(sandbox::verdict::VerdictDesk {
-        identity: house.world.sandbox.identity_check.clone(),
+        identity: house.world.sandbox.providers.identity_check.clone(),
         engine: house.engine.clone(),
         max_body_bytes: server.max_body_bytes,
         body_timeout: server.body_timeout(),
@@ -58,38 +58,38 @@ fn moved(house: &House) -> Router {
 fn sandbox_routes(house: &House) -> Router {
     let world = &house.world;
     let people = sandbox::people::People {
-        identity: world.sandbox.identity_check.clone(),
-        accounts: world.sandbox.accounts.clone(),
+        identity: world.sandbox.providers.identity_check.clone(),
+        accounts: world.sandbox.providers.accounts.clone(),
         engine: house.engine.clone(),
         body_timeout: house.config.server.body_timeout(),
     };
     let crossing = sandbox::crossing::router(Arc::new(sandbox::crossing::Crossings {
-        bridge: world.sandbox.bridge.clone(),
-        balances: world.sandbox.balances.clone(),
+        bridge: world.sandbox.providers.bridge.clone(),
+        balances: world.sandbox.providers.balances.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
     let steered = sandbox::router(Arc::new(sandbox::SandboxRoutes {
-        desk: SandboxDesk::new(world.settlement.clone(), world.sandbox.issuer.clone()),
-        settlement: world.settlement.clone(),
+        desk: SandboxDesk::new(world.sandbox.chains.clone(), world.sandbox.providers.issuer.clone()),
+        settlement: world.sandbox.chains.clone(),
         engine: house.engine.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
     let charging = sandbox::charging::router(Arc::new(sandbox::charging::Charging {
         engine: house.engine.clone(),
-        issuer: world.sandbox.issuer.clone(),
-        program: world.sandbox.program.clone(),
+        issuer: world.sandbox.providers.issuer.clone(),
+        program: world.sandbox.providers.program.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
     let program = sandbox::program::router(Arc::new(sandbox::program::ProgramDesk {
-        program: world.sandbox.program.clone(),
+        program: world.sandbox.providers.program.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
     let bank = sandbox::bank::router(Arc::new(sandbox::bank::BankDesk {
-        bank: world.sandbox.bank.clone(),
+        bank: world.sandbox.providers.bank.clone(),
         entropy: world.entropy.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
@@ -107,7 +107,7 @@ fn payout_desk(house: &House) -> Router {
     let world = &house.world;
     sandbox::payouts::router(Arc::new(sandbox::payouts::PayoutRoutes {
         desk: PayoutDesk {
-            rails: world.sandbox.rails.clone(),
+            rails: world.sandbox.providers.rails.clone(),
             engine: house.engine.clone(),
             vault: world.vault.clone(),
             entropy: world.entropy.clone(),
@@ -121,9 +121,9 @@ fn catalog_desk(house: &House) -> Router {
     let world = &house.world;
     sandbox::catalogs::router(Arc::new(sandbox::catalogs::CatalogRoutes {
         desk: CatalogDesk {
-            merchants: world.sandbox.merchants.clone(),
-            gift_cards: world.sandbox.gift_cards.clone(),
-            rates: world.sandbox.rates.clone(),
+            merchants: world.sandbox.providers.merchants.clone(),
+            gift_cards: world.sandbox.providers.gift_cards.clone(),
+            rates: world.sandbox.providers.rates.clone(),
         },
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
