@@ -1,5 +1,6 @@
 //! Moves the USDC. The sandbox's chains are here; facilitators and nodes follow behind the same port.
 
+pub mod by_network;
 pub mod chain;
 pub mod outgoing;
 pub mod sandbox;

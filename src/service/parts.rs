@@ -180,7 +180,8 @@ fn open_sandbox(
 ) -> Result<SandboxWorld, ServiceError> {
     let chains = SandboxSettlement::open(directory, config.sandbox.faucet_usdc, machine.clone(), entropy)
         .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?
-        .taking(Duration::from_millis(config.sandbox.settle_ms));
+        .taking(Duration::from_millis(config.sandbox.settle_ms))
+        .finalizing(Duration::from_millis(config.sandbox.final_ms));
     let chains = Arc::new(chains);
     let (acted_on, watched): (Arc<dyn Chains>, Arc<dyn Watched>) = (chains.clone(), chains.clone());
     let providers = SandboxProviders::open(directory, config, (&acted_on, &watched), clock)

@@ -46,7 +46,8 @@ pub(crate) fn check_signature(authorization: &EvmAuthorization) -> Result<(), De
 
 fn is_signed(authorization: &EvmAuthorization, domain: &[u8; 32]) -> Result<(), Decline> {
     let refused = || decline("invalid_exact_evm_signature", "the signature is not the payer's");
-    let [rs @ .., v] = &authorization.signature;
+    // A contract wallet's are not taken: this chain runs no contracts.
+    let [rs @ .., v] = authorization.signature.as_ecdsa().ok_or_else(refused)?;
     let recovery = match v {
         27 => RecoveryId::Zero,
         28 => RecoveryId::One,

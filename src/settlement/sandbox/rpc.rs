@@ -115,8 +115,8 @@ impl SandboxSettlement {
             .await
             .map_err(|stopped| error(INTERNAL, stopped.to_string()))?;
         match executed {
-            Executed::Moved(id) => Ok(json!(id)),
-            Executed::Already(_) => Err(preflight(&TransactionError::AlreadyProcessed)),
+            Executed::Moved(id, _) => Ok(json!(id)),
+            Executed::Already(..) => Err(preflight(&TransactionError::AlreadyProcessed)),
             Executed::Declined(decline) => Err(preflight(&error_of(&transaction, &decline))),
         }
     }
