@@ -36,6 +36,7 @@ use crate::payment::evm::Recovery;
 use crate::payment::mpp::{Bound, Mpp};
 use crate::payment::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, identifier};
 use crate::prices::{Asked, OwnRate, PriceBook, Quote};
+use crate::settlement::chain::FeePayers;
 use judged::Unfit;
 use presented::{Presented, Shown, Told, described, named};
 use refused::{ambiguous, refused};
@@ -64,6 +65,8 @@ pub struct Checkout {
     pub base: Arc<BasePayee>,
     /// Who is paid on Solana.
     pub solana: Arc<SolanaPayee>,
+    /// Chooses the fee payer that a Solana challenge names.
+    pub fee_payers: Arc<dyn FeePayers>,
     /// Challenges for MPP clients.
     pub mpp: Arc<Mpp>,
     /// Hint for Solana clients.
@@ -284,6 +287,7 @@ impl Checkout {
             let solana = Terms::new(amount, self.max_timeout_seconds, Payee::Solana(self.solana.clone()));
             terms.push(Terms {
                 recent: self.blockhashes.recent(),
+                fee_payer: Some(self.fee_payers.choose()),
                 ..solana
             });
         }

@@ -49,7 +49,7 @@ pub fn verify(wire: &[u8], demand: &SolanaDemand<'_>) -> Result<Authorization, R
         WireError::LookupTables => refused(Reason::SvmLookupTables, "address lookup tables are not taken"),
         WireError::Malformed(what) => refused(Reason::SvmUndecodable, what),
     })?;
-    check_accounts(&transaction, &demand.payee.fee_payer)?;
+    check_accounts(&transaction, &demand.payee.fee_payers)?;
     let transfer = check_instructions(&transaction)?;
     let payer = check_transfer(&transaction, transfer, demand)?;
     check_memo(&transaction, demand.payee.memo.as_deref())?;
@@ -90,9 +90,9 @@ pub fn own_transfer(wire: &[u8]) -> Option<SolanaTransfer> {
     })
 }
 
-/// Two signers, ours first; nobody twice; and our fee payer in no instruction.
-fn check_accounts(transaction: &Transaction<'_>, fee_payer: &Pubkey) -> Result<(), Refusal> {
-    if transaction.keys.first() != Some(fee_payer) {
+/// Two signers, one of our fee payers first; nobody twice; and that fee payer in no instruction.
+fn check_accounts(transaction: &Transaction<'_>, fee_payers: &[Pubkey]) -> Result<(), Refusal> {
+    if !transaction.keys.first().is_some_and(|key| fee_payers.contains(key)) {
         return Err(refused(
             Reason::SvmFeePayer,
             "account key 0 is not the fee payer of the challenge",

@@ -15,9 +15,9 @@ use crate::identity::credentials::Credentials;
 use crate::identity::form_link::FormLinks;
 use crate::payment::evm;
 use crate::payment::mpp::Mpp;
-use crate::payment::{BasePayee, SolanaPayee};
+use crate::payment::{BaseChain, BasePayee, SolanaChain, SolanaPayee};
 use crate::prices::{Lives, PriceBook};
-use crate::sandbox::keys::fee_payer;
+use crate::settlement::chain::ChainParts;
 
 /// Who is paid.
 pub(super) struct Payees {
@@ -30,7 +30,7 @@ impl Payees {
     ///
     /// # Errors
     /// When one is no address of its network.
-    pub(super) fn of(config: &Config) -> Result<Self, ServiceError> {
+    pub(super) fn of(config: &Config, chains: &ChainParts) -> Result<Self, ServiceError> {
         let pay_to = &config.payment.pay_to;
         let wrong = |key: &'static str| ServiceError::Part(key, "not an address of that network".into());
         let Some(Wallet::Evm(base)) = pay_to.wallet(Network::Base) else {
@@ -39,12 +39,14 @@ impl Payees {
         let Some(Wallet::Solana(solana)) = pay_to.wallet(Network::Solana) else {
             return Err(wrong("payment.pay_to.solana"));
         };
-        let solana = SolanaPayee::usdc(solana, fee_payer(), None).ok_or_else(|| wrong("payment.pay_to.solana"))?;
+        let (on_base, on_solana) = match config.settlement.kind {
+            // Only the sandbox's own token: what is signed for it is worth nothing elsewhere.
+            ProviderKind::Sandbox => (BaseChain::SANDBOX, SolanaChain::MAINNET),
+        };
+        let solana = SolanaPayee::on(&on_solana, solana, chains.fee_payers.all(), None);
+        let solana = solana.ok_or_else(|| wrong("payment.pay_to.solana"))?;
         Ok(Self {
-            base: Arc::new(match config.settlement.kind {
-                // A settlement on the real chain is paid in `BasePayee::usdc`, and nothing else is.
-                ProviderKind::Sandbox => BasePayee::sandbox(base),
-            }),
+            base: Arc::new(BasePayee::on(&on_base, base)),
             solana: Arc::new(solana),
         })
     }
@@ -93,6 +95,7 @@ pub(super) async fn open(
         time_moves: house.world.moved.is_some() && !config.providers.elsewhere(),
         base: payees.base,
         solana: payees.solana,
+        fee_payers: house.world.chains.fee_payers.clone(),
         mpp,
         blockhashes: Arc::new(SlotBlockhash::new(house.world.chains.blockhashes.clone())),
         prices,

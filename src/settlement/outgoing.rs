@@ -5,9 +5,10 @@ use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, PortError,
 use sha2::{Digest as _, Sha256};
 
 use super::chain::{BlockhashSource, ChainParts, ChainTime, FeePayers};
+use crate::payment::chains::Chains;
 use crate::payment::solana::address::Pubkey;
 use crate::payment::solana::own_transfer;
-use crate::payment::terms::{SOLANA_USDC, Token};
+use crate::payment::terms::Token;
 use crate::wallet::TestWallet;
 use crate::wallet::solana::Transfer as Draft;
 
@@ -100,7 +101,7 @@ fn on_solana(
     let draft = Draft {
         fee_payer,
         pay_to: to,
-        mint: SOLANA_USDC,
+        mint: Chains::in_effect().solana.mint,
         amount: transfer.amount.atomic(),
         blockhash,
         memo: &memo,
