@@ -314,12 +314,7 @@ fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {
         solana: SolanaTerms {
             asset: base58(&payees.solana.mint),
             pay_to: base58(&payees.solana.pay_to),
-            fee_payer: payees
-                .solana
-                .fee_payers
-                .first()
-                .map(|key| base58(key))
-                .unwrap_or_default(),
+            fee_payer: payees.solana.fee_payers.first().map(base58).unwrap_or_default(),
         },
         max_timeout_seconds: u32::try_from(config.payment.max_timeout_seconds).unwrap_or(u32::MAX),
     }
