@@ -2,5 +2,8 @@
 
 pub mod by_network;
 pub mod chain;
+pub mod check;
+pub mod fee_payers;
 pub mod outgoing;
 pub mod sandbox;
+pub mod settings;

@@ -42,7 +42,7 @@ impl VaultedWallets {
 
     /// What they pay with: under no other token's domain is anything signed, for that would be worth that token.
     pub const fn token(&self) -> Token {
-        self.chains.token
+        self.chains.names.base.token
     }
 
     /// Where an owner's wallet is or would be, if it is not open yet.

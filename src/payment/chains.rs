@@ -175,10 +175,7 @@ mod tests {
             base: BaseChain::SEPOLIA,
             ..Chains::MAINNET
         };
-        assert_eq!(
-            test.take_effect(),
-            Err(["eip155:8453", SolanaChain::MAINNET.caip2])
-        );
+        assert_eq!(test.take_effect(), Err(["eip155:8453", SolanaChain::MAINNET.caip2]));
         assert_eq!(Network::Base.caip2(), "eip155:8453");
     }
 }

@@ -9,13 +9,13 @@ use super::ServiceError;
 use super::parts::SlotBlockhash;
 use super::routes::House;
 use crate::checkout::{Answers, Checkout};
-use crate::config::{Config, ProviderKind, Recovery};
+use crate::config::{Config, Recovery};
 use crate::http::rate::RateLimiter;
 use crate::identity::credentials::Credentials;
 use crate::identity::form_link::FormLinks;
 use crate::payment::evm;
 use crate::payment::mpp::Mpp;
-use crate::payment::{BaseChain, BasePayee, SolanaChain, SolanaPayee};
+use crate::payment::{BasePayee, SolanaPayee};
 use crate::prices::{Lives, PriceBook};
 use crate::settlement::chain::ChainParts;
 
@@ -39,14 +39,10 @@ impl Payees {
         let Some(Wallet::Solana(solana)) = pay_to.wallet(Network::Solana) else {
             return Err(wrong("payment.pay_to.solana"));
         };
-        let (on_base, on_solana) = match config.settlement.kind {
-            // Only the sandbox's own token: what is signed for it is worth nothing elsewhere.
-            ProviderKind::Sandbox => (BaseChain::SANDBOX, SolanaChain::MAINNET),
-        };
-        let solana = SolanaPayee::on(&on_solana, solana, chains.fee_payers.all(), None);
+        let solana = SolanaPayee::on(&chains.names.solana, solana, chains.fee_payers.all(), None);
         let solana = solana.ok_or_else(|| wrong("payment.pay_to.solana"))?;
         Ok(Self {
-            base: Arc::new(BasePayee::on(&on_base, base)),
+            base: Arc::new(BasePayee::on(&chains.names.base, base)),
             solana: Arc::new(solana),
         })
     }

@@ -1,8 +1,6 @@
 //! The parts behind the edge, built from settings.
 
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use purser_actors::approval;
@@ -16,24 +14,21 @@ use purser_actors::money::Cents;
 use purser_actors::port::{Clock, Entropy, Lists};
 use purser_storage::{JournalStore, Limits as StoreLimits, Options, Store};
 
+use super::chains::{self, Opened, SandboxWorld};
 use super::{DataDir, ServiceError, sealed};
 use crate::agent_wallet::calling::Calling;
 use crate::agent_wallet::custody::VaultedWallets;
 use crate::checkout::Blockhashes;
-use crate::config::{Config, ProviderKind};
+use crate::config::Config;
 use crate::outbound::call::OutboundCaller;
 use crate::payment::RecentBlockhash;
 use crate::provider::banking::VaultedBank;
 use crate::provider::payouts::VaultedRails;
 use crate::provider::program::VaultedProgram;
 use crate::provider::redemption::VaultedCatalog;
-use crate::provider::sandbox::balances::watching::Watched;
-use crate::provider::sandbox::everybody::SandboxProviders;
 use crate::provider::{Providers, VaultedIssuer, elsewhere};
 use crate::sandbox::moved_clock::MovedClock;
 use crate::settlement::chain::{Blockhash, BlockhashSource, ChainParts};
-use crate::settlement::sandbox::SandboxSettlement;
-use crate::settlement::sandbox::afar::Chains;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{CvvVault, Documents, Vault};
 use crate::webhooks::Poster;
@@ -81,22 +76,14 @@ pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, 
     })?)
 }
 
-/// What the sandbox simulates, steerable: for its desk and its routes alone.
-pub struct SandboxWorld {
-    /// Its chains.
-    pub chains: Arc<SandboxSettlement>,
-    /// Its providers.
-    pub providers: SandboxProviders,
-}
-
 /// Everything outside the house.
 pub struct World {
     /// Both chains, chosen by the settings.
     pub chains: ChainParts,
     /// Who makes what is sold: the sandbox's, but for those that the settings put elsewhere.
     pub providers: Providers,
-    /// The sandbox's own, for its desk.
-    pub sandbox: SandboxWorld,
+    /// The sandbox's own, for its desk; only there.
+    pub sandbox: Option<SandboxWorld>,
     /// Keeps what they upload.
     pub documents: Documents,
     /// Seals card numbers.
@@ -134,11 +121,12 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         Some(moved) => moved.clone(),
         None => machine.clone(),
     };
-    let sandbox = open_sandbox(config, &directory, (&clock, &machine), &*entropy)?;
-    let chains = match config.settlement.kind {
-        ProviderKind::Sandbox => sandbox.chains.clone().parts(),
-    };
-    let providers = elsewhere::meet(&config.providers, sandbox.providers.providers())
+    let Opened {
+        chains,
+        providers,
+        sandbox,
+    } = chains::open(config, &directory, (&clock, &machine), &*entropy).await?;
+    let providers = elsewhere::meet(&config.providers, providers)
         .await
         .map_err(|e| ServiceError::Part("a provider", e))?;
     let vault = Arc::new(open_vault(config, data, store, entropy.clone()).await?);
@@ -170,23 +158,6 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         moved,
         entropy,
     })
-}
-
-fn open_sandbox(
-    config: &Config,
-    directory: &Path,
-    (clock, machine): (&Arc<dyn Clock>, &Arc<dyn Clock>),
-    entropy: &dyn Entropy,
-) -> Result<SandboxWorld, ServiceError> {
-    let chains = SandboxSettlement::open(directory, config.sandbox.faucet_usdc, machine.clone(), entropy)
-        .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?
-        .taking(Duration::from_millis(config.sandbox.settle_ms))
-        .finalizing(Duration::from_millis(config.sandbox.final_ms));
-    let chains = Arc::new(chains);
-    let (acted_on, watched): (Arc<dyn Chains>, Arc<dyn Watched>) = (chains.clone(), chains.clone());
-    let providers = SandboxProviders::open(directory, config, (&acted_on, &watched), clock)
-        .map_err(|(what, why)| ServiceError::Part(what, why))?;
-    Ok(SandboxWorld { chains, providers })
 }
 
 /// The vault, with a new key only where nothing is sealed yet: numbers without their key must stop the start, not be

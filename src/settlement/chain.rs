@@ -8,8 +8,8 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{BoxFuture, PortError, Settlement, Timestamp, TreasuryList};
 
+use crate::payment::Chains;
 use crate::payment::solana::address::Pubkey;
-use crate::payment::terms::Token;
 
 /// What wallets hold.
 pub trait Holdings: Send + Sync {
@@ -112,8 +112,8 @@ pub struct ChainParts {
     pub transfers: Arc<dyn TransferList>,
     /// Our keys on Solana that pay fees.
     pub fee_payers: Arc<dyn FeePayers>,
-    /// The token on Base.
-    pub token: Token,
+    /// Their ids, names and tokens.
+    pub names: Chains,
     /// Our treasury on Base.
     pub base_treasury: Wallet,
     /// Owner of our treasury's token account on Solana.

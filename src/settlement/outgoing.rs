@@ -30,7 +30,7 @@ pub struct Circumstances<'a> {
 impl<'a> From<&'a ChainParts> for Circumstances<'a> {
     fn from(chains: &'a ChainParts) -> Self {
         Self {
-            token: chains.token,
+            token: chains.names.base.token,
             time: &*chains.time,
             blockhashes: &*chains.blockhashes,
             fee_payers: &*chains.fee_payers,

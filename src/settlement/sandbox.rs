@@ -37,9 +37,10 @@ use self::ledger::{Key, decline};
 pub use self::outgoing::LONGEST_SIGNED_S;
 use self::wire::Transaction;
 use crate::payment::terms::Token;
-use crate::sandbox::keys::{fee_payer, fee_payer_signer, treasury};
+use crate::sandbox::keys::{fee_payers, signer_of, treasury};
 pub use crate::sandbox::record_log::LogError;
-use crate::settlement::chain::Blockhash;
+use crate::settlement::chain::{Blockhash, FeePayers as _};
+use crate::settlement::fee_payers::FeePayerLoads;
 
 /// What a new wallet starts with unless the configuration says otherwise: 10,000 test USDC.
 pub const DEFAULT_GRANT: Usdc = Usdc::from_atomic(10_000_000_000);
@@ -50,8 +51,8 @@ pub struct SandboxSettlement {
     solana: Arc<Chain>,
     /// How long a submission takes before the chain looks at it.
     settle: Duration,
-    /// One key: it pays nothing here.
-    fee_payers: [[u8; 32]; 1],
+    /// They pay nothing here.
+    fee_payers: FeePayerLoads,
     clock: Arc<dyn Clock>,
     /// Read from the chain once a slot, named before it.
     newest: Mutex<Option<(u64, Blockhash)>>,
@@ -76,7 +77,7 @@ impl SandboxSettlement {
             base: open("base.chain", Network::Base)?,
             solana: open("solana.chain", Network::Solana)?,
             settle: Duration::ZERO,
-            fee_payers: [fee_payer()],
+            fee_payers: loads(1),
             newest: Mutex::default(),
             clock,
         })
@@ -104,6 +105,13 @@ impl SandboxSettlement {
         }
     }
 
+    /// With so many fee payers, from 1 to [`FEE_PAYERS_MAX`](crate::sandbox::keys::FEE_PAYERS_MAX).
+    #[must_use]
+    pub fn with_fee_payers(mut self, count: usize) -> Self {
+        self.fee_payers = loads(count);
+        self
+    }
+
     const fn chain(&self, network: Network) -> &Arc<Chain> {
         match network {
             Network::Base => &self.base,
@@ -115,6 +123,10 @@ impl SandboxSettlement {
         let intent = match authorization {
             Authorization::Evm(evm) => evm::check_signature(evm).map(|()| evm_intent(evm)),
             Authorization::Solana(_) => solana_intent(&prepared.bytes),
+        };
+        let _sending = match authorization {
+            Authorization::Evm(_) => self.fee_payers.sending(None),
+            Authorization::Solana(transfer) => self.fee_payers.sending(fee_payer_of(&transfer.transaction).as_ref()),
         };
         tokio::time::sleep(self.settle).await;
         match intent {
@@ -162,7 +174,7 @@ impl Settlement for SandboxSettlement {
                     bytes: Vec::new(),
                     transaction: String::new(),
                 }),
-                Authorization::Solana(transfer) => co_sign(transfer),
+                Authorization::Solana(transfer) => co_sign(transfer, self.fee_payers.all()),
             };
             prepared.map(Preparation::Ready)
         })
@@ -273,21 +285,36 @@ fn solana_intent(wire: &[u8]) -> Result<Intent, purser_actors::port::Decline> {
     })
 }
 
+fn loads(count: usize) -> FeePayerLoads {
+    let [first, others @ ..] = fee_payers();
+    let more = count.saturating_sub(1).min(others.len());
+    FeePayerLoads::new(first, &others[..more])
+}
+
+/// Who pays the fee of a transaction.
+fn fee_payer_of(wire: &[u8]) -> Option<[u8; 32]> {
+    let transaction = crate::payment::solana::wire::Transaction::parse(wire).ok()?;
+    transaction.keys.first().copied()
+}
+
 /// Signs slot 0 as the fee payer. ed25519 is deterministic, so preparing again gives the same bytes and id.
-fn co_sign(transfer: &SolanaTransfer) -> Result<Prepared, PortError> {
+fn co_sign(transfer: &SolanaTransfer, ours: &[[u8; 32]]) -> Result<Prepared, PortError> {
     let refused = |message: &str| PortError {
         kind: ErrorKind::Permanent,
         operation: "prepare",
         message: message.into(),
     };
     let mut transaction = Transaction::parse(&transfer.transaction).map_err(|e| refused(&e.to_string()))?;
-    if transaction.keys.first() != Some(&fee_payer()) {
-        return Err(refused("the fee payer is not the sandbox's"));
-    }
+    let signer = transaction
+        .keys
+        .first()
+        .filter(|key| ours.contains(key))
+        .and_then(signer_of);
+    let signer = signer.ok_or_else(|| refused("the fee payer is not the sandbox's"))?;
     if svm::message_hash(&transaction) != transfer.message_hash {
         return Err(refused("the message hash is not the transaction's"));
     }
-    let signature = fee_payer_signer().sign(&transaction.message).to_bytes();
+    let signature = signer.sign(&transaction.message).to_bytes();
     if let Some(slot) = transaction.signatures.first_mut() {
         *slot = signature;
     }

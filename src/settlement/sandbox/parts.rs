@@ -9,6 +9,7 @@ use purser_actors::port::{BoxFuture, PortError, Timestamp};
 use super::svm::SLOT_MS;
 use super::{SandboxSettlement, TransferSeen, temporary};
 use crate::payment::solana::address::Pubkey;
+use crate::payment::{BaseChain, Chains, SolanaChain};
 use crate::sandbox::keys::treasury;
 use crate::settlement::chain::{
     Blockhash, BlockhashSource, ChainParts, ChainTime, FeePayers, Holdings, Listed, TransferList,
@@ -25,7 +26,10 @@ impl SandboxSettlement {
             time: self.clone(),
             transfers: self.clone(),
             fee_payers: self.clone(),
-            token: self.token(),
+            names: Chains {
+                base: BaseChain::SANDBOX,
+                solana: SolanaChain::MAINNET,
+            },
             base_treasury: treasury(Network::Base),
             solana_treasury: treasury(Network::Solana),
         }
@@ -97,10 +101,10 @@ fn listed(seen: TransferSeen) -> Result<Listed, PortError> {
 
 impl FeePayers for SandboxSettlement {
     fn all(&self) -> &[Pubkey] {
-        &self.fee_payers
+        self.fee_payers.all()
     }
 
     fn choose(&self) -> Pubkey {
-        self.fee_payers[0]
+        self.fee_payers.choose()
     }
 }
