@@ -4,6 +4,7 @@
 pub mod chains;
 mod checkout;
 pub mod copies;
+mod owner;
 pub mod parts;
 pub mod restore;
 mod routes;

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use purser_actors::port::{Clock, Entropy};
 use purser_chains::rpc::{HttpTransport, SystemClock as RpcClock, Transport};
+use purser_storage::Store;
 
-use super::ServiceError;
+use super::{ServiceError, owner};
 use crate::config::{Config, Misfit, ProviderKind};
 use crate::payment::Chains;
 use crate::provider::Providers;
@@ -59,26 +60,31 @@ pub fn keys(config: &Config) -> Result<Option<RealChains>, Misfit> {
 /// When a file of the sandbox cannot be read, or a real chain is not what the settings say.
 pub(super) async fn open(
     config: &Config,
-    directory: &Path,
+    (directory, store): (&Path, &dyn Store),
     (clock, machine): (&Arc<dyn Clock>, &Arc<dyn Clock>),
     entropy: &dyn Entropy,
 ) -> Result<Opened, ServiceError> {
     let misfit = |wrong: Misfit| ServiceError::Part("the settings of the chains", format!("\n{wrong}"));
-    match keys(config).map_err(misfit)? {
+    let real = keys(config).map_err(misfit)?;
+    let names = real.as_ref().map(RealChains::names);
+    owner::check(store, names.as_ref()).await?;
+    let opened = match real {
         None => {
             let sandbox = open_sandbox(config, directory, (clock, machine), entropy)?;
-            Ok(Opened {
+            Opened {
                 chains: sandbox.chains.clone().parts(),
                 providers: sandbox.providers.providers(),
                 sandbox: Some(sandbox),
-            })
+            }
         }
-        Some(real) => Ok(Opened {
+        Some(real) => Opened {
             chains: open_real(&real).await?,
             providers: elsewhere::nobody(Arc::new(SandboxRates::new(config.rates.table(), clock.clone()))),
             sandbox: None,
-        }),
-    }
+        },
+    };
+    owner::keep(store, names.as_ref()).await?;
+    Ok(opened)
 }
 
 /// Asks the chains, and opens their ports.

@@ -125,7 +125,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         chains,
         providers,
         sandbox,
-    } = chains::open(config, &directory, (&clock, &machine), &*entropy).await?;
+    } = chains::open(config, (&directory, store), (&clock, &machine), &*entropy).await?;
     let providers = elsewhere::meet(&config.providers, providers)
         .await
         .map_err(|e| ServiceError::Part("a provider", e))?;

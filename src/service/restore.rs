@@ -196,7 +196,7 @@ async fn replay(engine: &Engine, log: Known<'_>) -> Result<(), ServiceError> {
     Ok(())
 }
 
-async fn put(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), ServiceError> {
+pub(super) async fn put(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), ServiceError> {
     let batch = Batch {
         writes: vec![Write::Put {
             key,

@@ -145,7 +145,7 @@ fn settings(host: &Host, node: &str) -> PathBuf {
         "app_payment",
     ];
     let off = |line: &&str| format!("[products.{line}]\navailable = false\n");
-    let not_sold: String = lines.iter().chain([&"card_balance"]).map(|line| off(&line)).collect();
+    let not_sold: String = lines.iter().chain([&"card_balance"]).map(off).collect();
     let treasury = treasury();
     let settings = format!(
         "mode = \"production\"\n[server]\npublic_url = \"https://pay.example\"\n\

@@ -37,7 +37,7 @@ fn nothing_sold() -> String {
         "app_payment",
     ];
     let off = |line: &&str| format!("[products.{line}]\navailable = false\n");
-    let all: String = lines.iter().chain([&"card_balance"]).map(|line| off(&line)).collect();
+    let all: String = lines.iter().chain([&"card_balance"]).map(off).collect();
     format!("{GOOD}{all}")
 }
 
