@@ -29,7 +29,7 @@ pub fn create(path: &Path, content: &[u8]) -> io::Result<bool> {
 /// The longest secret that is read from a file, in bytes; of a longer file the beginning.
 const MAX_SECRET_BYTES: u64 = 8 * 1024;
 
-/// The text of a file that nobody but its owner may use (no permission for group and others).
+/// The text of a file without permissions for group and others.
 ///
 /// # Errors
 /// With the file's name: it cannot be read, or others may use it.

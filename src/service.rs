@@ -4,12 +4,12 @@
 pub mod chains;
 mod checkout;
 pub mod copies;
-mod owner;
 pub mod parts;
 pub mod restore;
 mod routes;
 mod sealed;
 mod shop;
+mod store_chains;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

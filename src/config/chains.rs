@@ -17,7 +17,7 @@ use super::check::Found;
 use super::{Config, ProviderKind, text};
 use crate::secret::Secret;
 
-/// Highest number of blocks or slots that a depth may name: what the followers of the chains keep.
+/// Highest number of blocks or slots that a depth may name: the followers of the chains store that many.
 const DEEPEST: u64 = 64;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -114,7 +114,7 @@ const fn facilitator_timeout_ms() -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FacilitatorAuth {
-    /// It asks for nothing.
+    /// No authentication.
     #[default]
     None,
     /// A fixed value of `Authorization`.
@@ -142,7 +142,7 @@ pub struct Facilitator {
 pub enum Location {
     /// Not set.
     #[default]
-    Nowhere,
+    Unset,
     /// In a file that only its owner may read.
     File(PathBuf),
     /// In a variable of the environment.
@@ -153,7 +153,7 @@ pub enum Location {
 
 impl Location {
     pub const fn is_set(&self) -> bool {
-        !matches!(self, Self::Nowhere)
+        !matches!(self, Self::Unset)
     }
 
     /// Whether the settings name where it is, and do not have it themselves.
@@ -166,7 +166,7 @@ impl<'de> Deserialize<'de> for Location {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         Ok(if text.is_empty() {
-            Self::Nowhere
+            Self::Unset
         } else if let Some(path) = text.strip_prefix("file:") {
             Self::File(path.into())
         } else if let Some(name) = text.strip_prefix("env:") {
@@ -240,7 +240,7 @@ fn ether<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
     wei(from, 18)
 }
 
-/// What is wrong with the chains' settings before a secret is read or a node is asked. Only where the chains are used.
+/// Checks that need neither a secret nor a node. Skipped unless `settlement.kind` is `chains`.
 pub(super) fn check(config: &Config, found: &mut Found) {
     if config.settlement.kind != ProviderKind::Chains {
         return;
@@ -283,7 +283,7 @@ pub(super) fn check(config: &Config, found: &mut Found) {
         found.require(
             !own.is_empty() || !alone,
             key,
-            "name at least one key, or a facilitator: somebody pays for the transactions",
+            "set at least one key or one facilitator to pay for transactions",
         );
         for (n, location) in own.iter().enumerate() {
             secret(&format!("{key}[{n}]"), location, found);

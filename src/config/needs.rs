@@ -5,12 +5,12 @@ use purser_actors::product::Line;
 use super::Config;
 use super::check::Found;
 
-/// Each product that is sold has its providers, none of them the sandbox's.
+/// Each product that is sold has its providers, and none is the sandbox's.
 pub(super) fn check(config: &Config, found: &mut Found) {
     for (key, outside) in config.providers.all() {
         let sold = sold_with(config, key);
         let reason = format!(
-            "without a url it is the sandbox's, and production refuses it: products.{} needs it; set it, or available = false",
+            "production needs your own: products.{} cannot be sold without it. Set it, or set available = false",
             sold.join(", products.")
         );
         found.require(
@@ -33,7 +33,7 @@ fn sold_with(config: &Config, provider: &str) -> Vec<&'static str> {
         "providers.issuer" => vec![Line::UsaCard],
         "providers.gift_cards" => vec![Line::GiftCard],
         "providers.payouts" => vec![Line::PushToCard, Line::BankPayment, Line::AppPayment],
-        // Who pays a person must be known, and so must whoever has a balance at the card issuer.
+        // App payments and balances at the card issuer need a verified account owner.
         "providers.identity" => vec![Line::AppPayment, Line::CardBalance],
         "providers.card_accounts" | "providers.bridge" => vec![Line::CardBalance],
         "providers.rates" => Line::ALL.into_iter().filter(in_other_currencies).collect(),

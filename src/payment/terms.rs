@@ -236,8 +236,8 @@ impl SolanaPayee {
 
     /// The text for this fee payer; for one that is not ours the first one's.
     pub(super) fn json_for(&self, fee_payer: Option<&Pubkey>) -> Option<&PayeeJson> {
-        let place = fee_payer.and_then(|key| self.fee_payers.iter().position(|own| own == key));
-        self.json.get(place.unwrap_or(0))
+        let index = fee_payer.and_then(|key| self.fee_payers.iter().position(|own| own == key));
+        self.json.get(index.unwrap_or(0))
     }
 }
 

@@ -23,13 +23,13 @@ use super::{ProviderLists, Providers};
 use crate::config::{Outside, Outsiders};
 use crate::secret::Secret;
 
-/// Nobody at every port: a product that needs one of them is not sold. `rates` is the table of the settings, which has the dollar.
-/// There are no lists either, so that nothing is reconciled with anybody.
-pub fn nobody(rates: Arc<dyn Rates>) -> Providers {
-    let remote = Remote::nobody;
+/// A placeholder at every port, for products that are not sold: every call fails as `Temporary`. `rates` is the table of the
+/// settings. Nothing is reconciled: there are no lists.
+pub fn unconfigured(rates: Arc<dyn Rates>) -> Providers {
+    let remote = Remote::unconfigured;
     let accounts = Arc::new(RemoteAccounts(remote()));
     Providers {
-        issuer: Arc::new(RemoteIssuer::nobody()),
+        issuer: Arc::new(RemoteIssuer::unconfigured()),
         gift_cards: Arc::new(RemoteGiftCards(remote())),
         rails: Arc::new(RemoteRails(remote())),
         identity_check: Arc::new(RemoteIdentityCheck(remote())),

@@ -36,7 +36,7 @@ pub struct Endpoint {
     pub timeout: Duration,
 }
 
-/// One provider, or the place of one that the settings do not name.
+/// One provider. `None` if the settings do not name it.
 #[derive(Clone)]
 pub struct Remote(Option<(Client, Endpoint)>);
 
@@ -54,8 +54,8 @@ impl Remote {
         Ok(Self(Some((http, endpoint))))
     }
 
-    /// Nobody: what is asked was not done, and may be once a provider is named. For products that are not sold.
-    pub const fn nobody() -> Self {
+    /// A provider that the settings do not name: every call fails as `Temporary`.
+    pub const fn unconfigured() -> Self {
         Self(None)
     }
 

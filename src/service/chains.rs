@@ -8,7 +8,7 @@ use purser_actors::port::{Clock, Entropy};
 use purser_chains::rpc::{HttpTransport, SystemClock as RpcClock, Transport};
 use purser_storage::Store;
 
-use super::{ServiceError, owner};
+use super::{ServiceError, store_chains};
 use crate::config::{Config, Misfit, ProviderKind};
 use crate::payment::Chains;
 use crate::provider::Providers;
@@ -25,7 +25,7 @@ use crate::settlement::settings::RealChains;
 /// How long a connection to a node may take to stand.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// What the sandbox simulates, steerable: for its desk and its routes alone.
+/// What the sandbox simulates, for the routes of the sandbox.
 pub struct SandboxWorld {
     /// Its chains.
     pub chains: Arc<SandboxSettlement>,
@@ -33,11 +33,11 @@ pub struct SandboxWorld {
     pub providers: SandboxProviders,
 }
 
-/// What is behind the ports before any provider elsewhere takes its place.
+/// Chains and default providers, before remote providers replace them.
 pub struct Opened {
     /// Both chains.
     pub chains: ChainParts,
-    /// The sandbox's providers, or nobody.
+    /// The sandbox's providers; in production a placeholder at every port.
     pub providers: Providers,
     /// Only in the sandbox.
     pub sandbox: Option<SandboxWorld>,
@@ -67,7 +67,7 @@ pub(super) async fn open(
     let misfit = |wrong: Misfit| ServiceError::Part("the settings of the chains", format!("\n{wrong}"));
     let real = keys(config).map_err(misfit)?;
     let names = real.as_ref().map(RealChains::names);
-    owner::check(store, names.as_ref()).await?;
+    store_chains::check(store, names.as_ref()).await?;
     let opened = match real {
         None => {
             let sandbox = open_sandbox(config, directory, (clock, machine), entropy)?;
@@ -79,15 +79,15 @@ pub(super) async fn open(
         }
         Some(real) => Opened {
             chains: open_real(&real).await?,
-            providers: elsewhere::nobody(Arc::new(SandboxRates::new(config.rates.table(), clock.clone()))),
+            providers: elsewhere::unconfigured(Arc::new(SandboxRates::new(config.rates.table(), clock.clone()))),
             sandbox: None,
         },
     };
-    owner::keep(store, names.as_ref()).await?;
+    store_chains::record(store, names.as_ref()).await?;
     Ok(opened)
 }
 
-/// Asks the chains, and opens their ports.
+/// Checks the chains and opens their ports.
 async fn open_real(chains: &RealChains) -> Result<ChainParts, ServiceError> {
     let misfit = |wrong: Misfit| ServiceError::Part("the chains do not fit the settings", format!("\n{wrong}"));
     let http = crate::outbound::client().connect_timeout(CONNECT).build();

@@ -327,32 +327,32 @@ mod tests {
 
     use super::*;
 
-    struct Told(Mutex<Option<Blockhash>>);
+    struct FixedBlockhash(Mutex<Option<Blockhash>>);
 
-    impl BlockhashSource for Told {
+    impl BlockhashSource for FixedBlockhash {
         fn newest(&self) -> Option<Blockhash> {
             *self.0.lock()
         }
     }
 
-    // A client that signs with a blockhash that is about to expire has signed in vain: it had better read one itself.
+    // A client that signs with a blockhash that is about to expire signs in vain: it reads one itself instead.
     #[test]
-    fn an_old_blockhash_is_given_to_nobody() {
-        let told = Arc::new(Told(Mutex::new(None)));
-        let recent = SlotBlockhash::new(told.clone());
+    fn an_old_blockhash_is_not_offered() {
+        let source = Arc::new(FixedBlockhash(Mutex::new(None)));
+        let recent = SlotBlockhash::new(source.clone());
         assert!(recent.recent().is_none());
         let new = |hash, age_ms| Blockhash {
             hash: [hash; 32],
             last_valid_block_height: u64::from(hash),
             age_ms,
         };
-        *told.0.lock() = Some(new(1, Blockhash::OLDEST_MS));
+        *source.0.lock() = Some(new(1, Blockhash::OLDEST_MS));
         let first = recent.recent().unwrap();
         assert_eq!((first.blockhash, first.last_valid_block_height), ([1; 32], 1));
         assert!(Arc::ptr_eq(&first, &recent.recent().unwrap()), "its text is made once");
-        *told.0.lock() = Some(new(2, 0));
+        *source.0.lock() = Some(new(2, 0));
         assert_eq!(recent.recent().unwrap().blockhash, [2; 32]);
-        *told.0.lock() = Some(new(2, Blockhash::OLDEST_MS + 1));
+        *source.0.lock() = Some(new(2, Blockhash::OLDEST_MS + 1));
         assert!(recent.recent().is_none());
     }
 }

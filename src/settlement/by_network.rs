@@ -1,4 +1,4 @@
-//! Two settlement ports, one a network, as the one that the engine asks.
+//! One settlement port for both networks, over one port per network.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use purser_actors::port::{
 
 use super::chain::{ChainTime, Holdings, Listed, TransferList};
 
-/// One network's chain, which is asked about that network only.
+/// The chain of one network. Callers pass only wallets and payments of that network.
 pub trait Chain: Settlement + TreasuryList + Holdings + ChainTime + TransferList {}
 
 impl<T: Settlement + TreasuryList + Holdings + ChainTime + TransferList> Chain for T {}

@@ -1,6 +1,5 @@
-//! What the service asks of the chains beside the engine's ports: what wallets hold, recent blockhashes, the chains' time, who
-//! pays fees, and the list of transfers that `purser verify` reads. Each is a trait of its own, so that the sandbox and a real
-//! chain stand behind the same ones.
+//! Service-side traits of the chains: balances of wallets, recent blockhashes, chain time, fee payers, and the list of transfers
+//! that `purser verify` reads. The sandbox and the real chains implement them. The engine's ports are in `purser_actors::port`.
 
 use std::sync::Arc;
 
@@ -32,7 +31,7 @@ pub struct Blockhash {
 }
 
 impl Blockhash {
-    /// An older one is given to nobody: less than half of its life is left.
+    /// Maximum age of a blockhash that is handed out: more than half of its life is left.
     pub const OLDEST_MS: u64 = 25_000;
 
     /// Whether a payment that is signed with it now has time to land.
@@ -77,7 +76,7 @@ pub struct Listed {
     pub dropped: bool,
 }
 
-/// Transfers to and from our treasury, and any others that the chain's follower keeps.
+/// Transfers to and from our treasury, and any others that the chain's follower stores.
 pub trait TransferList: Send + Sync {
     /// Those behind a position (0 is the beginning), in the order of their positions, at most `limit`.
     ///

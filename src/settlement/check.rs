@@ -1,5 +1,5 @@
-//! What a start asks of the real chains before anything serves: that they are the ones that the settings mean, and that whoever
-//! pays for transactions can. Every answer that is wrong names its setting.
+//! Checks of the real chains at start: they are the chains of the settings, and the keys that pay for transactions have funds.
+//! Every error names its setting.
 
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ const DOMAIN_SEPARATOR: [u8; 4] = [0x36, 0x44, 0xe5, 0x15];
 const MINT_BYTES: usize = 82;
 const MINT_DECIMALS: usize = 44;
 
-/// Asks a chain whether a start may rely on it.
+/// Checks one chain at start.
 pub trait ChainCheck: Send + Sync {
     /// Everything that is wrong, each with its setting. An endpoint that does not answer is only logged while another one
     /// does.
     fn check(&self) -> BoxFuture<'_, Vec<ConfigError>>;
 }
 
-/// Asks all of them at once.
+/// Runs all checks at once.
 ///
 /// # Errors
 /// Everything that is wrong, in their order.
@@ -57,7 +57,7 @@ pub fn checks_of(
     let pool = |key: &'static str, endpoints: &[EndpointSettings]| {
         let pool = RpcPool::new(endpoints.to_vec(), transport.clone(), clock.clone());
         pool.map(Arc::new)
-            .map_err(|error: SettingsError| Misfit(vec![refused(key, error.to_string())]))
+            .map_err(|error: SettingsError| Misfit(vec![rejected(key, error.to_string())]))
     };
     let (base, solana) = (
         pool("chains.base.endpoints", &chains.base.endpoints)?,
@@ -90,31 +90,31 @@ pub struct SolanaCheck {
     pool: Arc<RpcPool>,
 }
 
-fn refused(key: impl Into<String>, reason: impl Into<String>) -> ConfigError {
+fn rejected(key: impl Into<String>, reason: impl Into<String>) -> ConfigError {
     ConfigError::Refused {
         key: key.into().into(),
         reason: reason.into(),
     }
 }
 
-/// What each endpoint said, held against what the settings say. `None` in `said`: it did not answer.
+/// Compares each endpoint's answer with the settings. An error of one endpoint counts only if all of them failed.
 fn compare<T>(
     key: &str,
-    said: Vec<(String, Result<T, String>)>,
+    answers: Vec<(String, Result<T, String>)>,
     wrong_of: impl Fn(&T) -> Option<String>,
 ) -> Vec<ConfigError> {
     let (mut wrong, mut silent) = (Vec::new(), Vec::new());
-    let all = said.len();
-    for (n, (host, answer)) in said.into_iter().enumerate() {
+    let all = answers.len();
+    for (n, (host, answer)) in answers.into_iter().enumerate() {
         match answer {
             Ok(answer) => {
-                wrong.extend(wrong_of(&answer).map(|why| refused(format!("{key}[{n}].url"), format!("{host} {why}"))))
+                wrong.extend(wrong_of(&answer).map(|why| rejected(format!("{key}[{n}].url"), format!("{host} {why}"))))
             }
             Err(error) => silent.push(format!("{host}: {error}")),
         }
     }
     if silent.len() == all {
-        wrong.push(refused(key, format!("none answers: {}", silent.join("; "))));
+        wrong.push(rejected(key, format!("none answers: {}", silent.join("; "))));
     } else {
         for endpoint in silent {
             tracing::warn!(
@@ -141,14 +141,14 @@ impl BaseCheck {
 
     async fn chain_ids(&self) -> Vec<ConfigError> {
         let ours = self.chain.token.chain_id;
-        let answers = self.pool.ask_each("eth_chainId", json!([])).await.into_iter();
-        let said = answers.map(|answer| {
+        let replies = self.pool.ask_each("eth_chainId", json!([])).await.into_iter();
+        let answers = replies.map(|answer| {
             (
                 answer.host,
                 answer.result.map_err(|e| e.to_string()).and_then(|v| quantity(&v)),
             )
         });
-        compare("chains.base.endpoints", said.collect(), |id| {
+        compare("chains.base.endpoints", answers.collect(), |id| {
             (*id != ours).then(|| format!("is of chain {id}, and chains.base means chain {ours}"))
         })
     }
@@ -161,9 +161,9 @@ impl BaseCheck {
             .iter()
             .filter_map(|answer| quantity(answer.result.as_ref().ok()?.get("number")?).ok());
         let Some(height) = heights.min() else {
-            return vec![refused("chains.base.endpoints", "none says which block is final")];
+            return vec![rejected("chains.base.endpoints", "none says which block is final")];
         };
-        let answers = block(json!(format!("{height:#x}"))).await.into_iter();
+        let replies = block(json!(format!("{height:#x}"))).await.into_iter();
         let hash = |answer: Result<Value, RpcError>| match answer {
             Ok(block) => block["hash"]
                 .as_str()
@@ -171,11 +171,11 @@ impl BaseCheck {
                 .ok_or_else(|| "no such block".to_owned()),
             Err(error) => Err(error.to_string()),
         };
-        let said: Vec<_> = answers.map(|answer| (answer.host, hash(answer.result))).collect();
-        let Some(first) = said.iter().find_map(|(_, hash)| hash.clone().ok()) else {
-            return vec![refused("chains.base.endpoints", format!("none has block {height}"))];
+        let answers: Vec<_> = replies.map(|answer| (answer.host, hash(answer.result))).collect();
+        let Some(first) = answers.iter().find_map(|(_, hash)| hash.clone().ok()) else {
+            return vec![rejected("chains.base.endpoints", format!("none has block {height}"))];
         };
-        compare("chains.base.endpoints", said, |hash| {
+        compare("chains.base.endpoints", answers, |hash| {
             (*hash != first)
                 .then(|| format!("has another block {height} than the endpoints before it: {hash}, not {first}"))
         })
@@ -183,20 +183,20 @@ impl BaseCheck {
 
     async fn contracts(&self) -> Vec<ConfigError> {
         let usdc = evm_address(self.chain.token.asset);
-        let unread = |error: String| vec![refused("chains.base.endpoints", error)];
+        let unread = |error: String| vec![rejected("chains.base.endpoints", error)];
         let code = match self.node.have_code(&[usdc, MULTICALL3]).await {
             Ok(code) => code,
             Err(error) => return unread(error.to_string()),
         };
         let mut wrong = Vec::new();
-        // Only whoever sends transactions of its own batches them.
+        // Without gas keys a facilitator sends the transactions: no batches are sent.
         if code.get(1) != Some(&true) && !self.gas_keys.is_empty() {
             let why = format!("Multicall3 ({MULTICALL3}) has no code on this chain");
-            wrong.push(refused("chains.base.network", why));
+            wrong.push(rejected("chains.base.network", why));
         }
         if code.first() != Some(&true) {
             let address = checksummed(&self.chain.token.asset);
-            wrong.push(refused(
+            wrong.push(rejected(
                 "chains.base.usdc",
                 format!("{address} has no code on this chain"),
             ));
@@ -217,7 +217,7 @@ impl BaseCheck {
                     "the contract at chains.base.usdc signs under another EIP-712 domain than name {:?}, version {:?} and chain {}",
                     token.name, token.version, token.chain_id
                 );
-                wrong.push(refused("chains.base.usdc_name", why));
+                wrong.push(rejected("chains.base.usdc_name", why));
             }
         }
         wrong
@@ -231,10 +231,10 @@ impl BaseCheck {
                 Ok(has) if has < self.gas_floor => {
                     let (has, floor) = (ether(has), ether(self.gas_floor));
                     let why = format!("{address} has {has} ETH, and chains.base.gas_floor_eth is {floor}");
-                    wrong.push(refused(key, why));
+                    wrong.push(rejected(key, why));
                 }
                 Ok(_) => {}
-                Err(error) => wrong.push(refused(
+                Err(error) => wrong.push(rejected(
                     key,
                     format!("the balance of {address} cannot be read: {error}"),
                 )),
@@ -290,23 +290,26 @@ impl SolanaCheck {
 
     async fn genesis(&self) -> Vec<ConfigError> {
         let ours = self.chain.genesis_hash;
-        let answers = self.pool.ask_each("getGenesisHash", json!([])).await.into_iter();
+        let replies = self.pool.ask_each("getGenesisHash", json!([])).await.into_iter();
         let hash = |value: Value| value.as_str().map(str::to_owned).ok_or_else(|| "not a hash".to_owned());
-        let said = answers.map(|answer| (answer.host, answer.result.map_err(|e| e.to_string()).and_then(hash)));
-        compare("chains.solana.endpoints", said.collect(), |hash| {
+        let answers = replies.map(|answer| (answer.host, answer.result.map_err(|e| e.to_string()).and_then(hash)));
+        compare("chains.solana.endpoints", answers.collect(), |hash| {
             (hash != ours).then(|| format!("has the genesis hash {hash}, and chains.solana means {ours}"))
         })
     }
 
     async fn accounts(&self) -> Vec<ConfigError> {
         let Some(paid) = associated_token_account(&self.treasury, &self.chain.mint) else {
-            return vec![refused("payment.pay_to.solana", "has no address for its token account")];
+            return vec![rejected(
+                "payment.pay_to.solana",
+                "has no address for its token account",
+            )];
         };
         let mut addresses = vec![self.chain.mint, paid];
         addresses.extend(&self.fee_payers);
         let found = match self.node.accounts(&addresses, Commitment::Confirmed).await {
             Ok((_, found)) => found,
-            Err(error) => return vec![refused("chains.solana.endpoints", error.to_string())],
+            Err(error) => return vec![rejected("chains.solana.endpoints", error.to_string())],
         };
         let mut wrong = Vec::new();
         let mut found = found.into_iter();
@@ -315,7 +318,7 @@ impl SolanaCheck {
                 "{} is no mint of the SPL Token program with 6 decimals",
                 base58(&self.chain.mint)
             );
-            wrong.push(refused("chains.solana.usdc_mint", why));
+            wrong.push(rejected("chains.solana.usdc_mint", why));
         }
         match found.next().flatten().and_then(|account| account.token_account()) {
             None => {
@@ -324,10 +327,10 @@ impl SolanaCheck {
                     base58(&self.treasury),
                     base58(&paid)
                 );
-                wrong.push(refused("payment.pay_to.solana", why));
+                wrong.push(rejected("payment.pay_to.solana", why));
             }
             Some(account) if account.owner != self.treasury || account.mint != self.chain.mint => {
-                wrong.push(refused(
+                wrong.push(rejected(
                     "payment.pay_to.solana",
                     format!("{} is not its token account", base58(&paid)),
                 ));
@@ -339,7 +342,7 @@ impl SolanaCheck {
             if has < self.floor {
                 let (payer, floor) = (base58(payer), self.floor);
                 let why = format!("{payer} has {has} lamports, and chains.solana.fee_payer_floor_lamports is {floor}");
-                wrong.push(refused(format!("chains.solana.fee_payers[{n}]"), why));
+                wrong.push(rejected(format!("chains.solana.fee_payers[{n}]"), why));
             }
         }
         wrong

@@ -27,8 +27,8 @@ impl FeePayerLoads {
 
     /// Counts a transaction of this key; of a key that is not ours nothing.
     pub fn sending(&self, key: Option<&Pubkey>) -> Sending<'_> {
-        let place = key.and_then(|key| self.keys.iter().position(|own| own == key));
-        let count = place.and_then(|place| self.in_flight.get(place));
+        let index = key.and_then(|key| self.keys.iter().position(|own| own == key));
+        let count = index.and_then(|index| self.in_flight.get(index));
         if let Some(count) = count {
             count.fetch_add(1, Ordering::Relaxed);
         }

@@ -89,7 +89,7 @@ fn on_base(wallet: &TestWallet, transfer: &Transfer, to: [u8; 20], now: Timestam
     Authorization::Evm(authorization)
 }
 
-/// A transaction of the wallet with a recent block hash; the memo says which transfer it is.
+/// A transaction of the wallet with a recent block hash; the memo is the transfer's key.
 fn on_solana(
     wallet: &TestWallet,
     transfer: &Transfer,
@@ -108,13 +108,13 @@ fn on_solana(
     };
     let draft = wallet
         .draft_transfer(&draft)
-        .ok_or_else(|| refused("the address has no token account"))?;
+        .ok_or_else(|| permanent("the address has no token account"))?;
     let wire = wallet.sign_draft(&draft);
-    let signed = own_transfer(&wire).ok_or_else(|| refused("the draft is not read as a transfer"))?;
+    let signed = own_transfer(&wire).ok_or_else(|| permanent("the draft is not read as a transfer"))?;
     Ok(Authorization::Solana(signed))
 }
 
-fn refused(message: &str) -> PortError {
+fn permanent(message: &str) -> PortError {
     PortError {
         kind: ErrorKind::Permanent,
         operation: "sign",
@@ -138,10 +138,10 @@ mod tests {
         age_ms: 0,
     };
 
-    /// Chains that are what a test says.
-    struct Said(Option<Timestamp>, Option<Blockhash>);
+    /// Chains with a fixed time and blockhash.
+    struct FixedChains(Option<Timestamp>, Option<Blockhash>);
 
-    impl ChainTime for Said {
+    impl ChainTime for FixedChains {
         fn now_on(&self, _: Network) -> Result<Timestamp, PortError> {
             self.0.ok_or_else(|| PortError {
                 kind: ErrorKind::Temporary,
@@ -151,13 +151,13 @@ mod tests {
         }
     }
 
-    impl BlockhashSource for Said {
+    impl BlockhashSource for FixedChains {
         fn newest(&self) -> Option<Blockhash> {
             self.1
         }
     }
 
-    impl FeePayers for Said {
+    impl FeePayers for FixedChains {
         fn all(&self) -> &[Pubkey] {
             &[FEE_PAYER]
         }
@@ -167,13 +167,13 @@ mod tests {
         }
     }
 
-    fn signed(said: &Said, to: Wallet) -> Result<Authorization, PortError> {
+    fn signed(fixed: &FixedChains, to: Wallet) -> Result<Authorization, PortError> {
         let wallet = TestWallet::from_bytes(&[1; 32], &[2; 32]).unwrap();
         let chains = Circumstances {
             token: Token::USDC,
-            time: said,
-            blockhashes: said,
-            fee_payers: said,
+            time: fixed,
+            blockhashes: fixed,
+            fee_payers: fixed,
         };
         let amount = Usdc::from_atomic(5_000_000);
         sign_transfer(&wallet, &Transfer { key: 1, to, amount }, &chains)
@@ -182,12 +182,12 @@ mod tests {
     // The chain's own time bounds what is signed for Base, the blockhash and the fee payer are ours on Solana.
     #[test]
     fn a_transfer_is_signed_by_what_the_chains_say() {
-        let said = Said(Some(Timestamp(1_000_000)), Some(FRESH));
-        let Ok(Authorization::Evm(base)) = signed(&said, Wallet::Evm([3; 20])) else {
+        let fixed = FixedChains(Some(Timestamp(1_000_000)), Some(FRESH));
+        let Ok(Authorization::Evm(base)) = signed(&fixed, Wallet::Evm([3; 20])) else {
             panic!("not signed");
         };
         assert_eq!((base.valid_before, base.value.atomic()), (1_000 + LIFE_S, 5_000_000));
-        let Ok(Authorization::Solana(solana)) = signed(&said, Wallet::Solana([4; 32])) else {
+        let Ok(Authorization::Solana(solana)) = signed(&fixed, Wallet::Solana([4; 32])) else {
             panic!("not signed");
         };
         assert_eq!((solana.blockhash, solana.value.atomic()), ([9; 32], 5_000_000));
@@ -202,12 +202,12 @@ mod tests {
             age_ms: Blockhash::OLDEST_MS + 1,
             ..FRESH
         };
-        for (said, to) in [
-            (Said(None, Some(FRESH)), Wallet::Evm([3; 20])),
-            (Said(Some(Timestamp(0)), None), Wallet::Solana([4; 32])),
-            (Said(Some(Timestamp(0)), Some(old)), Wallet::Solana([4; 32])),
+        for (fixed, to) in [
+            (FixedChains(None, Some(FRESH)), Wallet::Evm([3; 20])),
+            (FixedChains(Some(Timestamp(0)), None), Wallet::Solana([4; 32])),
+            (FixedChains(Some(Timestamp(0)), Some(old)), Wallet::Solana([4; 32])),
         ] {
-            assert_eq!(signed(&said, to).unwrap_err().kind, ErrorKind::Temporary);
+            assert_eq!(signed(&fixed, to).unwrap_err().kind, ErrorKind::Temporary);
         }
     }
 }

@@ -129,7 +129,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn refuse(&mut self, key: impl Into<String>, reason: impl Display) {
+    fn reject(&mut self, key: impl Into<String>, reason: impl Display) {
         self.wrong.push(ConfigError::Refused {
             key: key.into().into(),
             reason: reason.to_string(),
@@ -151,9 +151,9 @@ impl Reader<'_> {
                 .as_ref()
                 .is_some_and(|treasury| treasury.address() == own.address());
             if is_treasurys {
-                self.refuse(key, "is the treasury's key: gas is paid by another one");
+                self.reject(key, "is the treasury's key: gas is paid by another one");
             } else if gas_keys.iter().any(|other| other.address() == own.address()) {
-                self.refuse(key, format!("is named twice: {}", own.address()));
+                self.reject(key, format!("is named twice: {}", own.address()));
             } else {
                 gas_keys.push(own);
             }
@@ -199,14 +199,14 @@ impl Reader<'_> {
             let address = Wallet::Solana(own.address()).address();
             let published = refuse_outside_sandbox(false, [(key.as_str(), address.as_str())]);
             if let Err(error) = published {
-                self.refuse(key, error);
+                self.reject(key, error);
             } else if treasury
                 .as_ref()
                 .is_some_and(|treasury| treasury.address() == own.address())
             {
-                self.refuse(key, "is the treasury's key: fees are paid by another one");
+                self.reject(key, "is the treasury's key: fees are paid by another one");
             } else if fee_payers.iter().any(|other| other.address() == own.address()) {
-                self.refuse(key, format!("is named twice: {address}"));
+                self.reject(key, format!("is named twice: {address}"));
             } else {
                 fee_payers.push(own);
             }
@@ -232,7 +232,7 @@ impl Reader<'_> {
         if pay_to != Some(signer) {
             let network = signer.network().name();
             let reason = format!("is the key of {}, not of payment.pay_to.{network}", signer.address());
-            self.refuse(key, reason);
+            self.reject(key, reason);
         }
     }
 
@@ -251,25 +251,25 @@ impl Reader<'_> {
         } = &mut chain.token;
         if !settings.usdc.is_empty() {
             let Some(usdc) = parse_address(&settings.usdc) else {
-                self.refuse("chains.base.usdc", "is not an address on Base");
+                self.reject("chains.base.usdc", "is not an address on Base");
                 return None;
             };
             *asset = usdc;
         }
         if settings.chain_id != 0 && settings.chain_id != *chain_id {
             *chain_id = settings.chain_id;
-            chain.caip2 = lasting(format!("eip155:{chain_id}"));
+            chain.caip2 = static_str(format!("eip155:{chain_id}"));
             chain.v1_name = "";
         }
         for (own, preset) in [(&settings.usdc_name, name), (&settings.usdc_version, version)] {
             if !own.is_empty() && own != preset {
-                *preset = lasting(own.clone());
+                *preset = static_str(own.clone());
             }
         }
         chain.token.currency = chain.token.asset;
         let sandboxes = chain.token.name == Token::SANDBOX.name;
         if sandboxes {
-            self.refuse(
+            self.reject(
                 "chains.base.usdc_name",
                 "is the sandbox's token, which is worth nothing",
             );
@@ -285,7 +285,7 @@ impl Reader<'_> {
         };
         if !settings.usdc_mint.is_empty() {
             let Some(mint) = parse_pubkey(&settings.usdc_mint) else {
-                self.refuse("chains.solana.usdc_mint", "is not an address on Solana");
+                self.reject("chains.solana.usdc_mint", "is not an address on Solana");
                 return None;
             };
             chain.mint = mint;
@@ -295,11 +295,11 @@ impl Reader<'_> {
             let hash: Option<Pubkey> = parse_pubkey(own);
             let reference = own.get(..32).filter(|_| hash.is_some());
             let Some(reference) = reference else {
-                self.refuse("chains.solana.genesis_hash", "is not 32 bytes in base58");
+                self.reject("chains.solana.genesis_hash", "is not 32 bytes in base58");
                 return None;
             };
-            chain.caip2 = lasting(format!("solana:{reference}"));
-            chain.genesis_hash = lasting(own.clone());
+            chain.caip2 = static_str(format!("solana:{reference}"));
+            chain.genesis_hash = static_str(own.clone());
             chain.v1_name = "";
         }
         Some(chain)
@@ -313,9 +313,9 @@ impl Reader<'_> {
                 continue;
             };
             match EndpointUrl::parse(text.trim()) {
-                Err(error) => self.refuse(key, error),
+                Err(error) => self.reject(key, error),
                 Ok(url) if found.iter().any(|other| other.url == url) => {
-                    self.refuse(key, format!("is named twice: {}", url.host()));
+                    self.reject(key, format!("is named twice: {}", url.host()));
                 }
                 Ok(url) => found.push(EndpointSettings {
                     timeout: Duration::from_millis(node.timeout_ms),
@@ -336,12 +336,12 @@ impl Reader<'_> {
         let read = hex::decode_to_slice(digits, secret.as_mut_slice()).ok();
         let found = read.and_then(|()| EvmKey::from_bytes(secret).ok());
         let Some(own) = found else {
-            self.refuse(key, "is no private key of Base: 64 hex digits, with or without 0x");
+            self.reject(key, "is no private key of Base: 64 hex digits, with or without 0x");
             return None;
         };
         let address = Wallet::Evm(own.address().into()).address();
         if let Err(error) = refuse_outside_sandbox(false, [(key, address.as_str())]) {
-            self.refuse(key, error);
+            self.reject(key, error);
             return None;
         }
         Some(own)
@@ -350,12 +350,12 @@ impl Reader<'_> {
     fn keypair(&mut self, key: &str, location: &Location) -> Option<Keypair> {
         let text = self.text(key, location)?;
         let read = Keypair::parse(&text);
-        read.map_err(|error| self.refuse(key, error)).ok()
+        read.map_err(|error| self.reject(key, error)).ok()
     }
 
     fn text(&mut self, key: &str, location: &Location) -> Option<Zeroizing<String>> {
         let read = match location {
-            Location::Nowhere => Err("is not set".to_owned()),
+            Location::Unset => Err("is not set".to_owned()),
             Location::Here(text) => Ok(Zeroizing::new(text.expose_secret().clone())),
             Location::File(path) => private_file::read_secret(path),
             Location::Env(name) => match (self.variable)(name) {
@@ -363,7 +363,7 @@ impl Reader<'_> {
                 None => Err(format!("the environment has no {name}")),
             },
         };
-        read.map_err(|reason| self.refuse(key, reason)).ok()
+        read.map_err(|reason| self.reject(key, reason)).ok()
     }
 }
 
@@ -375,7 +375,7 @@ fn steps<T>(finality: &[FinalityStep], depth: impl Fn(Depth) -> T) -> Vec<(Usdc,
 }
 
 /// Names of chains last as long as the process: settings are read once.
-fn lasting(text: String) -> &'static str {
+fn static_str(text: String) -> &'static str {
     text.leak()
 }
 

@@ -60,7 +60,7 @@ fn paid_on_solana(accepted: &Value, payer: Pubkey, chain: &SolanaChain) -> Value
 #[test]
 fn any_of_our_fee_payers_is_taken_and_the_challenge_names_one() {
     // Aim: the challenge names the fee payer that was chosen for it; a payment with any of ours is ours to co-sign, whichever
-    // challenge it answers; one with somebody else's is refused, and so are terms that name it.
+    // challenge it answers; one with another fee payer is rejected, and so are terms that name it.
     let mainnet = SolanaChain::MAINNET;
     let mut offered = terms(PRICE, two_payers(&mainnet));
     let named = |terms: &Terms| shown(std::slice::from_ref(terms))[0]["extra"]["feePayer"].clone();
@@ -105,8 +105,8 @@ fn devnet_is_paid_in_its_own_token() {
         verdict(&in_the_other_token, &here).err(),
         Some("invalid_exact_svm_payload_mint_mismatch")
     );
-    let elsewhere = paid_on_solana(&mainnet, fee_payer(), &SolanaChain::MAINNET);
-    assert_eq!(verdict(&elsewhere, &here).err(), Some("invalid_network"));
+    let on_mainnet = paid_on_solana(&mainnet, fee_payer(), &SolanaChain::MAINNET);
+    assert_eq!(verdict(&on_mainnet, &here).err(), Some("invalid_network"));
 }
 
 fn paid_on_base(accepted: &Value, domain: &[u8; 32]) -> Value {
@@ -157,7 +157,7 @@ fn base_sepolia_is_paid_under_its_own_domain() {
 
 #[test]
 fn an_mpp_client_pays_on_base_sepolia() {
-    // Aim: the challenge says chain 84532, and what a wallet answers is judged under that chain's domain and named by it.
+    // Aim: the challenge names chain 84532, and a wallet's answer is judged under that chain's domain and named by it.
     let payee = Payee::Base(Arc::new(BasePayee::on(&BaseChain::SEPOLIA, PAY_TO_BASE)));
     let offered = [terms(PRICE, payee)];
     let mpp = server();

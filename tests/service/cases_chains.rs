@@ -1,4 +1,4 @@
-//! The chains that the settings name: several fee payers in the sandbox, and what a start in production asks of real chains.
+//! The chains that the settings name: several fee payers in the sandbox, and the checks of real chains at a start in production.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -66,11 +66,11 @@ async fn fee_payers_share_the_payments_in_flight() {
     host.assert_books();
 }
 
-/// A node of both chains that says what good ones say, but for one method.
+/// A node of both chains that answers as good ones do, except to one method.
 async fn node(method: &'static str, otherwise: Value) -> String {
     let answer = move |call: &Value| {
         let result = match call["method"].as_str().unwrap() {
-            asked if asked == method => otherwise.clone(),
+            name if name == method => otherwise.clone(),
             "eth_chainId" => json!("0x2105"),
             "eth_getBlockByNumber" => json!({"number": "0x64", "hash": format!("0x{:0>64}", "64")}),
             "eth_getCode" => json!("0x60"),
@@ -172,9 +172,9 @@ fn run(host: &Host, command: &[&str], settings: &std::path::Path) -> Output {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn production_asks_its_chains_before_anything_serves() {
-    // Aim: a chain that is not what the settings say ends the start by its setting, without a word of what is secret; one that is
-    // gets as far as this version goes.
-    for (method, said, key) in [
+    // Aim: a chain that does not fit the settings ends the start with the name of the setting and without secrets. One that fits
+    // ends at the missing settlement.
+    for (method, answer, key) in [
         ("eth_chainId", json!("0x1"), "`chains.base.endpoints[0].url`"),
         ("eth_getCode", json!("0x"), "`chains.base.usdc`"),
         ("eth_getBalance", json!("0x1"), "`chains.base.gas_keys[0]`"),
@@ -186,20 +186,19 @@ async fn production_asks_its_chains_before_anything_serves() {
         ("none", Value::Null, "settlement.kind"),
     ] {
         let host = Host::new();
-        let node = node(method, said).await;
+        let node = node(method, answer).await;
         let ended = run(&host, &["serve", "--listen", "127.0.0.1:0"], &settings(&host, &node));
-        let told = text(&ended);
-        assert!(!ended.status.success() && told.contains(key), "{key}: {told}");
+        let output = text(&ended);
+        assert!(!ended.status.success() && output.contains(key), "{key}: {output}");
         for secret in ["secret-path", &hex::encode([0x51; 32]), &keygen([0x62; 32])] {
-            assert!(!told.contains(secret), "{told}");
+            assert!(!output.contains(secret), "{output}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_settings_of_production_are_checked_with_their_keys() {
-    // Aim: `purser config check` reads the keys as a start does, and asks no chain: a key that others can read is named, and all
-    // that is wrong with keys is told at once.
+    // Aim: `purser config check` reads the keys as a start does, without a node. All errors of keys are listed at once.
     let host = Host::new();
     let settings = settings(&host, "http://127.0.0.1:9/secret-path");
     let fine = run(&host, &["config", "check"], &settings);
@@ -213,14 +212,14 @@ async fn the_settings_of_production_are_checked_with_their_keys() {
     std::fs::remove_file(host.beside("payer.json")).unwrap();
     std::fs::write(host.beside("treasury.key"), hex::encode([0x53; 32])).unwrap();
     let wrong = run(&host, &["config", "check"], &settings);
-    let told = text(&wrong);
-    assert_eq!(wrong.status.code(), Some(2), "{told}");
+    let output = text(&wrong);
+    assert_eq!(wrong.status.code(), Some(2), "{output}");
     for key in [
         "`chains.base.treasury_key`",
         "`chains.base.gas_keys[0]`",
         "`chains.solana.fee_payers[0]`",
     ] {
-        assert!(told.contains(key), "{key} is not named: {told}");
+        assert!(output.contains(key), "{key} is not named: {output}");
     }
     assert!(!host.data().exists(), "nothing was made");
 }

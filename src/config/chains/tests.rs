@@ -79,7 +79,7 @@ fn the_chains_are_read_as_what_they_are() {
 
 #[test]
 fn a_secret_is_not_printed() {
-    // Aim: neither a URL with a key in it nor a key that somebody wrote into the settings shows up in anything printed of them.
+    // Aim: debug output and errors contain neither a URL with a key in it nor a key written into the settings by mistake.
     let config = load(&nothing_sold()).unwrap();
     assert!(!format!("{config:?}").contains("one.example"), "a URL may carry a key");
     let text = nothing_sold().replace("file:/etc/base", "4c0883a69102937d6231471b5dbb6204");
@@ -94,7 +94,7 @@ fn a_secret_is_not_printed() {
 
 #[test]
 fn what_is_wrong_with_the_chains_is_said_at_once() {
-    // Aim: each of these is refused under its own name, and all of them in one start.
+    // Aim: each of these is rejected under its own name, and all of them in one start.
     let slips = [
         (
             "{ depth = \"safe\" }]\n",
@@ -122,9 +122,9 @@ fn what_is_wrong_with_the_chains_is_said_at_once() {
     }
     let mut found = load(&all).unwrap_err();
     found.sort();
-    let mut wanted: Vec<_> = slips.iter().map(|(_, _, key)| (*key).to_owned()).collect();
-    wanted.sort();
-    assert_eq!(found, wanted);
+    let mut expected: Vec<_> = slips.iter().map(|(_, _, key)| (*key).to_owned()).collect();
+    expected.sort();
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn finality_rises_and_covers_everything() {
 
 #[test]
 fn a_facilitator_takes_the_place_of_keys_that_pay() {
-    // Aim: whoever settles by a facilitator needs no gas key; its secret is named, and fits how it is asked.
+    // Aim: with a facilitator no gas key is needed. Its secret is a reference, and fits its kind of authentication.
     let with = |facilitator: &str| {
         let text = nothing_sold().replace("gas_keys = [\"env:GAS\"]", &format!("facilitators = [{facilitator}]"));
         load(&text)
@@ -186,7 +186,7 @@ fn a_facilitator_takes_the_place_of_keys_that_pay() {
 
 #[test]
 fn what_is_not_sold_needs_no_provider() {
-    // Aim: each product asks for the providers that it cannot be sold without, by name, and none asks for more.
+    // Aim: each product requires exactly the providers that it cannot be sold without.
     let needs = |product: &str| {
         let text = nothing_sold().replace(&format!("[products.{product}]\navailable = false\n"), "");
         load(&text).map_or_else(|wrong| wrong, |_| Vec::new())
@@ -206,7 +206,7 @@ fn what_is_not_sold_needs_no_provider() {
 
 #[test]
 fn the_sandbox_has_no_real_chains() {
-    // Aim: test money and real money never meet in one process, and nothing of the chains is asked of the sandbox.
+    // Aim: test money and real money never meet in one process, and the sandbox does not check the chains' settings.
     assert_eq!(
         load("[settlement]\nkind = \"chains\"").unwrap_err().last().unwrap(),
         "settlement.kind"

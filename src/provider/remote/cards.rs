@@ -31,10 +31,10 @@ impl RemoteIssuer {
         })
     }
 
-    /// Of nobody: no card has an address.
-    pub(crate) const fn nobody() -> Self {
+    /// See [`Remote::unconfigured`]. The billing address is empty.
+    pub(crate) const fn unconfigured() -> Self {
         Self {
-            remote: Remote::nobody(),
+            remote: Remote::unconfigured(),
             billing_address: BillingAddress {
                 line1: String::new(),
                 city: String::new(),

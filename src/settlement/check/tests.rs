@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::*;
 
-/// Nodes whose chains a test says: what a host answers to a method with these parameters. `None`: it does not answer.
+/// Scripted nodes: the result of a method by host and parameters. `None` is no answer.
 struct Nodes(Mutex<Answers>);
 
 type Answers = Box<dyn FnMut(&str, &str, &Value) -> Option<Value> + Send>;
@@ -133,8 +133,8 @@ fn good(method: &str, params: &Value) -> Value {
     }
 }
 
-/// The settings that are refused where nodes answer otherwise than good ones: `Some(None)` is no answer.
-async fn refused_with(
+/// The settings that are rejected if nodes answer otherwise than good ones. `Some(None)` is no answer.
+async fn rejected_with(
     otherwise: impl Fn(&str, &str, &Value) -> Option<Option<Value>> + Send + 'static,
     chains: RealChains,
 ) -> Vec<String> {
@@ -152,16 +152,16 @@ async fn refused_with(
     wrong.iter().map(|error| error.key().unwrap().to_owned()).collect()
 }
 
-async fn refused(otherwise: impl Fn(&str, &str, &Value) -> Option<Option<Value>> + Send + 'static) -> Vec<String> {
-    refused_with(otherwise, chains()).await
+async fn rejected(otherwise: impl Fn(&str, &str, &Value) -> Option<Option<Value>> + Send + 'static) -> Vec<String> {
+    rejected_with(otherwise, chains()).await
 }
 
 #[tokio::test]
 async fn chains_as_the_settings_say_are_taken() {
-    // Aim: nothing is refused of good nodes, nor where one of two does not answer.
-    assert_eq!(refused(|_, _, _| None).await, Vec::<String>::new());
+    // Aim: good nodes pass, also if one of two does not answer.
+    assert_eq!(rejected(|_, _, _| None).await, Vec::<String>::new());
     assert_eq!(
-        refused(|host, _, _| (host == "two").then_some(None)).await,
+        rejected(|host, _, _| (host == "two").then_some(None)).await,
         Vec::<String>::new()
     );
 }
@@ -171,7 +171,7 @@ async fn another_chain_is_refused_by_its_endpoint() {
     // Aim: a wrong chain id or genesis hash names the endpoint that has it, and nothing that rests on it.
     let id = |host: &str, method: &str| (host == "two" && method == "eth_chainId").then(|| Some(json!("0x14a34")));
     assert_eq!(
-        refused(move |host, method, _| id(host, method)).await,
+        rejected(move |host, method, _| id(host, method)).await,
         ["chains.base.endpoints[1].url"]
     );
     let genesis = |host: &str, method: &str| {
@@ -179,11 +179,11 @@ async fn another_chain_is_refused_by_its_endpoint() {
         (host == "one" && method == "getGenesisHash").then(|| Some(json!(devnet)))
     };
     assert_eq!(
-        refused(move |host, method, _| genesis(host, method)).await,
+        rejected(move |host, method, _| genesis(host, method)).await,
         ["chains.solana.endpoints[0].url"]
     );
-    // Both chains are asked, whatever the first one says.
-    let both = refused(move |host, method, _| id(host, method).or_else(|| genesis(host, method)));
+    // An error of the first chain does not skip the second.
+    let both = rejected(move |host, method, _| id(host, method).or_else(|| genesis(host, method)));
     assert_eq!(
         both.await,
         ["chains.base.endpoints[1].url", "chains.solana.endpoints[0].url"]
@@ -198,27 +198,27 @@ async fn endpoints_that_disagree_are_refused() {
         let other = host == "two" && method == "eth_getBlockByNumber" && at != "finalized";
         other.then(|| Some(json!({"number": at, "hash": format!("0x{:0>64}", "f")})))
     };
-    assert_eq!(refused(fork).await, ["chains.base.endpoints[1].url"]);
+    assert_eq!(rejected(fork).await, ["chains.base.endpoints[1].url"]);
     let behind = |host: &str, method: &str, params: &Value| {
         let other = host == "two" && method == "eth_getBlockByNumber" && params[0] == "finalized";
         other.then(|| Some(json!({"number": "0x60", "hash": format!("0x{:0>64}", "60")})))
     };
-    assert_eq!(refused(behind).await, Vec::<String>::new());
+    assert_eq!(rejected(behind).await, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn silent_chains_are_refused() {
-    // Aim: a chain that nobody answers for starts nothing.
-    let silent = refused(|_, method, _| method.starts_with("eth_").then_some(None)).await;
+    // Aim: the start fails if no endpoint of a chain answers.
+    let silent = rejected(|_, method, _| method.starts_with("eth_").then_some(None)).await;
     assert_eq!(silent, ["chains.base.endpoints"]);
-    let silent = refused(|_, method, _| method.starts_with("get").then_some(None)).await;
+    let silent = rejected(|_, method, _| method.starts_with("get").then_some(None)).await;
     assert_eq!(silent, ["chains.solana.endpoints"]);
 }
 
 #[tokio::test]
 async fn contracts_are_what_the_settings_say() {
-    // Aim: USDC or Multicall3 without code and another EIP-712 domain are refused by their settings; who sends nothing of his
-    // own needs no Multicall3.
+    // Aim: USDC or Multicall3 without code and another EIP-712 domain are rejected by their settings. With a facilitator and no
+    // gas keys, Multicall3 is not needed.
     let none_at = |address: Address| {
         let text = address.to_string().to_lowercase();
         move |_: &str, method: &str, params: &Value| {
@@ -227,59 +227,59 @@ async fn contracts_are_what_the_settings_say() {
         }
     };
     let usdc = evm_address(BaseChain::MAINNET.token.asset);
-    assert_eq!(refused(none_at(usdc)).await, ["chains.base.usdc"]);
-    assert_eq!(refused(none_at(MULTICALL3)).await, ["chains.base.network"]);
+    assert_eq!(rejected(none_at(usdc)).await, ["chains.base.usdc"]);
+    assert_eq!(rejected(none_at(MULTICALL3)).await, ["chains.base.network"]);
     let mut by_facilitator = chains();
     by_facilitator.base.gas_keys.clear();
     assert_eq!(
-        refused_with(none_at(MULTICALL3), by_facilitator).await,
+        rejected_with(none_at(MULTICALL3), by_facilitator).await,
         Vec::<String>::new()
     );
     let domain = |_: &str, method: &str, _: &Value| {
         let sepolia = hex::encode(BaseChain::SEPOLIA.token.domain());
         (method == "eth_call").then(|| Some(json!(format!("0x{sepolia}"))))
     };
-    assert_eq!(refused(domain).await, ["chains.base.usdc_name"]);
+    assert_eq!(rejected(domain).await, ["chains.base.usdc_name"]);
 }
 
 #[tokio::test]
 async fn whoever_pays_for_transactions_can() {
-    // Aim: one wei or lamport below the floor is refused by the key's place in the settings, the floor itself is enough.
+    // Aim: one wei or lamport below the floor is rejected by the key's index in the settings; the floor itself is enough.
     let poor = chains().base.gas_keys[1].address().to_string().to_lowercase();
     let gas = move |_: &str, method: &str, params: &Value| {
         let here = method == "eth_getBalance" && params[0].as_str().unwrap().to_lowercase() == poor;
         here.then(|| Some(json!("0x1c6bf52633fff")))
     };
-    assert_eq!(refused(gas).await, ["chains.base.gas_keys[1]"]);
+    assert_eq!(rejected(gas).await, ["chains.base.gas_keys[1]"]);
     let payers = |_: &str, method: &str, params: &Value| {
         (method == "getMultipleAccounts").then(|| {
-            let mut said = good(method, params);
-            said["value"][2] = account(&[0; 32], 9_999_999, &[]);
-            said["value"][3] = Value::Null;
-            Some(said)
+            let mut reply = good(method, params);
+            reply["value"][2] = account(&[0; 32], 9_999_999, &[]);
+            reply["value"][3] = Value::Null;
+            Some(reply)
         })
     };
     let both = ["chains.solana.fee_payers[0]", "chains.solana.fee_payers[1]"];
-    assert_eq!(refused(payers).await, both);
+    assert_eq!(rejected(payers).await, both);
 }
 
 #[tokio::test]
 async fn the_treasury_can_be_paid_on_solana() {
-    // Aim: without a token account, or with somebody else's there, and for a mint that is none, nothing starts.
-    let saying = |place: usize, what: Value| {
+    // Aim: the start fails without a token account, with another owner's account, and if the mint is not one.
+    let replying = |index: usize, what: Value| {
         move |_: &str, method: &str, params: &Value| {
             (method == "getMultipleAccounts").then(|| {
-                let mut said = good(method, params);
-                said["value"][place] = what.clone();
-                Some(said)
+                let mut reply = good(method, params);
+                reply["value"][index] = what.clone();
+                Some(reply)
             })
         }
     };
     let pay_to = ["payment.pay_to.solana"];
-    assert_eq!(refused(saying(1, Value::Null)).await, pay_to);
-    assert_eq!(refused(saying(1, token_account(&[9; 32]))).await, pay_to);
-    assert_eq!(refused(saying(1, account(&[9; 32], 1, &[0; 165]))).await, pay_to);
+    assert_eq!(rejected(replying(1, Value::Null)).await, pay_to);
+    assert_eq!(rejected(replying(1, token_account(&[9; 32]))).await, pay_to);
+    assert_eq!(rejected(replying(1, account(&[9; 32], 1, &[0; 165]))).await, pay_to);
     let usdc = ["chains.solana.usdc_mint"];
-    assert_eq!(refused(saying(0, Value::Null)).await, usdc);
-    assert_eq!(refused(saying(0, mint(9))).await, usdc);
+    assert_eq!(rejected(replying(0, Value::Null)).await, usdc);
+    assert_eq!(rejected(replying(0, mint(9))).await, usdc);
 }

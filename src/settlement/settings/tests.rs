@@ -123,8 +123,8 @@ fn keys_and_endpoints_are_read_where_they_are_named() {
 
 #[test]
 fn a_key_that_cannot_be_used_is_named_and_not_quoted() {
-    // Aim: a treasury key of another address, a key that pays for itself, one that is twice there, one that is none, one that is
-    // nowhere and one that everybody has: each under its setting, without a word of the key.
+    // Aim: keys that cannot be used are rejected under their setting, and no error quotes the key: another address's treasury key,
+    // a treasury key that pays gas, no key at all.
     let base_treasury = "chains.base.treasury_key";
     let gas = "chains.base.gas_keys[0]";
     for (name, text, key) in [
@@ -137,11 +137,11 @@ fn a_key_that_cannot_be_used_is_named_and_not_quoted() {
         ("PAYER", "[1, 2]".into(), "chains.solana.fee_payers[0]"),
     ] {
         assert_eq!(with(vec![(name, text.clone())]).unwrap_err(), [key], "{text}");
-        let variable = |asked: &str| {
-            if asked == name {
+        let variable = |variable_name: &str| {
+            if variable_name == name {
                 Some(text.clone())
             } else {
-                variable(asked)
+                variable(variable_name)
             }
         };
         let error = RealChains::resolve(&config(""), &variable).unwrap_err().to_string();
@@ -164,7 +164,7 @@ fn a_key_that_cannot_be_used_is_named_and_not_quoted() {
 
 #[test]
 fn a_key_file_is_for_its_owner_alone() {
-    // Aim: a key that others can read is no secret: 0600 is taken, 0640 refused, and so is a file that is not there.
+    // Aim: a key that others can read is no secret: 0600 is accepted; 0640 and a missing file are rejected.
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("treasury.key");
     std::fs::write(&file, hex::encode(TREASURY)).unwrap();
@@ -185,28 +185,28 @@ fn a_key_file_is_for_its_owner_alone() {
 
 #[test]
 fn test_networks_and_chains_of_ones_own_have_their_names() {
-    // Aim: a preset stands for id, token and names; what differs from it is set one by one, and a wrong one is named.
+    // Aim: a preset stands for id, token and names; each difference has its own setting, and a wrong one is named.
     let on = |base: &str, solana: &str| {
-        let mut wanted = config("");
+        let mut changed = config("");
         let set = |text: &str| toml::from_str::<toml::Table>(text).unwrap();
         for (key, value) in set(base) {
             match (key.as_str(), value) {
-                ("network", _) => wanted.chains.base.network = BaseNetwork::Sepolia,
+                ("network", _) => changed.chains.base.network = BaseNetwork::Sepolia,
                 ("chain_id", value) => {
-                    wanted.chains.base.chain_id = u64::try_from(value.as_integer().unwrap()).unwrap()
+                    changed.chains.base.chain_id = u64::try_from(value.as_integer().unwrap()).unwrap()
                 }
-                ("usdc", value) => wanted.chains.base.usdc = value.as_str().unwrap().into(),
-                (_, value) => wanted.chains.base.usdc_name = value.as_str().unwrap().into(),
+                ("usdc", value) => changed.chains.base.usdc = value.as_str().unwrap().into(),
+                (_, value) => changed.chains.base.usdc_name = value.as_str().unwrap().into(),
             }
         }
         for (key, value) in set(solana) {
             match key.as_str() {
-                "network" => wanted.chains.solana.network = SolanaNetwork::Devnet,
-                "genesis_hash" => wanted.chains.solana.genesis_hash = value.as_str().unwrap().into(),
-                _ => wanted.chains.solana.usdc_mint = value.as_str().unwrap().into(),
+                "network" => changed.chains.solana.network = SolanaNetwork::Devnet,
+                "genesis_hash" => changed.chains.solana.genesis_hash = value.as_str().unwrap().into(),
+                _ => changed.chains.solana.usdc_mint = value.as_str().unwrap().into(),
             }
         }
-        names(&wanted).map_err(keys)
+        names(&changed).map_err(keys)
     };
     let test = on("network = \"sepolia\"", "network = \"devnet\"").unwrap();
     let both = Chains {

@@ -1,5 +1,4 @@
-//! Whose a data directory is: the sandbox's, or that of one pair of real chains. Balances of test money are no claims on real
-//! money, and what one chain has settled is not on another.
+//! Binds a data directory to the sandbox or to one pair of real chains: test balances must never become claims on real money.
 
 use purser_actors::kernel::table;
 use purser_storage::Store;
@@ -8,38 +7,38 @@ use super::ServiceError;
 use super::restore::put;
 use crate::payment::Chains;
 
-/// Where the store keeps the chains that it was begun with. A store without it that is not empty is the sandbox's.
+/// META row with the names of the real chains. A store that has rows but not this one belongs to the sandbox.
 const CHAINS: &str = "chains";
 
 fn text(names: &Chains) -> String {
     format!("{} {}", names.base.caip2, names.solana.caip2)
 }
 
-/// Refuses a store of other chains. `real` are the chains of the settings; `None` is the sandbox.
+/// Rejects a store of other chains. `real` are the chains of the settings; `None` is the sandbox.
 ///
 /// # Errors
 /// `data_dir` is of other chains, or the store fails.
 pub(super) async fn check(store: &dyn Store, real: Option<&Chains>) -> Result<(), ServiceError> {
     let row = store.read(&table::meta(CHAINS)).await?;
-    let begun = match row {
+    let stored = match row {
         Some(row) => Some(String::from_utf8_lossy(&row.value).into_owned()),
         None if store.durable_seq() == 0 => return Ok(()),
         None => None,
     };
-    if begun == real.map(text) {
+    if stored == real.map(text) {
         return Ok(());
     }
     let of = |chains: Option<String>| chains.unwrap_or_else(|| "the sandbox".into());
-    let (begun, wanted) = (of(begun), of(real.map(text)));
-    let why = format!("was begun for {begun}, and the settings are for {wanted}: name another directory");
+    let (stored, configured) = (of(stored), of(real.map(text)));
+    let why = format!("belongs to {stored}, and the settings are for {configured}: set another directory");
     Err(ServiceError::Part("data_dir", why))
 }
 
-/// Keeps in a new store which real chains it is for. The sandbox's keeps nothing.
+/// Records the real chains in a new store. Writes nothing in the sandbox.
 ///
 /// # Errors
 /// When the store fails.
-pub(super) async fn keep(store: &dyn Store, real: Option<&Chains>) -> Result<(), ServiceError> {
+pub(super) async fn record(store: &dyn Store, real: Option<&Chains>) -> Result<(), ServiceError> {
     let Some(names) = real else { return Ok(()) };
     if store.read(&table::meta(CHAINS)).await?.is_some() {
         return Ok(());
@@ -68,8 +67,8 @@ mod tests {
         JournalStore::open(Options { dir, limits, clock }).unwrap()
     }
 
-    // Aim: a directory is for the chains that it was begun with: a test network's is not mainnet's, and the sandbox's is nobody
-    // else's, though nothing is written into it.
+    // Aim: a data directory belongs to the chains of its first start. The sandbox's is rejected in production although the sandbox
+    // writes no row.
     #[tokio::test]
     async fn a_data_directory_is_for_one_pair_of_chains() {
         let dir = tempfile::tempdir().unwrap();
@@ -77,8 +76,8 @@ mod tests {
         for any in [None, Some(&Chains::MAINNET), Some(&TEST)] {
             check(&*real, any).await.unwrap();
         }
-        keep(&*real, Some(&TEST)).await.unwrap();
-        keep(&*real, Some(&TEST)).await.unwrap();
+        record(&*real, Some(&TEST)).await.unwrap();
+        record(&*real, Some(&TEST)).await.unwrap();
         check(&*real, Some(&TEST)).await.unwrap();
         for other in [None, Some(&Chains::MAINNET)] {
             let error = check(&*real, other).await.unwrap_err().to_string();
@@ -91,8 +90,8 @@ mod tests {
 
         let dir = tempfile::tempdir().unwrap();
         let sandbox = store(dir.path());
-        keep(&*sandbox, None).await.unwrap();
-        assert_eq!(sandbox.durable_seq(), 0, "nothing is kept");
+        record(&*sandbox, None).await.unwrap();
+        assert_eq!(sandbox.durable_seq(), 0, "the sandbox writes nothing");
         put(&*sandbox, table::meta("something"), Vec::new()).await.unwrap();
         check(&*sandbox, None).await.unwrap();
         let error = check(&*sandbox, Some(&Chains::MAINNET)).await.unwrap_err().to_string();
