@@ -2,6 +2,7 @@ use base64::Engine as _;
 use ed25519_dalek::{Signer as _, SigningKey};
 
 use super::*;
+use crate::sandbox::keys::fee_payer;
 use crate::settlement::chain::BlockhashSource as _;
 use crate::settlement::sandbox::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
 use crate::settlement::sandbox::wire::Transaction;
