@@ -39,18 +39,17 @@ async fn fee_payers_share_the_payments_in_flight() {
     let site = Site::of(&service);
     let first = named(&site).await;
     site.chain_fault(json!({"fault": "hold"})).await;
-    let pay = async |site: &Site<'_>| {
+    let paid = async |site: &Site<'_>| {
         let payment = Agent::new(Network::Solana).payment(site, CARD).await;
-        let request = site.request("GET", CARD).header("payment-signature", payment);
-        tokio::spawn(send(request))
+        site.request("GET", CARD).header("payment-signature", payment)
     };
-    let mut calls = vec![pay(&site).await];
+    let mut calls = vec![tokio::spawn(send(paid(&site).await))];
     let second = until("another fee payer", async || {
         let now = named(&site).await;
         (now != first).then_some(now)
     })
     .await;
-    calls.push(pay(&site).await);
+    calls.push(tokio::spawn(send(paid(&site).await)));
     until("as much in flight of both", async || {
         (named(&site).await == first).then_some(())
     })
