@@ -36,6 +36,7 @@ use crate::payment::evm::Recovery;
 use crate::payment::mpp::{Bound, Mpp};
 use crate::payment::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, identifier};
 use crate::prices::{Asked, OwnRate, PriceBook, Quote};
+use crate::settlement::chain::FeePayers;
 use judged::Unfit;
 use presented::{Presented, Shown, Told, described, named};
 use refused::{ambiguous, refused};
@@ -46,8 +47,8 @@ pub(crate) use refused::{account_refused, collision, product_unavailable, rate_u
 
 /// Where the hint for Solana clients comes from.
 pub trait Blockhashes: Send + Sync {
-    /// A blockhash that a transaction may name now.
-    fn recent(&self) -> Arc<RecentBlockhash>;
+    /// A blockhash that a transaction may name now; `None` while none is known that lives long enough.
+    fn recent(&self) -> Option<Arc<RecentBlockhash>>;
 }
 
 /// Everything a paid call needs.
@@ -64,6 +65,8 @@ pub struct Checkout {
     pub base: Arc<BasePayee>,
     /// Who is paid on Solana.
     pub solana: Arc<SolanaPayee>,
+    /// Chooses the fee payer that a Solana challenge names.
+    pub fee_payers: Arc<dyn FeePayers>,
     /// Challenges for MPP clients.
     pub mpp: Arc<Mpp>,
     /// Hint for Solana clients.
@@ -283,7 +286,8 @@ impl Checkout {
             ));
             let solana = Terms::new(amount, self.max_timeout_seconds, Payee::Solana(self.solana.clone()));
             terms.push(Terms {
-                recent: Some(self.blockhashes.recent()),
+                recent: self.blockhashes.recent(),
+                fee_payer: Some(self.fee_payers.choose()),
                 ..solana
             });
         }

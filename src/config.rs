@@ -5,9 +5,11 @@
 //! command line. A layer may only name what the defaults name; anything else stops the start with the name in
 //! the message. Nothing here is a float: amounts and rates are decimal text.
 
+pub mod chains;
 mod check;
 mod layers;
 mod log;
+mod needs;
 mod products;
 mod proxies;
 mod quiet;
@@ -145,6 +147,8 @@ pub struct Config {
     pub payment: Payment,
     /// Who moves the USDC.
     pub settlement: Provider,
+    /// Base and Solana.
+    pub chains: chains::Chains,
     /// Who issues cards.
     pub providers: Outsiders,
     /// Tokens, sign-in, links.
@@ -220,6 +224,13 @@ impl Config {
             true => Ok(config),
             false => Err(Misfit(wrong)),
         }
+    }
+
+    /// Settings of a test as they are read, whatever else production would want.
+    #[cfg(test)]
+    pub(crate) fn read_unchecked(sources: &Sources) -> Self {
+        let merged = layers::merge(sources, &mut Vec::new());
+        merged.try_into().unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Whether this is the sandbox.

@@ -12,6 +12,7 @@
 //! *Invariant*: a payment is judged against our own terms. What the client echoes of them only selects which of the
 //! offered terms it means.
 
+pub mod chains;
 pub mod challenge;
 pub mod decode;
 pub mod evm;
@@ -25,6 +26,7 @@ pub mod solana;
 pub mod terms;
 pub mod verify;
 
+pub use chains::{BaseChain, Chains, SolanaChain};
 pub use decode::{Payment, decode};
 pub use header::{mpp_credential, payment_header};
 pub use refusal::{PaymentError, Reason, Refusal};

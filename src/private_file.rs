@@ -1,10 +1,12 @@
 //! Files that only their owner can read, which are there whole or not at all: wallets, tokens, keys.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use tempfile::NamedTempFile;
+use zeroize::Zeroizing;
 
 /// What the name of an unfinished file ends with, after so many random characters.
 const STAGED: &str = ".new";
@@ -22,6 +24,28 @@ pub fn create(path: &Path, content: &[u8]) -> io::Result<bool> {
         Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(refused) => Err(refused.error),
     }
+}
+
+/// The longest secret that is read from a file, in bytes; of a longer file the beginning.
+const MAX_SECRET_BYTES: u64 = 8 * 1024;
+
+/// The text of a file without permissions for group and others.
+///
+/// # Errors
+/// With the file's name: it cannot be read, or others may use it.
+pub fn read_secret(path: &Path) -> Result<Zeroizing<String>, String> {
+    let failed = |error: io::Error| format!("{}: {error}", path.display());
+    let file = File::open(path).map_err(failed)?;
+    let mode = file.metadata().map_err(failed)?.mode();
+    if mode & 0o077 != 0 {
+        let (path, mode) = (path.display(), mode & 0o7777);
+        return Err(format!(
+            "{path} has mode {mode:o}: others than its owner may use it; chmod 600 {path}"
+        ));
+    }
+    let mut text = Zeroizing::new(String::new());
+    file.take(MAX_SECRET_BYTES).read_to_string(&mut text).map_err(failed)?;
+    Ok(text)
 }
 
 /// Puts a file of mode 600 with this content in the place of what had its name, if anything, durably: a crash leaves the old one

@@ -1,6 +1,7 @@
 //! Builds the house and runs it: store → engine → edge. The order of the start is the order of trust: nothing serves
 //! before everything behind it is open, verified and has taken up what the last process left.
 
+pub mod chains;
 mod checkout;
 pub mod copies;
 pub mod parts;
@@ -8,6 +9,7 @@ pub mod restore;
 mod routes;
 mod sealed;
 mod shop;
+mod store_chains;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -196,8 +198,10 @@ impl Service {
         }));
         let as_store: Arc<dyn Store> = store.clone();
         let world = parts::open_world(&config, &data, &*as_store).await?;
-        let checks = &world.sandbox.identity_check;
-        checks.call_back_to(callback_url(address), identity_callback());
+        if let Some(sandbox) = &world.sandbox {
+            let checks = &sandbox.providers.identity_check;
+            checks.call_back_to(callback_url(address), identity_callback());
+        }
         let mark = store.restore_mark();
         let ahead_ms = world.moved.as_ref().map_or(0, |moved| moved.ahead_ms());
         let forgotten = (restore::lost(&config, mark), restore::restored(&config, mark, ahead_ms));

@@ -1,3 +1,9 @@
 //! Moves the USDC. The sandbox's chains are here; facilitators and nodes follow behind the same port.
 
+pub mod by_network;
+pub mod chain;
+pub mod check;
+pub mod fee_payers;
+pub mod outgoing;
 pub mod sandbox;
+pub mod settings;

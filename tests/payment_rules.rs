@@ -1,6 +1,8 @@
 //! One rule a case: a good payment with one thing wrong, and the reason it is refused for.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "payment_rules/chains.rs"]
+mod chains;
 #[path = "payment_rules/echo.rs"]
 mod echo;
 #[path = "payment_rules/evm.rs"]

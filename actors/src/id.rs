@@ -4,6 +4,7 @@ mod derived;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
@@ -256,12 +257,14 @@ impl EntryId {
     }
 }
 
+static CHAIN_NAMES: OnceLock<[&'static str; 2]> = OnceLock::new();
+
 /// The two networks the service is paid on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum Network {
-    /// Base mainnet, `eip155:8453`.
+    /// Base; on mainnet `eip155:8453`.
     Base,
-    /// Solana mainnet, `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`.
+    /// Solana; on mainnet `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`.
     Solana,
 }
 
@@ -269,12 +272,26 @@ impl Network {
     /// Both, in the order they are offered.
     pub const ALL: [Self; 2] = [Self::Base, Self::Solana];
 
-    /// The CAIP-2 identifier.
-    pub const fn caip2(self) -> &'static str {
+    /// The CAIP-2 identifier of the chain that this process works on: mainnet unless [`Network::name_chains`] was called.
+    pub fn caip2(self) -> &'static str {
+        let [base, solana] = CHAIN_NAMES.get_or_init(|| [Self::Base.mainnet(), Self::Solana.mainnet()]);
+        match self {
+            Self::Base => base,
+            Self::Solana => solana,
+        }
+    }
+
+    const fn mainnet(self) -> &'static str {
         match self {
             Self::Base => "eip155:8453",
             Self::Solana => "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
         }
+    }
+
+    /// Names the chains of this process by CAIP-2, Base's first, before anything asks for a name. Ids of what a chain shows follow
+    /// from the names. Whether these are the ones in effect now.
+    pub fn name_chains(names: [&'static str; 2]) -> bool {
+        *CHAIN_NAMES.get_or_init(|| names) == names
     }
 
     /// The name x402 v1 uses, also the short name in answers.

@@ -1,4 +1,4 @@
-//! The keys of managed wallets: derived, and used to sign, on the sandbox's chains.
+//! The keys of managed wallets: derived, and used to sign.
 //!
 //! No key is stored. Both follow from a key of the vault's ring, the owner and a number (`0` is an account's first wallet), so
 //! the same owner has the same addresses after a restore, also where the wallet was opened after the backup. What is stored is a
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::agent_wallet::{Addresses, AgentWallet};
-use purser_actors::id::{SpendId, Wallet};
+use purser_actors::id::{Network, SpendId, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
     Authorization, BoxFuture, Clock, Custody, Entropy, ErrorKind, PortError, SealedKeys, SealedPart, Transfer,
@@ -16,8 +16,10 @@ use purser_actors::port::{
 use sha2::{Digest as _, Sha256};
 
 use super::{KEYS, PAYMENT, PaidRequest, failed, seal};
+use crate::payment::solana::own_transfer;
 use crate::payment::terms::Token;
-use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::chain::{Blockhash, ChainParts};
+use crate::settlement::outgoing::{no_blockhash, sign_transfer};
 use crate::vault::{KeyId, Vault, VaultError};
 use crate::wallet::payment::{Circumstances, SignedPayment};
 use crate::wallet::{PaymentRequired, TestWallet};
@@ -28,23 +30,19 @@ pub const LONGEST_VALIDITY_S: u32 = 900;
 /// Managed wallets whose keys the vault derives.
 pub struct VaultedWallets {
     vault: Arc<Vault>,
-    settlement: Arc<SandboxSettlement>,
+    chains: ChainParts,
     clock: Arc<dyn Clock>,
 }
 
 impl VaultedWallets {
     /// With the vault that derives their keys, on these chains.
-    pub const fn new(vault: Arc<Vault>, settlement: Arc<SandboxSettlement>, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            vault,
-            settlement,
-            clock,
-        }
+    pub const fn new(vault: Arc<Vault>, chains: ChainParts, clock: Arc<dyn Clock>) -> Self {
+        Self { vault, chains, clock }
     }
 
     /// What they pay with: under no other token's domain is anything signed, for that would be worth that token.
-    pub fn token(&self) -> Token {
-        self.settlement.token()
+    pub const fn token(&self) -> Token {
+        self.chains.names.base.token
     }
 
     /// Where an owner's wallet is or would be, if it is not open yet.
@@ -75,8 +73,7 @@ impl VaultedWallets {
     /// # Errors
     /// When the chain cannot be read.
     pub async fn balance(&self, wallet: &Wallet) -> Result<Usdc, PortError> {
-        let read = self.settlement.balance(wallet).await;
-        read.map_err(|e| failed(ErrorKind::Temporary, "balance", e))
+        self.chains.holdings.holds(wallet).await
     }
 
     fn keys(&self, keys: SealedKeys<'_>) -> Result<TestWallet, PortError> {
@@ -95,6 +92,17 @@ impl VaultedWallets {
         Ok(wallet)
     }
 
+    /// What a payment on this network is signed with; nothing on Base.
+    fn blockhash(&self, network: Network) -> Result<Option<[u8; 32]>, PortError> {
+        if network == Network::Base {
+            return Ok(None);
+        }
+        let newest = self.chains.blockhashes.newest().filter(Blockhash::is_fresh);
+        newest
+            .map(|newest| Some(newest.hash))
+            .ok_or_else(|| no_blockhash("sign call"))
+    }
+
     fn pay(&self, keys: SealedKeys<'_>, call: SealedPart<'_>) -> Result<(Authorization, Vec<u8>), PortError> {
         let no = |error: String| failed(ErrorKind::Permanent, "sign call", error);
         let request = PaidRequest::open(&self.vault, call.spend, call.sealed).map_err(|e| no(e.to_string()))?;
@@ -106,25 +114,20 @@ impl VaultedWallets {
         }
         let offer = offer.within(LONGEST_VALIDITY_S);
         let wallet = self.keys(keys)?;
-        let recent = self.settlement.recent_blockhash();
-        let mut blockhash = [0; 32];
-        if bs58::decode(&recent.blockhash).onto(&mut blockhash) != Ok(32) {
-            return Err(failed(ErrorKind::Temporary, "sign call", "no recent block hash"));
-        }
         let once = OfSpend(call.spend, AtomicU64::new(0));
         let at = Circumstances {
             now: self.clock.now(),
             // A store that was restored may sign for this spend again: on Base the same nonce is taken once.
             entropy: &once,
             // Our own node's, not the server's: how long it can land must be known.
-            blockhash: Some(blockhash),
+            blockhash: self.blockhash(offer.network)?,
         };
         let (payment, signed) = wallet
             .pay_signed(&required, &offer, &at)
             .map_err(|e| no(e.to_string()))?;
         let authorization = match signed {
             SignedPayment::Evm(authorization) => Authorization::Evm(authorization),
-            SignedPayment::Solana(wire) => SandboxSettlement::read_signed(&wire)
+            SignedPayment::Solana(wire) => own_transfer(&wire)
                 .map(Authorization::Solana)
                 .ok_or_else(|| no("a transaction that is no transfer".into()))?,
         };
@@ -182,7 +185,7 @@ impl Custody for VaultedWallets {
         keys: SealedKeys<'a>,
         transfer: &'a Transfer,
     ) -> BoxFuture<'a, Result<Authorization, PortError>> {
-        Box::pin(async move { self.settlement.sign_with(&self.keys(keys)?, transfer) })
+        Box::pin(async move { sign_transfer(&self.keys(keys)?, transfer, &(&self.chains).into()) })
     }
 
     fn sign_call<'a>(

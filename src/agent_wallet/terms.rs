@@ -5,9 +5,10 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_storage::planted::{self, Bug};
 
+use crate::payment::chains::Chains;
 use crate::payment::evm::checksummed;
 use crate::payment::solana::address::{associated_token_account, base58};
-use crate::payment::terms::{BASE_USDC, SOLANA_USDC, Token, can_own_usdc};
+use crate::payment::terms::{Token, can_own_usdc};
 use crate::wallet::PaymentRequired;
 
 /// What the agent insists on.
@@ -32,7 +33,7 @@ impl OwnAddresses {
     pub fn of(treasuries: impl IntoIterator<Item = Wallet>) -> Self {
         let with_accounts = |treasury| match treasury {
             Wallet::Solana(owner) => {
-                let account = associated_token_account(&owner, &SOLANA_USDC).map(Wallet::Solana);
+                let account = associated_token_account(&owner, &Chains::in_effect().solana.mint).map(Wallet::Solana);
                 [Some(treasury), account]
             }
             Wallet::Evm(_) => [Some(treasury), None],
@@ -166,8 +167,8 @@ impl Pins {
 /// Whether a pinned asset is USDC on a network. Addresses on Base have no case.
 fn is_usdc(asset: &str, network: Network) -> bool {
     match network {
-        Network::Base => asset.eq_ignore_ascii_case(&checksummed(&BASE_USDC)),
-        Network::Solana => asset == base58(&SOLANA_USDC),
+        Network::Base => asset.eq_ignore_ascii_case(&checksummed(&Chains::in_effect().base.token.asset)),
+        Network::Solana => asset == base58(&Chains::in_effect().solana.mint),
     }
 }
 
@@ -179,6 +180,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 
     const SELLER: &str = "0x340b1dcb17d6c08cba513c4a769b97dafbac400a";
     const SELLER_ON_SOLANA: &str = "DjFZ8KRj9asdhHfK8LShTQroF4bCbSmJZRb6HMAANZ21";

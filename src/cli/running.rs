@@ -18,7 +18,6 @@ use super::remote::reachable;
 use super::store::{all_there, documents, failed};
 use super::{CliError, terminal};
 use crate::config::Config;
-use crate::sandbox::keys::treasury;
 use crate::service::copies::documents_in;
 use crate::service::{DataDir, parts};
 use crate::system::SystemClock;
@@ -125,10 +124,12 @@ impl RunningService {
     }
 
     /// What the chains list, read after the store: whatever the store knows of is on it.
-    async fn chain(&self) -> Result<ChainList, CliError> {
+    async fn chain(&self, config: &Config) -> Result<ChainList, CliError> {
         let mut all = ChainList::default();
         for network in Network::ALL {
-            let ours = treasury(network).address();
+            // Payments go to the treasury.
+            let ours = config.payment.pay_to.wallet(network);
+            let ours = ours.ok_or_else(|| failed("payment.pay_to is no address of its network"))?;
             let mut after = 0_u64;
             loop {
                 let behind = after.to_string();
@@ -139,9 +140,9 @@ impl RunningService {
                 after = last["position"].as_u64().unwrap_or(u64::MAX);
                 for one in listed.iter().filter(|one| one["dropped"] == false) {
                     let transfer = transfer(one).ok_or_else(|| failed("the chain's list cannot be read"))?;
-                    if transfer.from.address() == ours {
+                    if transfer.from == ours {
                         all.left.push(transfer);
-                    } else if transfer.to.address() == ours {
+                    } else if transfer.to == ours {
                         all.received.push(transfer);
                     } else {
                         all.elsewhere.push(transfer);
@@ -165,7 +166,7 @@ impl RunningService {
                 source,
             })?;
         let rows = self.part("store", &scratch.path().join("rows")).await?;
-        let chain = self.chain().await?;
+        let chain = self.chain(config).await?;
         let data = DataDir::create(&scratch.path().join("data")).map_err(failed)?;
         let mark = JournalStore::restore(rows.path(), &data.store(), SystemClock.now().0).map_err(failed)?;
         let store = parts::open_store(config, &data).map_err(failed)?;

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CliError, terminal};
-use crate::config::{Config, LogFormat, Sources};
+use crate::config::{Config, LogFormat, Misfit, ProviderKind, Sources};
 use crate::service::Service;
+use crate::settlement::settings;
 use crate::system::take_open_files;
 
 /// Start the service (default command)
@@ -55,7 +56,14 @@ impl Args {
             env: env.collect(),
             flags,
         };
-        Config::load(&sources).map_err(|e| CliError::Usage(e.to_string()))
+        let wrong = |e: Misfit| CliError::Usage(e.to_string());
+        let config = Config::load(&sources).map_err(wrong)?;
+        if config.settlement.kind == ProviderKind::Chains {
+            // Before anything asks a chain for its name.
+            let in_effect = settings::names(&config).map_err(wrong)?.take_effect();
+            in_effect.map_err(|[base, solana]| CliError::Usage(format!("this process is for {base} and {solana}")))?;
+        }
+        Ok(config)
     }
 }
 

@@ -7,7 +7,7 @@ use purser_actors::id::Network;
 use purser_actors::operator::house;
 use rust_decimal::Decimal;
 
-use crate::sandbox::keys::treasury;
+use crate::sandbox::keys::{FEE_PAYERS_MAX, treasury};
 
 use super::{Config, ConfigError, Countries, Product, ProviderKind};
 
@@ -61,6 +61,7 @@ pub(super) fn check(config: &Config, found: &mut Found) {
     config.webhooks.check(found);
     rates(config, found);
     outsiders(config, found);
+    super::chains::check(config, found);
     if config.is_sandbox() {
         sandbox(config, found);
     } else {
@@ -99,6 +100,16 @@ const PAY_TO: [(&str, Network); 2] = [
 
 /// The sandbox's chains pay the sandbox's treasury; another address would take payments that nobody could account for.
 fn sandbox(config: &Config, found: &mut Found) {
+    found.require(
+        config.settlement.kind == ProviderKind::Sandbox,
+        "settlement.kind",
+        "real chains are for production: the sandbox moves no real money",
+    );
+    found.require(
+        (1..=FEE_PAYERS_MAX).contains(&config.sandbox.fee_payers),
+        "sandbox.fee_payers",
+        "must lie between 1 and 4",
+    );
     for (key, network) in PAY_TO {
         let ours = config.payment.pay_to.wallet(network) == Some(treasury(network));
         found.require(ours, key, "the sandbox is paid at its own treasury; leave the default");
@@ -328,7 +339,7 @@ fn outsiders(config: &Config, found: &mut Found) {
     }
 }
 
-fn outsiders_url(url: &reqwest::Url, key: &str, found: &mut Found) {
+pub(super) fn outsiders_url(url: &reqwest::Url, key: &str, found: &mut Found) {
     let near = url.host_str().is_some_and(|host| {
         let literal = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
         host == "localhost" || literal.is_ok_and(|address| address.is_loopback())
@@ -378,11 +389,5 @@ fn production(config: &Config, found: &mut Found) {
         "settlement.kind",
         sandboxed,
     );
-    for (key, outside) in config.providers.all() {
-        found.require(
-            !outside.url.is_empty(),
-            format!("{key}.url"),
-            "without a url it is the sandbox's; production refuses it",
-        );
-    }
+    super::needs::check(config, found);
 }

@@ -177,6 +177,7 @@ impl PayTo {
 #[serde(rename_all = "lowercase")]
 pub enum ProviderKind {
     Sandbox,
+    Chains,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -341,6 +342,7 @@ pub struct Sandbox {
     pub identity_check_ms: u64,
     pub payout_paid_ms: u64,
     pub settle_ms: u64,
+    pub fee_payers: usize,
     pub final_ms: u64,
     pub bank_ms: u64,
     pub attest_ms: u64,

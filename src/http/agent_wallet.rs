@@ -155,7 +155,8 @@ fn network(name: &'static str, text: &str) -> Result<Network, ApiError> {
     let known = |network: &Network| text == network.name() || text == network.caip2();
     Network::ALL.into_iter().find(known).ok_or_else(|| {
         let error = format!(
-            "`{name}` must be one of: base, solana, eip155:8453, {}.",
+            "`{name}` must be one of: base, solana, {}, {}.",
+            Network::Base.caip2(),
             Network::Solana.caip2()
         );
         ApiError::parameter("parameter_invalid", name, error)

@@ -140,7 +140,10 @@ impl Proof {
     /// The text that was signed: lines joined by LF, none at the end.
     pub fn message(&self, network: Network) -> String {
         let (account, chain) = match network {
-            Network::Base => ("Ethereum", "8453"),
+            Network::Base => (
+                "Ethereum",
+                self.chain_id.strip_prefix("eip155:").unwrap_or(&self.chain_id),
+            ),
             Network::Solana => (
                 "Solana",
                 self.chain_id.strip_prefix("solana:").unwrap_or(&self.chain_id),

@@ -1,5 +1,7 @@
 //! Why a sign-in proof is refused. Every refusal is answered with 402 and a fresh challenge, never 401.
 
+use purser_actors::id::Network;
+
 /// A refused proof. The text is for people, [`Refusal::reason`] for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Refusal {
@@ -16,10 +18,10 @@ pub enum Refusal {
     #[error("the message's version is not 1")]
     Version,
     /// Not Base, not Solana.
-    #[error("the chain is not supported: sign with eip155:8453 or solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp")]
+    #[error("the chain is not supported: sign with {} or {}", Network::Base.caip2(), Network::Solana.caip2())]
     UnsupportedChain,
     /// Chain and kind of signature contradict each other.
-    #[error("the signature type does not belong to the chain: eip191 for eip155:8453, ed25519 for Solana")]
+    #[error("the signature type does not belong to the chain: eip191 for {}, ed25519 for Solana", Network::Base.caip2())]
     ChainId,
     /// A contract wallet's signature, or an unknown scheme.
     #[error("the signature scheme is not supported: only externally owned accounts can sign in")]

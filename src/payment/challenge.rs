@@ -10,7 +10,6 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
 use super::terms::{Payee, Terms};
-use purser_actors::id::Network;
 
 /// `error` of a first answer, as @x402 words it.
 pub const PAYMENT_REQUIRED_ERROR: &str = "Payment required";
@@ -156,16 +155,13 @@ impl JsonResource {
 
 /// An entry of `accepts` without its closing brace.
 fn push_entry(json: &mut String, terms: &Terms) {
-    json.push_str(match terms.network() {
-        Network::Base => "{\"scheme\":\"exact\",\"network\":\"eip155:8453\",\"amount\":\"",
-        Network::Solana => {
-            "{\"scheme\":\"exact\",\"network\":\"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp\",\"amount\":\""
-        }
-    });
     let payee = match &terms.payee {
-        Payee::Base(payee) => &payee.json,
-        Payee::Solana(payee) => &payee.json,
+        Payee::Base(payee) => Some(&payee.json),
+        Payee::Solana(payee) => payee.json_for(terms.fee_payer.as_ref()),
     };
+    // A payee on Solana has a fee payer, and a text for each.
+    let Some(payee) = payee else { return };
+    json.push_str(&payee.before);
     push_number(json, terms.amount.atomic());
     json.push_str(&payee.middle);
     push_number(json, u64::from(terms.max_timeout_seconds));

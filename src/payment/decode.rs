@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
+use super::chains::Chains;
 use super::refusal::{Reason, Refusal};
 use super::solana::wire::MAX_TRANSACTION_BYTES;
 
@@ -168,10 +169,8 @@ fn chosen(
         (1, _) => {
             exact(scheme.ok_or_else(|| malformed("an x402 v1 payment needs `scheme`"))?)?;
             let network = network.ok_or_else(|| malformed("an x402 v1 payment needs `network`"))?;
-            let known = Network::ALL
-                .into_iter()
-                .find(|known| network == known.name() || network == known.caip2());
-            known
+            Chains::in_effect()
+                .of_v1(network)
                 .map(Chosen::V1)
                 .ok_or_else(|| Refusal::new(Reason::Network, "this network is not offered"))
         }

@@ -28,7 +28,7 @@ pub struct Advertised<'a> {
 /// # Errors
 /// The reason names the first field that differs.
 pub fn matches(accepted: &Accepted, terms: &Terms) -> Result<(), Refusal> {
-    if accepted.network != terms.network().caip2() {
+    if accepted.network != terms.caip2() {
         return Err(refused(Reason::Network, "this network is not offered"));
     }
     match &terms.payee {
@@ -67,7 +67,10 @@ pub fn matches(accepted: &Accepted, terms: &Terms) -> Result<(), Refusal> {
                 .extra
                 .as_ref()
                 .and_then(|extra| extra.get("feePayer")?.as_str());
-            if fee_payer.and_then(parse_pubkey) != Some(payee.fee_payer) {
+            if !fee_payer
+                .and_then(parse_pubkey)
+                .is_some_and(|key| payee.fee_payers.contains(&key))
+            {
                 return Err(refused(
                     Reason::SvmFeePayer,
                     "`extra.feePayer` is not the one in the challenge",

@@ -19,7 +19,7 @@ use purser_actors::port::{Authorization, Timestamp};
 
 use super::evm::{EvmDemand, MIN_LIFE_SECONDS, Recovery, keccak, own_amount_and_moment, parse_address, verify};
 use super::refusal::{Reason, Refusal};
-use super::terms::{BASE_CHAIN_ID, BasePayee, Payee, Terms};
+use super::terms::{BasePayee, Payee, Terms};
 use crate::identity::rfc3339;
 use crate::identity::secret::MacKey;
 use challenge::{Covered, Opaque, request};
@@ -238,7 +238,7 @@ fn answered(credential: Credential, demand: &EvmDemand<'_>, recovery: Recovery) 
         return Err(failed("`nonce` is not the hash of the challenge's id and realm"));
     }
     if let Some(source) = source
-        && !names(&source, &payload.authorization.from)
+        && !names(&source, demand.payee.chain_id, &payload.authorization.from)
     {
         return Err(failed("`source` is not the payer on this chain"));
     }
@@ -252,14 +252,14 @@ fn answered(credential: Credential, demand: &EvmDemand<'_>, recovery: Recovery) 
     })
 }
 
-/// `did:pkh:eip155:8453:0x…` of this address.
-fn names(source: &str, address: &str) -> bool {
+/// `did:pkh:eip155:`, the chain id and this address.
+fn names(source: &str, chain_id: u64, address: &str) -> bool {
     let parts = source
         .strip_prefix("did:pkh:eip155:")
         .and_then(|rest| rest.split_once(':'));
     parts.is_some_and(|(chain, named)| {
         let named = parse_address(named);
-        chain == BASE_CHAIN_ID.to_string() && named.is_some() && named == parse_address(address)
+        chain == chain_id.to_string() && named.is_some() && named == parse_address(address)
     })
 }
 

@@ -49,7 +49,7 @@ pub fn verify(wire: &[u8], demand: &SolanaDemand<'_>) -> Result<Authorization, R
         WireError::LookupTables => refused(Reason::SvmLookupTables, "address lookup tables are not taken"),
         WireError::Malformed(what) => refused(Reason::SvmUndecodable, what),
     })?;
-    check_accounts(&transaction, &demand.payee.fee_payer)?;
+    check_accounts(&transaction, &demand.payee.fee_payers)?;
     let transfer = check_instructions(&transaction)?;
     let payer = check_transfer(&transaction, transfer, demand)?;
     check_memo(&transaction, demand.payee.memo.as_deref())?;
@@ -72,9 +72,27 @@ pub fn own_amount(wire: &[u8]) -> Option<Usdc> {
     }
 }
 
-/// Two signers, ours first; nobody twice; and our fee payer in no instruction.
-fn check_accounts(transaction: &Transaction<'_>, fee_payer: &Pubkey) -> Result<(), Refusal> {
-    if transaction.keys.first() != Some(fee_payer) {
+/// The payment of a transaction that a wallet of ours has signed as the stock client does, read back from its bytes: unit limit,
+/// unit price, transfer. `None` for anything else; nothing of it is judged.
+pub fn own_transfer(wire: &[u8]) -> Option<SolanaTransfer> {
+    let transaction = Transaction::parse(wire).ok()?;
+    let transfer = transaction.instructions.get(2)?;
+    let &[_, _, _, authority] = transfer.accounts else {
+        return None;
+    };
+    (*transaction.program(transfer) == TOKEN).then_some(())?;
+    Some(SolanaTransfer {
+        transaction: wire.to_vec(),
+        message_hash: Sha256::digest(transaction.message).into(),
+        payer: *transaction.key(authority),
+        value: own_amount(wire)?,
+        blockhash: *transaction.blockhash,
+    })
+}
+
+/// Two signers, one of our fee payers first; nobody twice; and that fee payer in no instruction.
+fn check_accounts(transaction: &Transaction<'_>, fee_payers: &[Pubkey]) -> Result<(), Refusal> {
+    if !transaction.keys.first().is_some_and(|key| fee_payers.contains(key)) {
         return Err(refused(
             Reason::SvmFeePayer,
             "account key 0 is not the fee payer of the challenge",

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 
+use super::chains::{BaseChain, Chains, SolanaChain};
 use super::challenge::push_json_string;
 use super::evm::{checksummed, domain_separator};
 use super::solana::address::{Pubkey, associated_token_account, base58, constant, is_nobodys};
@@ -17,6 +18,12 @@ use super::solana::address::{Pubkey, associated_token_account, base58, constant,
 pub const BASE_USDC: [u8; 20] = [
     0x83, 0x35, 0x89, 0xfc, 0xd6, 0xed, 0xb6, 0xe0, 0x8f, 0x4c, 0x7c, 0x32, 0xd4, 0xf7, 0x1b, 0x54, 0xbd, 0xa0, 0x29,
     0x13,
+];
+
+/// USDC on Base Sepolia.
+pub const SEPOLIA_USDC: [u8; 20] = [
+    0x03, 0x6c, 0xbd, 0x53, 0x84, 0x2c, 0x54, 0x26, 0x63, 0x4e, 0x79, 0x29, 0x54, 0x1e, 0xc2, 0x31, 0x8f, 0x3d, 0xcf,
+    0x7e,
 ];
 
 /// Where the sandbox has a token of its own that nobody has on Base: the last 20 bytes of the hash of its name. Stock MPP
@@ -31,8 +38,13 @@ pub const SANDBOX_USDC: [u8; 20] = [
 /// either, nor of programs and of what the chain writes itself: what is sent there never lands, or is lost. One rule for whatever sends money to an address that somebody names.
 pub fn can_own_usdc(address: &Wallet) -> bool {
     match address {
-        Wallet::Evm(address) => ![[0; 20], BASE_USDC, SANDBOX_USDC].contains(address),
-        Wallet::Solana(address) => *address != SOLANA_USDC && !is_nobodys(address),
+        Wallet::Evm(address) => {
+            let asset = Chains::in_effect().base.token.asset;
+            ![[0; 20], BASE_USDC, SANDBOX_USDC, asset].contains(address)
+        }
+        Wallet::Solana(address) => {
+            ![SOLANA_USDC, Chains::in_effect().solana.mint].contains(address) && !is_nobodys(address)
+        }
     }
 }
 
@@ -43,6 +55,8 @@ pub struct Token {
     pub name: &'static str,
     /// EIP-712 version.
     pub version: &'static str,
+    /// EIP-712 chain id, which is the chain's own (EIP-155).
+    pub chain_id: u64,
     /// Its contract in an x402 challenge, which says the name too.
     pub asset: [u8; 20],
     /// Its contract in an MPP challenge, which says no name.
@@ -54,37 +68,47 @@ impl Token {
     pub const USDC: Self = Self {
         name: "USD Coin",
         version: "2",
+        chain_id: BASE_CHAIN_ID,
         asset: BASE_USDC,
         currency: BASE_USDC,
+    };
+    /// USDC on Base Sepolia, where its name is another than on mainnet.
+    pub const SEPOLIA: Self = Self {
+        name: "USDC",
+        version: "2",
+        chain_id: 84_532,
+        asset: SEPOLIA_USDC,
+        currency: SEPOLIA_USDC,
     };
     /// The sandbox's test money. What is signed for it is worth nothing on the real chain: no contract there answers to both
     /// the name and the address.
     pub const SANDBOX: Self = Self {
         name: "Purser Sandbox USDC",
         version: "2",
+        chain_id: BASE_CHAIN_ID,
         asset: BASE_USDC,
         currency: SANDBOX_USDC,
     };
 
     /// The token that an MPP challenge names.
     pub fn charged(currency: &[u8; 20]) -> Option<Self> {
-        [Self::USDC, Self::SANDBOX]
+        [Self::USDC, Self::SANDBOX, Self::SEPOLIA]
             .into_iter()
             .find(|token| token.currency == *currency)
     }
 
     /// What a payment by x402 is signed under.
     pub fn domain(&self) -> [u8; 32] {
-        domain_separator(self.name, self.version, BASE_CHAIN_ID, &self.asset)
+        domain_separator(self.name, self.version, self.chain_id, &self.asset)
     }
 
     /// What a payment by MPP is signed under.
     pub fn mpp_domain(&self) -> [u8; 32] {
-        domain_separator(self.name, self.version, BASE_CHAIN_ID, &self.currency)
+        domain_separator(self.name, self.version, self.chain_id, &self.currency)
     }
 }
 
-/// Base's chain id, part of the EIP-712 domain.
+/// Base mainnet's chain id.
 pub const BASE_CHAIN_ID: u64 = 8453;
 
 /// USDC on Solana mainnet.
@@ -97,6 +121,10 @@ pub struct BasePayee {
     pub pay_to: [u8; 20],
     /// The token's contract.
     pub asset: [u8; 20],
+    /// CAIP-2 name of the chain.
+    pub caip2: &'static str,
+    /// Chain id (EIP-155).
+    pub chain_id: u64,
     /// EIP-712 name of the token: `USD Coin` on Base mainnet.
     pub name: String,
     /// EIP-712 version of the token.
@@ -113,18 +141,21 @@ pub struct BasePayee {
 impl BasePayee {
     /// Our address on Base mainnet, paid in its USDC.
     pub fn usdc(pay_to: [u8; 20]) -> Self {
-        Self::new(pay_to, Token::USDC)
+        Self::on(&BaseChain::MAINNET, pay_to)
     }
 
     /// The same address in the sandbox, paid in its test money.
     pub fn sandbox(pay_to: [u8; 20]) -> Self {
-        Self::new(pay_to, Token::SANDBOX)
+        Self::on(&BaseChain::SANDBOX, pay_to)
     }
 
-    fn new(pay_to: [u8; 20], token: Token) -> Self {
+    /// Our address on a chain, paid in its USDC.
+    pub fn on(chain: &BaseChain, pay_to: [u8; 20]) -> Self {
+        let BaseChain { caip2, token, .. } = *chain;
         let Token {
             name,
             version,
+            chain_id,
             asset,
             currency,
         } = token;
@@ -133,15 +164,17 @@ impl BasePayee {
         extra.push_str(",\"version\":");
         push_json_string(&mut extra, version);
         let (charged, recipient) = (checksummed(&currency), checksummed(&pay_to));
-        let json = PayeeJson::new(&checksummed(&asset), &recipient, extra);
+        let json = PayeeJson::new(caip2, &checksummed(&asset), &recipient, extra);
         // Members in the order of RFC 8785: clients write it again in that order.
         let mpp = format!(
-            "\",\"currency\":\"{charged}\",\"methodDetails\":{{\"chainId\":{BASE_CHAIN_ID},\
+            "\",\"currency\":\"{charged}\",\"methodDetails\":{{\"chainId\":{chain_id},\
              \"credentialTypes\":[\"authorization\"],\"decimals\":6}},\"recipient\":\"{recipient}\"}}"
         );
         Self {
             pay_to,
             asset,
+            caip2,
+            chain_id,
             name: name.to_owned(),
             version: version.to_owned(),
             domain_separator: token.domain(),
@@ -159,40 +192,60 @@ pub struct SolanaPayee {
     pub pay_to: Pubkey,
     /// The token's mint.
     pub mint: Pubkey,
-    /// Our key that co-signs and pays the fee.
-    pub fee_payer: Pubkey,
+    /// CAIP-2 name of the chain.
+    pub caip2: &'static str,
+    /// Our keys that co-sign and pay the fee, at least one. A challenge names one of them, and a payment with any is ours.
+    pub fee_payers: Vec<Pubkey>,
     /// The associated token account of `pay_to`.
     pub destination: Pubkey,
     /// If set, the payment must carry exactly this memo.
     pub memo: Option<String>,
-    pub(super) json: PayeeJson,
+    /// Of each fee payer.
+    pub(super) json: Vec<PayeeJson>,
 }
 
 impl SolanaPayee {
-    /// Our address on Solana mainnet, paid in its USDC. `None` if no token account can be derived for the owner, which
-    /// has a chance of about 2^-255.
+    /// Our address on Solana mainnet with one fee payer, paid in its USDC. `None` as for [`SolanaPayee::on`].
     pub fn usdc(pay_to: Pubkey, fee_payer: Pubkey, memo: Option<&str>) -> Option<Self> {
-        let destination = associated_token_account(&pay_to, &SOLANA_USDC)?;
-        let mut extra = format!("{{\"feePayer\":\"{}\"", base58(&fee_payer));
-        if let Some(memo) = memo {
-            extra.push_str(",\"memo\":");
-            push_json_string(&mut extra, memo);
-        }
-        let json = PayeeJson::new(&base58(&SOLANA_USDC), &base58(&pay_to), extra);
-        Some(Self {
+        Self::on(&SolanaChain::MAINNET, pay_to, &[fee_payer], memo)
+    }
+
+    /// Our address on a chain, paid in its USDC. `None` without a fee payer, or if no token account can be derived for the
+    /// owner, which has a chance of about 2^-255.
+    pub fn on(chain: &SolanaChain, pay_to: Pubkey, fee_payers: &[Pubkey], memo: Option<&str>) -> Option<Self> {
+        let SolanaChain { caip2, mint, .. } = *chain;
+        let destination = associated_token_account(&pay_to, &mint)?;
+        let json = |fee_payer: &Pubkey| {
+            let mut extra = format!("{{\"feePayer\":\"{}\"", base58(fee_payer));
+            if let Some(memo) = memo {
+                extra.push_str(",\"memo\":");
+                push_json_string(&mut extra, memo);
+            }
+            PayeeJson::new(caip2, &base58(&mint), &base58(&pay_to), extra)
+        };
+        (!fee_payers.is_empty()).then(|| Self {
             pay_to,
-            mint: SOLANA_USDC,
-            fee_payer,
+            mint,
+            caip2,
+            fee_payers: fee_payers.to_vec(),
             destination,
             memo: memo.map(str::to_owned),
-            json,
+            json: fee_payers.iter().map(json).collect(),
         })
+    }
+
+    /// The text for this fee payer; for one that is not ours the first one's.
+    pub(super) fn json_for(&self, fee_payer: Option<&Pubkey>) -> Option<&PayeeJson> {
+        let index = fee_payer.and_then(|key| self.fee_payers.iter().position(|own| own == key));
+        self.json.get(index.unwrap_or(0))
     }
 }
 
 /// The constant text of an `accepts` entry.
 #[derive(Debug)]
 pub(super) struct PayeeJson {
+    /// From the beginning to the amount's digits.
+    pub(super) before: String,
     /// From the end of the amount's digits to the digits of `maxTimeoutSeconds`.
     pub(super) middle: String,
     /// From there to the end of `extra`, whose closing brace is left out because a blockhash may follow.
@@ -200,9 +253,11 @@ pub(super) struct PayeeJson {
 }
 
 impl PayeeJson {
-    fn new(asset: &str, pay_to: &str, open_extra: String) -> Self {
+    fn new(caip2: &str, asset: &str, pay_to: &str, open_extra: String) -> Self {
+        let before = format!("{{\"scheme\":\"exact\",\"network\":\"{caip2}\",\"amount\":\"");
         let middle = format!("\",\"asset\":\"{asset}\",\"payTo\":\"{pay_to}\",\"maxTimeoutSeconds\":");
         Self {
+            before,
             middle,
             extra: format!(",\"extra\":{open_extra}"),
         }
@@ -267,6 +322,8 @@ pub struct Terms {
     pub payee: Payee,
     /// A hint for Solana clients; no part of the terms. Ignored on Base.
     pub recent: Option<Arc<RecentBlockhash>>,
+    /// The fee payer that a Solana challenge names; `None` names the first. A payment may have any of ours.
+    pub fee_payer: Option<Pubkey>,
 }
 
 impl Terms {
@@ -277,6 +334,15 @@ impl Terms {
             max_timeout_seconds,
             payee,
             recent: None,
+            fee_payer: None,
+        }
+    }
+
+    /// CAIP-2 name of the chain they are for.
+    pub fn caip2(&self) -> &'static str {
+        match &self.payee {
+            Payee::Base(payee) => payee.caip2,
+            Payee::Solana(payee) => payee.caip2,
         }
     }
 

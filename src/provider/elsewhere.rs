@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::Providers;
 use super::callback::CallbackKey;
+use super::rates::Rates;
 use super::remote::banking::RemoteBank;
 use super::remote::bridge::RemoteBridge;
 use super::remote::cards::RemoteIssuer;
@@ -19,8 +19,31 @@ use super::remote::program::RemoteProgram;
 use super::remote::tables::{RemoteMerchants, RemoteRates};
 use super::remote::{Endpoint, Remote};
 use super::wire::entries::ListName;
+use super::{ProviderLists, Providers};
 use crate::config::{Outside, Outsiders};
 use crate::secret::Secret;
+
+/// A placeholder at every port, for products that are not sold: every call fails as `Temporary`. `rates` is the table of the
+/// settings. Nothing is reconciled: there are no lists.
+pub fn unconfigured(rates: Arc<dyn Rates>) -> Providers {
+    let remote = Remote::unconfigured;
+    let accounts = Arc::new(RemoteAccounts(remote()));
+    Providers {
+        issuer: Arc::new(RemoteIssuer::unconfigured()),
+        gift_cards: Arc::new(RemoteGiftCards(remote())),
+        rails: Arc::new(RemoteRails(remote())),
+        identity_check: Arc::new(RemoteIdentityCheck(remote())),
+        accounts: accounts.clone(),
+        deposits: accounts.clone(),
+        balances: accounts,
+        program: Arc::new(RemoteProgram(remote())),
+        bank: Arc::new(RemoteBank(remote())),
+        bridge: Arc::new(RemoteBridge(remote())),
+        rates,
+        merchants: Arc::new(RemoteMerchants(remote())),
+        lists: ProviderLists::new(),
+    }
+}
 
 /// Puts those that have a URL in the place of the ones given.
 ///

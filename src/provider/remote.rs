@@ -36,12 +36,9 @@ pub struct Endpoint {
     pub timeout: Duration,
 }
 
-/// One provider.
+/// One provider. `None` if the settings do not name it.
 #[derive(Clone)]
-pub struct Remote {
-    http: Client,
-    endpoint: Endpoint,
-}
+pub struct Remote(Option<(Client, Endpoint)>);
 
 impl Remote {
     /// Connects when first asked.
@@ -54,7 +51,12 @@ impl Remote {
             .timeout(endpoint.timeout)
             .build()
             .map_err(|e| e.to_string())?;
-        Ok(Self { http, endpoint })
+        Ok(Self(Some((http, endpoint))))
+    }
+
+    /// A provider that the settings do not name: every call fails as `Temporary`.
+    pub const fn unconfigured() -> Self {
+        Self(None)
     }
 
     /// Reads. Nothing changes by it, so that every failure is `Temporary` unless the provider says what it is.
@@ -103,7 +105,14 @@ impl Remote {
         operation: &'static str,
         path: &[&str],
     ) -> Result<reqwest::RequestBuilder, PortError> {
-        let mut url = self.endpoint.base_url.clone();
+        let Some((http, endpoint)) = &self.0 else {
+            return Err(failed(
+                ErrorKind::Temporary,
+                operation,
+                "the settings name no provider for this",
+            ));
+        };
+        let mut url = endpoint.base_url.clone();
         // Segments are escaped one by one: no name of a provider's reaches another path.
         match url.path_segments_mut() {
             Ok(mut segments) => segments.pop_if_empty().push("v1").extend(path),
@@ -115,10 +124,7 @@ impl Remote {
                 ));
             }
         };
-        Ok(self
-            .http
-            .request(method, url)
-            .bearer_auth(self.endpoint.token.expose_secret()))
+        Ok(http.request(method, url).bearer_auth(endpoint.token.expose_secret()))
     }
 
     async fn ask<T: DeserializeOwned>(

@@ -1,5 +1,7 @@
 //! SANDBOX keys. They are derived from sentences printed here, so everybody has them: they hold test money only.
 
+use std::sync::LazyLock;
+
 use ed25519_dalek::SigningKey;
 use purser_actors::id::{Network, Wallet};
 use secp256k1::{PublicKey, SecretKey};
@@ -66,6 +68,33 @@ pub fn fee_payer_signer() -> SigningKey {
     solana_signer(SANDBOX_SOLANA_FEE_PAYER)
 }
 
+/// Most fee payers that the sandbox has.
+pub const FEE_PAYERS_MAX: usize = 4;
+
+/// The keys of all fee payers that the sandbox may have: [`fee_payer_signer`]'s first.
+fn fee_payer_signers() -> &'static [SigningKey; FEE_PAYERS_MAX] {
+    static SIGNERS: LazyLock<[SigningKey; FEE_PAYERS_MAX]> = LazyLock::new(|| {
+        std::array::from_fn(|n| match n {
+            0 => fee_payer_signer(),
+            n => solana_signer(&[SANDBOX_SOLANA_FEE_PAYER, &[b' ', b'0' + n as u8]].concat()),
+        })
+    });
+    &SIGNERS
+}
+
+/// The addresses of those keys.
+pub fn fee_payers() -> [[u8; 32]; FEE_PAYERS_MAX] {
+    fee_payer_signers()
+        .each_ref()
+        .map(|signer| signer.verifying_key().to_bytes())
+}
+
+/// The key of a fee payer by its address, if it is one of the sandbox's.
+pub fn signer_of(address: &[u8; 32]) -> Option<&'static SigningKey> {
+    let mut signers = fee_payer_signers().iter();
+    signers.find(|signer| signer.verifying_key().as_bytes() == address)
+}
+
 /// Refuses published sandbox keys in a configuration that is not the sandbox. `addresses` are pairs of a setting's
 /// name and the address in it (a pay-to address, a treasury owner or a fee payer, in either chain's spelling).
 ///
@@ -78,11 +107,8 @@ pub fn refuse_outside_sandbox<'a>(
     if sandbox {
         return Ok(());
     }
-    let published = [
-        treasury(Network::Base),
-        treasury(Network::Solana),
-        Wallet::Solana(fee_payer()),
-    ];
+    let mut published = vec![treasury(Network::Base), treasury(Network::Solana)];
+    published.extend(fee_payers().map(Wallet::Solana));
     for (setting, address) in addresses {
         if address
             .parse::<Wallet>()
@@ -139,6 +165,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn each_fee_payer_has_a_key_of_its_own() {
+        let all = fee_payers();
+        assert_eq!(all[0], fee_payer());
+        for (n, address) in all.iter().enumerate() {
+            assert!(!all[..n].contains(address));
+            assert_eq!(signer_of(address).unwrap().verifying_key().to_bytes(), *address);
+        }
+        assert!(signer_of(&[9; 32]).is_none());
+    }
+
     // A real configuration never starts with a published key, however it is spelled; the sandbox may use them.
     #[test]
     fn published_keys_stay_in_the_sandbox() {
@@ -147,7 +184,8 @@ mod tests {
         let payer = Wallet::Solana(fee_payer()).address();
         assert_ne!(base, Wallet::Evm([0; 20]).address(), "the sentence gives a valid key");
         let upper = format!("0x{}", base[2..].to_uppercase());
-        for address in [&base, &upper, &solana, &payer] {
+        let last = Wallet::Solana(fee_payers()[FEE_PAYERS_MAX - 1]).address();
+        for address in [&base, &upper, &solana, &payer, &last] {
             assert_eq!(refuse_outside_sandbox(true, [("pay_to", address.as_str())]), Ok(()));
             let refused = refuse_outside_sandbox(false, [("other", "not an address"), ("pay_to", address.as_str())]);
             assert_eq!(refused.unwrap_err().setting, "pay_to");

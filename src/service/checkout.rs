@@ -9,7 +9,7 @@ use super::ServiceError;
 use super::parts::SlotBlockhash;
 use super::routes::House;
 use crate::checkout::{Answers, Checkout};
-use crate::config::{Config, ProviderKind, Recovery};
+use crate::config::{Config, Recovery};
 use crate::http::rate::RateLimiter;
 use crate::identity::credentials::Credentials;
 use crate::identity::form_link::FormLinks;
@@ -17,7 +17,7 @@ use crate::payment::evm;
 use crate::payment::mpp::Mpp;
 use crate::payment::{BasePayee, SolanaPayee};
 use crate::prices::{Lives, PriceBook};
-use crate::sandbox::keys::fee_payer;
+use crate::settlement::chain::ChainParts;
 
 /// Who is paid.
 pub(super) struct Payees {
@@ -30,7 +30,7 @@ impl Payees {
     ///
     /// # Errors
     /// When one is no address of its network.
-    pub(super) fn of(config: &Config) -> Result<Self, ServiceError> {
+    pub(super) fn of(config: &Config, chains: &ChainParts) -> Result<Self, ServiceError> {
         let pay_to = &config.payment.pay_to;
         let wrong = |key: &'static str| ServiceError::Part(key, "not an address of that network".into());
         let Some(Wallet::Evm(base)) = pay_to.wallet(Network::Base) else {
@@ -39,12 +39,10 @@ impl Payees {
         let Some(Wallet::Solana(solana)) = pay_to.wallet(Network::Solana) else {
             return Err(wrong("payment.pay_to.solana"));
         };
-        let solana = SolanaPayee::usdc(solana, fee_payer(), None).ok_or_else(|| wrong("payment.pay_to.solana"))?;
+        let solana = SolanaPayee::on(&chains.names.solana, solana, chains.fee_payers.all(), None);
+        let solana = solana.ok_or_else(|| wrong("payment.pay_to.solana"))?;
         Ok(Self {
-            base: Arc::new(match config.settlement.kind {
-                // A settlement on the real chain is paid in `BasePayee::usdc`, and nothing else is.
-                ProviderKind::Sandbox => BasePayee::sandbox(base),
-            }),
+            base: Arc::new(BasePayee::on(&chains.names.base, base)),
             solana: Arc::new(solana),
         })
     }
@@ -93,11 +91,9 @@ pub(super) async fn open(
         time_moves: house.world.moved.is_some() && !config.providers.elsewhere(),
         base: payees.base,
         solana: payees.solana,
+        fee_payers: house.world.chains.fee_payers.clone(),
         mpp,
-        blockhashes: Arc::new(SlotBlockhash::new(
-            house.world.settlement.clone(),
-            house.world.machine.clone(),
-        )),
+        blockhashes: Arc::new(SlotBlockhash::new(house.world.chains.blockhashes.clone())),
         prices,
         limiter,
         calls: Arc::default(),

@@ -17,7 +17,7 @@ use super::DataDir;
 use super::restore::keep_end;
 use crate::http::operator::{Copies, Copy, Listed};
 use crate::revocations::RevocationLog;
-use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::chain::TransferList;
 use crate::vault::archive;
 
 /// Rows and transfers read at once.
@@ -29,7 +29,7 @@ pub struct LiveCopies {
     documents: PathBuf,
     /// Where copies are written before they are sent.
     scratch: PathBuf,
-    settlement: Arc<SandboxSettlement>,
+    transfers: Arc<dyn TransferList>,
     revocations: Arc<RevocationLog>,
     /// One at a time: each writes as much as there is.
     turn: Mutex<()>,
@@ -40,7 +40,7 @@ impl LiveCopies {
     pub fn new(
         store: Arc<JournalStore>,
         data: &DataDir,
-        settlement: Arc<SandboxSettlement>,
+        transfers: Arc<dyn TransferList>,
         revocations: Arc<RevocationLog>,
     ) -> Self {
         let scratch = data.copies();
@@ -53,7 +53,7 @@ impl LiveCopies {
             store,
             documents: data.documents(),
             scratch,
-            settlement,
+            transfers,
             revocations,
             turn: Mutex::new(()),
         }
@@ -108,16 +108,16 @@ impl Copies for LiveCopies {
 
     fn transfers(&self, network: Network, after: u64) -> BoxFuture<'_, Result<Vec<Listed>, String>> {
         Box::pin(async move {
-            let page = self.settlement.transfers(network, after, PAGE).await;
+            let page = self.transfers.listed(network, after, PAGE).await;
             let page = page.map_err(|error| error.to_string())?;
             let listed = page.into_iter().map(|seen| Listed {
                 position: seen.position,
-                transaction: seen.id,
+                transaction: seen.transaction,
                 index: seen.index,
-                from: seen.from,
-                to: seen.to,
-                atomic: seen.amount,
-                at_ms: seen.at,
+                from: seen.from.address(),
+                to: seen.to.address(),
+                atomic: seen.amount.atomic(),
+                at_ms: seen.at.0,
                 dropped: seen.dropped,
             });
             Ok(listed.collect())

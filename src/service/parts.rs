@@ -1,9 +1,8 @@
 //! The parts behind the edge, built from settings.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use parking_lot::Mutex;
+use arc_swap::ArcSwapOption;
 use purser_actors::approval;
 use purser_actors::breaker::Rules;
 use purser_actors::engine::{Lost, Parts, Ports, Reconciling, Restored, Settings};
@@ -15,6 +14,7 @@ use purser_actors::money::Cents;
 use purser_actors::port::{Clock, Entropy, Lists};
 use purser_storage::{JournalStore, Limits as StoreLimits, Options, Store};
 
+use super::chains::{self, Opened, SandboxWorld};
 use super::{DataDir, ServiceError, sealed};
 use crate::agent_wallet::calling::Calling;
 use crate::agent_wallet::custody::VaultedWallets;
@@ -26,12 +26,9 @@ use crate::provider::banking::VaultedBank;
 use crate::provider::payouts::VaultedRails;
 use crate::provider::program::VaultedProgram;
 use crate::provider::redemption::VaultedCatalog;
-use crate::provider::sandbox::balances::watching::Watched;
-use crate::provider::sandbox::everybody::SandboxProviders;
 use crate::provider::{Providers, VaultedIssuer, elsewhere};
 use crate::sandbox::moved_clock::MovedClock;
-use crate::settlement::sandbox::SandboxSettlement;
-use crate::settlement::sandbox::afar::Chains;
+use crate::settlement::chain::{Blockhash, BlockhashSource, ChainParts};
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{CvvVault, Documents, Vault};
 use crate::webhooks::Poster;
@@ -81,12 +78,12 @@ pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, 
 
 /// Everything outside the house.
 pub struct World {
-    /// Both chains.
-    pub settlement: Arc<SandboxSettlement>,
+    /// Both chains, chosen by the settings.
+    pub chains: ChainParts,
     /// Who makes what is sold: the sandbox's, but for those that the settings put elsewhere.
     pub providers: Providers,
-    /// The sandbox's own, for its desk.
-    pub sandbox: SandboxProviders,
+    /// The sandbox's own, for its desk; only there.
+    pub sandbox: Option<SandboxWorld>,
     /// Keeps what they upload.
     pub documents: Documents,
     /// Seals card numbers.
@@ -124,19 +121,16 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         Some(moved) => moved.clone(),
         None => machine.clone(),
     };
-    let part = |(what, why)| ServiceError::Part(what, why);
-    let settlement = SandboxSettlement::open(&directory, config.sandbox.faucet_usdc, machine.clone(), &*entropy)
-        .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?
-        .taking(Duration::from_millis(config.sandbox.settle_ms))
-        .finalizing(Duration::from_millis(config.sandbox.final_ms));
-    let settlement = Arc::new(settlement);
-    let (chains, watched): (Arc<dyn Chains>, Arc<dyn Watched>) = (settlement.clone(), settlement.clone());
-    let sandbox = SandboxProviders::open(&directory, config, (&chains, &watched), &clock).map_err(part)?;
-    let providers = elsewhere::meet(&config.providers, sandbox.providers())
+    let Opened {
+        chains,
+        providers,
+        sandbox,
+    } = chains::open(config, (&directory, store), (&clock, &machine), &*entropy).await?;
+    let providers = elsewhere::meet(&config.providers, providers)
         .await
         .map_err(|e| ServiceError::Part("a provider", e))?;
     let vault = Arc::new(open_vault(config, data, store, entropy.clone()).await?);
-    let wallets = VaultedWallets::new(vault.clone(), settlement.clone(), machine.clone());
+    let wallets = VaultedWallets::new(vault.clone(), chains.clone(), machine.clone());
     let outbound = OutboundCaller::new(config.outbound.policy(), config.outbound.limits())
         .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
     let posting = OutboundCaller::new(
@@ -150,7 +144,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         .map_err(|e| ServiceError::Part("the documents", e.to_string()))?;
     let cvvs = sealed::open_cvvs(&data.cvv_keys(), store, entropy.clone(), clock.now()).await?;
     Ok(World {
-        settlement,
+        chains,
         providers,
         sandbox,
         documents,
@@ -205,7 +199,7 @@ pub fn engine_parts(
         clock: world.clock.clone(),
         entropy: world.entropy.clone(),
         ports: Ports {
-            settlement: world.settlement.clone(),
+            settlement: world.chains.settlement.clone(),
             issuer: Arc::new(VaultedIssuer::new(providers.issuer.clone(), world.vault.clone())),
             gift_cards: Arc::new(VaultedCatalog::new(providers.gift_cards.clone(), world.vault.clone())),
             shredder: Arc::new(world.cvvs.clone()),
@@ -235,7 +229,7 @@ pub fn engine_parts(
 pub fn reconciling(config: &Config, world: &World) -> Reconciling {
     Reconciling {
         lists: Lists {
-            treasury: Some(world.settlement.clone()),
+            treasury: Some(world.chains.treasury.clone()),
             providers: world.providers.lists.clone(),
         },
         pace: config.reconciliation.pace(),
@@ -296,42 +290,69 @@ pub fn engine_settings(config: &Config) -> Settings {
     }
 }
 
-/// The sandbox chain's blockhash, asked for once a slot.
+/// A blockhash's text for challenges, made once for each blockhash.
 pub struct SlotBlockhash {
-    settlement: Arc<SandboxSettlement>,
-    clock: Arc<dyn Clock>,
-    kept: Mutex<Option<(u64, Arc<RecentBlockhash>)>>,
+    source: Arc<dyn BlockhashSource>,
+    made: ArcSwapOption<RecentBlockhash>,
 }
 
-/// A slot of the sandbox's Solana.
-const SLOT_MS: u64 = 400;
-
 impl SlotBlockhash {
-    /// Over the running chain.
-    pub fn new(settlement: Arc<SandboxSettlement>, clock: Arc<dyn Clock>) -> Self {
+    /// From the running chain.
+    pub fn new(source: Arc<dyn BlockhashSource>) -> Self {
         Self {
-            settlement,
-            clock,
-            kept: Mutex::default(),
+            source,
+            made: ArcSwapOption::empty(),
         }
     }
 }
 
 impl Blockhashes for SlotBlockhash {
-    fn recent(&self) -> Arc<RecentBlockhash> {
-        let slot = self.clock.now().0 / SLOT_MS;
-        let mut kept = self.kept.lock();
-        if let Some((at, hash)) = &*kept
-            && *at == slot
-        {
-            return hash.clone();
+    fn recent(&self) -> Option<Arc<RecentBlockhash>> {
+        let newest = self.source.newest().filter(Blockhash::is_fresh)?;
+        let (hash, last) = (newest.hash, newest.last_valid_block_height);
+        let made = self.made.load_full();
+        let made = made.filter(|made| (made.blockhash, made.last_valid_block_height) == (hash, last));
+        Some(made.unwrap_or_else(|| {
+            let made = Arc::new(RecentBlockhash::new(hash, last));
+            self.made.store(Some(made.clone()));
+            made
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    struct FixedBlockhash(Mutex<Option<Blockhash>>);
+
+    impl BlockhashSource for FixedBlockhash {
+        fn newest(&self) -> Option<Blockhash> {
+            *self.0.lock()
         }
-        let recent = self.settlement.recent_blockhash();
-        let mut bytes = [0; 32];
-        // The chain's own base58 always decodes to 32 bytes.
-        let _ = bs58::decode(&recent.blockhash).onto(&mut bytes);
-        let hash = Arc::new(RecentBlockhash::new(bytes, recent.last_valid_block_height));
-        *kept = Some((slot, hash.clone()));
-        hash
+    }
+
+    // A client that signs with a blockhash that is about to expire signs in vain: it reads one itself instead.
+    #[test]
+    fn an_old_blockhash_is_not_offered() {
+        let source = Arc::new(FixedBlockhash(Mutex::new(None)));
+        let recent = SlotBlockhash::new(source.clone());
+        assert!(recent.recent().is_none());
+        let new = |hash, age_ms| Blockhash {
+            hash: [hash; 32],
+            last_valid_block_height: u64::from(hash),
+            age_ms,
+        };
+        *source.0.lock() = Some(new(1, Blockhash::OLDEST_MS));
+        let first = recent.recent().unwrap();
+        assert_eq!((first.blockhash, first.last_valid_block_height), ([1; 32], 1));
+        assert!(Arc::ptr_eq(&first, &recent.recent().unwrap()), "its text is made once");
+        *source.0.lock() = Some(new(2, 0));
+        assert_eq!(recent.recent().unwrap().blockhash, [2; 32]);
+        *source.0.lock() = Some(new(2, Blockhash::OLDEST_MS + 1));
+        assert!(recent.recent().is_none());
     }
 }

@@ -16,7 +16,6 @@ use super::parts::World;
 use super::{DataDir, ServiceError};
 use crate::config::Config;
 use crate::revocations::{self, Entry, Place, RevocationLog};
-use crate::sandbox::keys::treasury;
 use crate::system::SystemClock;
 use crate::verify::{ChainList, ChainTransfer};
 
@@ -197,7 +196,7 @@ async fn replay(engine: &Engine, log: Known<'_>) -> Result<(), ServiceError> {
     Ok(())
 }
 
-async fn put(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), ServiceError> {
+pub(super) async fn put(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), ServiceError> {
     let batch = Batch {
         writes: vec![Write::Put {
             key,
@@ -217,30 +216,22 @@ async fn put(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), Servi
 /// Transfers read at once.
 const PAGE: usize = 1_000;
 
-/// What the sandbox's chains say was paid, and stayed.
+/// What the chains say was paid, and stayed.
 ///
 /// # Errors
-/// When a chain's file has stopped.
+/// When a chain's list cannot be read.
 pub async fn moved(world: &World) -> Result<ChainList, ServiceError> {
-    let failed = |e: String| ServiceError::Part("the sandbox's chains", e);
+    let chains = &world.chains;
     let mut all = ChainList::default();
     for network in Network::ALL {
-        let ours = treasury(network).address();
+        let ours = chains.treasury_of(network);
         let mut after = 0;
         loop {
-            let page = world
-                .settlement
-                .transfers(network, after, PAGE)
-                .await
-                .map_err(|e| failed(e.to_string()))?;
+            let page = chains.transfers.listed(network, after, PAGE).await;
+            let page = page.map_err(|e| ServiceError::Part("the chains' lists of transfers", e.to_string()))?;
             let Some(last) = page.last() else { break };
             after = last.position;
             for seen in page.into_iter().filter(|t| !t.dropped) {
-                let wallet = |text: &str| {
-                    text.parse::<Wallet>()
-                        .map_err(|_| failed(format!("{text} is no address")))
-                };
-                let (from, to) = (wallet(&seen.from)?, wallet(&seen.to)?);
                 let list = if seen.from == ours {
                     &mut all.left
                 } else if seen.to == ours {
@@ -249,12 +240,12 @@ pub async fn moved(world: &World) -> Result<ChainList, ServiceError> {
                     &mut all.elsewhere
                 };
                 list.push(ChainTransfer {
-                    transaction: seen.id,
+                    transaction: seen.transaction,
                     index: seen.index,
-                    from,
-                    to,
-                    atomic: seen.amount,
-                    at_ms: seen.at,
+                    from: seen.from,
+                    to: seen.to,
+                    atomic: seen.amount.atomic(),
+                    at_ms: seen.at.0,
                 });
             }
         }

@@ -45,7 +45,6 @@ use crate::metrics::Metrics;
 use crate::payment::evm::checksummed;
 use crate::payment::mpp::Mpp;
 use crate::payment::solana::address::base58;
-use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 use crate::prices::PriceBook;
 use crate::revocations::RevocationLog;
 use crate::stream::{Hub, StreamState};
@@ -105,7 +104,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     house.store.subscribe(house.hub.clone());
 
     let limiter = Arc::new(RateLimiter::new(&config.limits));
-    let payees = Payees::of(config)?;
+    let payees = Payees::of(config, &house.world.chains)?;
     let sign_in = sign_in_routes(&house, &entrance, &payees);
     let till = checkout::Till {
         credentials: entrance.credentials.clone(),
@@ -143,8 +142,8 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         .merge(withdrawal_routes(&house))
         .merge(posting::routes(&house))
         .merge(event_routes(&house, &entrance.doorkeeper));
-    if config.is_sandbox() {
-        routes = routes.merge(pretended::router(&house));
+    if let Some(own) = &house.world.sandbox {
+        routes = routes.merge(pretended::router(&house, own));
     }
     // For every route that takes an idempotency key.
     let routes = routes.layer(Extension(UsedKeys(house.engine.clone())));
@@ -307,15 +306,15 @@ fn identity_keys(house: &House) -> Result<Keys, ServiceError> {
 fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {
     ChallengeTerms {
         base: BaseTerms {
-            asset: checksummed(&BASE_USDC),
+            asset: checksummed(&payees.base.asset),
             pay_to: checksummed(&payees.base.pay_to),
             name: payees.base.name.clone(),
             version: payees.base.version.clone(),
         },
         solana: SolanaTerms {
-            asset: base58(&SOLANA_USDC),
+            asset: base58(&payees.solana.mint),
             pay_to: base58(&payees.solana.pay_to),
-            fee_payer: base58(&payees.solana.fee_payer),
+            fee_payer: payees.solana.fee_payers.first().map(base58).unwrap_or_default(),
         },
         max_timeout_seconds: u32::try_from(config.payment.max_timeout_seconds).unwrap_or(u32::MAX),
     }

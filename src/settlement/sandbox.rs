@@ -13,6 +13,7 @@ mod inspect;
 mod ledger;
 mod listing;
 mod outgoing;
+mod parts;
 mod rpc;
 mod svm;
 mod wire;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ed25519_dalek::Signer as _;
+use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
@@ -35,8 +37,10 @@ use self::ledger::{Key, decline};
 pub use self::outgoing::LONGEST_SIGNED_S;
 use self::wire::Transaction;
 use crate::payment::terms::Token;
-use crate::sandbox::keys::{fee_payer, fee_payer_signer, treasury};
+use crate::sandbox::keys::{fee_payers, signer_of, treasury};
 pub use crate::sandbox::record_log::LogError;
+use crate::settlement::chain::{Blockhash, FeePayers as _};
+use crate::settlement::fee_payers::FeePayerLoads;
 
 /// What a new wallet starts with unless the configuration says otherwise: 10,000 test USDC.
 pub const DEFAULT_GRANT: Usdc = Usdc::from_atomic(10_000_000_000);
@@ -47,15 +51,11 @@ pub struct SandboxSettlement {
     solana: Arc<Chain>,
     /// How long a submission takes before the chain looks at it.
     settle: Duration,
-}
-
-/// A recent block hash for a Solana challenge.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecentBlockhash {
-    /// Base58, for `extra.recentBlockhash`.
-    pub blockhash: String,
-    /// The last block height at which a transaction naming it may land.
-    pub last_valid_block_height: u64,
+    /// They pay nothing here.
+    fee_payers: FeePayerLoads,
+    clock: Arc<dyn Clock>,
+    /// Read from the chain once a slot, named before it.
+    newest: Mutex<Option<(u64, Blockhash)>>,
 }
 
 impl SandboxSettlement {
@@ -77,6 +77,9 @@ impl SandboxSettlement {
             base: open("base.chain", Network::Base)?,
             solana: open("solana.chain", Network::Solana)?,
             settle: Duration::ZERO,
+            fee_payers: loads(1),
+            newest: Mutex::default(),
+            clock,
         })
     }
 
@@ -102,6 +105,13 @@ impl SandboxSettlement {
         }
     }
 
+    /// With so many fee payers, from 1 to [`FEE_PAYERS_MAX`](crate::sandbox::keys::FEE_PAYERS_MAX).
+    #[must_use]
+    pub fn with_fee_payers(mut self, count: usize) -> Self {
+        self.fee_payers = loads(count);
+        self
+    }
+
     const fn chain(&self, network: Network) -> &Arc<Chain> {
         match network {
             Network::Base => &self.base,
@@ -109,19 +119,14 @@ impl SandboxSettlement {
         }
     }
 
-    /// A block hash to put into a challenge, so that the client need not ask the chain for one.
-    pub fn recent_blockhash(&self) -> RecentBlockhash {
-        let (hash, last_valid_block_height) = self.solana.latest_blockhash();
-        RecentBlockhash {
-            blockhash: bs58::encode(hash).into_string(),
-            last_valid_block_height,
-        }
-    }
-
     async fn submit_payment(&self, authorization: &Authorization, prepared: &Prepared) -> Result<Submitted, PortError> {
         let intent = match authorization {
             Authorization::Evm(evm) => evm::check_signature(evm).map(|()| evm_intent(evm)),
             Authorization::Solana(_) => solana_intent(&prepared.bytes),
+        };
+        let _sending = match authorization {
+            Authorization::Evm(_) => self.fee_payers.sending(None),
+            Authorization::Solana(transfer) => self.fee_payers.sending(fee_payer_of(&transfer.transaction).as_ref()),
         };
         tokio::time::sleep(self.settle).await;
         match intent {
@@ -156,10 +161,7 @@ impl SandboxSettlement {
 
 impl Settlement for SandboxSettlement {
     fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
-        Box::pin(async move {
-            let treasury = outgoing::treasury_keys()?;
-            self.sign_with(&treasury, transfer)
-        })
+        Box::pin(async move { self.sign_outgoing(transfer) })
     }
 
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
@@ -172,7 +174,7 @@ impl Settlement for SandboxSettlement {
                     bytes: Vec::new(),
                     transaction: String::new(),
                 }),
-                Authorization::Solana(transfer) => co_sign(transfer),
+                Authorization::Solana(transfer) => co_sign(transfer, self.fee_payers.all()),
             };
             prepared.map(Preparation::Ready)
         })
@@ -283,21 +285,36 @@ fn solana_intent(wire: &[u8]) -> Result<Intent, purser_actors::port::Decline> {
     })
 }
 
+fn loads(count: usize) -> FeePayerLoads {
+    let [first, others @ ..] = fee_payers();
+    let more = count.saturating_sub(1).min(others.len());
+    FeePayerLoads::new(first, &others[..more])
+}
+
+/// Who pays the fee of a transaction.
+fn fee_payer_of(wire: &[u8]) -> Option<[u8; 32]> {
+    let transaction = crate::payment::solana::wire::Transaction::parse(wire).ok()?;
+    transaction.keys.first().copied()
+}
+
 /// Signs slot 0 as the fee payer. ed25519 is deterministic, so preparing again gives the same bytes and id.
-fn co_sign(transfer: &SolanaTransfer) -> Result<Prepared, PortError> {
+fn co_sign(transfer: &SolanaTransfer, ours: &[[u8; 32]]) -> Result<Prepared, PortError> {
     let refused = |message: &str| PortError {
         kind: ErrorKind::Permanent,
         operation: "prepare",
         message: message.into(),
     };
     let mut transaction = Transaction::parse(&transfer.transaction).map_err(|e| refused(&e.to_string()))?;
-    if transaction.keys.first() != Some(&fee_payer()) {
-        return Err(refused("the fee payer is not the sandbox's"));
-    }
+    let signer = transaction
+        .keys
+        .first()
+        .filter(|key| ours.contains(key))
+        .and_then(signer_of);
+    let signer = signer.ok_or_else(|| refused("the fee payer is not the sandbox's"))?;
     if svm::message_hash(&transaction) != transfer.message_hash {
         return Err(refused("the message hash is not the transaction's"));
     }
-    let signature = fee_payer_signer().sign(&transaction.message).to_bytes();
+    let signature = signer.sign(&transaction.message).to_bytes();
     if let Some(slot) = transaction.signatures.first_mut() {
         *slot = signature;
     }

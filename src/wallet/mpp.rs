@@ -2,7 +2,6 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use purser_actors::id::Network;
 use purser_actors::money::Usdc;
 use purser_actors::port::{EvmAuthorization, Timestamp};
 use serde::Deserialize;
@@ -14,7 +13,7 @@ use crate::identity::rfc3339;
 use crate::payment::evm::{checksummed, parse_address};
 use crate::payment::mpp::params::{AuthChallenge, challenges};
 use crate::payment::mpp::{INTENT, METHOD, nonce};
-use crate::payment::terms::{BASE_CHAIN_ID, Token};
+use crate::payment::terms::Token;
 
 /// A charge that this wallet can pay, from `WWW-Authenticate`.
 #[derive(Clone, Debug)]
@@ -71,7 +70,7 @@ impl MppOffer {
         let request: Request = serde_json::from_slice(&json).ok().filter(|_| known)?;
         let details = request.method_details;
         let token = Token::charged(&parse_address(&request.currency)?)?;
-        let payable = details.chain_id == BASE_CHAIN_ID
+        let payable = details.chain_id == token.chain_id
             && details.credential_types.iter().any(|kind| kind == "authorization")
             && details.splits.is_none();
         let nonce = nonce(text("id")?, text("realm")?);
@@ -116,7 +115,7 @@ impl TestWallet {
                 "nonce": format!("0x{}", hex::encode(signed.nonce)),
                 "signature": format!("0x{}", hex::encode(&signed.signature)),
             },
-            "source": format!("did:pkh:{}:{}", Network::Base.caip2(), checksummed(&signed.from)),
+            "source": format!("did:pkh:eip155:{}:{}", offer.token.chain_id, checksummed(&signed.from)),
         });
         format!("Payment {}", URL_SAFE_NO_PAD.encode(credential.to_string()))
     }

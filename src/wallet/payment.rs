@@ -13,10 +13,11 @@ use super::WalletError;
 use super::evm::EvmPayloadJson;
 use super::keys::{TestWallet, random_32};
 use super::solana::Transfer;
+use crate::payment::chains::Chains;
 use crate::payment::evm::{domain_separator, parse_address};
 use crate::payment::identifier;
 use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
-use crate::payment::terms::{BASE_CHAIN_ID, BASE_USDC, SOLANA_USDC, Token};
+use crate::payment::terms::Token;
 
 /// A decoded `PAYMENT-REQUIRED`. What a payment echoes is kept as the server wrote it.
 #[derive(Debug, Deserialize)]
@@ -210,12 +211,13 @@ impl<'a> Offer<'a> {
 
     fn read(raw: &'a RawValue) -> Option<Self> {
         let fields: OfferFields = serde_json::from_str(raw.get()).ok()?;
+        let chains = Chains::in_effect();
         let network = Network::ALL
             .into_iter()
-            .find(|network| network.caip2() == fields.network)?;
+            .find(|network| chains.caip2(*network) == fields.network)?;
         let is_usdc = match network {
-            Network::Base => parse_address(&fields.asset) == Some(BASE_USDC),
-            Network::Solana => parse_pubkey(&fields.asset) == Some(SOLANA_USDC),
+            Network::Base => parse_address(&fields.asset) == Some(chains.base.token.asset),
+            Network::Solana => parse_pubkey(&fields.asset) == Some(chains.solana.mint),
         };
         let amount = atomic(&fields.amount)?;
         (fields.scheme == "exact" && is_usdc).then_some(Self {
@@ -314,7 +316,8 @@ impl TestWallet {
                 "the token's EIP-712 name and version are missing",
             ));
         };
-        let domain = domain_separator(name, version, BASE_CHAIN_ID, &BASE_USDC);
+        let Token { chain_id, asset, .. } = Chains::in_effect().base.token;
+        let domain = domain_separator(name, version, chain_id, &asset);
         let mut authorization = EvmAuthorization {
             from: self.evm_address(),
             to,
@@ -347,7 +350,7 @@ impl TestWallet {
         let transfer = Transfer {
             fee_payer: key(extra.fee_payer.as_deref(), "feePayer is not an address")?,
             pay_to: key(Some(&offer.fields.pay_to), "payTo is not an address")?,
-            mint: SOLANA_USDC,
+            mint: Chains::in_effect().solana.mint,
             amount: offer.amount.atomic(),
             blockhash,
             memo: &memo,

@@ -23,6 +23,7 @@ mod cases_card_withdrawal;
 mod cases_cards;
 mod cases_cards_intl;
 mod cases_catalogs;
+mod cases_chains;
 mod cases_countries;
 mod cases_cursors;
 mod cases_customers;

@@ -7,8 +7,8 @@ use purser_actors::port::Timestamp;
 
 use super::METHOD;
 use crate::identity::rfc3339;
+use crate::payment::chains::Chains;
 use crate::payment::challenge::push_json_string;
-use crate::payment::terms::BASE_CHAIN_ID;
 
 /// A settled payment.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,8 @@ impl Receipt<'_> {
         let mut json = String::from("{\"challengeId\":");
         push_json_string(&mut json, self.challenge);
         json.push_str(&format!(
-            ",\"chainId\":{BASE_CHAIN_ID},\"method\":\"{METHOD}\",\"reference\":"
+            ",\"chainId\":{},\"method\":\"{METHOD}\",\"reference\":",
+            Chains::in_effect().base.token.chain_id
         ));
         push_json_string(&mut json, self.transaction);
         json.push_str(&format!(

@@ -31,6 +31,20 @@ impl RemoteIssuer {
         })
     }
 
+    /// See [`Remote::unconfigured`]. The billing address is empty.
+    pub(crate) const fn unconfigured() -> Self {
+        Self {
+            remote: Remote::unconfigured(),
+            billing_address: BillingAddress {
+                line1: String::new(),
+                city: String::new(),
+                state: String::new(),
+                postal_code: String::new(),
+                country: String::new(),
+            },
+        }
+    }
+
     async fn look(&self, operation: &'static str, issuer_ref: &str) -> Result<Standing, PortError> {
         let said: CardReport = self.remote.get(operation, &["cards", issuer_ref], &()).await?;
         said.read(issuer_ref).map_err(unreadable(operation))

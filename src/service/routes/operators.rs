@@ -44,7 +44,7 @@ fn admin(house: &House, metrics: Arc<Metrics>) -> operator::Admin {
         copies: Arc::new(LiveCopies::new(
             house.journal.clone(),
             &house.data,
-            house.world.settlement.clone(),
+            house.world.chains.transfers.clone(),
             house.revocations.clone(),
         )),
         vault: house.world.vault.clone(),

@@ -10,12 +10,13 @@ use crate::http::sandbox;
 use crate::sandbox::desk::SandboxDesk;
 use crate::sandbox::desk::catalogs::CatalogDesk;
 use crate::sandbox::desk::payouts::PayoutDesk;
+use crate::service::chains::SandboxWorld;
 
 /// All of them.
-pub(super) fn router(house: &House) -> Router {
-    let routes = sandbox_routes(house)
-        .merge(catalog_desk(house))
-        .merge(payout_desk(house));
+pub(super) fn router(house: &House, own: &SandboxWorld) -> Router {
+    let routes = sandbox_routes(house, own)
+        .merge(catalog_desk(house, own))
+        .merge(payout_desk(house, own));
     sandbox::elsewhere::guarded(routes, &house.config.providers)
 }
 
@@ -36,10 +37,10 @@ pub(super) fn described() -> Vec<utoipa::openapi::OpenApi> {
 }
 
 /// Time, and what a check comes to.
-fn moved(house: &House) -> Router {
+fn moved(house: &House, own: &SandboxWorld) -> Router {
     let server = &house.config.server;
     let verdicts = sandbox::verdict::router(Arc::new(sandbox::verdict::VerdictDesk {
-        identity: house.world.sandbox.identity_check.clone(),
+        identity: own.providers.identity_check.clone(),
         engine: house.engine.clone(),
         max_body_bytes: server.max_body_bytes,
         body_timeout: server.body_timeout(),
@@ -55,41 +56,41 @@ fn moved(house: &House) -> Router {
     })))
 }
 
-fn sandbox_routes(house: &House) -> Router {
+fn sandbox_routes(house: &House, own: &SandboxWorld) -> Router {
     let world = &house.world;
     let people = sandbox::people::People {
-        identity: world.sandbox.identity_check.clone(),
-        accounts: world.sandbox.accounts.clone(),
+        identity: own.providers.identity_check.clone(),
+        accounts: own.providers.accounts.clone(),
         engine: house.engine.clone(),
         body_timeout: house.config.server.body_timeout(),
     };
     let crossing = sandbox::crossing::router(Arc::new(sandbox::crossing::Crossings {
-        bridge: world.sandbox.bridge.clone(),
-        balances: world.sandbox.balances.clone(),
+        bridge: own.providers.bridge.clone(),
+        balances: own.providers.balances.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
     let steered = sandbox::router(Arc::new(sandbox::SandboxRoutes {
-        desk: SandboxDesk::new(world.settlement.clone(), world.sandbox.issuer.clone()),
-        settlement: world.settlement.clone(),
+        desk: SandboxDesk::new(own.chains.clone(), own.providers.issuer.clone()),
+        settlement: own.chains.clone(),
         engine: house.engine.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
     let charging = sandbox::charging::router(Arc::new(sandbox::charging::Charging {
         engine: house.engine.clone(),
-        issuer: world.sandbox.issuer.clone(),
-        program: world.sandbox.program.clone(),
+        issuer: own.providers.issuer.clone(),
+        program: own.providers.program.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
     let program = sandbox::program::router(Arc::new(sandbox::program::ProgramDesk {
-        program: world.sandbox.program.clone(),
+        program: own.providers.program.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
     let bank = sandbox::bank::router(Arc::new(sandbox::bank::BankDesk {
-        bank: world.sandbox.bank.clone(),
+        bank: own.providers.bank.clone(),
         entropy: world.entropy.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
@@ -97,17 +98,17 @@ fn sandbox_routes(house: &House) -> Router {
     steered
         .merge(bank)
         .merge(crossing)
-        .merge(moved(house))
+        .merge(moved(house, own))
         .merge(program)
         .merge(charging)
         .merge(sandbox::people::router(Arc::new(people)))
 }
 
-fn payout_desk(house: &House) -> Router {
+fn payout_desk(house: &House, own: &SandboxWorld) -> Router {
     let world = &house.world;
     sandbox::payouts::router(Arc::new(sandbox::payouts::PayoutRoutes {
         desk: PayoutDesk {
-            rails: world.sandbox.rails.clone(),
+            rails: own.providers.rails.clone(),
             engine: house.engine.clone(),
             vault: world.vault.clone(),
             entropy: world.entropy.clone(),
@@ -117,13 +118,12 @@ fn payout_desk(house: &House) -> Router {
     }))
 }
 
-fn catalog_desk(house: &House) -> Router {
-    let world = &house.world;
+fn catalog_desk(house: &House, own: &SandboxWorld) -> Router {
     sandbox::catalogs::router(Arc::new(sandbox::catalogs::CatalogRoutes {
         desk: CatalogDesk {
-            merchants: world.sandbox.merchants.clone(),
-            gift_cards: world.sandbox.gift_cards.clone(),
-            rates: world.sandbox.rates.clone(),
+            merchants: own.providers.merchants.clone(),
+            gift_cards: own.providers.gift_cards.clone(),
+            rates: own.providers.rates.clone(),
         },
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),

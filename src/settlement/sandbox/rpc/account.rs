@@ -7,7 +7,7 @@ use purser_actors::money::Usdc;
 use serde_json::{Value, json};
 
 use super::{RpcError, invalid};
-use crate::sandbox::keys::{fee_payer, treasury};
+use crate::sandbox::keys::{signer_of, treasury};
 use crate::settlement::sandbox::chain::State;
 use crate::settlement::sandbox::ledger::Key;
 use crate::settlement::sandbox::svm::{
@@ -33,7 +33,7 @@ fn find(state: &State, address: &[u8; 32]) -> Option<Account> {
             supply: state.ledger.minted(),
         });
     }
-    if *address == fee_payer() {
+    if signer_of(address).is_some() {
         return Some(Account::System);
     }
     match state.ledger.owner_of(address)? {

@@ -10,6 +10,7 @@ use purser_actors::port::Settlement as _;
 use serde_json::{Value, json};
 
 use crate::sandbox::keys::{fee_payer, fee_payer_signer, treasury};
+use crate::settlement::chain::BlockhashSource as _;
 use crate::settlement::sandbox::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
 use crate::settlement::sandbox::tests::solana::{authorization, honest, payer, wire};
 use crate::settlement::sandbox::tests::{House, ready, settled};
@@ -116,8 +117,11 @@ async fn token_accounts_show_what_the_ledger_holds() {
 async fn block_hashes_live_150_slots() {
     let house = House::new();
     let latest = result(&house, "getLatestBlockhash", json!([{ "commitment": "finalized" }])).await;
-    let hint = house.chains.recent_blockhash();
-    assert_eq!(latest["value"]["blockhash"], json!(hint.blockhash));
+    let hint = house.chains.newest().unwrap();
+    assert_eq!(
+        latest["value"]["blockhash"],
+        json!(bs58::encode(hint.hash).into_string())
+    );
     assert_eq!(
         latest["value"]["lastValidBlockHeight"],
         json!(hint.last_valid_block_height)
@@ -126,9 +130,9 @@ async fn block_hashes_live_150_slots() {
     assert_eq!(height + 150, hint.last_valid_block_height);
     house.clock.pass(150 * 400);
     let valid = |house, hash| async move { result(house, "isBlockhashValid", json!([hash])).await["value"].clone() };
-    assert_eq!(valid(&house, hint.blockhash.clone()).await, true);
+    assert_eq!(valid(&house, bs58::encode(hint.hash).into_string().clone()).await, true);
     house.clock.pass(400);
-    assert_eq!(valid(&house, hint.blockhash).await, false);
+    assert_eq!(valid(&house, bs58::encode(hint.hash).into_string()).await, false);
     assert!(result(&house, "getBlockHeight", json!([])).await.as_u64().unwrap() > height + 150);
 }
 

@@ -2,6 +2,8 @@ use base64::Engine as _;
 use ed25519_dalek::{Signer as _, SigningKey};
 
 use super::*;
+use crate::sandbox::keys::fee_payer;
+use crate::settlement::chain::BlockhashSource as _;
 use crate::settlement::sandbox::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
 use crate::settlement::sandbox::wire::Transaction;
 
@@ -41,10 +43,7 @@ fn treasury_owner() -> [u8; 32] {
 }
 
 pub(in crate::settlement::sandbox) fn honest(chains: &SandboxSettlement, amount: u64, memo: &str) -> Draft {
-    let mut blockhash = [0; 32];
-    bs58::decode(chains.recent_blockhash().blockhash)
-        .onto(&mut blockhash)
-        .unwrap();
+    let blockhash = chains.newest().unwrap().hash;
     Draft {
         mint: pubkey(USDC_MINT),
         source: token_account(&payer().verifying_key().to_bytes()),

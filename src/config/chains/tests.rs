@@ -1,0 +1,215 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::*;
+use crate::config::Sources;
+
+/// Production with chains, all as it should be.
+const GOOD: &str = r#"
+mode = "production"
+[server]
+public_url = "https://pay.example"
+[identity]
+signing_key_file = "/k"
+secret_key_file = "/s"
+[payment.pay_to]
+base = "0x1111111111111111111111111111111111111111"
+solana = "11111111111111111111111111111112"
+[settlement]
+kind = "chains"
+[chains.base]
+endpoints = [{ url = "https://one.example/key" }, { url = "env:BASE_URL", rate = 5, burst = 9, timeout_ms = 700 }]
+treasury_key = "file:/etc/base"
+gas_keys = ["env:GAS"]
+[chains.solana]
+endpoints = [{ url = "https://two.example" }]
+treasury_key = "env:SOL"
+fee_payers = ["file:/etc/one", "file:/etc/two"]
+"#;
+
+/// Nothing is sold, so that no provider is needed.
+fn nothing_sold() -> String {
+    let lines = [
+        "usa_prepaid_card",
+        "intl_prepaid_card",
+        "gift_card",
+        "push_to_card",
+        "bank_payment",
+        "app_payment",
+    ];
+    let off = |line: &&str| format!("[products.{line}]\navailable = false\n");
+    let all: String = lines.iter().chain([&"card_balance"]).map(off).collect();
+    format!("{GOOD}{all}")
+}
+
+fn load(text: &str) -> Result<Config, Vec<String>> {
+    let sources = Sources {
+        file: Some(("my.toml".into(), text.into())),
+        ..Sources::default()
+    };
+    let found = Config::load(&sources);
+    found.map_err(|wrong| {
+        wrong
+            .0
+            .iter()
+            .map(|error| error.key().unwrap_or_default().to_owned())
+            .collect()
+    })
+}
+
+#[test]
+fn the_chains_are_read_as_what_they_are() {
+    // Aim: units, defaults of an endpoint, where a secret is, and steps of finality.
+    let config = load(&nothing_sold()).unwrap();
+    let Chains { base, solana } = config.chains;
+    assert_eq!(base.max_fee_gwei, 5_000_000_000);
+    assert_eq!(base.gas_floor_eth, 500_000_000_000_000);
+    let limits: Vec<_> = base.endpoints.iter().map(|e| (e.rate, e.burst, e.timeout_ms)).collect();
+    assert_eq!(limits, [(25, 50, 5_000), (5, 9, 700)]);
+    assert!(matches!(&base.endpoints[1].url, Location::Env(name) if name == "BASE_URL"));
+    assert!(matches!(&base.treasury_key, Location::File(path) if path.ends_with("base")));
+    let steps: Vec<_> = base
+        .finality
+        .iter()
+        .map(|s| (s.up_to_usd.map(Usdc::atomic), s.depth))
+        .collect();
+    assert_eq!(steps, [(Some(100_000_000), Depth::Blocks(1)), (None, Depth::Safe)]);
+    assert_eq!((solana.fee_payers.len(), solana.max_priority_fee_lamports), (2, 20_000));
+    assert_eq!(solana.finality[0].depth, Depth::Finalized);
+}
+
+#[test]
+fn a_secret_is_not_printed() {
+    // Aim: debug output and errors contain neither a URL with a key in it nor a key written into the settings by mistake.
+    let config = load(&nothing_sold()).unwrap();
+    assert!(!format!("{config:?}").contains("one.example"), "a URL may carry a key");
+    let text = nothing_sold().replace("file:/etc/base", "4c0883a69102937d6231471b5dbb6204");
+    let sources = Sources {
+        file: Some(("my.toml".into(), text)),
+        ..Sources::default()
+    };
+    let error = Config::load(&sources).unwrap_err().to_string();
+    assert!(error.contains("`chains.base.treasury_key`"), "{error}");
+    assert!(!error.contains("4c0883a6"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_the_chains_is_said_at_once() {
+    // Aim: each of these is rejected under its own name, and all of them in one start.
+    let slips = [
+        (
+            "{ depth = \"safe\" }]\n",
+            "finality = [{ depth = \"safe\" }]\n",
+            "chains.solana.finality",
+        ),
+        ("gas_keys = [\"env:GAS\"]", "gas_keys = []", "chains.base.gas_keys"),
+        ("[{ url = \"https://two.example\" }]", "[]", "chains.solana.endpoints"),
+        ("rate = 5", "rate = 0", "chains.base.endpoints[1]"),
+        (
+            "treasury_key = \"env:SOL\"",
+            "treasury_key = \"\"",
+            "chains.solana.treasury_key",
+        ),
+        ("\"file:/etc/two\"]", "\"abc\"]", "chains.solana.fee_payers[1]"),
+    ];
+    let mut all = nothing_sold();
+    for (old, new, key) in slips {
+        let change = |text: &str| match key {
+            "chains.solana.finality" => text.replace("[chains.solana]\n", &format!("[chains.solana]\n{new}")),
+            _ => text.replace(old, new),
+        };
+        assert_eq!(load(&change(&nothing_sold())).unwrap_err(), [key], "{new}");
+        all = change(&all);
+    }
+    let mut found = load(&all).unwrap_err();
+    found.sort();
+    let mut expected: Vec<_> = slips.iter().map(|(_, _, key)| (*key).to_owned()).collect();
+    expected.sort();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn finality_rises_and_covers_everything() {
+    // Aim: whatever an amount is, exactly one step holds for it, and a step that cannot be read is named.
+    let with =
+        |steps: &str| load(&nothing_sold().replace("[chains.base]\n", &format!("[chains.base]\nfinality = {steps}\n")));
+    for good in [
+        "[{ depth = \"confirmed\" }]",
+        "[{ up_to_usd = \"5\", depth = \"64\" }, { depth = \"finalized\" }]",
+    ] {
+        assert!(with(good).is_ok(), "{good}");
+    }
+    for wrong in [
+        "[]",
+        "[{ up_to_usd = \"5\", depth = \"1\" }]",
+        "[{ up_to_usd = \"5\", depth = \"1\" }, { up_to_usd = \"5\", depth = \"2\" }, { depth = \"safe\" }]",
+        "[{ depth = \"1\" }, { up_to_usd = \"5\", depth = \"2\" }]",
+    ] {
+        assert_eq!(with(wrong).unwrap_err(), ["chains.base.finality"], "{wrong}");
+    }
+    for unread in ["[{ depth = \"65\" }]", "[{ depth = \"0\" }]", "[{ depth = \"deep\" }]"] {
+        assert_eq!(with(unread).unwrap_err(), ["chains.base.finality[0].depth"], "{unread}");
+    }
+}
+
+#[test]
+fn a_facilitator_takes_the_place_of_keys_that_pay() {
+    // Aim: with a facilitator no gas key is needed. Its secret is a reference, and fits its kind of authentication.
+    let with = |facilitator: &str| {
+        let text = nothing_sold().replace("gas_keys = [\"env:GAS\"]", &format!("facilitators = [{facilitator}]"));
+        load(&text)
+    };
+    for good in [
+        "{ url = \"https://x402.example\" }",
+        "{ url = \"http://127.0.0.1:4021\", timeout_ms = 1 }",
+        "{ url = \"https://x402.example\", auth = \"header\", secret = \"env:F\" }",
+        "{ url = \"https://x402.example\", auth = \"cdp\", secret = \"file:/f\", key_id = \"id\" }",
+    ] {
+        assert!(with(good).is_ok(), "{good}");
+    }
+    for (wrong, setting) in [
+        ("{ url = \"http://x402.example\" }", "url"),
+        ("{ url = \"https://x402.example\", auth = \"header\" }", "auth"),
+        (
+            "{ url = \"https://x402.example\", auth = \"cdp\", secret = \"file:/f\" }",
+            "auth",
+        ),
+        ("{ url = \"https://x402.example\", secret = \"env:F\" }", "auth"),
+        ("{ url = \"https://x402.example\", timeout_ms = 0 }", "timeout_ms"),
+    ] {
+        assert_eq!(
+            with(wrong).unwrap_err(),
+            [format!("chains.base.facilitators[0].{setting}")],
+            "{wrong}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_sold_needs_no_provider() {
+    // Aim: each product requires exactly the providers that it cannot be sold without.
+    let needs = |product: &str| {
+        let text = nothing_sold().replace(&format!("[products.{product}]\navailable = false\n"), "");
+        load(&text).map_or_else(|wrong| wrong, |_| Vec::new())
+    };
+    let urls = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| format!("providers.{name}.url"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(needs("usa_prepaid_card"), urls(&["issuer"]));
+    assert_eq!(needs("intl_prepaid_card"), urls(&[]), "operators enter it");
+    assert_eq!(needs("gift_card"), urls(&["gift_cards", "rates"]));
+    assert_eq!(needs("push_to_card"), urls(&["payouts", "rates"]));
+    assert_eq!(needs("card_balance"), urls(&["identity", "card_accounts", "bridge"]));
+}
+
+#[test]
+fn the_sandbox_has_no_real_chains() {
+    // Aim: test money and real money never meet in one process, and the sandbox does not check the chains' settings.
+    assert_eq!(
+        load("[settlement]\nkind = \"chains\"").unwrap_err().last().unwrap(),
+        "settlement.kind"
+    );
+    assert!(load("[chains.base]\ngas_keys = [\"env:X\"]").is_ok());
+}

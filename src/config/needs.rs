@@ -1,0 +1,45 @@
+//! Which products need which provider: what is not sold needs none.
+
+use purser_actors::product::Line;
+
+use super::Config;
+use super::check::Found;
+
+/// Each product that is sold has its providers, and none is the sandbox's.
+pub(super) fn check(config: &Config, found: &mut Found) {
+    for (key, outside) in config.providers.all() {
+        let sold = sold_with(config, key);
+        let reason = format!(
+            "production needs your own: products.{} cannot be sold without it. Set it, or set available = false",
+            sold.join(", products.")
+        );
+        found.require(
+            !outside.url.is_empty() || sold.is_empty(),
+            format!("{key}.url"),
+            &reason,
+        );
+    }
+}
+
+/// Products that cannot be sold without this provider, by its name in the settings, of those that are sold.
+fn sold_with(config: &Config, provider: &str) -> Vec<&'static str> {
+    let products = &config.products;
+    let in_other_currencies = |line: &Line| {
+        let currencies = &products.of(*line).currencies;
+        // A gift card has the currency of the card itself.
+        currencies.is_empty() || currencies.iter().any(|currency| *currency != "USD")
+    };
+    let lines: Vec<Line> = match provider {
+        "providers.issuer" => vec![Line::UsaCard],
+        "providers.gift_cards" => vec![Line::GiftCard],
+        "providers.payouts" => vec![Line::PushToCard, Line::BankPayment, Line::AppPayment],
+        // App payments and balances at the card issuer need a verified account owner.
+        "providers.identity" => vec![Line::AppPayment, Line::CardBalance],
+        "providers.card_accounts" | "providers.bridge" => vec![Line::CardBalance],
+        "providers.rates" => Line::ALL.into_iter().filter(in_other_currencies).collect(),
+        // Bank accounts and the search for merchants are no products: without a provider they are not there.
+        _ => Vec::new(),
+    };
+    let sold = lines.into_iter().filter(|line| products.of(*line).available);
+    sold.map(Line::name).collect()
+}

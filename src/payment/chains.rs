@@ -1,0 +1,181 @@
+//! Which chains: their ids, names and tokens. A process works on one pair of them from its start to its end.
+
+use std::sync::OnceLock;
+
+use purser_actors::id::Network;
+
+use super::solana::address::{Pubkey, constant};
+use super::terms::{SOLANA_USDC, Token};
+
+/// A chain of the Base family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BaseChain {
+    /// CAIP-2: `eip155:` and the chain id.
+    pub caip2: &'static str,
+    /// The name that x402 v1 has for it; empty for none.
+    pub v1_name: &'static str,
+    /// USDC there, with the chain id (EIP-155).
+    pub token: Token,
+}
+
+/// A chain of the Solana family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SolanaChain {
+    /// CAIP-2: `solana:` and the first 32 characters of the genesis hash.
+    pub caip2: &'static str,
+    /// The name that x402 v1 has for it; empty for none.
+    pub v1_name: &'static str,
+    /// Base58 of the first block's hash: `getGenesisHash`.
+    pub genesis_hash: &'static str,
+    /// USDC there.
+    pub mint: Pubkey,
+}
+
+impl BaseChain {
+    /// Base mainnet.
+    pub const MAINNET: Self = Self {
+        caip2: "eip155:8453",
+        v1_name: "base",
+        token: Token::USDC,
+    };
+    /// Base Sepolia.
+    pub const SEPOLIA: Self = Self {
+        caip2: "eip155:84532",
+        v1_name: "base-sepolia",
+        token: Token::SEPOLIA,
+    };
+    /// The sandbox's own: called as mainnet is, with test money that is worth nothing there.
+    pub const SANDBOX: Self = Self {
+        token: Token::SANDBOX,
+        ..Self::MAINNET
+    };
+}
+
+impl SolanaChain {
+    /// Solana mainnet.
+    pub const MAINNET: Self = Self {
+        caip2: "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
+        v1_name: "solana",
+        genesis_hash: "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d",
+        mint: SOLANA_USDC,
+    };
+    /// Solana devnet.
+    pub const DEVNET: Self = Self {
+        caip2: "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1",
+        v1_name: "solana-devnet",
+        genesis_hash: "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG",
+        mint: constant(b"4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU"),
+    };
+}
+
+/// One chain of each family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chains {
+    /// Of the Base family.
+    pub base: BaseChain,
+    /// Of the Solana family.
+    pub solana: SolanaChain,
+}
+
+static IN_EFFECT: OnceLock<Chains> = OnceLock::new();
+
+impl Chains {
+    /// Both mainnets.
+    pub const MAINNET: Self = Self {
+        base: BaseChain::MAINNET,
+        solana: SolanaChain::MAINNET,
+    };
+
+    /// The chains that this process works on: mainnet's names unless [`Chains::take_effect`] was called.
+    pub fn in_effect() -> &'static Self {
+        IN_EFFECT.get_or_init(|| Self::MAINNET)
+    }
+
+    /// Makes these the chains of this process. Before anything else is built: names, ids and signatures follow from them.
+    ///
+    /// # Errors
+    /// The names of the pair that is in effect already, if it is another.
+    pub fn take_effect(self) -> Result<(), [&'static str; 2]> {
+        let now = IN_EFFECT.get_or_init(|| self);
+        let same = *now == self && Network::name_chains([self.base.caip2, self.solana.caip2]);
+        same.then_some(()).ok_or([now.base.caip2, now.solana.caip2])
+    }
+
+    /// CAIP-2 of a network's chain.
+    pub const fn caip2(&self, network: Network) -> &'static str {
+        match network {
+            Network::Base => self.base.caip2,
+            Network::Solana => self.solana.caip2,
+        }
+    }
+
+    /// The network that an x402 v1 client means: by the chain's v1 name or its CAIP-2 name.
+    pub fn of_v1(&self, name: &str) -> Option<Network> {
+        let is = |v1: &str, caip2: &str| !name.is_empty() && (name == v1 || name == caip2);
+        if is(self.base.v1_name, self.base.caip2) {
+            return Some(Network::Base);
+        }
+        is(self.solana.v1_name, self.solana.caip2).then_some(Network::Solana)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::payment::solana::address::base58;
+
+    // CAIP-2 (chain-agnostic.org): eip155 is the chain id in decimal, solana the first 32 characters of the genesis hash.
+    #[test]
+    fn names_follow_from_chain_id_and_genesis_hash() {
+        for base in [BaseChain::MAINNET, BaseChain::SEPOLIA, BaseChain::SANDBOX] {
+            assert_eq!(base.caip2, format!("eip155:{}", base.token.chain_id));
+        }
+        for solana in [SolanaChain::MAINNET, SolanaChain::DEVNET] {
+            assert_eq!(solana.caip2, format!("solana:{}", &solana.genesis_hash[..32]));
+        }
+        assert_eq!(
+            base58(&SolanaChain::DEVNET.mint),
+            "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU"
+        );
+    }
+
+    // A signature for one of the tokens must be worth nothing to a holder of another.
+    #[test]
+    fn no_two_tokens_share_a_domain() {
+        let tokens = [Token::USDC, Token::SEPOLIA, Token::SANDBOX];
+        for (index, token) in tokens.iter().enumerate() {
+            for other in &tokens[..index] {
+                assert_ne!(token.domain(), other.domain(), "{} {}", token.name, other.name);
+                assert_ne!(token.mpp_domain(), other.mpp_domain(), "{} {}", token.name, other.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_v1_client_names_the_chain_that_is_in_effect() {
+        let test = Chains {
+            base: BaseChain::SEPOLIA,
+            solana: SolanaChain::DEVNET,
+        };
+        assert_eq!(test.of_v1("base-sepolia"), Some(Network::Base));
+        assert_eq!(test.of_v1("eip155:84532"), Some(Network::Base));
+        assert_eq!(test.of_v1("solana-devnet"), Some(Network::Solana));
+        for other in ["base", "eip155:8453", "solana", ""] {
+            assert_eq!(test.of_v1(other), None, "{other}");
+        }
+        assert_eq!(Chains::MAINNET.of_v1("base"), Some(Network::Base));
+        assert_eq!(Chains::MAINNET.of_v1(SolanaChain::MAINNET.caip2), Some(Network::Solana));
+    }
+
+    // Other names mid-way would split ids and signatures.
+    #[test]
+    fn one_pair_is_in_effect() {
+        assert_eq!(*Chains::in_effect(), Chains::MAINNET);
+        let test = Chains {
+            base: BaseChain::SEPOLIA,
+            ..Chains::MAINNET
+        };
+        assert_eq!(test.take_effect(), Err(["eip155:8453", SolanaChain::MAINNET.caip2]));
+        assert_eq!(Network::Base.caip2(), "eip155:8453");
+    }
+}

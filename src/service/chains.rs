@@ -1,0 +1,137 @@
+//! Which chains the service works on: the sandbox's, or Base and Solana themselves.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_actors::port::{Clock, Entropy};
+use purser_chains::rpc::{HttpTransport, SystemClock as RpcClock, Transport};
+use purser_storage::Store;
+
+use super::{ServiceError, store_chains};
+use crate::config::{Config, Misfit, ProviderKind};
+use crate::payment::Chains;
+use crate::provider::Providers;
+use crate::provider::elsewhere;
+use crate::provider::sandbox::balances::watching::Watched;
+use crate::provider::sandbox::everybody::SandboxProviders;
+use crate::provider::sandbox::rates::SandboxRates;
+use crate::settlement::chain::ChainParts;
+use crate::settlement::check::{check_all, checks_of};
+use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::sandbox::afar::Chains as ActedOn;
+use crate::settlement::settings::RealChains;
+
+/// How long a connection to a node may take to stand.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// What the sandbox simulates, for the routes of the sandbox.
+pub struct SandboxWorld {
+    /// Its chains.
+    pub chains: Arc<SandboxSettlement>,
+    /// Its providers.
+    pub providers: SandboxProviders,
+}
+
+/// Chains and default providers, before remote providers replace them.
+pub struct Opened {
+    /// Both chains.
+    pub chains: ChainParts,
+    /// The sandbox's providers; in production a placeholder at every port.
+    pub providers: Providers,
+    /// Only in the sandbox.
+    pub sandbox: Option<SandboxWorld>,
+}
+
+/// The settings of the real chains with their keys; `None` in the sandbox, which needs none.
+///
+/// # Errors
+/// Everything that is wrong, each with the name of its setting.
+pub fn keys(config: &Config) -> Result<Option<RealChains>, Misfit> {
+    match config.settlement.kind {
+        ProviderKind::Sandbox => Ok(None),
+        ProviderKind::Chains => RealChains::resolve(config, &|name| std::env::var(name).ok()).map(Some),
+    }
+}
+
+/// Opens them, with `machine` as the sandbox's chains' time and `clock` as its providers'.
+///
+/// # Errors
+/// When a file of the sandbox cannot be read, or a real chain is not what the settings say.
+pub(super) async fn open(
+    config: &Config,
+    (directory, store): (&Path, &dyn Store),
+    (clock, machine): (&Arc<dyn Clock>, &Arc<dyn Clock>),
+    entropy: &dyn Entropy,
+) -> Result<Opened, ServiceError> {
+    let misfit = |wrong: Misfit| ServiceError::Part("the settings of the chains", format!("\n{wrong}"));
+    let real = keys(config).map_err(misfit)?;
+    let names = real.as_ref().map(RealChains::names);
+    store_chains::check(store, names.as_ref()).await?;
+    let opened = match real {
+        None => {
+            let sandbox = open_sandbox(config, directory, (clock, machine), entropy)?;
+            Opened {
+                chains: sandbox.chains.clone().parts(),
+                providers: sandbox.providers.providers(),
+                sandbox: Some(sandbox),
+            }
+        }
+        Some(real) => Opened {
+            chains: open_real(&real).await?,
+            providers: elsewhere::unconfigured(Arc::new(SandboxRates::new(config.rates.table(), clock.clone()))),
+            sandbox: None,
+        },
+    };
+    store_chains::record(store, names.as_ref()).await?;
+    Ok(opened)
+}
+
+/// Checks the chains and opens their ports.
+async fn open_real(chains: &RealChains) -> Result<ChainParts, ServiceError> {
+    let misfit = |wrong: Misfit| ServiceError::Part("the chains do not fit the settings", format!("\n{wrong}"));
+    let http = crate::outbound::client().connect_timeout(CONNECT).build();
+    let http = http.map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
+    let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(http));
+    let clock: Arc<dyn purser_chains::rpc::Clock> = Arc::new(RpcClock::default());
+    let checks = checks_of(chains, &transport, &clock).map_err(misfit)?;
+    check_all(&checks).await.map_err(misfit)?;
+    let names = chains.names();
+    names.take_effect().map_err(|[base, solana]| {
+        ServiceError::Part(
+            "the chains",
+            format!("this process works on {base} and {solana} already"),
+        )
+    })?;
+    not_yet(chains)
+}
+
+/// Where the settlement ports of both chains are opened once they are there; until then no start gets any further.
+fn not_yet(chains: &RealChains) -> Result<ChainParts, ServiceError> {
+    let Chains { base, solana } = chains.names();
+    Err(ServiceError::Part(
+        "settlement.kind",
+        format!(
+            "{} and {} are as the settings say, and this version has no settlement for them yet: only \"sandbox\" starts",
+            base.caip2, solana.caip2
+        ),
+    ))
+}
+
+fn open_sandbox(
+    config: &Config,
+    directory: &Path,
+    (clock, machine): (&Arc<dyn Clock>, &Arc<dyn Clock>),
+    entropy: &dyn Entropy,
+) -> Result<SandboxWorld, ServiceError> {
+    let chains = SandboxSettlement::open(directory, config.sandbox.faucet_usdc, machine.clone(), entropy)
+        .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?
+        .taking(Duration::from_millis(config.sandbox.settle_ms))
+        .finalizing(Duration::from_millis(config.sandbox.final_ms))
+        .with_fee_payers(config.sandbox.fee_payers);
+    let chains = Arc::new(chains);
+    let (acted_on, watched): (Arc<dyn ActedOn>, Arc<dyn Watched>) = (chains.clone(), chains.clone());
+    let providers = SandboxProviders::open(directory, config, (&acted_on, &watched), clock)
+        .map_err(|(what, why)| ServiceError::Part(what, why))?;
+    Ok(SandboxWorld { chains, providers })
+}

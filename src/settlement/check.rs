@@ -1,0 +1,372 @@
+//! Checks of the real chains at start: they are the chains of the settings, and the keys that pay for transactions have funds.
+//! Every error names its setting.
+
+use std::sync::Arc;
+
+use purser_actors::port::BoxFuture;
+use purser_chains::evm::multicall::MULTICALL3;
+use purser_chains::evm::node::{BlockTag, CallError, CallRequest, Node as BaseNode};
+use purser_chains::evm::{Address, U256};
+use purser_chains::rpc::{Clock, EndpointSettings, RpcError, RpcPool, SettingsError, Transport};
+use purser_chains::solana::node::{Account, Node as SolanaNode};
+use purser_chains::solana::status::Commitment;
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+
+use super::settings::{BaseParts, RealChains, SolanaParts, evm_address};
+use crate::config::{ConfigError, Misfit};
+use crate::payment::evm::checksummed;
+use crate::payment::solana::address::{Pubkey, TOKEN, associated_token_account, base58};
+use crate::payment::{BaseChain, SolanaChain};
+
+/// First four bytes of keccak256("DOMAIN_SEPARATOR()").
+const DOMAIN_SEPARATOR: [u8; 4] = [0x36, 0x44, 0xe5, 0x15];
+/// Bytes of an SPL mint (`spl_token::state::Mint`), and where it has its decimals.
+const MINT_BYTES: usize = 82;
+const MINT_DECIMALS: usize = 44;
+
+/// Checks one chain at start.
+pub trait ChainCheck: Send + Sync {
+    /// Everything that is wrong, each with its setting. An endpoint that does not answer is only logged while another one
+    /// does.
+    fn check(&self) -> BoxFuture<'_, Vec<ConfigError>>;
+}
+
+/// Runs all checks at once.
+///
+/// # Errors
+/// Everything that is wrong, in their order.
+pub async fn check_all(checks: &[Box<dyn ChainCheck>]) -> Result<(), Misfit> {
+    let found = futures_util::future::join_all(checks.iter().map(|check| check.check())).await;
+    let wrong: Vec<ConfigError> = found.into_iter().flatten().collect();
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(Misfit(wrong)),
+    }
+}
+
+/// The checks of both chains.
+///
+/// # Errors
+/// An endpoint's limit that makes no pool.
+pub fn checks_of(
+    chains: &RealChains,
+    transport: &Arc<dyn Transport>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Vec<Box<dyn ChainCheck>>, Misfit> {
+    let pool = |key: &'static str, endpoints: &[EndpointSettings]| {
+        let pool = RpcPool::new(endpoints.to_vec(), transport.clone(), clock.clone());
+        pool.map(Arc::new)
+            .map_err(|error: SettingsError| Misfit(vec![rejected(key, error.to_string())]))
+    };
+    let (base, solana) = (
+        pool("chains.base.endpoints", &chains.base.endpoints)?,
+        pool("chains.solana.endpoints", &chains.solana.endpoints)?,
+    );
+    Ok(vec![
+        Box::new(BaseCheck::new(&chains.base, base)),
+        Box::new(SolanaCheck::new(&chains.solana, solana)),
+    ])
+}
+
+/// Base: chain id, one history, contracts, gas.
+pub struct BaseCheck {
+    chain: BaseChain,
+    /// Of the gas keys, in the order of the settings.
+    gas_keys: Vec<Address>,
+    gas_floor: U256,
+    node: BaseNode,
+    pool: Arc<RpcPool>,
+}
+
+/// Solana: genesis hash, token accounts, fee payers.
+pub struct SolanaCheck {
+    chain: SolanaChain,
+    treasury: Pubkey,
+    /// In the order of the settings.
+    fee_payers: Vec<Pubkey>,
+    floor: u64,
+    node: SolanaNode,
+    pool: Arc<RpcPool>,
+}
+
+fn rejected(key: impl Into<String>, reason: impl Into<String>) -> ConfigError {
+    ConfigError::Refused {
+        key: key.into().into(),
+        reason: reason.into(),
+    }
+}
+
+/// Compares each endpoint's answer with the settings. An error of one endpoint counts only if all of them failed.
+fn compare<T>(
+    key: &str,
+    answers: Vec<(String, Result<T, String>)>,
+    wrong_of: impl Fn(&T) -> Option<String>,
+) -> Vec<ConfigError> {
+    let (mut wrong, mut silent) = (Vec::new(), Vec::new());
+    let all = answers.len();
+    for (n, (host, answer)) in answers.into_iter().enumerate() {
+        match answer {
+            Ok(answer) => {
+                wrong.extend(wrong_of(&answer).map(|why| rejected(format!("{key}[{n}].url"), format!("{host} {why}"))))
+            }
+            Err(error) => silent.push(format!("{host}: {error}")),
+        }
+    }
+    if silent.len() == all {
+        wrong.push(rejected(key, format!("none answers: {}", silent.join("; "))));
+    } else {
+        for endpoint in silent {
+            tracing::warn!(
+                endpoint,
+                setting = key,
+                "an endpoint does not answer; the others are used"
+            );
+        }
+    }
+    wrong
+}
+
+impl BaseCheck {
+    /// Over these endpoints.
+    pub fn new(parts: &BaseParts, pool: Arc<RpcPool>) -> Self {
+        Self {
+            chain: parts.chain,
+            gas_keys: parts.gas_keys.iter().map(|key| key.address()).collect(),
+            gas_floor: parts.gas_floor,
+            node: BaseNode::new(pool.clone()),
+            pool,
+        }
+    }
+
+    async fn chain_ids(&self) -> Vec<ConfigError> {
+        let ours = self.chain.token.chain_id;
+        let replies = self.pool.ask_each("eth_chainId", json!([])).await.into_iter();
+        let answers = replies.map(|answer| {
+            (
+                answer.host,
+                answer.result.map_err(|e| e.to_string()).and_then(|v| quantity(&v)),
+            )
+        });
+        compare("chains.base.endpoints", answers.collect(), |id| {
+            (*id != ours).then(|| format!("is of chain {id}, and chains.base means chain {ours}"))
+        })
+    }
+
+    /// All endpoints have the block that the one furthest behind takes for final: two chains may have one id.
+    async fn one_history(&self) -> Vec<ConfigError> {
+        let block = |tag: Value| self.pool.ask_each("eth_getBlockByNumber", json!([tag, false]));
+        let finals = block(json!("finalized")).await;
+        let heights = finals
+            .iter()
+            .filter_map(|answer| quantity(answer.result.as_ref().ok()?.get("number")?).ok());
+        let Some(height) = heights.min() else {
+            return vec![rejected("chains.base.endpoints", "none says which block is final")];
+        };
+        let replies = block(json!(format!("{height:#x}"))).await.into_iter();
+        let hash = |answer: Result<Value, RpcError>| match answer {
+            Ok(block) => block["hash"]
+                .as_str()
+                .map(str::to_owned)
+                .ok_or_else(|| "no such block".to_owned()),
+            Err(error) => Err(error.to_string()),
+        };
+        let answers: Vec<_> = replies.map(|answer| (answer.host, hash(answer.result))).collect();
+        let Some(first) = answers.iter().find_map(|(_, hash)| hash.clone().ok()) else {
+            return vec![rejected("chains.base.endpoints", format!("none has block {height}"))];
+        };
+        compare("chains.base.endpoints", answers, |hash| {
+            (*hash != first)
+                .then(|| format!("has another block {height} than the endpoints before it: {hash}, not {first}"))
+        })
+    }
+
+    async fn contracts(&self) -> Vec<ConfigError> {
+        let usdc = evm_address(self.chain.token.asset);
+        let unread = |error: String| vec![rejected("chains.base.endpoints", error)];
+        let code = match self.node.have_code(&[usdc, MULTICALL3]).await {
+            Ok(code) => code,
+            Err(error) => return unread(error.to_string()),
+        };
+        let mut wrong = Vec::new();
+        // Without gas keys a facilitator sends the transactions: no batches are sent.
+        if code.get(1) != Some(&true) && !self.gas_keys.is_empty() {
+            let why = format!("Multicall3 ({MULTICALL3}) has no code on this chain");
+            wrong.push(rejected("chains.base.network", why));
+        }
+        if code.first() != Some(&true) {
+            let address = checksummed(&self.chain.token.asset);
+            wrong.push(rejected(
+                "chains.base.usdc",
+                format!("{address} has no code on this chain"),
+            ));
+            return wrong;
+        }
+        let request = CallRequest {
+            from: usdc,
+            to: usdc,
+            data: DOMAIN_SEPARATOR.to_vec().into(),
+            gas: 100_000,
+        };
+        match self.node.call(&request, BlockTag::Latest).await {
+            Ok(separator) if separator.as_ref() == self.chain.token.domain() => {}
+            Err(CallError::Node(error)) => wrong.extend(unread(error.to_string())),
+            _ => {
+                let token = &self.chain.token;
+                let why = format!(
+                    "the contract at chains.base.usdc signs under another EIP-712 domain than name {:?}, version {:?} and chain {}",
+                    token.name, token.version, token.chain_id
+                );
+                wrong.push(rejected("chains.base.usdc_name", why));
+            }
+        }
+        wrong
+    }
+
+    async fn gas(&self) -> Vec<ConfigError> {
+        let mut wrong = Vec::new();
+        for (n, address) in self.gas_keys.iter().enumerate() {
+            let key = format!("chains.base.gas_keys[{n}]");
+            match self.node.balance(*address, BlockTag::Latest).await {
+                Ok(has) if has < self.gas_floor => {
+                    let (has, floor) = (ether(has), ether(self.gas_floor));
+                    let why = format!("{address} has {has} ETH, and chains.base.gas_floor_eth is {floor}");
+                    wrong.push(rejected(key, why));
+                }
+                Ok(_) => {}
+                Err(error) => wrong.push(rejected(
+                    key,
+                    format!("the balance of {address} cannot be read: {error}"),
+                )),
+            }
+        }
+        wrong
+    }
+
+    async fn all(&self) -> Vec<ConfigError> {
+        // On another chain nothing else means anything.
+        let ids = self.chain_ids().await;
+        if !ids.is_empty() {
+            return ids;
+        }
+        let mut wrong = self.one_history().await;
+        wrong.extend(self.contracts().await);
+        wrong.extend(self.gas().await);
+        wrong
+    }
+}
+
+impl ChainCheck for BaseCheck {
+    fn check(&self) -> BoxFuture<'_, Vec<ConfigError>> {
+        Box::pin(self.all())
+    }
+}
+
+/// A number as Ethereum's JSON-RPC writes it.
+fn quantity(value: &Value) -> Result<u64, String> {
+    let digits = value.as_str().and_then(|text| text.strip_prefix("0x"));
+    let number = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    number.ok_or_else(|| "not a number".to_owned())
+}
+
+/// Wei as ether, cut after nine places.
+fn ether(wei: U256) -> Decimal {
+    let gwei = wei / U256::from(1_000_000_000);
+    Decimal::new(i64::try_from(gwei).unwrap_or(i64::MAX), 9).normalize()
+}
+
+impl SolanaCheck {
+    /// Over these endpoints.
+    pub fn new(parts: &SolanaParts, pool: Arc<RpcPool>) -> Self {
+        Self {
+            chain: parts.chain,
+            treasury: parts.treasury.address(),
+            fee_payers: parts.fee_payers.iter().map(|key| key.address()).collect(),
+            floor: parts.fee_payer_floor,
+            node: SolanaNode::new(pool.clone()),
+            pool,
+        }
+    }
+
+    async fn genesis(&self) -> Vec<ConfigError> {
+        let ours = self.chain.genesis_hash;
+        let replies = self.pool.ask_each("getGenesisHash", json!([])).await.into_iter();
+        let hash = |value: Value| value.as_str().map(str::to_owned).ok_or_else(|| "not a hash".to_owned());
+        let answers = replies.map(|answer| (answer.host, answer.result.map_err(|e| e.to_string()).and_then(hash)));
+        compare("chains.solana.endpoints", answers.collect(), |hash| {
+            (hash != ours).then(|| format!("has the genesis hash {hash}, and chains.solana means {ours}"))
+        })
+    }
+
+    async fn accounts(&self) -> Vec<ConfigError> {
+        let Some(paid) = associated_token_account(&self.treasury, &self.chain.mint) else {
+            return vec![rejected(
+                "payment.pay_to.solana",
+                "has no address for its token account",
+            )];
+        };
+        let mut addresses = vec![self.chain.mint, paid];
+        addresses.extend(&self.fee_payers);
+        let found = match self.node.accounts(&addresses, Commitment::Confirmed).await {
+            Ok((_, found)) => found,
+            Err(error) => return vec![rejected("chains.solana.endpoints", error.to_string())],
+        };
+        let mut wrong = Vec::new();
+        let mut found = found.into_iter();
+        if !found.next().flatten().is_some_and(|mint| is_mint(&mint)) {
+            let why = format!(
+                "{} is no mint of the SPL Token program with 6 decimals",
+                base58(&self.chain.mint)
+            );
+            wrong.push(rejected("chains.solana.usdc_mint", why));
+        }
+        match found.next().flatten().and_then(|account| account.token_account()) {
+            None => {
+                let why = format!(
+                    "{} has no token account for USDC ({}): create it, it is where payments go",
+                    base58(&self.treasury),
+                    base58(&paid)
+                );
+                wrong.push(rejected("payment.pay_to.solana", why));
+            }
+            Some(account) if account.owner != self.treasury || account.mint != self.chain.mint => {
+                wrong.push(rejected(
+                    "payment.pay_to.solana",
+                    format!("{} is not its token account", base58(&paid)),
+                ));
+            }
+            Some(_) => {}
+        }
+        for (n, (payer, account)) in self.fee_payers.iter().zip(found).enumerate() {
+            let has = account.map_or(0, |account| account.lamports);
+            if has < self.floor {
+                let (payer, floor) = (base58(payer), self.floor);
+                let why = format!("{payer} has {has} lamports, and chains.solana.fee_payer_floor_lamports is {floor}");
+                wrong.push(rejected(format!("chains.solana.fee_payers[{n}]"), why));
+            }
+        }
+        wrong
+    }
+
+    async fn all(&self) -> Vec<ConfigError> {
+        let genesis = self.genesis().await;
+        if genesis.is_empty() {
+            self.accounts().await
+        } else {
+            genesis
+        }
+    }
+}
+
+impl ChainCheck for SolanaCheck {
+    fn check(&self) -> BoxFuture<'_, Vec<ConfigError>> {
+        Box::pin(self.all())
+    }
+}
+
+fn is_mint(account: &Account) -> bool {
+    account.owner == TOKEN && account.data.len() == MINT_BYTES && account.data.get(MINT_DECIMALS) == Some(&6)
+}
+
+#[cfg(test)]
+mod tests;

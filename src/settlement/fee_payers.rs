@@ -1,0 +1,81 @@
+//! Our keys on Solana that pay fees, and how many transactions of each are in flight.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::chain::FeePayers;
+use crate::payment::solana::address::Pubkey;
+
+/// Chooses by least in flight.
+#[derive(Debug)]
+pub struct FeePayerLoads {
+    keys: Vec<Pubkey>,
+    /// Of each key.
+    in_flight: Vec<AtomicUsize>,
+}
+
+/// A transaction of a fee payer that is in flight until this is dropped.
+#[derive(Debug)]
+pub struct Sending<'a>(Option<&'a AtomicUsize>);
+
+impl FeePayerLoads {
+    /// With at least one key, the preferred first.
+    pub fn new(first: Pubkey, others: &[Pubkey]) -> Self {
+        let keys = [&[first], others].concat();
+        let in_flight = keys.iter().map(|_| AtomicUsize::new(0)).collect();
+        Self { keys, in_flight }
+    }
+
+    /// Counts a transaction of this key; of a key that is not ours nothing.
+    pub fn sending(&self, key: Option<&Pubkey>) -> Sending<'_> {
+        let index = key.and_then(|key| self.keys.iter().position(|own| own == key));
+        let count = index.and_then(|index| self.in_flight.get(index));
+        if let Some(count) = count {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        Sending(count)
+    }
+}
+
+impl Drop for Sending<'_> {
+    fn drop(&mut self) {
+        if let Some(count) = self.0 {
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl FeePayers for FeePayerLoads {
+    fn all(&self) -> &[Pubkey] {
+        &self.keys
+    }
+
+    fn choose(&self) -> Pubkey {
+        let busy = self.in_flight.iter().map(|count| count.load(Ordering::Relaxed));
+        let least = self.keys.iter().zip(busy).min_by_key(|(_, busy)| *busy);
+        // There is at least one.
+        least.map_or_else(Pubkey::default, |(key, _)| *key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Aim: the least busy key is chosen, of equals the first; what has landed counts no more, and strangers never do.
+    #[test]
+    fn the_fee_payer_with_the_fewest_in_flight_is_chosen() {
+        let (one, two) = ([1; 32], [2; 32]);
+        let loads = FeePayerLoads::new(one, &[two]);
+        assert_eq!((loads.all(), loads.choose()), (&[one, two][..], one));
+        let first = loads.sending(Some(&one));
+        assert_eq!(loads.choose(), two);
+        let second = loads.sending(Some(&two));
+        let third = loads.sending(Some(&two));
+        assert_eq!(loads.choose(), one);
+        let strangers = (loads.sending(Some(&[3; 32])), loads.sending(None));
+        drop((second, third));
+        assert_eq!(loads.choose(), two);
+        drop((first, strangers));
+        assert_eq!(loads.choose(), one);
+    }
+}

@@ -1,0 +1,213 @@
+//! Transfers that are signed here with keys of ours: of the sandbox's treasury and of managed wallets. Signed as any payer signs.
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, PortError, Timestamp, Transfer};
+use sha2::{Digest as _, Sha256};
+
+use super::chain::{BlockhashSource, ChainParts, ChainTime, FeePayers};
+use crate::payment::chains::Chains;
+use crate::payment::solana::address::Pubkey;
+use crate::payment::solana::own_transfer;
+use crate::payment::terms::Token;
+use crate::wallet::TestWallet;
+use crate::wallet::solana::Transfer as Draft;
+
+/// How long a transfer on Base may land after it was signed, in seconds.
+pub const LIFE_S: u64 = 300;
+
+/// What a signature needs to know of the chains.
+pub struct Circumstances<'a> {
+    /// The token on Base.
+    pub token: Token,
+    /// The chains' time.
+    pub time: &'a dyn ChainTime,
+    /// Blockhashes of Solana.
+    pub blockhashes: &'a dyn BlockhashSource,
+    /// Who pays the fee on Solana.
+    pub fee_payers: &'a dyn FeePayers,
+}
+
+impl<'a> From<&'a ChainParts> for Circumstances<'a> {
+    fn from(chains: &'a ChainParts) -> Self {
+        Self {
+            token: chains.names.base.token,
+            time: &*chains.time,
+            blockhashes: &*chains.blockhashes,
+            fee_payers: &*chains.fee_payers,
+        }
+    }
+}
+
+/// Signs a transfer with a wallet's keys, as [`Settlement::sign`](purser_actors::port::Settlement::sign) does with the
+/// treasury's. Sends nothing.
+///
+/// # Errors
+/// `Permanent` for an address without a token account, `Temporary` while the chain's time or a fresh blockhash is not known.
+pub fn sign_transfer(
+    wallet: &TestWallet,
+    transfer: &Transfer,
+    chains: &Circumstances<'_>,
+) -> Result<Authorization, PortError> {
+    match transfer.to {
+        Wallet::Evm(to) => {
+            let now = chains.time.now_on(Network::Base)?;
+            Ok(on_base(wallet, transfer, to, now, &chains.token))
+        }
+        Wallet::Solana(to) => {
+            let recent = chains.blockhashes.newest().filter(super::chain::Blockhash::is_fresh);
+            let recent = recent.ok_or_else(|| no_blockhash("sign"))?;
+            on_solana(wallet, transfer, to, recent.hash, chains.fee_payers.choose())
+        }
+    }
+}
+
+/// For want of a fresh blockhash nothing is signed on Solana; a later try may find one.
+pub fn no_blockhash(operation: &'static str) -> PortError {
+    PortError {
+        kind: ErrorKind::Temporary,
+        operation,
+        message: "no recent blockhash is known".into(),
+    }
+}
+
+/// An EIP-3009 authorization of the wallet. Its nonce follows from the key, so however often it is signed, the chain
+/// takes one.
+fn on_base(wallet: &TestWallet, transfer: &Transfer, to: [u8; 20], now: Timestamp, token: &Token) -> Authorization {
+    let mut nonce = Sha256::new();
+    nonce.update(b"sandbox withdrawal");
+    nonce.update(transfer.key.to_be_bytes());
+    let mut authorization = EvmAuthorization {
+        from: wallet.evm_address(),
+        to,
+        value: transfer.amount,
+        valid_after: 0,
+        valid_before: now.seconds().saturating_add(LIFE_S),
+        nonce: nonce.finalize().into(),
+        signature: [0; 65].into(),
+    };
+    wallet.sign_transfer(&token.domain(), &mut authorization);
+    Authorization::Evm(authorization)
+}
+
+/// A transaction of the wallet with a recent block hash; the memo is the transfer's key.
+fn on_solana(
+    wallet: &TestWallet,
+    transfer: &Transfer,
+    to: [u8; 32],
+    blockhash: [u8; 32],
+    fee_payer: Pubkey,
+) -> Result<Authorization, PortError> {
+    let memo = format!("{:032x}", transfer.key);
+    let draft = Draft {
+        fee_payer,
+        pay_to: to,
+        mint: Chains::in_effect().solana.mint,
+        amount: transfer.amount.atomic(),
+        blockhash,
+        memo: &memo,
+    };
+    let draft = wallet
+        .draft_transfer(&draft)
+        .ok_or_else(|| permanent("the address has no token account"))?;
+    let wire = wallet.sign_draft(&draft);
+    let signed = own_transfer(&wire).ok_or_else(|| permanent("the draft is not read as a transfer"))?;
+    Ok(Authorization::Solana(signed))
+}
+
+fn permanent(message: &str) -> PortError {
+    PortError {
+        kind: ErrorKind::Permanent,
+        operation: "sign",
+        message: message.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+    use purser_actors::money::Usdc;
+
+    use super::super::chain::Blockhash;
+    use super::*;
+    use crate::payment::solana::wire::Transaction;
+
+    const FEE_PAYER: Pubkey = [7; 32];
+    const FRESH: Blockhash = Blockhash {
+        hash: [9; 32],
+        last_valid_block_height: 150,
+        age_ms: 0,
+    };
+
+    /// Chains with a fixed time and blockhash.
+    struct FixedChains(Option<Timestamp>, Option<Blockhash>);
+
+    impl ChainTime for FixedChains {
+        fn now_on(&self, _: Network) -> Result<Timestamp, PortError> {
+            self.0.ok_or_else(|| PortError {
+                kind: ErrorKind::Temporary,
+                operation: "time",
+                message: "no block was read".into(),
+            })
+        }
+    }
+
+    impl BlockhashSource for FixedChains {
+        fn newest(&self) -> Option<Blockhash> {
+            self.1
+        }
+    }
+
+    impl FeePayers for FixedChains {
+        fn all(&self) -> &[Pubkey] {
+            &[FEE_PAYER]
+        }
+
+        fn choose(&self) -> Pubkey {
+            FEE_PAYER
+        }
+    }
+
+    fn signed(fixed: &FixedChains, to: Wallet) -> Result<Authorization, PortError> {
+        let wallet = TestWallet::from_bytes(&[1; 32], &[2; 32]).unwrap();
+        let chains = Circumstances {
+            token: Token::USDC,
+            time: fixed,
+            blockhashes: fixed,
+            fee_payers: fixed,
+        };
+        let amount = Usdc::from_atomic(5_000_000);
+        sign_transfer(&wallet, &Transfer { key: 1, to, amount }, &chains)
+    }
+
+    // The chain's own time bounds what is signed for Base, the blockhash and the fee payer are ours on Solana.
+    #[test]
+    fn a_transfer_is_signed_by_what_the_chains_say() {
+        let fixed = FixedChains(Some(Timestamp(1_000_000)), Some(FRESH));
+        let Ok(Authorization::Evm(base)) = signed(&fixed, Wallet::Evm([3; 20])) else {
+            panic!("not signed");
+        };
+        assert_eq!((base.valid_before, base.value.atomic()), (1_000 + LIFE_S, 5_000_000));
+        let Ok(Authorization::Solana(solana)) = signed(&fixed, Wallet::Solana([4; 32])) else {
+            panic!("not signed");
+        };
+        assert_eq!((solana.blockhash, solana.value.atomic()), ([9; 32], 5_000_000));
+        let wire = Transaction::parse(&solana.transaction).unwrap();
+        assert_eq!(wire.keys.first(), Some(&&FEE_PAYER).copied());
+    }
+
+    // Nothing is signed that could land later than anybody knows, or not at all.
+    #[test]
+    fn without_time_or_a_fresh_blockhash_nothing_is_signed() {
+        let old = Blockhash {
+            age_ms: Blockhash::OLDEST_MS + 1,
+            ..FRESH
+        };
+        for (fixed, to) in [
+            (FixedChains(None, Some(FRESH)), Wallet::Evm([3; 20])),
+            (FixedChains(Some(Timestamp(0)), None), Wallet::Solana([4; 32])),
+            (FixedChains(Some(Timestamp(0)), Some(old)), Wallet::Solana([4; 32])),
+        ] {
+            assert_eq!(signed(&fixed, to).unwrap_err().kind, ErrorKind::Temporary);
+        }
+    }
+}

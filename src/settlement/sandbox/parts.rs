@@ -1,0 +1,109 @@
+//! The sandbox's chains behind the traits of [`crate::settlement::chain`].
+
+use std::sync::Arc;
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{BoxFuture, PortError, Timestamp};
+
+use super::svm::SLOT_MS;
+use super::{SandboxSettlement, TransferSeen, temporary};
+use crate::payment::solana::address::Pubkey;
+use crate::payment::{BaseChain, Chains, SolanaChain};
+use crate::sandbox::keys::treasury;
+use crate::settlement::chain::{
+    Blockhash, BlockhashSource, ChainParts, ChainTime, FeePayers, Holdings, Listed, TransferList,
+};
+
+impl SandboxSettlement {
+    /// Both chains as the service uses them.
+    pub fn parts(self: Arc<Self>) -> ChainParts {
+        ChainParts {
+            settlement: self.clone(),
+            treasury: self.clone(),
+            holdings: self.clone(),
+            blockhashes: self.clone(),
+            time: self.clone(),
+            transfers: self.clone(),
+            fee_payers: self.clone(),
+            names: Chains {
+                base: BaseChain::SANDBOX,
+                solana: SolanaChain::MAINNET,
+            },
+            base_treasury: treasury(Network::Base),
+            solana_treasury: treasury(Network::Solana),
+        }
+    }
+}
+
+impl Holdings for SandboxSettlement {
+    fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
+        Box::pin(async move {
+            let holds = self.balance(wallet).await;
+            holds.map_err(|error| temporary("balance", &error.to_string()))
+        })
+    }
+}
+
+impl BlockhashSource for SandboxSettlement {
+    fn newest(&self) -> Option<Blockhash> {
+        let slot = self.clock.now().0 / SLOT_MS;
+        let mut newest = self.newest.lock();
+        if let Some((at, blockhash)) = *newest
+            && at == slot
+        {
+            return Some(blockhash);
+        }
+        let (hash, last_valid_block_height) = self.solana.latest_blockhash();
+        let blockhash = Blockhash {
+            hash,
+            last_valid_block_height,
+            age_ms: 0,
+        };
+        *newest = Some((slot, blockhash));
+        Some(blockhash)
+    }
+}
+
+impl ChainTime for SandboxSettlement {
+    fn now_on(&self, network: Network) -> Result<Timestamp, PortError> {
+        Ok(self.chain_time(network))
+    }
+}
+
+impl TransferList for SandboxSettlement {
+    fn listed(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>> {
+        Box::pin(async move {
+            let seen = self.transfers(network, after, limit).await;
+            let seen = seen.map_err(|error| temporary("transfers", &error.to_string()))?;
+            seen.into_iter().map(listed).collect()
+        })
+    }
+}
+
+fn listed(seen: TransferSeen) -> Result<Listed, PortError> {
+    let wallet = |text: &str| {
+        let wallet = text.parse::<Wallet>();
+        wallet.map_err(|_| temporary("transfers", &format!("{text} is no address")))
+    };
+    Ok(Listed {
+        position: seen.position,
+        index: seen.index,
+        from: wallet(&seen.from)?,
+        to: wallet(&seen.to)?,
+        amount: Usdc::from_atomic(seen.amount),
+        at: Timestamp(seen.at),
+        dropped: seen.dropped,
+        transaction: seen.id,
+    })
+}
+
+impl FeePayers for SandboxSettlement {
+    fn all(&self) -> &[Pubkey] {
+        self.fee_payers.all()
+    }
+
+    fn choose(&self) -> Pubkey {
+        self.fee_payers.choose()
+    }
+}

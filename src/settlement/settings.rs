@@ -1,0 +1,388 @@
+//! The chains' settings with their keys read and their presets filled in: what the settlement ports of the real chains are
+//! opened with. Nothing here asks a node; [`super::check`] does.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use purser_actors::id::Wallet;
+use purser_actors::money::Usdc;
+use purser_chains::evm::blocks::Finality;
+use purser_chains::evm::key::EvmKey;
+use purser_chains::evm::node::FeePolicy;
+use purser_chains::evm::{Address, U256};
+use purser_chains::rpc::{EndpointSettings, EndpointUrl};
+use purser_chains::solana::keypair::Keypair;
+use zeroize::Zeroizing;
+
+use crate::config::chains::{BaseNetwork, Depth, Endpoint, Facilitator, FinalityStep, Location, SolanaNetwork};
+use crate::config::{Config, ConfigError, Misfit};
+use crate::payment::evm::parse_address;
+use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
+use crate::payment::{BaseChain, Chains, SolanaChain, Token};
+use crate::private_file;
+use crate::sandbox::keys::refuse_outside_sandbox;
+
+/// Least priority fee on Base: 0.001 gwei, in wei.
+const MIN_PRIORITY_FEE: u128 = 1_000_000;
+
+/// Base, as its port is opened.
+#[derive(Debug)]
+pub struct BaseParts {
+    /// Chain id and token.
+    pub chain: BaseChain,
+    /// In the order of preference, at least one.
+    pub endpoints: Vec<EndpointSettings>,
+    /// Signs withdrawals. Its address is where payments go.
+    pub treasury: EvmKey,
+    /// Sign transactions and pay for gas; may be empty where there is a facilitator.
+    pub gas_keys: Vec<EvmKey>,
+    /// Bounds of the price of gas, in wei.
+    pub fees: FeePolicy,
+    /// What a gas key must have at least, in wei.
+    pub gas_floor: U256,
+    /// By rising amounts; the last one holds for all above it too.
+    pub finality: Vec<(Usdc, Finality)>,
+    /// In the order of preference.
+    pub facilitators: Vec<Facilitator>,
+}
+
+/// Solana, as its port is opened.
+#[derive(Debug)]
+pub struct SolanaParts {
+    /// Genesis hash and token.
+    pub chain: SolanaChain,
+    /// In the order of preference, at least one.
+    pub endpoints: Vec<EndpointSettings>,
+    /// Signs withdrawals. Its address owns the token account that payments go to.
+    pub treasury: Keypair,
+    /// Co-sign payments and pay their fees; may be empty where there is a facilitator.
+    pub fee_payers: Vec<Keypair>,
+    /// Most priority fee of a payment, in lamports.
+    pub max_priority_fee: u64,
+    /// What a fee payer must have at least, in lamports.
+    pub fee_payer_floor: u64,
+    /// Most rent for the token account of a withdrawal's receiver, in lamports; 0 creates none.
+    pub account_rent_max: u64,
+    /// By rising amounts; the last one holds for all above it too. Never [`Depth::Safe`].
+    pub finality: Vec<(Usdc, Depth)>,
+    /// In the order of preference.
+    pub facilitators: Vec<Facilitator>,
+}
+
+/// Both chains.
+#[derive(Debug)]
+pub struct RealChains {
+    /// Base.
+    pub base: BaseParts,
+    /// Solana.
+    pub solana: SolanaParts,
+}
+
+impl RealChains {
+    /// Reads the keys that the settings name. `variable` looks into the environment.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each with the name of its setting. No text quotes a secret.
+    pub fn resolve(config: &Config, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Misfit> {
+        let mut reader = Reader {
+            variable,
+            wrong: Vec::new(),
+        };
+        let (base, solana) = (reader.base(config), reader.solana(config));
+        match (base, solana, reader.wrong.is_empty()) {
+            (Some(base), Some(solana), true) => Ok(Self { base, solana }),
+            _ => Err(Misfit(reader.wrong)),
+        }
+    }
+
+    /// Their ids, names and tokens.
+    pub const fn names(&self) -> Chains {
+        Chains {
+            base: self.base.chain,
+            solana: self.solana.chain,
+        }
+    }
+}
+
+/// Ids, names and tokens of the real chains that the settings mean. No key is read.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub fn names(config: &Config) -> Result<Chains, Misfit> {
+    let mut reader = Reader {
+        variable: &|_| None,
+        wrong: Vec::new(),
+    };
+    match (
+        reader.base_chain(config),
+        reader.solana_chain(config),
+        reader.wrong.is_empty(),
+    ) {
+        (Some(base), Some(solana), true) => Ok(Chains { base, solana }),
+        _ => Err(Misfit(reader.wrong)),
+    }
+}
+
+struct Reader<'a> {
+    variable: &'a dyn Fn(&str) -> Option<String>,
+    wrong: Vec<ConfigError>,
+}
+
+impl Reader<'_> {
+    fn reject(&mut self, key: impl Into<String>, reason: impl Display) {
+        self.wrong.push(ConfigError::Refused {
+            key: key.into().into(),
+            reason: reason.to_string(),
+        });
+    }
+
+    fn base(&mut self, config: &Config) -> Option<BaseParts> {
+        let settings = &config.chains.base;
+        let chain = self.base_chain(config);
+        let endpoints = self.endpoints("chains.base.endpoints", &settings.endpoints);
+        let treasury = self.evm_key("chains.base.treasury_key", &settings.treasury_key);
+        let mut gas_keys: Vec<EvmKey> = Vec::new();
+        for (n, location) in settings.gas_keys.iter().enumerate() {
+            let key = format!("chains.base.gas_keys[{n}]");
+            let Some(own) = self.evm_key(&key, location) else {
+                continue;
+            };
+            let is_treasurys = treasury
+                .as_ref()
+                .is_some_and(|treasury| treasury.address() == own.address());
+            if is_treasurys {
+                self.reject(key, "is the treasury's key: gas is paid by another one");
+            } else if gas_keys.iter().any(|other| other.address() == own.address()) {
+                self.reject(key, format!("is named twice: {}", own.address()));
+            } else {
+                gas_keys.push(own);
+            }
+        }
+        let treasury = treasury?;
+        self.is_paid(
+            "chains.base.treasury_key",
+            config,
+            Wallet::Evm(treasury.address().into()),
+        );
+        Some(BaseParts {
+            chain: chain?,
+            endpoints,
+            treasury,
+            gas_keys,
+            fees: FeePolicy {
+                min_priority_fee: MIN_PRIORITY_FEE.min(settings.max_priority_fee_gwei),
+                max_priority_fee: settings.max_priority_fee_gwei,
+                max_fee: settings.max_fee_gwei,
+            },
+            gas_floor: U256::from(settings.gas_floor_eth),
+            finality: steps(&settings.finality, |depth| match depth {
+                Depth::Confirmed => Finality::Confirmed,
+                Depth::Blocks(blocks) => Finality::Blocks(blocks),
+                Depth::Safe => Finality::Safe,
+                Depth::Finalized => Finality::Finalized,
+            }),
+            facilitators: settings.facilitators.clone(),
+        })
+    }
+
+    fn solana(&mut self, config: &Config) -> Option<SolanaParts> {
+        let settings = &config.chains.solana;
+        let chain = self.solana_chain(config);
+        let endpoints = self.endpoints("chains.solana.endpoints", &settings.endpoints);
+        let treasury = self.keypair("chains.solana.treasury_key", &settings.treasury_key);
+        let mut fee_payers: Vec<Keypair> = Vec::new();
+        for (n, location) in settings.fee_payers.iter().enumerate() {
+            let key = format!("chains.solana.fee_payers[{n}]");
+            let Some(own) = self.keypair(&key, location) else {
+                continue;
+            };
+            let address = Wallet::Solana(own.address()).address();
+            let published = refuse_outside_sandbox(false, [(key.as_str(), address.as_str())]);
+            if let Err(error) = published {
+                self.reject(key, error);
+            } else if treasury
+                .as_ref()
+                .is_some_and(|treasury| treasury.address() == own.address())
+            {
+                self.reject(key, "is the treasury's key: fees are paid by another one");
+            } else if fee_payers.iter().any(|other| other.address() == own.address()) {
+                self.reject(key, format!("is named twice: {address}"));
+            } else {
+                fee_payers.push(own);
+            }
+        }
+        let treasury = treasury?;
+        self.is_paid("chains.solana.treasury_key", config, Wallet::Solana(treasury.address()));
+        Some(SolanaParts {
+            chain: chain?,
+            endpoints,
+            treasury,
+            fee_payers,
+            max_priority_fee: settings.max_priority_fee_lamports,
+            fee_payer_floor: settings.fee_payer_floor_lamports,
+            account_rent_max: settings.account_rent_max_lamports,
+            finality: steps(&settings.finality, |depth| depth),
+            facilitators: settings.facilitators.clone(),
+        })
+    }
+
+    /// A withdrawal is signed by whom payments go to.
+    fn is_paid(&mut self, key: &str, config: &Config, signer: Wallet) {
+        let pay_to = config.payment.pay_to.wallet(signer.network());
+        if pay_to != Some(signer) {
+            let network = signer.network().name();
+            let reason = format!("is the key of {}, not of payment.pay_to.{network}", signer.address());
+            self.reject(key, reason);
+        }
+    }
+
+    fn base_chain(&mut self, config: &Config) -> Option<BaseChain> {
+        let settings = &config.chains.base;
+        let mut chain = match settings.network {
+            BaseNetwork::Mainnet => BaseChain::MAINNET,
+            BaseNetwork::Sepolia => BaseChain::SEPOLIA,
+        };
+        let Token {
+            name,
+            version,
+            chain_id,
+            asset,
+            ..
+        } = &mut chain.token;
+        if !settings.usdc.is_empty() {
+            let Some(usdc) = parse_address(&settings.usdc) else {
+                self.reject("chains.base.usdc", "is not an address on Base");
+                return None;
+            };
+            *asset = usdc;
+        }
+        if settings.chain_id != 0 && settings.chain_id != *chain_id {
+            *chain_id = settings.chain_id;
+            chain.caip2 = static_str(format!("eip155:{chain_id}"));
+            chain.v1_name = "";
+        }
+        for (own, preset) in [(&settings.usdc_name, name), (&settings.usdc_version, version)] {
+            if !own.is_empty() && own != preset {
+                *preset = static_str(own.clone());
+            }
+        }
+        chain.token.currency = chain.token.asset;
+        let sandboxes = chain.token.name == Token::SANDBOX.name;
+        if sandboxes {
+            self.reject(
+                "chains.base.usdc_name",
+                "is the sandbox's token, which is worth nothing",
+            );
+        }
+        Some(chain)
+    }
+
+    fn solana_chain(&mut self, config: &Config) -> Option<SolanaChain> {
+        let settings = &config.chains.solana;
+        let mut chain = match settings.network {
+            SolanaNetwork::Mainnet => SolanaChain::MAINNET,
+            SolanaNetwork::Devnet => SolanaChain::DEVNET,
+        };
+        if !settings.usdc_mint.is_empty() {
+            let Some(mint) = parse_pubkey(&settings.usdc_mint) else {
+                self.reject("chains.solana.usdc_mint", "is not an address on Solana");
+                return None;
+            };
+            chain.mint = mint;
+        }
+        let own = &settings.genesis_hash;
+        if !own.is_empty() && own != chain.genesis_hash {
+            let hash: Option<Pubkey> = parse_pubkey(own);
+            let reference = own.get(..32).filter(|_| hash.is_some());
+            let Some(reference) = reference else {
+                self.reject("chains.solana.genesis_hash", "is not 32 bytes in base58");
+                return None;
+            };
+            chain.caip2 = static_str(format!("solana:{reference}"));
+            chain.genesis_hash = static_str(own.clone());
+            chain.v1_name = "";
+        }
+        Some(chain)
+    }
+
+    fn endpoints(&mut self, key: &str, nodes: &[Endpoint]) -> Vec<EndpointSettings> {
+        let mut found: Vec<EndpointSettings> = Vec::new();
+        for (n, node) in nodes.iter().enumerate() {
+            let key = format!("{key}[{n}].url");
+            let Some(text) = self.text(&key, &node.url) else {
+                continue;
+            };
+            match EndpointUrl::parse(text.trim()) {
+                Err(error) => self.reject(key, error),
+                Ok(url) if found.iter().any(|other| other.url == url) => {
+                    self.reject(key, format!("is named twice: {}", url.host()));
+                }
+                Ok(url) => found.push(EndpointSettings {
+                    timeout: Duration::from_millis(node.timeout_ms),
+                    rate: node.rate,
+                    burst: node.burst,
+                    ..EndpointSettings::new(url)
+                }),
+            }
+        }
+        found
+    }
+
+    fn evm_key(&mut self, key: &str, location: &Location) -> Option<EvmKey> {
+        let text = self.text(key, location)?;
+        let digits = text.trim();
+        let digits = digits.strip_prefix("0x").unwrap_or(digits);
+        let mut secret = Zeroizing::new([0; 32]);
+        let read = hex::decode_to_slice(digits, secret.as_mut_slice()).ok();
+        let found = read.and_then(|()| EvmKey::from_bytes(secret).ok());
+        let Some(own) = found else {
+            self.reject(key, "is no private key of Base: 64 hex digits, with or without 0x");
+            return None;
+        };
+        let address = Wallet::Evm(own.address().into()).address();
+        if let Err(error) = refuse_outside_sandbox(false, [(key, address.as_str())]) {
+            self.reject(key, error);
+            return None;
+        }
+        Some(own)
+    }
+
+    fn keypair(&mut self, key: &str, location: &Location) -> Option<Keypair> {
+        let text = self.text(key, location)?;
+        let read = Keypair::parse(&text);
+        read.map_err(|error| self.reject(key, error)).ok()
+    }
+
+    fn text(&mut self, key: &str, location: &Location) -> Option<Zeroizing<String>> {
+        let read = match location {
+            Location::Unset => Err("is not set".to_owned()),
+            Location::Here(text) => Ok(Zeroizing::new(text.expose_secret().clone())),
+            Location::File(path) => private_file::read_secret(path),
+            Location::Env(name) => match (self.variable)(name) {
+                Some(text) => Ok(Zeroizing::new(text)),
+                None => Err(format!("the environment has no {name}")),
+            },
+        };
+        read.map_err(|reason| self.reject(key, reason)).ok()
+    }
+}
+
+/// Highest amount and depth of each step.
+fn steps<T>(finality: &[FinalityStep], depth: impl Fn(Depth) -> T) -> Vec<(Usdc, T)> {
+    let all = Usdc::from_atomic(u64::MAX);
+    let step = |step: &FinalityStep| (step.up_to_usd.unwrap_or(all), depth(step.depth));
+    finality.iter().map(step).collect()
+}
+
+/// Names of chains last as long as the process: settings are read once.
+fn static_str(text: String) -> &'static str {
+    text.leak()
+}
+
+/// The address of Base as its crate has it.
+pub const fn evm_address(bytes: [u8; 20]) -> Address {
+    Address::new(bytes)
+}
+
+#[cfg(test)]
+mod tests;

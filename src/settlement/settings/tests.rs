@@ -1,0 +1,236 @@
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use super::*;
+use crate::config::Sources;
+use crate::wallet::TestWallet;
+
+const TREASURY: [u8; 32] = [0x11; 32];
+const GAS: [u8; 32] = [0x22; 32];
+
+fn seed(secret: [u8; 32]) -> Keypair {
+    Keypair::from_seed(&secret)
+}
+
+/// As solana-keygen writes it.
+fn keygen(secret: [u8; 32]) -> String {
+    let mut both = [0; 64];
+    both[..32].copy_from_slice(&secret);
+    both[32..].copy_from_slice(&seed(secret).address());
+    format!("{both:?}")
+}
+
+/// The settings with their treasuries' addresses, and more on top.
+fn config(more: &str) -> Config {
+    let wallet = TestWallet::from_bytes(&TREASURY, &TREASURY).unwrap();
+    let text = format!(
+        r#"
+        mode = "production"
+        [payment.pay_to]
+        base = "{}"
+        solana = "{}"
+        [settlement]
+        kind = "chains"
+        [chains.base]
+        endpoints = [{{ url = "https://a.example/key-one" }}, {{ url = "env:SECOND", timeout_ms = 700 }}]
+        treasury_key = "env:TREASURY"
+        gas_keys = ["env:GAS"]
+        [chains.solana]
+        endpoints = [{{ url = "https://s.example" }}]
+        treasury_key = "env:SOL_TREASURY"
+        fee_payers = ["env:PAYER"]
+        {more}
+        "#,
+        Wallet::Evm(wallet.evm_address()).address(),
+        Wallet::Solana(wallet.solana_address()).address(),
+    );
+    let sources = Sources {
+        file: Some(("my.toml".into(), text)),
+        ..Sources::default()
+    };
+    // What other parts of production need is not looked at here.
+    Config::read_unchecked(&sources)
+}
+
+fn variable(name: &str) -> Option<String> {
+    Some(match name {
+        "SECOND" => "https://b.example/key-two".into(),
+        "TREASURY" => format!("0x{}", hex::encode(TREASURY)),
+        "GAS" => hex::encode(GAS),
+        "SOL_TREASURY" => keygen(TREASURY),
+        "PAYER" => keygen(GAS),
+        _ => return None,
+    })
+}
+
+fn resolved(more: &str, changed: &'static [(&'static str, String)]) -> Result<RealChains, Vec<String>> {
+    let variable = |name: &str| {
+        let other = changed.iter().find(|(changed, _)| *changed == name);
+        other.map(|(_, text)| text.clone()).or_else(|| variable(name))
+    };
+    RealChains::resolve(&config(more), &variable).map_err(keys)
+}
+
+fn keys(wrong: Misfit) -> Vec<String> {
+    wrong
+        .0
+        .iter()
+        .map(|error| error.key().unwrap_or_default().to_owned())
+        .collect()
+}
+
+fn with(changed: Vec<(&'static str, String)>) -> Result<RealChains, Vec<String>> {
+    resolved("", Vec::leak(changed))
+}
+
+#[test]
+fn keys_and_endpoints_are_read_where_they_are_named() {
+    // Aim: what the ports are opened with is what the settings name, presets and defaults filled in.
+    let chains = with(Vec::new()).unwrap();
+    assert_eq!(chains.names(), Chains::MAINNET);
+    let hosts: Vec<_> = chains
+        .base
+        .endpoints
+        .iter()
+        .map(|e| (e.url.host(), e.timeout))
+        .collect();
+    let ms = Duration::from_millis;
+    assert_eq!(hosts, [("a.example".into(), ms(5_000)), ("b.example".into(), ms(700))]);
+    assert_eq!(
+        (chains.base.gas_keys.len(), chains.solana.fee_payers[0].address()),
+        (1, seed(GAS).address())
+    );
+    assert_eq!(chains.base.fees.max_fee, 5_000_000_000);
+    let usd = Usdc::from_atomic(100_000_000);
+    let all = Usdc::from_atomic(u64::MAX);
+    assert_eq!(
+        chains.base.finality,
+        [(usd, Finality::Blocks(1)), (all, Finality::Safe)]
+    );
+    assert_eq!(chains.solana.finality, [(all, Depth::Finalized)]);
+    let shown = format!("{chains:?}");
+    for secret in [
+        hex::encode(TREASURY),
+        hex::encode(GAS),
+        "key-one".into(),
+        "key-two".into(),
+    ] {
+        assert!(!shown.contains(&secret), "{shown}");
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_used_is_named_and_not_quoted() {
+    // Aim: keys that cannot be used are rejected under their setting, and no error quotes the key: another address's treasury key,
+    // a treasury key that pays gas, no key at all.
+    let base_treasury = "chains.base.treasury_key";
+    let gas = "chains.base.gas_keys[0]";
+    for (name, text, key) in [
+        ("TREASURY", hex::encode([0x33; 32]), base_treasury),
+        ("TREASURY", "no key".into(), base_treasury),
+        ("GAS", hex::encode(TREASURY), gas),
+        ("GAS", hex::encode([0; 32]), gas),
+        ("SOL_TREASURY", keygen([0x44; 32]), "chains.solana.treasury_key"),
+        ("PAYER", keygen(TREASURY), "chains.solana.fee_payers[0]"),
+        ("PAYER", "[1, 2]".into(), "chains.solana.fee_payers[0]"),
+    ] {
+        assert_eq!(with(vec![(name, text.clone())]).unwrap_err(), [key], "{text}");
+        let variable = |variable_name: &str| {
+            if variable_name == name {
+                Some(text.clone())
+            } else {
+                variable(variable_name)
+            }
+        };
+        let error = RealChains::resolve(&config(""), &variable).unwrap_err().to_string();
+        assert!(!error.contains(&text), "{error}");
+    }
+    assert_eq!(
+        with(vec![("SECOND", "https://a.example/key-one".into())]).unwrap_err(),
+        ["chains.base.endpoints[1].url"]
+    );
+    let nothing = RealChains::resolve(&config(""), &|_| None).map_err(keys).unwrap_err();
+    let all = [
+        "chains.base.endpoints[1].url",
+        base_treasury,
+        gas,
+        "chains.solana.treasury_key",
+        "chains.solana.fee_payers[0]",
+    ];
+    assert_eq!(nothing, all, "all of them in one start");
+}
+
+#[test]
+fn a_key_file_is_for_its_owner_alone() {
+    // Aim: a key that others can read is no secret: 0600 is accepted; 0640 and a missing file are rejected.
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("treasury.key");
+    std::fs::write(&file, hex::encode(TREASURY)).unwrap();
+    let text = |path: &Path| {
+        Reader {
+            variable: &|_| None,
+            wrong: Vec::new(),
+        }
+        .evm_key("key", &Location::File(path.into()))
+        .map(|key| key.address())
+    };
+    for (mode, taken) in [(0o600, true), (0o400, true), (0o640, false), (0o604, false)] {
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(text(&file).is_some(), taken, "{mode:o}");
+    }
+    assert_eq!(text(&dir.path().join("none")), None);
+}
+
+#[test]
+fn test_networks_and_chains_of_ones_own_have_their_names() {
+    // Aim: a preset stands for id, token and names; each difference has its own setting, and a wrong one is named.
+    let on = |base: &str, solana: &str| {
+        let mut changed = config("");
+        let set = |text: &str| toml::from_str::<toml::Table>(text).unwrap();
+        for (key, value) in set(base) {
+            match (key.as_str(), value) {
+                ("network", _) => changed.chains.base.network = BaseNetwork::Sepolia,
+                ("chain_id", value) => {
+                    changed.chains.base.chain_id = u64::try_from(value.as_integer().unwrap()).unwrap()
+                }
+                ("usdc", value) => changed.chains.base.usdc = value.as_str().unwrap().into(),
+                (_, value) => changed.chains.base.usdc_name = value.as_str().unwrap().into(),
+            }
+        }
+        for (key, value) in set(solana) {
+            match key.as_str() {
+                "network" => changed.chains.solana.network = SolanaNetwork::Devnet,
+                "genesis_hash" => changed.chains.solana.genesis_hash = value.as_str().unwrap().into(),
+                _ => changed.chains.solana.usdc_mint = value.as_str().unwrap().into(),
+            }
+        }
+        names(&changed).map_err(keys)
+    };
+    let test = on("network = \"sepolia\"", "network = \"devnet\"").unwrap();
+    let both = Chains {
+        base: BaseChain::SEPOLIA,
+        solana: SolanaChain::DEVNET,
+    };
+    assert_eq!(test, both);
+    let local = on(
+        "chain_id = 31337\nusdc_name = \"Test\"",
+        "genesis_hash = \"11111111111111111111111111111112\"",
+    );
+    let local = local.unwrap();
+    assert_eq!(
+        (local.base.caip2, local.base.token.name, local.base.v1_name),
+        ("eip155:31337", "Test", "")
+    );
+    assert_eq!(local.base.token.asset, Token::USDC.asset);
+    assert_eq!(local.solana.caip2, "solana:11111111111111111111111111111112");
+    let wrong = on("usdc = \"0x12\"", "usdc_mint = \"x\"").unwrap_err();
+    assert_eq!(wrong, ["chains.base.usdc", "chains.solana.usdc_mint"]);
+    let sandbox = on(&format!("usdc_name = {:?}", Token::SANDBOX.name), "");
+    assert_eq!(sandbox.unwrap_err(), ["chains.base.usdc_name"]);
+    assert_eq!(
+        on("", "genesis_hash = \"abc\"").unwrap_err(),
+        ["chains.solana.genesis_hash"]
+    );
+}
