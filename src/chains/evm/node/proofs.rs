@@ -28,6 +28,18 @@ impl Node {
         join_all(endpoints.map(|endpoint| self.authorization_state(endpoint, &request, tag))).await
     }
 
+    /// How many transactions of an address each endpoint has in its own block for this tag, in the order of the settings.
+    pub async fn counts_of_each(&self, address: Address, tag: BlockTag) -> Vec<Result<u64, NodeError>> {
+        let method = "eth_getTransactionCount";
+        let params = json!([parse::text(address), parse::tag(tag)]);
+        let answers = self.pool.ask_each(method, params).await;
+        let count = |answer: crate::rpc::EndpointAnswer| {
+            let result = answer.result?;
+            parse::u64(&result).ok_or(NodeError::Malformed { method })
+        };
+        answers.into_iter().map(count).collect()
+    }
+
     async fn authorization_state(
         &self,
         endpoint: usize,
