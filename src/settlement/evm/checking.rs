@@ -120,7 +120,11 @@ impl Core {
             (1, false) => self.settings.gas.single,
             _ => MAX_GAS,
         };
-        let from = self.settings.gas_keys.first().map_or(Address::ZERO, |key| key.address());
+        let from = self
+            .settings
+            .gas_keys
+            .first()
+            .map_or(Address::ZERO, |key| key.address());
         let request = CallRequest { from, to, data, gas };
         match (self.node.call(&request, BlockTag::Latest).await, payments) {
             (Ok(_), [_]) => Ok(vec![None]),

@@ -68,6 +68,10 @@ pub(super) struct Core {
     pub(super) loads: DashMap<Address, Load>,
     /// What was found of a payment before it was submitted, and when.
     pub(super) checked: DashMap<Key, (bool, u64)>,
+    /// When a proof was last asked for, per payment.
+    pub(super) proofs: DashMap<Key, u64>,
+    /// When everything was last read that the chain had, by the clock plus 1; 0 before the first time.
+    read_ms: AtomicU64,
     pub(super) counters: Counters,
 }
 
@@ -131,6 +135,8 @@ impl Core {
             wallets: DashSet::new(),
             lost: Mutex::default(),
             told: Mutex::default(),
+            proofs: DashMap::new(),
+            read_ms: AtomicU64::new(0),
             counters: Counters::default(),
         }
     }
@@ -149,6 +155,19 @@ impl Core {
         let tip = view.tip().map_or(0, |tip| tip.number);
         *self.view.write() = Arc::new(view);
         self.tip.send_replace(tip);
+    }
+
+    /// Everything was read that the chain has.
+    pub(super) fn is_read(&self) {
+        self.read_ms
+            .store(self.clock.now_ms().saturating_add(1), Ordering::Release);
+    }
+
+    /// Whether everything was read that the chain had a moment ago.
+    pub(super) fn is_up_to_date(&self) -> bool {
+        const MOMENT_MS: u64 = 30_000;
+        let read_ms = self.read_ms.load(Ordering::Acquire);
+        read_ms > 0 && self.clock.now_ms() < read_ms.saturating_add(MOMENT_MS)
     }
 
     /// Until a block of this height was read and stored.
@@ -238,14 +257,21 @@ impl Core {
     pub(super) fn forget_old(&self, chain_s: u64) {
         const SPARE_S: u64 = 3_600;
         let now_ms = self.clock.now_ms();
-        self.watched.retain(|_, until_s| until_s.saturating_add(SPARE_S) > chain_s);
-        self.checked.retain(|_, (_, at_ms)| at_ms.saturating_add(HOUR_MS) > now_ms);
+        self.watched
+            .retain(|_, until_s| until_s.saturating_add(SPARE_S) > chain_s);
+        self.proofs.retain(|_, at_ms| at_ms.saturating_add(HOUR_MS) > now_ms);
+        self.checked
+            .retain(|_, (_, at_ms)| at_ms.saturating_add(HOUR_MS) > now_ms);
     }
 
     /// Something that an operator should look at.
     pub(super) fn alarm(&self, what: &str) {
         Counters::add(&self.counters.alarms, 1);
-        tracing::error!(chain = self.settings.chain_id, what, "the port for Base needs an operator");
+        tracing::error!(
+            chain = self.settings.chain_id,
+            what,
+            "the port for Base needs an operator"
+        );
     }
 
     /// The same, once for as long as the process lives.

@@ -132,6 +132,7 @@ impl FollowerActor {
             Err(error) => return Ok(Err(error.into())),
         };
         if reading.view.next(&head).is_none() && reading.view.final_header(self.0.settings.proof).is_some() {
+            self.0.is_read();
             return Ok(Ok(()));
         }
         let (safe, finalized) = match tokio::join!(node.header(BlockTag::Safe), node.header(BlockTag::Finalized)) {
@@ -164,6 +165,7 @@ impl FollowerActor {
         }
         reading.view.observe(safe, finalized);
         self.0.publish(reading.view.clone());
+        self.0.is_read();
         Ok(Ok(()))
     }
 
@@ -191,9 +193,8 @@ impl FollowerActor {
     }
 
     fn row(&self, header: &Header, movement: &Movement) -> Option<MovementRow> {
-        let ours = |address: &Address| {
-            *address == self.0.settings.treasury.address() || self.0.wallets.contains(address)
-        };
+        let ours =
+            |address: &Address| *address == self.0.settings.treasury.address() || self.0.wallets.contains(address);
         let watched = |from: Address, nonce: B256| {
             let key = Key { from, nonce };
             self.0.owners.contains_key(&key) || self.0.watched.contains_key(&key)

@@ -22,6 +22,8 @@ use super::checking::{Failure, Verdict};
 use super::core::{Core, Load, Outcome, decline};
 use super::rows::{self, Key, Payment, RowError};
 
+pub(super) use self::loading::carried;
+
 /// A check of a payment that is younger needs not be made again, in milliseconds.
 const FRESH_MS: u64 = 10_000;
 
@@ -237,7 +239,10 @@ impl GasKeyActor {
                 (keeper.waiting.drain(..most).collect(), None)
             }
         };
-        let payments: Vec<Arc<Payment>> = keys.iter().filter_map(|key| keeper.payments.get(key).cloned()).collect();
+        let payments: Vec<Arc<Payment>> = keys
+            .iter()
+            .filter_map(|key| keeper.payments.get(key).cloned())
+            .collect();
         if payments.is_empty() {
             return Ok(());
         }
@@ -349,7 +354,10 @@ impl Core {
         match self.is_used_by_now(&key).await {
             Ok(true) => self.tell(&key, &Outcome::Moved),
             Ok(false) => {
-                let used = decline("invalid_exact_evm_nonce_already_used", "the authorization was used for another transfer");
+                let used = decline(
+                    "invalid_exact_evm_nonce_already_used",
+                    "the authorization was used for another transfer",
+                );
                 self.decline(&key, used);
             }
             // Whoever waits is told by the follower, or by nobody.
@@ -361,7 +369,11 @@ impl Core {
     pub(super) async fn is_used_by_now(&self, key: &Key) -> Result<bool, String> {
         use purser_chains::evm::node::BlockTag;
         const PATIENCE: Duration = Duration::from_secs(10);
-        let head = self.node.header(BlockTag::Latest).await.map_err(|error| error.to_string())?;
+        let head = self
+            .node
+            .header(BlockTag::Latest)
+            .await
+            .map_err(|error| error.to_string())?;
         let head = head.ok_or("no endpoint has a block")?;
         let read = tokio::time::timeout(PATIENCE, self.read_up_to(head.number)).await;
         read.map_err(|_| "the follower is behind")?;

@@ -266,7 +266,14 @@ pub(super) fn of_transaction(transaction: &[u8; 32]) -> RowKey {
 
 /// The place of one of them.
 pub(super) fn named(reference: &TransferRef) -> RowKey {
-    key(&[&of_transaction(&reference.transaction.0)[1..], &reference.log_index.to_be_bytes()])
+    key(&[
+        &of_transaction(&reference.transaction.0)[1..],
+        &reference.log_index.to_be_bytes(),
+    ])
+}
+
+pub(super) fn all_waiting() -> RowKey {
+    key(&[b"w"])
 }
 
 pub(super) fn waiting_of(gas_key: &Address) -> RowKey {
@@ -300,7 +307,11 @@ pub(super) fn attempt(gas_key: &Address, nonce: u64, attempt: u16) -> RowKey {
 }
 
 pub(super) fn put(key: RowKey, value: Vec<u8>) -> Write {
-    Write::Put { key, revision: 0, value }
+    Write::Put {
+        key,
+        revision: 0,
+        value,
+    }
 }
 
 /// Writes of what may be larger than a row.

@@ -77,19 +77,24 @@ impl GasKeyActor {
             keeper.writes.extend(rows::put_pieces(&prefix, &bytes));
         }
         for (attempt, n) in row.attempts.iter().zip(0_u16..).skip(form.lengths.len()) {
-            form.lengths.push(u32::try_from(attempt.bytes.len()).unwrap_or(u32::MAX));
+            form.lengths
+                .push(u32::try_from(attempt.bytes.len()).unwrap_or(u32::MAX));
             let prefix = rows::attempt(&address, nonce, n);
             keeper.writes.extend(rows::put_pieces(&prefix, &attempt.bytes));
         }
         let place = |key: &Key| form.keys.iter().position(|other| other == key);
         let places = row.payments.iter().filter_map(place);
-        let attempts = row.attempts.iter().zip(&form.lengths).map(|(attempt, length)| AttemptRow {
-            hash: attempt.hash.0,
-            max_fee: attempt.fee.max_fee,
-            max_priority_fee: attempt.fee.max_priority_fee,
-            filler: attempt.filler,
-            length: *length,
-        });
+        let attempts = row
+            .attempts
+            .iter()
+            .zip(&form.lengths)
+            .map(|(attempt, length)| AttemptRow {
+                hash: attempt.hash.0,
+                max_fee: attempt.fee.max_fee,
+                max_priority_fee: attempt.fee.max_priority_fee,
+                filler: attempt.filler,
+                length: *length,
+            });
         let stored = NonceRow {
             payments: places.filter_map(|n| u16::try_from(n).ok()).collect(),
             carried: form.carried,
@@ -109,7 +114,9 @@ impl GasKeyActor {
     }
 
     fn forget_row(&self, keeper: &mut Keeper, nonce: u64) {
-        let Some(form) = keeper.forms.remove(&nonce) else { return };
+        let Some(form) = keeper.forms.remove(&nonce) else {
+            return;
+        };
         let address = self.address();
         let key = rows::nonce(&address, nonce);
         keeper.writes.push(Write::Delete { key });

@@ -33,11 +33,7 @@ struct Loaded {
 
 impl GasKeyActor {
     /// Reads the rows, asks the chain, and does what follows. Without an answer of the chain it is tried again.
-    pub(super) async fn start(
-        &self,
-        myself: &ActorRef<Message>,
-        early: Vec<Arc<Payment>>,
-    ) -> Result<State, RowError> {
+    pub(super) async fn start(&self, myself: &ActorRef<Message>, early: Vec<Arc<Payment>>) -> Result<State, RowError> {
         let (core, address) = (&self.core, self.address());
         let loaded = self.load().await?;
         let asked = async {

@@ -21,7 +21,10 @@ impl GasKeyActor {
         let now_ms = self.now_ms();
         let attempt = self.attempt(keeper, nonce, fee, payments);
         let signed = match attempt {
-            Some(attempt) => keeper.manager.signed(nonce, attempt, now_ms).map(|row| row.attempts.len()),
+            Some(attempt) => keeper
+                .manager
+                .signed(nonce, attempt, now_ms)
+                .map(|row| row.attempts.len()),
             None => Err(NonceError::Mismatch),
         };
         match signed {
@@ -40,7 +43,8 @@ impl GasKeyActor {
                 // A nonce that somebody else has used meanwhile is no fault: the payments wait for the next.
                 if error != NonceError::Used {
                     let key = self.address();
-                    self.core.alarm(&format!("nonce {nonce} of gas key {key} could not be signed: {error}"));
+                    self.core
+                        .alarm(&format!("nonce {nonce} of gas key {key} could not be signed: {error}"));
                 }
                 self.give_back(keeper, nonce);
                 false
@@ -90,7 +94,9 @@ impl GasKeyActor {
         if keeper.manager.row(nonce).is_some() {
             return;
         }
-        let Some(form) = keeper.forms.remove(&nonce) else { return };
+        let Some(form) = keeper.forms.remove(&nonce) else {
+            return;
+        };
         for key in form.keys.iter().rev() {
             keeper.placed.remove(key);
             keeper.waiting.push_front(*key);

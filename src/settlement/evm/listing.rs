@@ -1,0 +1,130 @@
+//! What the rows show of the treasury and of other wallets: nothing here asks the chain.
+
+use purser_actors::id::Network;
+use purser_actors::port::{BoxFuture, Cursor, Departure, Movement, Page, PortError, Timestamp, TreasuryList};
+use purser_storage::codec;
+
+use super::BaseSettlement;
+use super::core::temporary;
+use super::rows::{self, MovementRow, RowError};
+
+/// Rows that are read at once.
+const READ: usize = 1_000;
+
+impl BaseSettlement {
+    /// Movements from a place on, at most so many, with their places.
+    async fn read_from(&self, place: u64, limit: usize) -> Result<Vec<(u64, MovementRow)>, RowError> {
+        let after = place.checked_sub(1).map(rows::movement);
+        let prefix = rows::movements();
+        let found = self.core.store.scan(&prefix, after.as_deref(), limit).await?;
+        let mut read = Vec::new();
+        for (key, row) in found {
+            let place = rows::last_number(&key).ok_or_else(|| RowError("the key of a movement".into()))?;
+            read.push((place, codec::decode(&row.value)?));
+        }
+        Ok(read)
+    }
+
+    /// What left a wallet in a span of time and stayed.
+    pub(super) async fn left(
+        &self,
+        from: [u8; 20],
+        since: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<Departure>, PortError> {
+        let (mut left, mut place) = (Vec::new(), 0);
+        loop {
+            let page = self.read_from(place, READ).await;
+            let page = page.map_err(|error| temporary("departures", &error))?;
+            let Some((last, _)) = page.last() else { break };
+            place = last + 1;
+            let own = page
+                .iter()
+                .map(|(_, row)| row)
+                .filter(|row| row.stands() && row.from == from && row.to != from && (since..=until).contains(&row.at));
+            left.extend(own.map(MovementRow::departure));
+        }
+        // What a reorganisation put back stands behind what came later.
+        left.sort_by_key(|departure| departure.at);
+        Ok(left)
+    }
+
+    async fn page(&self, after: u64, limit: usize) -> Result<Page<Movement>, RowError> {
+        let treasury = self.core.treasury();
+        let (mut items, mut place) = (Vec::new(), after);
+        loop {
+            let read = self.read_from(place, READ).await?;
+            if read.is_empty() {
+                let next = (!items.is_empty()).then(|| Cursor::of_number(place));
+                return Ok(Page { items, next });
+            }
+            for (at, row) in read {
+                place = at + 1;
+                items.extend(row.movement(treasury));
+                if items.len() >= limit {
+                    let next = Some(Cursor::of_number(place));
+                    return Ok(Page { items, next });
+                }
+            }
+        }
+    }
+
+    async fn of_transaction(&self, transaction: [u8; 32]) -> Result<Vec<MovementRow>, RowError> {
+        let store = &*self.core.store;
+        let mut found = Vec::new();
+        for (_, place) in rows::scan_all(store, &rows::of_transaction(&transaction)).await? {
+            let place = rows::last_number(&place).ok_or_else(|| RowError("the place of a movement".into()))?;
+            found.extend(rows::read::<MovementRow>(store, &rows::movement(place)).await?);
+        }
+        Ok(found)
+    }
+}
+
+/// Transaction and index of a name: see [`Movement::key`].
+fn parse(key: &str) -> Option<([u8; 32], u32)> {
+    let (transaction, index) = match key.split_once('#') {
+        Some((transaction, index)) => (transaction, index.parse().ok()?),
+        None => (key, 0),
+    };
+    let bytes = hex::decode(transaction.strip_prefix("0x")?).ok()?;
+    Some((bytes.try_into().ok()?, index))
+}
+
+impl TreasuryList for BaseSettlement {
+    fn movements<'a>(
+        &'a self,
+        network: Network,
+        after: Option<&'a Cursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Page<Movement>, PortError>> {
+        Box::pin(async move {
+            if network != Network::Base {
+                return Err(temporary("movements", &"the port for Base knows Base alone"));
+            }
+            let after = match after {
+                None => 0,
+                Some(cursor) => cursor
+                    .number()
+                    .ok_or_else(|| temporary("movements", &"not a cursor of this chain"))?,
+            };
+            let page = self.page(after, limit.max(1)).await;
+            page.map_err(|error| temporary("movements", &error))
+        })
+    }
+
+    fn movement<'a>(&'a self, network: Network, key: &'a str) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+        Box::pin(async move {
+            if network != Network::Base {
+                return Err(temporary("movement", &"the port for Base knows Base alone"));
+            }
+            let Some((transaction, index)) = parse(key) else {
+                return Ok(None);
+            };
+            let found = self.of_transaction(transaction).await;
+            let found = found.map_err(|error| temporary("movement", &error))?;
+            let treasury = self.core.treasury();
+            let movements = found.iter().filter_map(|row| row.movement(treasury));
+            Ok(movements.into_iter().find(|movement| movement.index == index))
+        })
+    }
+}
