@@ -17,11 +17,14 @@ pub mod settings;
 mod supervisor;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use purser_actors::money::Usdc;
+use purser_actors::port::{PortError, Timestamp};
+use purser_chains::evm::node::BlockTag;
 use purser_chains::evm::{Address, U256};
 use purser_chains::rpc::EndpointStatus;
-use ractor::ActorRef;
+use ractor::{ActorRef, ActorStatus};
 
 use self::checking::Desk;
 use self::core::Core;
@@ -84,6 +87,34 @@ impl BaseSettlement {
     pub fn is_final(&self, block: u64, amount: Usdc) -> bool {
         let finality = self.core.settings.finality_of(amount);
         self.core.view().is_final(block, finality)
+    }
+
+    /// What a wallet holds by the newest block.
+    ///
+    /// # Errors
+    /// `Temporary` when no endpoint answers.
+    pub async fn holds(&self, wallet: [u8; 20]) -> Result<Usdc, PortError> {
+        let held = self.core.holds(wallet.into(), BlockTag::Latest).await;
+        let held = held.map_err(|error| core::temporary("holds", &error))?;
+        Ok(Usdc::from_atomic(held.try_into().unwrap_or(u64::MAX)))
+    }
+
+    /// Of the newest block that was read.
+    ///
+    /// # Errors
+    /// `Temporary` before the first.
+    pub fn now(&self) -> Result<Timestamp, PortError> {
+        self.newest_time("now")
+    }
+
+    /// Ends its actors and waits until none of them can write any more.
+    pub async fn close(&self) {
+        const PAUSE: Duration = Duration::from_millis(5);
+        self.stop();
+        let ended = |status: ActorStatus| status == ActorStatus::Stopped;
+        while !ended(self.supervisor.get_status()) || !self.core.actors.iter().all(|actor| ended(actor.get_status())) {
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// Ends its actors. What is durable stays, what was not done is done by whoever opens it next.

@@ -111,44 +111,68 @@ impl Core {
 
     /// Of one transaction.
     async fn simulate_one(&self, payments: &[Arc<Payment>], code: bool) -> Result<Vec<Option<Failure>>, NodeError> {
-        let unsendable = || Failure::Refused(decline("invalid_exact_evm_signature", "the signature is too long"));
+        if let [payment] = payments {
+            let gas = &self.settings.gas;
+            let limit = if code { gas.smart_account } else { gas.single };
+            return Ok(vec![self.simulate_alone(payment, limit).await?]);
+        }
         let Some((to, data)) = self.call_of(payments) else {
-            return Ok(payments.iter().map(|_| Some(unsendable())).collect());
+            return self.judge(payments, silent(payments.len())).await;
         };
-        let gas = match (payments.len(), code) {
-            (1, true) => self.settings.gas.smart_account,
-            (1, false) => self.settings.gas.single,
-            _ => MAX_GAS,
-        };
-        let from = self
-            .settings
-            .gas_keys
-            .first()
-            .map_or(Address::ZERO, |key| key.address());
-        let request = CallRequest { from, to, data, gas };
-        match (self.node.call(&request, BlockTag::Latest).await, payments) {
-            (Ok(_), [_]) => Ok(vec![None]),
-            (Ok(returned), payments) => {
+        match self.node.call(&self.request(to, data, MAX_GAS), BlockTag::Latest).await {
+            Ok(returned) => {
                 let malformed = |_| NodeError::Malformed { method: "eth_call" };
                 let results = multicall::decode(&returned, payments.len()).map_err(malformed)?;
-                let failed = |result: multicall::CallResult| {
-                    (!result.success).then(|| reverted(&result.data, "the token refuses it"))
-                };
-                Ok(results.into_iter().map(failed).collect())
+                self.judge(payments, results).await
             }
-            (Err(CallError::Reverted { data, reason }), [_]) => Ok(vec![Some(reverted(&data, &reason))]),
             // One of them takes all others with it: each for itself tells which.
-            (Err(CallError::Reverted { .. }), payments) => {
-                let each = payments.iter().map(|payment| async move {
-                    let one = std::slice::from_ref(payment);
-                    Box::pin(self.simulate_one(one, false)).await
-                });
-                let each: Result<Vec<_>, NodeError> = join_all(each).await.into_iter().collect();
-                Ok(each?.into_iter().flatten().collect())
-            }
-            (Err(CallError::Node(error)), _) => Err(error),
+            Err(CallError::Reverted { .. }) => self.judge(payments, silent(payments.len())).await,
+            Err(CallError::Node(error)) => Err(error),
         }
     }
+
+    fn request(&self, to: Address, data: Bytes, gas: u64) -> CallRequest {
+        let from = self.settings.gas_keys.first();
+        let from = from.map_or(Address::ZERO, |key| key.address());
+        CallRequest { from, to, data, gas }
+    }
+
+    async fn simulate_alone(&self, payment: &Arc<Payment>, gas: u64) -> Result<Option<Failure>, NodeError> {
+        let Some((to, data)) = self.call_of(std::slice::from_ref(payment)) else {
+            let refused = decline("invalid_exact_evm_signature", "the signature is too long");
+            return Ok(Some(Failure::Refused(refused)));
+        };
+        match self.node.call(&self.request(to, data, gas), BlockTag::Latest).await {
+            Ok(_) => Ok(None),
+            Err(CallError::Reverted { data, reason }) => Ok(Some(reverted(&data, &reason))),
+            Err(CallError::Node(error)) => Err(error),
+        }
+    }
+
+    /// A call that fails in a batch without a word may have been left without gas by another: it is asked for itself.
+    async fn judge(
+        &self,
+        payments: &[Arc<Payment>],
+        results: Vec<multicall::CallResult>,
+    ) -> Result<Vec<Option<Failure>>, NodeError> {
+        let each = payments.iter().zip(results).map(|(payment, result)| async move {
+            match result {
+                result if result.success => Ok(None),
+                result if result.data.is_empty() => self.simulate_alone(payment, self.settings.gas.single).await,
+                result => Ok(Some(reverted(&result.data, "the token refuses it"))),
+            }
+        });
+        join_all(each).await.into_iter().collect()
+    }
+}
+
+/// Results that tell nothing.
+fn silent(calls: usize) -> Vec<multicall::CallResult> {
+    let silent = multicall::CallResult {
+        success: false,
+        data: Bytes::new(),
+    };
+    vec![silent; calls]
 }
 
 fn calldata(payment: &Payment) -> Option<Bytes> {

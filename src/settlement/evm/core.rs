@@ -285,7 +285,6 @@ impl Core {
 
     /// Gas was used for these payers and nothing settled.
     pub(super) fn lose(&self, payers: &[Address], cost: U256) {
-        Counters::add(&self.counters.gas_lost_gwei, gwei(cost));
         let now_ms = self.clock.now_ms();
         let share = cost / U256::from(payers.len().max(1));
         let mut lost = self.lost.lock();

@@ -1,6 +1,7 @@
 //! The settlement port: payments and transfers of ours, in the engine's words.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
@@ -10,6 +11,7 @@ use purser_actors::port::{
 };
 use purser_chains::evm::Address;
 use purser_chains::evm::node::BlockTag;
+use ractor::ActorStatus;
 use sha2::{Digest as _, Sha256};
 
 use super::BaseSettlement;
@@ -133,7 +135,7 @@ impl BaseSettlement {
         let answer = match self.core.seen("submit", &payment).await {
             Ok(Seen::Nothing) => {
                 self.core.watched.insert(key, payment.valid_before);
-                self.hand_over(Arc::new(payment.clone()))?;
+                self.hand_over(Arc::new(payment.clone())).await?;
                 match outcome.await {
                     Ok(Outcome::Declined(decline)) => Ok(Submitted::Declined(decline)),
                     Ok(Outcome::Moved) => submitted(self.core.seen("submit", &payment).await?),
@@ -147,15 +149,29 @@ impl BaseSettlement {
         answer
     }
 
-    /// To the gas key that has it, or to the one with the least to do.
-    fn hand_over(&self, payment: Arc<Payment>) -> Result<(), PortError> {
+    /// To the gas key that has it, or to the one with the least to do. One that begins or begins again is waited for.
+    async fn hand_over(&self, payment: Arc<Payment>) -> Result<(), PortError> {
+        const PAUSE: Duration = Duration::from_millis(50);
         let owner = self.core.owner_of(payment.key());
         let owner = owner.ok_or_else(|| unknown("submit", "there is no gas key"))?;
-        let actor = self.core.actors.get(&owner).map(|actor| actor.clone());
-        // It begins in a moment, or its key is not in the settings any more: then it waits for it to come back.
-        let actor = actor.ok_or_else(|| unknown("submit", "the gas key of this payment has not begun"))?;
-        let told = actor.cast(gas_key::Message::Submit(payment));
-        told.map_err(|_| unknown("submit", "the gas key of this payment begins again"))
+        if !self.core.settings.gas_keys.iter().any(|key| key.address() == owner) {
+            return Err(unknown(
+                "submit",
+                "the gas key of this payment is not in the settings any more",
+            ));
+        }
+        loop {
+            let actor = self.core.actors.get(&owner).map(|actor| actor.clone());
+            if let Some(actor) = actor
+                && actor.cast(gas_key::Message::Submit(payment.clone())).is_ok()
+            {
+                return Ok(());
+            }
+            if self.supervisor.get_status() != ActorStatus::Running {
+                return Err(unknown("submit", "the port is closed"));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     async fn sign_transfer(&self, transfer: &Transfer) -> Result<Authorization, PortError> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use purser_actors::id::Wallet;
 use purser_actors::kernel::table;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Departure, Movement, Timestamp};
@@ -11,8 +12,6 @@ use purser_chains::evm::{Address, B256, U256};
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, RowKey, Store, StoreError, Write};
 use sha2::{Digest as _, Sha256};
-
-use purser_actors::id::Wallet;
 
 /// What names a payment on the chain: the token takes each nonce of a payer once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -363,10 +362,8 @@ pub(super) async fn read_pieces(store: &dyn Store, prefix: &RowKey) -> Result<Ve
 }
 
 pub(super) async fn read<T: Stored>(store: &dyn Store, key: &RowKey) -> Result<Option<T>, RowError> {
-    match store.read(key).await? {
-        Some(row) => Ok(Some(codec::decode(&row.value)?)),
-        None => Ok(None),
-    }
+    let row = store.read(key).await?;
+    Ok(row.map(|row| codec::decode(&row.value)).transpose()?)
 }
 
 /// All rows under a prefix.
@@ -392,10 +389,8 @@ pub(super) async fn commit(store: &dyn Store, writes: Vec<Write>) -> Result<(), 
     };
     let (done, committed) = tokio::sync::oneshot::channel();
     store.commit(batch, Box::new(move |result| drop(done.send(result))));
-    match committed.await {
-        Ok(result) => Ok(result.map(|_| ())?),
-        Err(_) => Err(CommitError::Stopped.into()),
-    }
+    committed.await.unwrap_or(Err(CommitError::Stopped))?;
+    Ok(())
 }
 
 /// The number at the end of a key.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use purser_chains::evm::multicall::{Group, Stage, after_failure};
 use purser_chains::evm::nonces::{Action, Alarm, ReleaseReason};
+use purser_chains::evm::{Address, U256};
 use purser_storage::{Write, codec};
 use ractor::ActorRef;
 
@@ -147,7 +148,7 @@ impl GasKeyActor {
     ) -> Result<(), RowError> {
         let form = keeper.forms.get(&nonce);
         let sole = form.is_some_and(|form| form.keys.len() == 1);
-        let stage = form.map_or(Stage::First, |form| form.stage);
+        let (stage, lost) = form.map_or((Stage::First, U256::ZERO), |form| (form.stage, form.lost));
         tracing::warn!(key = %self.address(), nonce, payments = keys.len(), ?reason, "payments leave a transaction");
         let mut again = Vec::new();
         for key in keys {
@@ -161,6 +162,7 @@ impl GasKeyActor {
             self.remember(keeper, nonce, key).await?;
             if sole && reason == ReleaseReason::Unsettled {
                 keeper.payments.remove(&key);
+                self.core.lose(&[key.from], lost);
                 let failed = decline("invalid_transaction_state", "the transaction failed on the chain");
                 self.core.decline(&key, failed);
                 continue;
@@ -178,7 +180,7 @@ impl GasKeyActor {
         }
         match (reason, again.is_empty()) {
             (_, true) => {}
-            (ReleaseReason::Unsettled, false) => self.split(myself, again, stage),
+            (ReleaseReason::Unsettled, false) => self.split(myself, again, (stage, lost)),
             (ReleaseReason::ForeignTransaction | ReleaseReason::Canceled, false) => keeper.waiting.extend(again),
         }
         Ok(())
@@ -196,13 +198,19 @@ impl GasKeyActor {
         Ok(())
     }
 
-    /// Those who have code by now go alone, the rest together; then halves.
-    fn split(&self, myself: &ActorRef<Message>, keys: Vec<Key>, stage: Stage) {
+    /// Those who have code by now go alone, the rest together; then halves. The gas was lost by those with code, if there are any.
+    fn split(&self, myself: &ActorRef<Message>, keys: Vec<Key>, (stage, lost): (Stage, U256)) {
         let (core, myself) = (self.core.clone(), myself.clone());
         tokio::spawn(async move {
             let codes = core.codes_of(&keys).await;
             let with_code = keys.iter().zip(codes).filter(|(_, has_code)| *has_code);
             let has_code: BTreeSet<Key> = with_code.map(|(key, _)| *key).collect();
+            let all = keys.iter().map(|key| key.from);
+            let payers: Vec<Address> = match has_code.is_empty() {
+                true => all.collect(),
+                false => has_code.iter().map(|key| key.from).collect(),
+            };
+            core.lose(&payers, lost);
             let failed = Group {
                 payments: keys,
                 stage,
@@ -220,8 +228,12 @@ impl GasKeyActor {
         let key = self.address();
         let what = match alarm {
             Alarm::NoGas => {
-                let until_ms = self.now_ms().saturating_add(Load::STARVED_MS);
-                self.core.loads.entry(key).or_default().starved_until_ms = until_ms;
+                let now_ms = self.now_ms();
+                let mut load = self.core.loads.entry(key).or_default();
+                if now_ms < load.starved_until_ms {
+                    return;
+                }
+                load.starved_until_ms = now_ms.saturating_add(Load::STARVED_MS);
                 format!("gas key {key} cannot pay for gas")
             }
             Alarm::FeeCap { nonce } => {

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use purser_chains::evm::Address;
 use purser_chains::evm::multicall::Stage;
 use purser_chains::evm::node::{BlockTag, NodeError};
 use purser_chains::evm::nonces::{Attempt, Counts, NonceManager, Row};
 use purser_chains::evm::tx::{Fee, SignedTransaction};
+use purser_chains::evm::{Address, U256};
 use purser_storage::codec;
 use ractor::ActorRef;
 
@@ -72,6 +72,7 @@ impl GasKeyActor {
             placed,
             forms,
             busy: false,
+            due: false,
             quote,
             writes: Vec::new(),
             searching: HashSet::new(),
@@ -141,6 +142,7 @@ impl GasKeyActor {
                 stage: Stage::First,
                 gas_limit,
                 counted: false,
+                lost: U256::ZERO,
             },
             payments,
         })

@@ -57,10 +57,10 @@ impl GasKeyActor {
         if let Some(form) = keeper.forms.get_mut(&nonce).filter(|form| !form.counted) {
             form.counted = true;
             Counters::add(&self.core.counters.gas_spent_gwei, gwei(receipt.cost));
-            if !filler && !unsettled.is_empty() {
-                let payers: Vec<Address> = unsettled.iter().map(|key| key.from).collect();
-                let share = receipt.cost / U256::from(form.keys.len().max(1));
-                self.core.lose(&payers, share * U256::from(payers.len()));
+            if !filler {
+                let calls = U256::from(form.keys.len().max(1));
+                form.lost = receipt.cost * U256::from(unsettled.len()) / calls;
+                Counters::add(&self.core.counters.gas_lost_gwei, gwei(form.lost));
             }
         }
         for key in settled.iter().filter(|_| !filler) {

@@ -135,6 +135,7 @@ impl Form {
             stage: Stage::First,
             gas_limit: FILLER_GAS,
             counted: false,
+            lost: U256::ZERO,
         }
     }
 }
