@@ -30,6 +30,7 @@ use self::checking::Desk;
 use self::core::Core;
 
 pub use self::core::Counters;
+pub use self::listing::Kept;
 pub use self::opening::OpenError;
 pub use self::settings::{BadSetting, BaseSettings, FinalityStep, TokenSettings};
 

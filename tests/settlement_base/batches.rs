@@ -99,7 +99,8 @@ async fn a_hostile_payer_costs_the_others_one_more_transaction() {
             settled @ Submitted::Settled { .. } => drop(transactions.insert(transaction(settled))),
         }
     }
-    assert_eq!(transactions.len(), 2);
+    // Those before the hostile one may have settled by the first.
+    assert!((1..=2).contains(&transactions.len()), "{transactions:?}");
     let others: Vec<usize> = (0..50).filter(|n| *n != HOSTILE).collect();
     w.settled_once(&others).await;
     assert_eq!(w.balance(payer(HOSTILE)).await, VALUE);

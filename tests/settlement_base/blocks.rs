@@ -17,8 +17,8 @@ async fn raw_of_latest(w: &World) -> Vec<Value> {
     raw
 }
 
-// Checks: a reorganisation that drops payments of a single transaction and of a batch: they are gone, then on the chain again by
-// the same transactions; the list names each movement that stands once, and a reader of it misses none.
+// Checks: a reorganisation that drops payments of a single transaction and of a batch: they are gone, then on the chain again; the
+// list names each movement that stands once, and a reader of it misses none.
 #[tokio::test]
 async fn payments_survive_reorganizations_that_drop_them() {
     let Some(w) = World::deep(6).await else { return };
@@ -53,12 +53,12 @@ async fn payments_survive_reorganizations_that_drop_them() {
         })
         .await;
         assert_eq!(w.port().height(), Some(head.number));
-        for (payment, landed) in payments.iter().zip(&landed) {
+        for payment in &payments {
             until("the payment is on the chain again", async || {
                 w.anvil.mine(1).await;
                 let found = w.lookup(payment).await;
                 assert_ne!(found, Lookup::Impossible);
-                matches!(&found, Lookup::Landed { transaction, .. } if transaction == landed).then_some(())
+                matches!(found, Lookup::Landed { .. }).then_some(())
             })
             .await;
         }

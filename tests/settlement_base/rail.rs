@@ -24,7 +24,8 @@ impl BaseRail {
             self.world.give(key(&name).address(), amount.atomic()).await;
         }
         let until = u64::from(u32::MAX) - 1_000;
-        self.world.signed(&name, treasury(), amount.atomic(), until, 1)
+        self.world
+            .signed(&name, treasury(), amount.atomic(), until, self.payers)
     }
 }
 

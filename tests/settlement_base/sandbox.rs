@@ -89,13 +89,13 @@ impl Rail for SandboxRail {
 
     async fn payment(&mut self, amount: Usdc) -> Authorization {
         self.payers += 1;
-        self.signed(1, amount)
+        self.signed(self.payers, amount)
     }
 
     async fn empty_payment(&mut self, amount: Usdc) -> Authorization {
         let first = self.payment(GRANT).await;
         self.bring(&first).await;
-        self.signed(2, amount)
+        self.signed(self.payers + 100, amount)
     }
 
     async fn by_a_stranger(&mut self, authorization: &Authorization) {

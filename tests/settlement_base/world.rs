@@ -12,7 +12,7 @@ use purser_chains::evm::blocks::Finality;
 use purser_chains::evm::key::EvmKey;
 use purser_chains::evm::multicall::MULTICALL3;
 use purser_chains::evm::node::{BlockTag, CallRequest, FeePolicy, Node};
-use purser_chains::evm::tx::Transaction;
+use purser_chains::evm::tx::{Fee, Transaction};
 use purser_chains::evm::usdc::{self, Token};
 use purser_chains::evm::{Address, Bytes, U256};
 use purser_chains::rpc::{EndpointSettings, EndpointUrl, HttpTransport, SystemClock};
@@ -168,6 +168,7 @@ impl World {
     pub async fn open(&mut self) {
         let port = self.try_open(self.settings()).await.unwrap();
         self.port = Some(Arc::new(port));
+        self.read().await;
     }
 
     /// As if the process were killed: nothing is finished.
@@ -251,12 +252,21 @@ impl World {
             .into()
     }
 
-    /// A transaction of somebody else's key, not mined yet.
+    /// A transaction of somebody else, not mined yet.
     pub async fn foreign(&self, by: &str, nonce: u64, to: Address, data: Bytes) {
+        self.foreign_at(10, by, nonce, to, data).await;
+    }
+
+    /// The same at so many times the price, so that it goes before ours.
+    pub async fn foreign_at(&self, times: u128, by: &str, nonce: u64, to: Address, data: Bytes) {
+        let fee = self.node.fees(POLICY).await.unwrap().fee;
         let transaction = Transaction {
             chain_id: CHAIN_ID,
             nonce,
-            fee: self.node.fees(POLICY).await.unwrap().fee,
+            fee: Fee {
+                max_fee: fee.max_fee * times,
+                max_priority_fee: fee.max_priority_fee * times,
+            },
             gas_limit: 1_000_000,
             to,
             value: U256::ZERO,

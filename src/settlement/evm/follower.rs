@@ -32,6 +32,8 @@ pub(super) struct Reading {
     oldest: u64,
     /// First block that was ever read.
     start: u64,
+    /// The newest block when `safe` and `finalized` were last asked for.
+    leveled: Option<B256>,
     /// What an operator was told last.
     alarmed: Option<String>,
 }
@@ -68,6 +70,7 @@ impl Reading {
             oldest: blocks.first().map_or(start, |block| block.header().number),
             view,
             start,
+            leveled: None,
             alarmed: None,
         })
     }
@@ -131,7 +134,7 @@ impl FollowerActor {
             Ok(None) => return Ok(Ok(())),
             Err(error) => return Ok(Err(error.into())),
         };
-        if reading.view.next(&head).is_none() && reading.view.final_header(self.0.settings.proof).is_some() {
+        if reading.view.next(&head).is_none() && reading.leveled == Some(head.hash) {
             self.0.is_read();
             return Ok(Ok(()));
         }
@@ -164,6 +167,7 @@ impl FollowerActor {
             }
         }
         reading.view.observe(safe, finalized);
+        reading.leveled = Some(head.hash);
         self.0.publish(reading.view.clone());
         self.0.is_read();
         Ok(Ok(()))
@@ -173,17 +177,19 @@ impl FollowerActor {
     /// have cancelled.
     fn of_ours(&self, found: &BlockLogs) -> Result<Block<MovementRow>, usdc::UnpairedAuthorization> {
         let movements = usdc::movements(self.0.token.address(), &found.logs)?;
-        let treasury = self.0.treasury();
-        let mut seen: HashMap<(B256, bool), u32> = HashMap::new();
+        let mut firsts: HashMap<B256, u64> = HashMap::new();
+        for log in &found.logs {
+            let first = firsts.entry(log.transaction).or_insert(log.log_index);
+            *first = log.log_index.min(*first);
+        }
         let mut kept = Vec::new();
         for movement in &movements {
             let Some(mut row) = self.row(&found.header, movement) else {
                 continue;
             };
-            let ours = row.from == treasury || row.to == treasury;
-            let index = seen.entry((movement.reference.transaction, ours)).or_default();
-            row.index = *index;
-            *index += 1;
+            let first = firsts.get(&movement.reference.transaction).copied();
+            let index = row.log_index.saturating_sub(first.unwrap_or_default());
+            row.index = u32::try_from(index).unwrap_or(u32::MAX);
             kept.push(row);
         }
         Ok(Block {

@@ -1,6 +1,7 @@
 //! What the rows show of the treasury and of other wallets: nothing here asks the chain.
 
 use purser_actors::id::Network;
+use purser_actors::money::Usdc;
 use purser_actors::port::{BoxFuture, Cursor, Departure, Movement, Page, PortError, Timestamp, TreasuryList};
 use purser_storage::codec;
 
@@ -11,7 +12,46 @@ use super::rows::{self, MovementRow, RowError};
 /// Rows that are read at once.
 const READ: usize = 1_000;
 
+/// A transfer that the follower keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Its place in the list, from 1. It never changes: what a reorganisation puts back has another.
+    pub position: u64,
+    /// The transaction.
+    pub transaction: String,
+    /// See [`Movement::index`].
+    pub index: u32,
+    /// Who paid.
+    pub from: [u8; 20],
+    /// Who received.
+    pub to: [u8; 20],
+    /// How much.
+    pub amount: Usdc,
+    /// When, by the chain's clock.
+    pub at: Timestamp,
+    /// A reorganisation removed it.
+    pub dropped: bool,
+}
+
 impl BaseSettlement {
+    /// Transfers of the treasury and of the wallets that are kept, behind a position (0 is the beginning), at most `limit`.
+    ///
+    /// # Errors
+    /// `Temporary` when the store cannot be read.
+    pub async fn kept(&self, after: u64, limit: usize) -> Result<Vec<Kept>, PortError> {
+        let (mut kept, mut place) = (Vec::new(), after);
+        while kept.len() < limit.max(1) {
+            let read = self.read_from(place, READ).await;
+            let read = read.map_err(|error| temporary("kept", &error))?;
+            let Some((last, _)) = read.last() else { break };
+            place = last + 1;
+            let transfers = read.into_iter().filter(|(_, row)| !row.canceled);
+            kept.extend(transfers.map(|(at, row)| row.kept(at + 1)));
+        }
+        kept.truncate(limit.max(1));
+        Ok(kept)
+    }
+
     /// Movements from a place on, at most so many, with their places.
     async fn read_from(&self, place: u64, limit: usize) -> Result<Vec<(u64, MovementRow)>, RowError> {
         let after = place.checked_sub(1).map(rows::movement);
@@ -77,6 +117,21 @@ impl BaseSettlement {
             found.extend(rows::read::<MovementRow>(store, &rows::movement(place)).await?);
         }
         Ok(found)
+    }
+}
+
+impl MovementRow {
+    fn kept(&self, position: u64) -> Kept {
+        Kept {
+            position,
+            transaction: self.transaction(),
+            index: self.index,
+            from: self.from,
+            to: self.to,
+            amount: self.value,
+            at: self.at,
+            dropped: self.dropped,
+        }
     }
 }
 

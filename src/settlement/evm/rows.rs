@@ -148,7 +148,7 @@ impl Stored for LevelsRow {
 pub(super) struct MovementRow {
     pub(super) transaction: [u8; 32],
     pub(super) log_index: u64,
-    /// Which of the transfers in its transaction to or from our treasury; of others, which of those that are kept.
+    /// Place of its log in the transaction, from the token's first log there: that of the block changes with a reorganisation.
     pub(super) index: u32,
     pub(super) block: u64,
     pub(super) block_hash: [u8; 32],
@@ -177,9 +177,10 @@ impl MovementRow {
     pub(super) fn mark(&self) -> [u8; 32] {
         self.nonce.unwrap_or_else(|| {
             let mut mark = Sha256::new();
-            mark.update(b"transfer without authorization");
-            mark.update(self.transaction);
-            mark.update(self.log_index.to_be_bytes());
+            mark.update(b"plain transfer\0");
+            mark.update(self.transaction());
+            mark.update([0]);
+            mark.update(self.index.to_be_bytes());
             mark.finalize().into()
         })
     }

@@ -141,7 +141,7 @@ impl GasKeyActor {
 
 impl Core {
     /// The token has the nonce of a payment that none of our rows explains: the next blocks say by what.
-    pub(super) async fn answer_used(&self, key: Key) {
+    async fn answer_used(&self, key: Key) {
         match self.is_used_by_now(&key).await {
             Ok(true) => self.tell(&key, &Outcome::Moved),
             Ok(false) => {
@@ -157,7 +157,7 @@ impl Core {
     }
 
     /// Whether a movement of this authorization is known once everything was read that the chain has now.
-    pub(super) async fn is_used_by_now(&self, key: &Key) -> Result<bool, String> {
+    pub(in crate::settlement::evm) async fn is_used_by_now(&self, key: &Key) -> Result<bool, String> {
         const PATIENCE: Duration = Duration::from_secs(10);
         let head = self
             .node
