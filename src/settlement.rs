@@ -3,6 +3,7 @@
 pub mod by_network;
 pub mod chain;
 pub mod check;
+pub mod evm;
 pub mod fee_payers;
 pub mod outgoing;
 pub mod sandbox;

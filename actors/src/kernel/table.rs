@@ -104,6 +104,8 @@ tables! {
     /// What the gate asks before money leaves: which accounts are frozen, and which transfers of managed wallets a restored
     /// store has recognised as a spend's.
     GATE = b'F',
+    /// What the settlement port for Base keeps: blocks, movements, transactions of its gas keys. Only the port reads it.
+    BASE = b'E',
     /// Facts about the store itself.
     META = b'm',
 }

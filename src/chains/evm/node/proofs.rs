@@ -28,6 +28,45 @@ impl Node {
         join_all(endpoints.map(|endpoint| self.authorization_state(endpoint, &request, tag))).await
     }
 
+    /// How many transactions of an address each endpoint has in its own block for this tag, in the order of the settings.
+    pub async fn counts_of_each(&self, address: Address, tag: BlockTag) -> Vec<Result<u64, NodeError>> {
+        let method = "eth_getTransactionCount";
+        let params = json!([parse::text(address), parse::tag(tag)]);
+        let answers = self.pool.ask_each(method, params).await;
+        let count = |answer: crate::rpc::EndpointAnswer| {
+            let result = answer.result?;
+            parse::u64(&result).ok_or(NodeError::Malformed { method })
+        };
+        answers.into_iter().map(count).collect()
+    }
+
+    /// The block that used or cancelled an authorization as one endpoint lists it, among the blocks from `from` to `to`.
+    /// Endpoints limit how many blocks they look through at once, many to 10,000.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn block_of_use(
+        &self,
+        endpoint: usize,
+        (token, authorizer, nonce): (Address, Address, B256),
+        (from, to): (u64, u64),
+    ) -> Result<Option<B256>, NodeError> {
+        let method = "eth_getLogs";
+        let [_, used, canceled] = usdc::TOPICS.map(parse::text);
+        let topics = json!([
+            [used, canceled],
+            parse::text(authorizer.into_word()),
+            parse::text(nonce)
+        ]);
+        let (from, to) = (parse::text(from), parse::text(to));
+        let params = json!([{"address": parse::text(token), "topics": topics, "fromBlock": from, "toBlock": to}]);
+        let result = self.pool.call_on(endpoint, method, params).await?;
+        let list = result.as_array().ok_or(NodeError::Malformed { method })?;
+        let Some(first) = list.first() else { return Ok(None) };
+        let hash = parse::hash(&first["blockHash"]);
+        hash.ok_or(NodeError::Malformed { method }).map(Some)
+    }
+
     async fn authorization_state(
         &self,
         endpoint: usize,

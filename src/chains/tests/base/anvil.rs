@@ -18,6 +18,11 @@ pub struct Anvil {
 impl Anvil {
     /// A fresh chain that mines on demand; `None`: the test must return, and has been reported as skipped.
     pub fn start() -> Option<Self> {
+        Self::start_with(4)
+    }
+
+    /// `safe` is this many blocks behind the newest one, and `finalized` twice as many.
+    pub fn start_with(epoch: u64) -> Option<Self> {
         static BINARY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
         let binary = match BINARY.get_or_init(find).clone() {
             Ok(binary) => binary,
@@ -29,9 +34,10 @@ impl Anvil {
                 return None;
             }
         };
-        let options = "--port 0 --chain-id 8453 --network optimism --no-mining --slots-in-an-epoch 4";
+        let options = "--port 0 --chain-id 8453 --network optimism --no-mining --slots-in-an-epoch";
         let mut process = Command::new(binary)
             .args(options.split(' '))
+            .arg(epoch.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -99,7 +105,13 @@ fn find() -> Result<PathBuf, String> {
             Err("PURSER_ANVIL names no file".to_owned())
         };
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/anvil");
+    // This file is part of a test of the crate for chains and of one of the service.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["tests/anvil", "src/chains/tests/anvil"].map(|folder| root.join(folder));
+    let folder = folders
+        .into_iter()
+        .find(|folder| folder.join("package-lock.json").is_file());
+    let folder = folder.ok_or("the lock file of anvil is not there")?;
     let binary = folder.join("node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil");
     let text = |error: std::io::Error| error.to_string();
     // One at a time: test programs may run at once.

@@ -1,0 +1,131 @@
+//! USDC on Base behind the settlement port: what is sent, by nodes alone and with keys of our own.
+//!
+//! One actor follows the blocks into rows of the engine's store ([`follower`]); one a gas key hands out its nonces and sends
+//! ([`gas_key`]); a supervisor replaces whichever ends. The port's own methods answer from the rows, and read the chain for a
+//! single payment only where a proof asks for it ([`proving`]).
+
+mod checking;
+mod core;
+mod follower;
+mod gas_key;
+mod listing;
+mod opening;
+mod paying;
+mod proving;
+mod rows;
+pub mod settings;
+mod supervisor;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_actors::money::Usdc;
+use purser_actors::port::{PortError, Timestamp};
+use purser_chains::evm::node::BlockTag;
+use purser_chains::evm::{Address, U256};
+use purser_chains::rpc::EndpointStatus;
+use ractor::{ActorRef, ActorStatus};
+
+use self::checking::Desk;
+use self::core::Core;
+
+pub use self::core::Counters;
+pub use self::listing::Kept;
+pub use self::opening::OpenError;
+pub use self::settings::{BadSetting, BaseSettings, FinalityStep, TokenSettings};
+
+/// The settlement port for Base. What it had begun goes on when it is opened again on the same store.
+pub struct BaseSettlement {
+    core: Arc<Core>,
+    desk: Arc<Desk>,
+    supervisor: ActorRef<supervisor::Replace>,
+}
+
+impl BaseSettlement {
+    /// Where payments go and withdrawals come from.
+    pub fn treasury(&self) -> Address {
+        self.core.settings.treasury.address()
+    }
+
+    /// Wallets beside the treasury whose transfers are to be kept, from the next block on: managed wallets. Told again at
+    /// every start, before it matters what they send.
+    pub fn keep(&self, wallets: impl IntoIterator<Item = Address>) {
+        for wallet in wallets {
+            self.core.wallets.insert(wallet);
+        }
+    }
+
+    /// What was counted since it was opened.
+    pub fn counters(&self) -> &Counters {
+        &self.core.counters
+    }
+
+    /// How the endpoints are.
+    pub fn endpoints(&self) -> Vec<EndpointStatus> {
+        self.core.node.pool().status()
+    }
+
+    /// The newest block that was read and stored; `None` before the first.
+    pub fn height(&self) -> Option<u64> {
+        self.core.view().tip().map(|tip| tip.number)
+    }
+
+    /// Wei of each gas key, by the newest block.
+    ///
+    /// # Errors
+    /// When no endpoint answers.
+    pub async fn gas(&self) -> Result<Vec<(Address, U256)>, purser_chains::evm::node::NodeError> {
+        opening::gas(&self.core.node, &self.core.settings).await
+    }
+
+    /// Payments that each gas key has to settle, those on their way included.
+    pub fn loads(&self) -> Vec<(Address, usize)> {
+        let load = |entry: dashmap::mapref::multiple::RefMulti<'_, Address, core::Load>| (*entry.key(), entry.payments);
+        self.core.loads.iter().map(load).collect()
+    }
+
+    /// Whether a payment of this amount would be final in a block of this height. False before that was read.
+    pub fn is_final(&self, block: u64, amount: Usdc) -> bool {
+        let finality = self.core.settings.finality_of(amount);
+        self.core.view().is_final(block, finality)
+    }
+
+    /// What a wallet holds by the newest block.
+    ///
+    /// # Errors
+    /// `Temporary` when no endpoint answers.
+    pub async fn holds(&self, wallet: [u8; 20]) -> Result<Usdc, PortError> {
+        let held = self.core.holds(wallet.into(), BlockTag::Latest).await;
+        let held = held.map_err(|error| core::temporary("holds", &error))?;
+        Ok(Usdc::from_atomic(held.try_into().unwrap_or(u64::MAX)))
+    }
+
+    /// Of the newest block that was read.
+    ///
+    /// # Errors
+    /// `Temporary` before the first.
+    pub fn now(&self) -> Result<Timestamp, PortError> {
+        self.newest_time("now")
+    }
+
+    /// Ends its actors and waits until none of them can write any more.
+    pub async fn close(&self) {
+        const PAUSE: Duration = Duration::from_millis(5);
+        self.stop();
+        let ended = |status: ActorStatus| status == ActorStatus::Stopped;
+        while !ended(self.supervisor.get_status()) || !self.core.actors.iter().all(|actor| ended(actor.get_status())) {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Ends its actors. What is durable stays, what was not done is done by whoever opens it next.
+    pub fn stop(&self) {
+        self.supervisor.stop(Some("the port is closed".into()));
+    }
+}
+
+impl Drop for BaseSettlement {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,269 @@
+//! Whether payments would settle now: asked before anything is sent, so that what must fail costs no gas.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use purser_actors::port::Decline;
+use purser_chains::evm::multicall::{self, BatchCall, MAX_CALLS, MAX_GAS, MULTICALL3};
+use purser_chains::evm::node::{BlockTag, CallError, CallRequest, NodeError};
+use purser_chains::evm::{Address, Bytes, usdc};
+use tokio::sync::oneshot;
+
+use super::core::{Core, decline};
+use super::rows::Payment;
+
+/// What a check found of a payment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Verdict {
+    /// Its payer has code now (ERC-1271, or a delegation of EIP-7702): it never shares a transaction.
+    pub(super) has_code: bool,
+    /// Why it would fail.
+    pub(super) failure: Option<Failure>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The token has its nonce already: it may have landed, or its payer has cancelled it.
+    Used,
+    /// As things stand the token refuses it.
+    Refused(Decline),
+}
+
+/// In the words that clients branch on, by the token's own.
+fn failure(text: &str) -> Failure {
+    const WORDS: [(&str, &str); 6] = [
+        ("exceeds balance", "insufficient_funds"),
+        ("not yet valid", "invalid_exact_evm_payload_authorization_valid_after"),
+        ("is expired", "invalid_exact_evm_payload_authorization_valid_before"),
+        ("invalid signature", "invalid_exact_evm_signature"),
+        ("ecrecover", "invalid_exact_evm_signature"),
+        ("invalid signer", "invalid_exact_evm_signature"),
+    ];
+    let lower = text.to_lowercase();
+    if lower.contains("used or canceled") {
+        return Failure::Used;
+    }
+    let known = WORDS.iter().find(|(piece, _)| lower.contains(piece));
+    let reason = known.map_or("invalid_exact_evm_transaction_simulation_failed", |(_, reason)| reason);
+    Failure::Refused(decline(reason, text))
+}
+
+fn reverted(data: &[u8], text: &str) -> Failure {
+    failure(&multicall::revert_reason(data).unwrap_or_else(|| text.to_owned()))
+}
+
+impl Core {
+    /// Where a transaction of these payments goes, and what it calls.
+    pub(super) fn call_of(&self, payments: &[Arc<Payment>]) -> Option<(Address, Bytes)> {
+        let target = self.token.address();
+        match payments {
+            [] => None,
+            [payment] => Some((target, calldata(payment)?)),
+            payments => {
+                let call = |payment: &Arc<Payment>| {
+                    Some(BatchCall {
+                        target,
+                        data: calldata(payment)?,
+                    })
+                };
+                let calls: Vec<BatchCall> = payments.iter().map(call).collect::<Option<_>>()?;
+                Some((MULTICALL3, multicall::encode(&calls).ok()?.into()))
+            }
+        }
+    }
+
+    /// One request for the payers' code, one call for all without, and one call for each with code. In the order of the
+    /// payments.
+    ///
+    /// # Errors
+    /// When no endpoint answers: then nothing is known of any of them.
+    pub(super) async fn check(&self, payments: &[Arc<Payment>]) -> Result<Vec<Verdict>, NodeError> {
+        let payers: Vec<Address> = payments.iter().map(|payment| payment.from.into()).collect();
+        let codes = self.node.have_code(&payers).await?;
+        self.simulate(payments, &codes).await
+    }
+
+    /// The same without asking for code.
+    pub(super) async fn simulate(&self, payments: &[Arc<Payment>], codes: &[bool]) -> Result<Vec<Verdict>, NodeError> {
+        let verdict = |has_code: &bool| Verdict {
+            has_code: *has_code,
+            failure: None,
+        };
+        let mut verdicts: Vec<Verdict> = codes.iter().map(verdict).collect();
+        let (alone, together): (Vec<usize>, Vec<usize>) = (0..payments.len()).partition(|n| codes[*n]);
+        let alone: Vec<Vec<usize>> = alone.into_iter().map(|n| vec![n]).collect();
+        let together = together.chunks(MAX_CALLS).map(<[usize]>::to_vec);
+        let groups: Vec<Vec<usize>> = alone.into_iter().chain(together).collect();
+        let found = join_all(groups.iter().map(|group| {
+            let members: Vec<Arc<Payment>> = group.iter().map(|n| payments[*n].clone()).collect();
+            async move { self.simulate_one(&members, group.iter().any(|n| codes[*n])).await }
+        }))
+        .await;
+        for (group, failures) in groups.iter().zip(found) {
+            for (n, failure) in group.iter().zip(failures?) {
+                verdicts[*n].failure = failure;
+            }
+        }
+        Ok(verdicts)
+    }
+
+    /// Of one transaction.
+    async fn simulate_one(&self, payments: &[Arc<Payment>], code: bool) -> Result<Vec<Option<Failure>>, NodeError> {
+        if let [payment] = payments {
+            let gas = &self.settings.gas;
+            let limit = if code { gas.smart_account } else { gas.single };
+            return Ok(vec![self.simulate_alone(payment, limit).await?]);
+        }
+        let Some((to, data)) = self.call_of(payments) else {
+            return self.judge(payments, silent(payments.len())).await;
+        };
+        match self.node.call(&self.request(to, data, MAX_GAS), BlockTag::Latest).await {
+            Ok(returned) => {
+                let malformed = |_| NodeError::Malformed { method: "eth_call" };
+                let results = multicall::decode(&returned, payments.len()).map_err(malformed)?;
+                self.judge(payments, results).await
+            }
+            // One of them takes all others with it: each for itself tells which.
+            Err(CallError::Reverted { .. }) => self.judge(payments, silent(payments.len())).await,
+            Err(CallError::Node(error)) => Err(error),
+        }
+    }
+
+    fn request(&self, to: Address, data: Bytes, gas: u64) -> CallRequest {
+        let from = self.settings.gas_keys.first();
+        let from = from.map_or(Address::ZERO, |key| key.address());
+        CallRequest { from, to, data, gas }
+    }
+
+    async fn simulate_alone(&self, payment: &Arc<Payment>, gas: u64) -> Result<Option<Failure>, NodeError> {
+        let Some((to, data)) = self.call_of(std::slice::from_ref(payment)) else {
+            let refused = decline("invalid_exact_evm_signature", "the signature is too long");
+            return Ok(Some(Failure::Refused(refused)));
+        };
+        match self.node.call(&self.request(to, data, gas), BlockTag::Latest).await {
+            Ok(_) => Ok(None),
+            Err(CallError::Reverted { data, reason }) => Ok(Some(reverted(&data, &reason))),
+            Err(CallError::Node(error)) => Err(error),
+        }
+    }
+
+    /// A call that fails in a batch without a word may have been left without gas by another: it is asked for itself.
+    async fn judge(
+        &self,
+        payments: &[Arc<Payment>],
+        results: Vec<multicall::CallResult>,
+    ) -> Result<Vec<Option<Failure>>, NodeError> {
+        let each = payments.iter().zip(results).map(|(payment, result)| async move {
+            match result {
+                result if result.success => Ok(None),
+                result if result.data.is_empty() => self.simulate_alone(payment, self.settings.gas.single).await,
+                result => Ok(Some(reverted(&result.data, "the token refuses it"))),
+            }
+        });
+        join_all(each).await.into_iter().collect()
+    }
+}
+
+/// Results that tell nothing.
+fn silent(calls: usize) -> Vec<multicall::CallResult> {
+    let silent = multicall::CallResult {
+        success: false,
+        data: Bytes::new(),
+    };
+    vec![silent; calls]
+}
+
+fn calldata(payment: &Payment) -> Option<Bytes> {
+    let data = usdc::transfer_bytes_call(&payment.authorization(), &payment.signature);
+    data.ok().map(Bytes::from)
+}
+
+type Asked = (Arc<Payment>, oneshot::Sender<Result<Verdict, String>>);
+
+/// Checks that come while another runs go together: one request and one call for all of them.
+#[derive(Default)]
+pub(super) struct Desk {
+    asked: Mutex<(VecDeque<Asked>, bool)>,
+}
+
+impl Desk {
+    /// Whether a payment would settle now.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub(super) async fn ask(self: &Arc<Self>, core: &Arc<Core>, payment: Arc<Payment>) -> Result<Verdict, String> {
+        let (told, verdict) = oneshot::channel();
+        let begin = {
+            let mut asked = self.asked.lock();
+            asked.0.push_back((payment, told));
+            !std::mem::replace(&mut asked.1, true)
+        };
+        if begin {
+            let (desk, core) = (self.clone(), core.clone());
+            tokio::spawn(async move { desk.work(&core).await });
+        }
+        verdict.await.unwrap_or_else(|_| Err("the check has stopped".into()))
+    }
+
+    async fn work(&self, core: &Core) {
+        loop {
+            let batch: Vec<Asked> = {
+                let mut asked = self.asked.lock();
+                // Whoever has gone meanwhile is not checked for.
+                asked.0.retain(|(_, told)| !told.is_closed());
+                let most = asked.0.len().min(MAX_CALLS);
+                if most == 0 {
+                    asked.1 = false;
+                    return;
+                }
+                asked.0.drain(..most).collect()
+            };
+            let (payments, told): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+            match core.check(&payments).await {
+                Ok(verdicts) => {
+                    for (told, verdict) in told.into_iter().zip(verdicts) {
+                        let _ = told.send(Ok(verdict));
+                    }
+                }
+                Err(error) => {
+                    for told in told {
+                        let _ = told.send(Err(error.to_string()));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Aim: each text of the token becomes the code that clients branch on, and a used authorization is no refusal.
+    #[test]
+    fn the_tokens_words_become_codes() {
+        let table = [
+            ("ERC20: transfer amount exceeds balance", "insufficient_funds"),
+            (
+                "FiatTokenV2: authorization is not yet valid",
+                "invalid_exact_evm_payload_authorization_valid_after",
+            ),
+            (
+                "FiatTokenV2: authorization is expired",
+                "invalid_exact_evm_payload_authorization_valid_before",
+            ),
+            ("FiatTokenV2: invalid signature", "invalid_exact_evm_signature"),
+            ("ECRecover: invalid signature 's' value", "invalid_exact_evm_signature"),
+            (
+                "Blacklistable: account is blacklisted",
+                "invalid_exact_evm_transaction_simulation_failed",
+            ),
+        ];
+        for (text, reason) in table {
+            assert_eq!(failure(text), Failure::Refused(decline(reason, text)));
+        }
+        assert_eq!(failure("FiatTokenV2: authorization is used or canceled"), Failure::Used);
+    }
+}

@@ -1,0 +1,337 @@
+//! What the port's actors and its callers share.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dashmap::{DashMap, DashSet};
+use parking_lot::{Mutex, RwLock};
+use purser_actors::money::Usdc;
+use purser_actors::port::{Decline, ErrorKind, PortError};
+use purser_chains::evm::blocks::{Finality, Follower};
+use purser_chains::evm::node::{BlockTag, Node};
+use purser_chains::evm::usdc::Token;
+use purser_chains::evm::{Address, U256};
+use purser_chains::rpc::Clock;
+use purser_storage::Store;
+use ractor::ActorRef;
+use tokio::sync::{oneshot, watch};
+
+use super::gas_key;
+use super::rows::{self, Key, MovementRow, RowError};
+use super::settings::BaseSettings;
+
+/// What came of a payment that was submitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// A movement of its authorization is on the chain: the rows say which.
+    Moved,
+    /// It will not be sent as things stand.
+    Declined(Decline),
+}
+
+/// The chain as far as it was read and stored.
+pub(super) type View = Follower<MovementRow>;
+
+/// Since when a payer's transactions have cost gas without settling, and how much.
+#[derive(Clone, Copy)]
+struct LostGas {
+    since_ms: u64,
+    wei: U256,
+}
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// See the module.
+pub(super) struct Core {
+    pub(super) settings: BaseSettings,
+    pub(super) token: Token,
+    pub(super) node: Node,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) clock: Arc<dyn Clock>,
+    view: RwLock<Arc<View>>,
+    /// The height of the view.
+    tip: watch::Sender<u64>,
+    waiting: DashMap<Key, Vec<oneshot::Sender<Outcome>>>,
+    /// Which gas key has a payment: none other may sign for it.
+    pub(super) owners: DashMap<Key, Address>,
+    /// Whose authorizations are kept although they moved nothing of ours.
+    /// With the second until which they can land.
+    pub(super) watched: DashMap<Key, u64>,
+    /// Wallets beside the treasury whose transfers are kept.
+    pub(super) wallets: DashSet<Address>,
+    lost: Mutex<HashMap<Address, LostGas>>,
+    told: Mutex<HashSet<String>>,
+    /// The actors of the gas keys as they live now.
+    pub(super) actors: DashMap<Address, ActorRef<gas_key::Message>>,
+    /// How much each gas key has to do, and until when it is said to be without gas.
+    pub(super) loads: DashMap<Address, Load>,
+    /// What was found of a payment before it was submitted, and when.
+    pub(super) checked: DashMap<Key, (bool, u64)>,
+    /// When a proof was last asked for, per payment.
+    pub(super) proofs: DashMap<Key, u64>,
+    /// When everything was last read that the chain had, by the clock plus 1; 0 before the first time.
+    read_ms: AtomicU64,
+    pub(super) counters: Counters,
+}
+
+/// See [`Core::loads`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Load {
+    pub(super) payments: usize,
+    pub(super) starved_until_ms: u64,
+}
+
+/// Counted since the port was opened.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Gas of transactions that landed, in gwei.
+    pub gas_spent_gwei: AtomicU64,
+    /// Of it, gas of payments that did not settle by them, in gwei.
+    pub gas_lost_gwei: AtomicU64,
+    /// Transactions that were sent for the first time.
+    pub transactions: AtomicU64,
+    /// Payments in them.
+    pub payments: AtomicU64,
+    /// Transactions that replaced one at a higher price.
+    pub replacements: AtomicU64,
+    /// Payments that were declined without gas.
+    pub declined: AtomicU64,
+    /// Reorganisations that were followed.
+    pub reorganizations: AtomicU64,
+    /// Things that an operator should look at; the log says which.
+    pub alarms: AtomicU64,
+}
+
+impl Counters {
+    pub(super) fn add(counter: &AtomicU64, n: u64) {
+        counter.fetch_add(n, Ordering::Relaxed);
+    }
+}
+
+impl Core {
+    pub(super) fn new(
+        settings: BaseSettings,
+        node: Node,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        view: View,
+    ) -> Self {
+        let token = &settings.token;
+        Self {
+            token: Token::new(settings.chain_id, token.address, &token.name, &token.version),
+            tip: watch::Sender::new(view.tip().map_or(0, |tip| tip.number)),
+            view: RwLock::new(Arc::new(view)),
+            settings,
+            node,
+            store,
+            clock,
+            waiting: DashMap::new(),
+            owners: DashMap::new(),
+            watched: DashMap::new(),
+            actors: DashMap::new(),
+            loads: DashMap::new(),
+            checked: DashMap::new(),
+            wallets: DashSet::new(),
+            lost: Mutex::default(),
+            told: Mutex::default(),
+            proofs: DashMap::new(),
+            read_ms: AtomicU64::new(0),
+            counters: Counters::default(),
+        }
+    }
+
+    pub(super) fn treasury(&self) -> [u8; 20] {
+        self.settings.treasury.address().into_array()
+    }
+
+    /// Taken before rows are read, a depth that follows from it is at most what the rows rest on.
+    pub(super) fn view(&self) -> Arc<View> {
+        self.view.read().clone()
+    }
+
+    /// What was read is durable.
+    pub(super) fn publish(&self, view: View) {
+        let tip = view.tip().map_or(0, |tip| tip.number);
+        *self.view.write() = Arc::new(view);
+        self.tip.send_replace(tip);
+    }
+
+    /// Everything was read that the chain has.
+    pub(super) fn is_read(&self) {
+        self.read_ms
+            .store(self.clock.now_ms().saturating_add(1), Ordering::Release);
+    }
+
+    /// Whether everything was read that the chain had a moment ago.
+    pub(super) fn is_up_to_date(&self) -> bool {
+        const MOMENT_MS: u64 = 30_000;
+        let read_ms = self.read_ms.load(Ordering::Acquire);
+        read_ms > 0 && self.clock.now_ms() < read_ms.saturating_add(MOMENT_MS)
+    }
+
+    /// Until a block of this height was read and stored.
+    pub(super) async fn read_up_to(&self, number: u64) {
+        let mut tip = self.tip.subscribe();
+        // The sender lives as long as this does.
+        let _ = tip.wait_for(|tip| *tip >= number).await;
+    }
+
+    /// The place for an answer, before anything is asked that may bring it.
+    pub(super) fn wait_for(&self, key: Key) -> oneshot::Receiver<Outcome> {
+        let (told, outcome) = oneshot::channel();
+        let mut waiting = self.waiting.entry(key).or_default();
+        waiting.retain(|told| !told.is_closed());
+        waiting.push(told);
+        outcome
+    }
+
+    /// Nobody waits for it any more, unless somebody else does.
+    pub(super) fn end_wait(&self, key: &Key) {
+        self.waiting.remove_if_mut(key, |_, waiting| {
+            waiting.retain(|told| !told.is_closed());
+            waiting.is_empty()
+        });
+    }
+
+    pub(super) fn tell(&self, key: &Key, outcome: &Outcome) {
+        if let Some((_, waiting)) = self.waiting.remove(key) {
+            for told in waiting {
+                let _ = told.send(outcome.clone());
+            }
+        }
+    }
+
+    /// No gas key has it any more and none will send it: whoever waits is told why.
+    pub(super) fn decline(&self, key: &Key, decline: Decline) {
+        Counters::add(&self.counters.declined, 1);
+        self.owners.remove(key);
+        self.tell(key, &Outcome::Declined(decline));
+    }
+
+    /// The movement that used an authorization, if it stands.
+    pub(super) async fn used(&self, key: &Key) -> Result<Option<MovementRow>, RowError> {
+        let Some(row) = self.store.read(&rows::used(key)).await? else {
+            return Ok(None);
+        };
+        let place = rows::last_number(&row.value).ok_or_else(|| RowError("the place of a movement".into()))?;
+        let found: Option<MovementRow> = rows::read(&*self.store, &rows::movement(place)).await?;
+        Ok(found.filter(|row| !row.dropped))
+    }
+
+    /// Whether a movement is at the depth for its amount.
+    pub(super) fn is_final(&self, view: &View, row: &MovementRow, amount: Usdc) -> bool {
+        self.is_at(view, row, self.settings.finality_of(amount))
+    }
+
+    pub(super) fn is_at(&self, view: &View, row: &MovementRow, finality: Finality) -> bool {
+        let canonical = view.is_canonical(row.block, row.block_hash.into());
+        canonical != Some(false) && view.is_final(row.block, finality)
+    }
+
+    /// The level that proofs rest on, as nodes are asked for it; `None` as long as it is not known.
+    pub(super) fn proof_tag(&self) -> Option<BlockTag> {
+        match self.settings.proof {
+            Finality::Safe => Some(BlockTag::Safe),
+            Finality::Finalized => Some(BlockTag::Finalized),
+            depth => {
+                let header = self.view().final_header(depth)?;
+                Some(BlockTag::Number(header.number))
+            }
+        }
+    }
+
+    /// The gas key that has least to do among those with gas; it keeps the payment.
+    pub(super) fn owner_of(&self, key: Key) -> Option<Address> {
+        let now_ms = self.clock.now_ms();
+        let load = |address: &Address| {
+            let load = self.loads.get(address).map_or_else(Load::default, |load| *load);
+            (load.starved_until_ms > now_ms, load.payments)
+        };
+        let addresses = self.settings.gas_keys.iter().map(|key| key.address());
+        let chosen = addresses.min_by_key(load)?;
+        Some(*self.owners.entry(key).or_insert(chosen))
+    }
+
+    /// What is remembered of payments that can land no more is forgotten.
+    pub(super) fn forget_old(&self, chain_s: u64) {
+        const SPARE_S: u64 = 3_600;
+        let now_ms = self.clock.now_ms();
+        self.watched
+            .retain(|_, until_s| until_s.saturating_add(SPARE_S) > chain_s);
+        self.proofs.retain(|_, at_ms| at_ms.saturating_add(HOUR_MS) > now_ms);
+        self.checked
+            .retain(|_, (_, at_ms)| at_ms.saturating_add(HOUR_MS) > now_ms);
+    }
+
+    /// Something that an operator should look at.
+    pub(super) fn alarm(&self, what: &str) {
+        Counters::add(&self.counters.alarms, 1);
+        tracing::error!(
+            chain = self.settings.chain_id,
+            what,
+            "the port for Base needs an operator"
+        );
+    }
+
+    /// The same, once for as long as the process lives.
+    pub(super) fn alarm_once(&self, what: &str, why: &str) {
+        const MOST: usize = 10_000;
+        let mut told = self.told.lock();
+        if told.len() < MOST && told.insert(what.to_owned()) {
+            self.alarm(&format!("{what}: {why}"));
+        }
+    }
+
+    /// Gas was used for these payers and nothing settled.
+    pub(super) fn lose(&self, payers: &[Address], cost: U256) {
+        let now_ms = self.clock.now_ms();
+        let share = cost / U256::from(payers.len().max(1));
+        let mut lost = self.lost.lock();
+        lost.retain(|_, lost| now_ms < lost.since_ms.saturating_add(HOUR_MS));
+        for payer in payers {
+            let of = lost.entry(*payer).or_insert(LostGas {
+                since_ms: now_ms,
+                wei: U256::ZERO,
+            });
+            of.wei = of.wei.saturating_add(share);
+        }
+    }
+
+    /// Whether a payer has cost too much gas within the last hour.
+    pub(super) fn is_too_dear(&self, payer: &Address) -> bool {
+        let lost = self.lost.lock();
+        lost.get(payer).is_some_and(|lost| {
+            let recent = self.clock.now_ms() < lost.since_ms.saturating_add(HOUR_MS);
+            recent && lost.wei > self.settings.lost_gas_max
+        })
+    }
+}
+
+/// Rounded down.
+pub(super) fn gwei(wei: U256) -> u64 {
+    (wei / U256::from(1_000_000_000_u64)).try_into().unwrap_or(u64::MAX)
+}
+
+pub(super) fn decline(reason: &str, message: &str) -> Decline {
+    Decline {
+        reason: reason.into(),
+        message: message.into(),
+    }
+}
+
+pub(super) fn temporary(operation: &'static str, error: &impl std::fmt::Display) -> PortError {
+    PortError {
+        kind: ErrorKind::Temporary,
+        operation,
+        message: error.to_string(),
+    }
+}
+
+pub(super) fn unknown(operation: &'static str, message: &str) -> PortError {
+    PortError {
+        kind: ErrorKind::Unknown,
+        operation,
+        message: message.into(),
+    }
+}

@@ -1,0 +1,173 @@
+//! Which payments go into the next transactions, and what becomes of those that would fail.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_chains::evm::multicall::{Candidate, MAX_CALLS, Stage, plan};
+use purser_chains::evm::node::BlockTag;
+use purser_chains::evm::nonces::{Action, NonceError};
+use purser_storage::Write;
+use ractor::ActorRef;
+
+use super::{Core, GasKeyActor, Keeper, Message, decline};
+use crate::settlement::evm::checking::{Failure, Verdict};
+use crate::settlement::evm::core::Outcome;
+use crate::settlement::evm::rows::{self, Key, Payment, RowError};
+
+/// A check of a payment that is younger needs not be made again, in milliseconds.
+const FRESH_MS: u64 = 10_000;
+
+impl GasKeyActor {
+    /// Takes what waits to a check, if a transaction may be sent and none is being checked: what comes meanwhile goes together.
+    pub(super) async fn plan(&self, myself: &ActorRef<Message>, keeper: &mut Keeper) -> Result<(), RowError> {
+        if keeper.busy || keeper.manager.in_flight() >= self.core.settings.max_in_flight {
+            return Ok(());
+        }
+        let (keys, stage) = match keeper.retry.pop_front() {
+            Some(group) => (group.payments, Some(group.stage)),
+            None => {
+                let most = keeper.waiting.len().min(MAX_CALLS);
+                (keeper.waiting.drain(..most).collect(), None)
+            }
+        };
+        let payments: Vec<Arc<Payment>> = keys
+            .iter()
+            .filter_map(|key| keeper.payments.get(key).cloned())
+            .collect();
+        if payments.is_empty() {
+            return Ok(());
+        }
+        keeper.busy = true;
+        let codes = stage.is_none().then(|| self.fresh_codes(&payments)).flatten();
+        if let (Some(codes), [payment]) = (&codes, payments.as_slice()) {
+            let verdict = Verdict {
+                has_code: codes[0],
+                failure: None,
+            };
+            let actions = self.planned(keeper, vec![(payment.clone(), verdict)], stage).await;
+            self.execute(myself, keeper, actions).await?;
+            return self.flush(keeper).await;
+        }
+        let (core, myself) = (self.core.clone(), myself.clone());
+        tokio::spawn(async move {
+            let verdicts = match codes {
+                Some(codes) => core.simulate(&payments, &codes).await,
+                None => core.check(&payments).await,
+            };
+            let message = match verdicts {
+                Ok(verdicts) => Message::Planned(payments.into_iter().zip(verdicts).collect(), stage),
+                Err(error) => {
+                    tracing::warn!(%error, "payments could not be checked before they are sent");
+                    // Not at once again: the endpoints rest.
+                    core.clock.sleep(Duration::from_millis(core.settings.tick_ms)).await;
+                    Message::Unplanned(payments, stage)
+                }
+            };
+            drop(myself.cast(message));
+        });
+        Ok(())
+    }
+
+    /// Whether the payers have code, where all were checked a moment ago.
+    fn fresh_codes(&self, payments: &[Arc<Payment>]) -> Option<Vec<bool>> {
+        let now_ms = self.now_ms();
+        let code = |payment: &Arc<Payment>| {
+            let checked = self.core.checked.get(&payment.key())?;
+            let (has_code, at_ms) = *checked;
+            (now_ms < at_ms.saturating_add(FRESH_MS)).then_some(has_code)
+        };
+        payments.iter().map(code).collect()
+    }
+
+    /// What would settle is put into transactions, what would not is declined.
+    pub(super) async fn planned(
+        &self,
+        keeper: &mut Keeper,
+        found: Vec<(Arc<Payment>, Verdict)>,
+        stage: Option<Stage>,
+    ) -> Vec<Action<Key>> {
+        keeper.busy = false;
+        let mut candidates = Vec::new();
+        for (payment, verdict) in found {
+            let key = payment.key();
+            match verdict.failure {
+                None => candidates.push(Candidate {
+                    payment: key,
+                    has_code: verdict.has_code,
+                }),
+                Some(failure) => self.drop_failed(keeper, key, failure),
+            }
+        }
+        let mut actions = Vec::new();
+        for mut group in plan(&candidates, &self.core.settings.gas) {
+            group.stage = stage.unwrap_or(group.stage);
+            match keeper.manager.reserve(group.payments.clone(), self.now_ms()) {
+                Ok(nonce) => {
+                    let payments = group.payments.clone();
+                    keeper.place(nonce, group);
+                    actions.push(Action::Sign {
+                        nonce,
+                        fee: keeper.quote.fee,
+                        payments,
+                    });
+                }
+                Err(NonceError::Full) => keeper.put_back(group.payments, stage),
+                // Every payment is placed once: what is in a row never waits.
+                Err(error) => self.core.alarm(&format!("a nonce could not be reserved: {error}")),
+            }
+        }
+        actions
+    }
+
+    fn drop_failed(&self, keeper: &mut Keeper, key: Key, failure: Failure) {
+        let payment = keeper.payments.remove(&key);
+        if keeper.durable.remove(&key) {
+            keeper.writes.push(Write::Delete {
+                key: rows::waiting(&self.address(), &key),
+            });
+        }
+        match failure {
+            Failure::Refused(decline) => self.core.decline(&key, decline),
+            Failure::Used => {
+                let until = payment.map_or(0, |payment| payment.valid_before);
+                self.core.watched.insert(key, until);
+                self.core.owners.remove(&key);
+                let core = self.core.clone();
+                tokio::spawn(async move { core.answer_used(key).await });
+            }
+        }
+    }
+}
+
+impl Core {
+    /// The token has the nonce of a payment that none of our rows explains: the next blocks say by what.
+    async fn answer_used(&self, key: Key) {
+        match self.is_used_by_now(&key).await {
+            Ok(true) => self.tell(&key, &Outcome::Moved),
+            Ok(false) => {
+                let used = decline(
+                    "invalid_exact_evm_nonce_already_used",
+                    "the authorization was used for another transfer",
+                );
+                self.decline(&key, used);
+            }
+            // Whoever waits is told by the follower, or by nobody.
+            Err(error) => tracing::warn!(error, "what used an authorization is not known yet"),
+        }
+    }
+
+    /// Whether a movement of this authorization is known once everything was read that the chain has now.
+    pub(in crate::settlement::evm) async fn is_used_by_now(&self, key: &Key) -> Result<bool, String> {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let head = self
+            .node
+            .header(BlockTag::Latest)
+            .await
+            .map_err(|error| error.to_string())?;
+        let head = head.ok_or("no endpoint has a block")?;
+        let read = tokio::time::timeout(PATIENCE, self.read_up_to(head.number)).await;
+        read.map_err(|_| "the follower is behind")?;
+        let used = self.used(key).await.map_err(|error| error.to_string())?;
+        Ok(used.is_some())
+    }
+}

@@ -1,0 +1,139 @@
+//! What became of a nonce: by a receipt in a block that was read, or by two endpoints that show that there is none.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use purser_chains::evm::expiry::MIN_ENDPOINTS;
+use purser_chains::evm::node::{NodeError, Receipt};
+use purser_chains::evm::nonces::Action;
+use purser_chains::evm::usdc::{self, Movement, MovementKind};
+use purser_chains::evm::{Address, B256, U256};
+use ractor::ActorRef;
+
+use super::{Core, GasKeyActor, Keeper, Message};
+use crate::settlement::evm::core::{Counters, gwei};
+use crate::settlement::evm::rows::Key;
+
+/// How long a search waits until the block of a receipt was read.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl GasKeyActor {
+    /// One search a nonce at a time, beside the actor.
+    pub(super) fn search(&self, myself: &ActorRef<Message>, keeper: &mut Keeper, nonce: u64, hashes: Vec<B256>) {
+        if !keeper.searching.insert(nonce) {
+            return;
+        }
+        let (core, address, myself) = (self.core.clone(), self.address(), myself.clone());
+        tokio::spawn(async move {
+            let message = match core.find(address, nonce, &hashes).await {
+                Ok(Found::Landed(receipt)) => Message::Landed(nonce, receipt),
+                Ok(Found::Absent) => Message::Absent(nonce),
+                Ok(Found::Nothing) => Message::Searched(nonce),
+                Err(error) => {
+                    tracing::warn!(nonce, %error, "what became of a transaction is not known yet");
+                    Message::Searched(nonce)
+                }
+            };
+            drop(myself.cast(message));
+        });
+    }
+
+    /// A receipt decides by its logs: a batch that succeeded may have failed for some.
+    pub(super) fn landed(&self, keeper: &mut Keeper, nonce: u64, receipt: &Receipt) -> Vec<Action<Key>> {
+        keeper.searching.remove(&nonce);
+        let settled = match settled_by(&self.core, receipt) {
+            Ok(settled) => settled,
+            Err(error) => {
+                self.core.alarm(&format!("a receipt is incomplete: {error}"));
+                return Vec::new();
+            }
+        };
+        let Some(row) = keeper.manager.row(nonce) else {
+            return Vec::new();
+        };
+        let (settled, unsettled): (Vec<Key>, Vec<Key>) = row.payments.iter().partition(|key| settled.contains(*key));
+        let landed = row.attempts.iter().find(|attempt| attempt.hash == receipt.transaction);
+        let filler = landed.is_some_and(|attempt| attempt.filler);
+        if let Some(form) = keeper.forms.get_mut(&nonce).filter(|form| !form.counted) {
+            form.counted = true;
+            Counters::add(&self.core.counters.gas_spent_gwei, gwei(receipt.cost));
+            if !filler {
+                let calls = U256::from(form.keys.len().max(1));
+                form.lost = receipt.cost * U256::from(unsettled.len()) / calls;
+                Counters::add(&self.core.counters.gas_lost_gwei, gwei(form.lost));
+            }
+        }
+        for key in settled.iter().filter(|_| !filler) {
+            keeper.payments.remove(key);
+        }
+        let (hash, block) = (receipt.transaction, receipt.block_number);
+        keeper.manager.mined(nonce, hash, block, &unsettled)
+    }
+}
+
+fn settled_by(core: &Core, receipt: &Receipt) -> Result<HashSet<Key>, usdc::UnpairedAuthorization> {
+    let movements = usdc::movements(core.token.address(), &receipt.logs)?;
+    let key = |movement: Movement| match movement.kind {
+        MovementKind::Transfer {
+            from,
+            authorization: Some(nonce),
+            ..
+        } => Some(Key { from, nonce }),
+        _ => None,
+    };
+    Ok(movements.into_iter().filter_map(key).collect())
+}
+
+enum Found {
+    Landed(Box<Receipt>),
+    Absent,
+    Nothing,
+}
+
+impl Core {
+    async fn find(&self, address: Address, nonce: u64, hashes: &[B256]) -> Result<Found, NodeError> {
+        for hash in hashes {
+            let Some(receipt) = self.node.receipt(*hash).await? else {
+                continue;
+            };
+            // A positive answer needs one endpoint and a block of the chain that was followed.
+            let read = tokio::time::timeout(PATIENCE, self.read_up_to(receipt.block_number)).await;
+            let view = self.view();
+            let canonical = view.is_canonical(receipt.block_number, receipt.block_hash);
+            let canonical = canonical.unwrap_or(receipt.block_number < view.oldest_needed());
+            return Ok(match read.is_ok() && canonical {
+                true => Found::Landed(Box::new(receipt)),
+                false => Found::Nothing,
+            });
+        }
+        self.find_none(address, nonce, hashes).await
+    }
+
+    /// Two endpoints, each of which has used the nonce in a block that proofs rest on, and by none of the attempts.
+    async fn find_none(&self, address: Address, nonce: u64, hashes: &[B256]) -> Result<Found, NodeError> {
+        let Some(tag) = self.proof_tag() else {
+            return Ok(Found::Nothing);
+        };
+        let counts = self.node.counts_of_each(address, tag).await;
+        let used = |count: &Result<u64, NodeError>| count.as_ref().is_ok_and(|count| *count > nonce);
+        let mut denies: Vec<bool> = counts.iter().map(used).collect();
+        if !denies.contains(&true) {
+            return Ok(Found::Nothing);
+        }
+        for hash in hashes {
+            for (denies, receipt) in denies.iter_mut().zip(self.node.receipts_of_each(*hash).await) {
+                match receipt {
+                    Ok(None) => {}
+                    Ok(Some(_)) => return Ok(Found::Nothing),
+                    Err(_) => *denies = false,
+                }
+            }
+        }
+        if denies.iter().filter(|denies| **denies).count() >= MIN_ENDPOINTS {
+            return Ok(Found::Absent);
+        }
+        let what = format!("that a transaction with nonce {nonce} of gas key {address} never lands is not proven");
+        self.alarm_once(&what, "two endpoints must show it");
+        Ok(Found::Nothing)
+    }
+}

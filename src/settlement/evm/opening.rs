@@ -1,0 +1,217 @@
+//! Opens the port: nothing begins before the chain is the one that the settings mean.
+
+use std::sync::Arc;
+
+use purser_chains::evm::multicall::MULTICALL3;
+use purser_chains::evm::node::{BlockTag, CallRequest, Node, NodeError};
+use purser_chains::evm::{Address, U256, usdc};
+use purser_chains::rpc::{Clock, RpcPool, SettingsError, Transport};
+use purser_storage::{Store, codec};
+use ractor::Actor;
+
+use super::BaseSettlement;
+use super::checking::Desk;
+use super::core::Core;
+use super::follower::Reading;
+use super::gas_key;
+use super::rows::{self, NonceRow, RowError, Waiting};
+use super::settings::{BadSetting, BaseSettings};
+use super::supervisor::Supervisor;
+
+/// Why the port does not open: the setting that is wrong comes first.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// By itself.
+    #[error(transparent)]
+    Setting(#[from] BadSetting),
+    /// The list of endpoints.
+    #[error("`endpoints`: {0}")]
+    Endpoints(#[from] SettingsError),
+    /// An endpoint is of another chain.
+    #[error("`chain_id`: the endpoint {host} is of chain {found}, not {expected}")]
+    ChainId {
+        /// Of the endpoint.
+        host: String,
+        /// Its chain.
+        found: u64,
+        /// In the settings.
+        expected: u64,
+    },
+    /// There is no contract.
+    #[error("`{setting}`: there is no contract at {address}")]
+    NoCode {
+        /// `token`, or `chain_id` for Multicall3, which is at the same address everywhere.
+        setting: &'static str,
+        /// Where it should be.
+        address: Address,
+    },
+    /// The token signs otherwise than the settings say.
+    #[error("`token`: the EIP-712 domain of {address} is not that of its name, version and chain id in the settings")]
+    Domain {
+        /// Of the token.
+        address: Address,
+    },
+    /// A gas key has too little ether.
+    #[error("`gas_keys`: {address} has {wei} wei, less than `gas_floor`")]
+    NoGas {
+        /// Of the key.
+        address: Address,
+        /// What it has.
+        wei: U256,
+    },
+    /// No endpoint gave an answer.
+    #[error("`endpoints`: {0}")]
+    Node(#[from] NodeError),
+    /// The rows of an earlier process cannot be read.
+    #[error("the rows of the port for Base: {0}")]
+    Rows(String),
+    /// The runtime is shutting down.
+    #[error("the actors of the port for Base could not begin: {0}")]
+    Actors(String),
+}
+
+impl From<RowError> for OpenError {
+    fn from(error: RowError) -> Self {
+        Self::Rows(error.to_string())
+    }
+}
+
+/// Wei of each gas key.
+pub(super) async fn gas(node: &Node, settings: &BaseSettings) -> Result<Vec<(Address, U256)>, NodeError> {
+    let mut found = Vec::new();
+    for key in &settings.gas_keys {
+        let wei = node.balance(key.address(), BlockTag::Latest).await?;
+        found.push((key.address(), wei));
+    }
+    Ok(found)
+}
+
+/// Every endpoint is of this chain. One that does not answer is no reason to stay closed, if another does.
+async fn check_chain(node: &Node, settings: &BaseSettings) -> Result<(), OpenError> {
+    let mut failed = None;
+    let mut answered = false;
+    for endpoint in 0..settings.endpoints.len() {
+        match node.chain_id(endpoint).await {
+            Ok(found) if found == settings.chain_id => answered = true,
+            Ok(found) => {
+                let host = settings.endpoints[endpoint].url.host();
+                let expected = settings.chain_id;
+                return Err(OpenError::ChainId { host, found, expected });
+            }
+            Err(error) => failed = Some(error),
+        }
+    }
+    match failed {
+        Some(error) if !answered => Err(error.into()),
+        Some(error) => {
+            tracing::warn!(%error, "an endpoint of Base does not answer");
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+async fn check_contracts(core: &Core) -> Result<(), OpenError> {
+    let (node, token) = (&core.node, core.token.address());
+    let code = node.have_code(&[token, MULTICALL3]).await?;
+    for (found, (setting, address)) in code.into_iter().zip([("token", token), ("chain_id", MULTICALL3)]) {
+        if !found {
+            return Err(OpenError::NoCode { setting, address });
+        }
+    }
+    // keccak256("DOMAIN_SEPARATOR()").
+    let request = CallRequest {
+        from: core.settings.treasury.address(),
+        to: token,
+        data: vec![0x36, 0x44, 0xe5, 0x15].into(),
+        gas: 100_000,
+    };
+    let separator = node.call(&request, BlockTag::Latest).await;
+    match separator {
+        Ok(separator) if separator.as_ref() == core.token.domain_separator().as_slice() => Ok(()),
+        Err(purser_chains::evm::node::CallError::Node(error)) => Err(error.into()),
+        _ => Err(OpenError::Domain { address: token }),
+    }
+}
+
+/// Which gas key has which payment, from the rows: a key that is not in the settings any more keeps what it has signed.
+async fn load_owners(core: &Core) -> Result<(), RowError> {
+    let store = &*core.store;
+    let damaged = || RowError("the key of a nonce".into());
+    for (key, value) in rows::scan_all(store, &rows::nonces()).await? {
+        let address = key.get(2..22).map(Address::from_slice).ok_or_else(damaged)?;
+        let nonce = rows::last_number(&key).ok_or_else(damaged)?;
+        let row: NonceRow = codec::decode(&value)?;
+        let carried = gas_key::carried(core, &address, nonce).await?;
+        for place in row.payments.iter().filter(|_| !row.released) {
+            if let Some(payment) = carried.get(usize::from(*place)) {
+                core.owners.insert(payment.key(), address);
+            }
+        }
+        if !core.settings.gas_keys.iter().any(|key| key.address() == address) {
+            let what = format!("gas key {address} has transactions on their way and is not in the settings");
+            core.alarm_once(&what, "nobody sends them again");
+        }
+    }
+    for (key, value) in rows::scan_all(store, &rows::all_waiting()).await? {
+        let address = key.get(2..22).map(Address::from_slice).ok_or_else(damaged)?;
+        let Waiting(payment) = codec::decode(&value)?;
+        core.owners.insert(payment.key(), address);
+    }
+    Ok(())
+}
+
+impl BaseSettlement {
+    /// Checks the settings against the chain, reads the rows and begins. `clock` never goes back.
+    ///
+    /// # Errors
+    /// See [`OpenError`]. Nothing was sent then.
+    pub async fn open(
+        settings: BaseSettings,
+        store: Arc<dyn Store>,
+        transport: Arc<dyn Transport>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, OpenError> {
+        settings.check()?;
+        let pool = RpcPool::new(settings.endpoints.clone(), transport, clock.clone())?;
+        let node = Node::new(Arc::new(pool));
+        check_chain(&node, &settings).await?;
+        for (address, wei) in gas(&node, &settings).await? {
+            if wei < settings.gas_floor {
+                return Err(OpenError::NoGas { address, wei });
+            }
+        }
+        let start = match settings.start_block {
+            Some(start) => start,
+            None => {
+                let head = node.header(BlockTag::Latest).await?;
+                head.map_or(0, |head| head.number)
+            }
+        };
+        let view = Reading::load(&*store, start).await?.view();
+        let core = Arc::new(Core::new(settings, node, store, clock, view));
+        check_contracts(&core).await?;
+        load_owners(&core).await?;
+        let began = Actor::spawn(None, Supervisor(core.clone()), ()).await;
+        let (supervisor, _) = began.map_err(|error| OpenError::Actors(error.to_string()))?;
+        Ok(Self {
+            core,
+            desk: Arc::new(Desk::default()),
+            supervisor,
+        })
+    }
+}
+
+impl Core {
+    /// What a wallet holds at this level.
+    pub(super) async fn holds(&self, wallet: Address, tag: BlockTag) -> Result<U256, String> {
+        let request = CallRequest {
+            from: wallet,
+            to: self.token.address(),
+            data: usdc::balance_call(wallet).into(),
+            gas: 100_000,
+        };
+        let returned = self.node.call(&request, tag).await.map_err(|error| error.to_string())?;
+        usdc::decode_balance(&returned).ok_or_else(|| "the token does not answer with a balance".to_owned())
+    }
+}

@@ -1,0 +1,323 @@
+//! The settlement port: payments and transfers of ours, in the engine's words.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Authorization, BoxFuture, ChainStanding, Departure, ErrorKind, EvmAuthorization, EvmSignature, Finality, Lookup,
+    PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer,
+};
+use purser_chains::evm::Address;
+use purser_chains::evm::node::BlockTag;
+use ractor::ActorStatus;
+use sha2::{Digest as _, Sha256};
+
+use super::BaseSettlement;
+use super::checking::Failure;
+use super::core::{Core, Outcome, decline, temporary, unknown};
+use super::gas_key;
+use super::rows::{MovementRow, Payment};
+
+/// What was found of a payment in the rows.
+pub(super) enum Seen {
+    /// It is on the chain.
+    Landed { transaction: String, finality: Finality },
+    /// Its authorization was cancelled, or moved money elsewhere; whether that is beyond doubt.
+    Used { for_good: bool },
+    /// No block that was read has it.
+    Nothing,
+}
+
+/// The payment of an authorization that is for this chain.
+pub(super) fn payment(operation: &'static str, authorization: &Authorization) -> Result<Payment, PortError> {
+    match authorization {
+        Authorization::Evm(signed) => Ok(Payment {
+            from: signed.from,
+            to: signed.to,
+            value: signed.value,
+            valid_after: signed.valid_after,
+            valid_before: signed.valid_before,
+            nonce: signed.nonce,
+            signature: signed.signature.as_bytes().to_vec(),
+        }),
+        Authorization::Solana(_) => Err(PortError {
+            kind: ErrorKind::Permanent,
+            operation,
+            message: "the port for Base was given a payment on Solana".into(),
+        }),
+    }
+}
+
+impl Core {
+    /// From the rows alone.
+    pub(super) async fn seen(&self, operation: &'static str, payment: &Payment) -> Result<Seen, PortError> {
+        // Before the row: a depth may be understated, never overstated.
+        let view = self.view();
+        let row = self
+            .used(&payment.key())
+            .await
+            .map_err(|error| temporary(operation, &error))?;
+        let Some(row) = row else { return Ok(Seen::Nothing) };
+        if view.is_canonical(row.block, row.block_hash.into()) == Some(false) {
+            return Ok(Seen::Nothing);
+        }
+        if row.canceled || row.to != payment.to || row.value != payment.value {
+            let for_good = self.is_at(&view, &row, self.settings.proof);
+            return Ok(Seen::Used { for_good });
+        }
+        Ok(Seen::Landed {
+            transaction: row.transaction(),
+            finality: self.finality(&view, &row),
+        })
+    }
+
+    fn finality(&self, view: &super::core::View, row: &MovementRow) -> Finality {
+        match self.is_final(view, row, row.value) {
+            true => Finality::Final,
+            false => Finality::Seen,
+        }
+    }
+}
+
+impl BaseSettlement {
+    async fn prepare_payment(&self, authorization: &Authorization) -> Result<Preparation, PortError> {
+        let payment = Arc::new(payment("prepare", authorization)?);
+        let key = payment.key();
+        let ready = || {
+            Preparation::Ready(Prepared {
+                bytes: Vec::new(),
+                transaction: String::new(),
+            })
+        };
+        let used = || {
+            let why = "the authorization was used for another transfer";
+            Preparation::Declined(decline("invalid_exact_evm_nonce_already_used", why))
+        };
+        self.core.watched.insert(key, payment.valid_before);
+        match self.core.seen("prepare", &payment).await? {
+            Seen::Landed { .. } => return Ok(ready()),
+            Seen::Used { .. } => return Ok(used()),
+            Seen::Nothing => {}
+        }
+        if self.core.is_too_dear(&key.from) {
+            let why = "transactions of this payer have failed too often within an hour";
+            let reason = "invalid_exact_evm_transaction_simulation_failed";
+            return Ok(Preparation::Declined(decline(reason, why)));
+        }
+        let verdict = self.desk.ask(&self.core, payment.clone()).await;
+        let verdict = verdict.map_err(|error| temporary("prepare", &error))?;
+        match verdict.failure {
+            None => {
+                let at_ms = self.core.clock.now_ms();
+                self.core.checked.insert(key, (verdict.has_code, at_ms));
+                Ok(ready())
+            }
+            Some(Failure::Refused(decline)) => Ok(Preparation::Declined(decline)),
+            // Somebody else may have sent it in one of the newest blocks.
+            Some(Failure::Used) => {
+                let known = self.core.is_used_by_now(&key).await;
+                known.map_err(|error| temporary("prepare", &error))?;
+                match self.core.seen("prepare", &payment).await? {
+                    Seen::Landed { .. } => Ok(ready()),
+                    Seen::Used { .. } | Seen::Nothing => Ok(used()),
+                }
+            }
+        }
+    }
+
+    async fn submit_payment(&self, authorization: &Authorization) -> Result<Submitted, PortError> {
+        let payment = payment("submit", authorization)?;
+        let key = payment.key();
+        // Before the rows are read, so that no block comes in between.
+        let outcome = self.core.wait_for(key);
+        let answer = match self.core.seen("submit", &payment).await {
+            Ok(Seen::Nothing) => {
+                self.core.watched.insert(key, payment.valid_before);
+                self.hand_over(Arc::new(payment.clone())).await?;
+                match outcome.await {
+                    Ok(Outcome::Declined(decline)) => Ok(Submitted::Declined(decline)),
+                    Ok(Outcome::Moved) => submitted(self.core.seen("submit", &payment).await?),
+                    Err(_) => Err(unknown("submit", "the port is closed")),
+                }
+            }
+            Ok(seen) => submitted(seen),
+            Err(error) => Err(error),
+        };
+        self.core.end_wait(&key);
+        answer
+    }
+
+    /// To the gas key that has it, or to the one with the least to do. One that begins or begins again is waited for.
+    async fn hand_over(&self, payment: Arc<Payment>) -> Result<(), PortError> {
+        const PAUSE: Duration = Duration::from_millis(50);
+        let owner = self.core.owner_of(payment.key());
+        let owner = owner.ok_or_else(|| unknown("submit", "there is no gas key"))?;
+        if !self.core.settings.gas_keys.iter().any(|key| key.address() == owner) {
+            return Err(unknown(
+                "submit",
+                "the gas key of this payment is not in the settings any more",
+            ));
+        }
+        loop {
+            let actor = self.core.actors.get(&owner).map(|actor| actor.clone());
+            if let Some(actor) = actor
+                && actor.cast(gas_key::Message::Submit(payment.clone())).is_ok()
+            {
+                return Ok(());
+            }
+            if self.supervisor.get_status() != ActorStatus::Running {
+                return Err(unknown("submit", "the port is closed"));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn sign_transfer(&self, transfer: &Transfer) -> Result<Authorization, PortError> {
+        let Wallet::Evm(to) = transfer.to else {
+            return Err(PortError {
+                kind: ErrorKind::Permanent,
+                operation: "sign",
+                message: "the port for Base was asked for a transfer on Solana".into(),
+            });
+        };
+        let now = self.newest_time("sign")?;
+        let mut nonce = Sha256::new();
+        nonce.update(b"purser treasury transfer");
+        nonce.update(self.core.settings.chain_id.to_be_bytes());
+        nonce.update(transfer.key.to_be_bytes());
+        let mut signed = EvmAuthorization {
+            from: self.core.treasury(),
+            to,
+            value: transfer.amount,
+            valid_after: 0,
+            valid_before: now.seconds().saturating_add(self.core.settings.signed_s),
+            nonce: nonce.finalize().into(),
+            signature: EvmSignature::ecdsa([0; 65]),
+        };
+        let unsigned = payment("sign", &Authorization::Evm(signed.clone()))?;
+        let digest = self.core.token.transfer_digest(&unsigned.authorization());
+        let signature = self.core.settings.treasury.sign(digest);
+        let signature = signature.map_err(|error| temporary("sign", &error))?;
+        signed.signature = EvmSignature::ecdsa(signature.to_bytes());
+        Ok(Authorization::Evm(signed))
+    }
+
+    /// Of the newest block that was read.
+    pub(super) fn newest_time(&self, operation: &'static str) -> Result<Timestamp, PortError> {
+        let view = self.core.view();
+        let tip = view
+            .tip()
+            .ok_or_else(|| temporary(operation, &"no block was read yet"))?;
+        Ok(Timestamp(tip.timestamp.saturating_mul(1_000)))
+    }
+
+    async fn find_standing(
+        &self,
+        authorization: &Authorization,
+        transaction: &str,
+    ) -> Result<ChainStanding, PortError> {
+        let payment = payment("standing", authorization)?;
+        match self.core.seen("standing", &payment).await? {
+            Seen::Landed {
+                transaction: found,
+                finality,
+            } if found == transaction => Ok(finality.into()),
+            // What was not read lately may be there.
+            _ if !self.core.is_up_to_date() => Err(temporary("standing", &"the newest blocks were not read")),
+            _ => Ok(ChainStanding::Gone),
+        }
+    }
+}
+
+fn submitted(seen: Seen) -> Result<Submitted, PortError> {
+    match seen {
+        Seen::Landed { transaction, finality } => Ok(Submitted::Settled { transaction, finality }),
+        Seen::Used { .. } => {
+            let why = "the authorization was used for another transfer";
+            Ok(Submitted::Declined(decline(
+                "invalid_exact_evm_nonce_already_used",
+                why,
+            )))
+        }
+        // A reorganisation took it back in the same moment.
+        Seen::Nothing => Err(unknown("submit", "the block of the payment was replaced")),
+    }
+}
+
+impl Settlement for BaseSettlement {
+    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+        Box::pin(self.sign_transfer(transfer))
+    }
+
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
+        Box::pin(self.prepare_payment(authorization))
+    }
+
+    fn submit<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _prepared: &'a Prepared,
+    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        Box::pin(self.submit_payment(authorization))
+    }
+
+    fn lookup<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _prepared: Option<&'a Prepared>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(self.look_up(authorization))
+    }
+
+    fn standing<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _prepared: Option<&'a Prepared>,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
+        Box::pin(self.find_standing(authorization, transaction))
+    }
+
+    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+        // The token refuses the zero address; what is sent to the token itself is lost.
+        let can = match to {
+            Wallet::Evm(to) => *to != [0; 20] && Address::from(*to) != self.core.token.address(),
+            Wallet::Solana(_) => false,
+        };
+        Box::pin(async move { Ok(can) })
+    }
+
+    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+        Box::pin(async move {
+            if network != Network::Base {
+                return Err(temporary("treasury holds", &"the port for Base knows Base alone"));
+            }
+            let treasury = self.treasury();
+            let tag = self.core.proof_tag();
+            let tag = tag.ok_or_else(|| temporary("treasury holds", &"no block was read yet"))?;
+            // What has come is counted when it stays, what has left at once.
+            let (durable, newest) = tokio::join!(
+                self.core.holds(treasury, tag),
+                self.core.holds(treasury, BlockTag::Latest)
+            );
+            let failed = |error: String| temporary("treasury holds", &error);
+            let least = durable.map_err(failed)?.min(newest.map_err(failed)?);
+            Ok(Usdc::from_atomic(least.try_into().unwrap_or(u64::MAX)))
+        })
+    }
+
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+        Box::pin(async move {
+            match from {
+                Wallet::Evm(from) => self.left(*from, since, Timestamp(u64::MAX)).await,
+                Wallet::Solana(_) => Ok(Vec::new()),
+            }
+        })
+    }
+
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+        Box::pin(async move { self.left(self.core.treasury(), since, until).await })
+    }
+}

@@ -1,0 +1,310 @@
+//! What every settlement port must do, whatever chain is behind it: a port's own test program brings a [`Rail`] and runs [`all`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Authorization, ChainStanding, Finality, Lookup, Movement, Preparation, Prepared, Settlement, Submitted, Timestamp,
+    Transfer, TreasuryList,
+};
+
+/// A chain with a port in front of it, that a test steers.
+pub trait Rail {
+    fn network(&self) -> Network;
+
+    fn port(&self) -> Arc<dyn Settlement>;
+
+    fn list(&self) -> Arc<dyn TreasuryList>;
+
+    /// A payment to the treasury by a new payer who has the money, signed and valid for long.
+    async fn payment(&mut self, amount: Usdc) -> Authorization;
+
+    /// The same by a payer who has nothing.
+    async fn empty_payment(&mut self, amount: Usdc) -> Authorization;
+
+    /// A payment that somebody else brings to the chain.
+    async fn by_a_stranger(&mut self, authorization: &Authorization);
+
+    /// Somebody who can be paid.
+    async fn recipient(&mut self) -> Wallet;
+
+    /// The treasury has at least this.
+    async fn fund_treasury(&mut self, amount: Usdc);
+
+    /// The chain goes on a little; what was sent may land.
+    async fn go_on(&mut self);
+
+    /// Enough time passes for everything that is on the chain to be final.
+    async fn make_final(&mut self);
+
+    /// Enough time passes for what was signed and not sent to have run out for good.
+    async fn run_out(&mut self, authorization: &Authorization);
+
+    /// The port ends where it stands, and another is opened on what it has stored.
+    async fn reopen(&mut self);
+}
+
+const AMOUNT: Usdc = Usdc::from_atomic(1_000_000);
+
+/// Until it holds, while the chain goes on.
+async fn until<T, R: Rail>(rail: &mut R, what: &str, mut look: impl AsyncFnMut(&mut R) -> Option<T>) -> T {
+    for _ in 0..400 {
+        if let Some(found) = look(rail).await {
+            return found;
+        }
+        rail.go_on().await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("never: {what}");
+}
+
+async fn ready<R: Rail>(rail: &R, authorization: &Authorization) -> Prepared {
+    match rail.port().prepare(authorization).await.unwrap() {
+        Preparation::Ready(prepared) => prepared,
+        Preparation::Declined(decline) => panic!("{decline:?}"),
+    }
+}
+
+/// Prepared, submitted, and answered while the chain goes on.
+async fn pay<R: Rail>(rail: &mut R, authorization: &Authorization) -> Submitted {
+    let prepared = ready(rail, authorization).await;
+    submit(rail, authorization, &prepared).await
+}
+
+async fn submit<R: Rail>(rail: &mut R, authorization: &Authorization, prepared: &Prepared) -> Submitted {
+    let port = rail.port();
+    let (authorization, prepared) = (authorization.clone(), prepared.clone());
+    let submitted = tokio::spawn(async move { port.submit(&authorization, &prepared).await.unwrap() });
+    until(rail, "a submission is answered", async |_| {
+        submitted.is_finished().then_some(())
+    })
+    .await;
+    submitted.await.unwrap()
+}
+
+fn transaction(submitted: Submitted) -> String {
+    match submitted {
+        Submitted::Settled { transaction, .. } => transaction,
+        Submitted::Declined(decline) => panic!("{decline:?}"),
+    }
+}
+
+async fn lookup<R: Rail>(rail: &R, authorization: &Authorization) -> Lookup {
+    rail.port().lookup(authorization, None).await.unwrap()
+}
+
+async fn listed<R: Rail>(rail: &R, limit: usize) -> Vec<Movement> {
+    let (list, network) = (rail.list(), rail.network());
+    let (mut found, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = list.movements(network, cursor.as_ref(), limit).await.unwrap();
+        found.extend(page.items);
+        let Some(next) = page.next else { return found };
+        cursor = Some(next);
+    }
+}
+
+/// What the list has under a transaction.
+async fn named<R: Rail>(rail: &R, transaction: &str) -> Vec<Movement> {
+    let found = rail.list().in_transaction(rail.network(), transaction).await.unwrap();
+    assert!(found.is_sorted_by_key(|moved| moved.index), "{found:?}");
+    found
+}
+
+/// Everything below, on one chain.
+pub async fn all<R: Rail>(rail: &mut R) {
+    a_payment_lands_once_and_becomes_final(rail).await;
+    what_cannot_be_paid_is_declined(rail).await;
+    a_payment_by_a_stranger_counts(rail).await;
+    a_port_that_was_killed_goes_on(rail).await;
+    a_transfer_of_ours_moves_once(rail).await;
+    every_page_of_the_list_has_the_same(rail).await;
+    what_was_not_sent_runs_out(rail).await;
+}
+
+// Checks: one movement, however often it is submitted; seen, then final; on the list under its name.
+async fn a_payment_lands_once_and_becomes_final<R: Rail>(rail: &mut R) {
+    let payment = rail.payment(AMOUNT).await;
+    let before = rail.port().treasury_holds(rail.network()).await.unwrap();
+    assert_eq!(lookup(rail, &payment).await, Lookup::Pending);
+    let landed = transaction(pay(rail, &payment).await);
+    assert_eq!(transaction(pay(rail, &payment).await), landed);
+    rail.make_final().await;
+    until(rail, "the payment is final", async |rail| {
+        let port = rail.port();
+        let standing = port.standing(&payment, None, &landed).await.unwrap();
+        assert_ne!(standing, ChainStanding::Gone);
+        (standing == ChainStanding::Final).then_some(())
+    })
+    .await;
+    let finality = Finality::Final;
+    let transaction = landed.clone();
+    assert_eq!(lookup(rail, &payment).await, Lookup::Landed { transaction, finality });
+    let other = rail
+        .port()
+        .standing(&payment, None, &landed.to_lowercase().replace('a', "b"))
+        .await;
+    assert_eq!(other.unwrap(), ChainStanding::Gone, "by another transaction");
+    let of_it: Vec<Movement> = listed(rail, 100).await;
+    let of_it: Vec<&Movement> = of_it.iter().filter(|moved| moved.mark == payment.mark()).collect();
+    assert_eq!(of_it.len(), 1);
+    assert_eq!(
+        (of_it[0].incoming, of_it[0].amount, of_it[0].other),
+        (true, AMOUNT, payment.payer())
+    );
+    let named = named(rail, &landed).await;
+    assert!(named.contains(of_it[0]), "{named:?}");
+    until(rail, "the treasury has it", async |rail| {
+        let holds = rail.port().treasury_holds(rail.network()).await.unwrap();
+        (holds.atomic() == before.atomic() + AMOUNT.atomic()).then_some(())
+    })
+    .await;
+}
+
+// Checks: a payer without money is declined, by the check or by the submission, and nothing moves.
+async fn what_cannot_be_paid_is_declined<R: Rail>(rail: &mut R) {
+    let payment = rail.empty_payment(AMOUNT).await;
+    let decline = match rail.port().prepare(&payment).await.unwrap() {
+        Preparation::Declined(decline) => decline,
+        Preparation::Ready(prepared) => match submit(rail, &payment, &prepared).await {
+            Submitted::Declined(decline) => decline,
+            settled @ Submitted::Settled { .. } => panic!("{settled:?}"),
+        },
+    };
+    assert_eq!(&*decline.reason, "insufficient_funds");
+    assert_eq!(
+        lookup(rail, &payment).await,
+        Lookup::Pending,
+        "a refusal proves nothing"
+    );
+    assert!(listed(rail, 100).await.iter().all(|moved| moved.mark != payment.mark()));
+}
+
+// Checks: whoever brings it to the chain, it is this payment.
+async fn a_payment_by_a_stranger_counts<R: Rail>(rail: &mut R) {
+    let payment = rail.payment(AMOUNT).await;
+    let prepared = ready(rail, &payment).await;
+    rail.by_a_stranger(&payment).await;
+    let landed = until(rail, "the stranger's transaction is seen", async |rail| {
+        match lookup(rail, &payment).await {
+            Lookup::Landed { transaction, .. } => Some(transaction),
+            other => {
+                assert_eq!(other, Lookup::Pending);
+                None
+            }
+        }
+    })
+    .await;
+    assert_eq!(transaction(submit(rail, &payment, &prepared).await), landed);
+    assert_eq!(
+        listed(rail, 100)
+            .await
+            .iter()
+            .filter(|moved| moved.mark == payment.mark())
+            .count(),
+        1
+    );
+}
+
+// Checks: what a port that ends has begun is on the chain once, and the next one knows it.
+async fn a_port_that_was_killed_goes_on<R: Rail>(rail: &mut R) {
+    let payment = rail.payment(AMOUNT).await;
+    let prepared = ready(rail, &payment).await;
+    let port = rail.port();
+    let (sent, bytes) = (payment.clone(), prepared.clone());
+    let submitted = tokio::spawn(async move { drop(port.submit(&sent, &bytes).await) });
+    tokio::task::yield_now().await;
+    rail.reopen().await;
+    submitted.abort();
+    // As the engine does with what it has stored as being settled.
+    let landed = transaction(submit(rail, &payment, &prepared).await);
+    rail.make_final().await;
+    rail.reopen().await;
+    until(rail, "the next port has read it", async |rail| {
+        let found = lookup(rail, &payment).await;
+        matches!(found, Lookup::Landed { transaction, .. } if transaction == landed).then_some(())
+    })
+    .await;
+    assert_eq!(
+        listed(rail, 100)
+            .await
+            .iter()
+            .filter(|moved| moved.mark == payment.mark())
+            .count(),
+        1
+    );
+}
+
+// Checks: a transfer out of the treasury is paid like a payment, is a departure, and leaves once however often it is signed on
+// a chain that takes each nonce once.
+async fn a_transfer_of_ours_moves_once<R: Rail>(rail: &mut R) {
+    rail.fund_treasury(AMOUNT).await;
+    let to = rail.recipient().await;
+    assert!(rail.port().can_receive(&to).await.unwrap());
+    let transfer = Transfer {
+        key: 77,
+        to,
+        amount: AMOUNT,
+    };
+    let signed = rail.port().sign(&transfer).await.unwrap();
+    let landed = transaction(pay(rail, &signed).await);
+    if rail.network() == Network::Base {
+        let again = rail.port().sign(&transfer).await.unwrap();
+        assert_eq!(again.mark(), signed.mark());
+        assert_eq!(transaction(pay(rail, &again).await), landed);
+    }
+    let (first, last) = (Timestamp(0), Timestamp(u64::MAX));
+    let departures = rail.port().departures(first, last).await.unwrap();
+    let of_it: Vec<_> = departures.iter().filter(|left| left.mark == signed.mark()).collect();
+    assert_eq!(of_it.len(), 1);
+    assert_eq!(
+        (of_it[0].to, of_it[0].amount, &of_it[0].transaction),
+        (to, AMOUNT, &landed)
+    );
+    let sent = rail.port().sent_by(&signed.payer(), first).await.unwrap();
+    assert_eq!(sent.iter().filter(|left| left.mark == signed.mark()).count(), 1);
+    let later = Timestamp(of_it[0].at.0 + 1);
+    let since = rail.port().sent_by(&signed.payer(), later).await.unwrap();
+    assert!(since.iter().all(|left| left.mark != signed.mark()));
+}
+
+// Checks: the list is the same in pages of any size, and each name leads to its movement.
+async fn every_page_of_the_list_has_the_same<R: Rail>(rail: &mut R) {
+    let whole = listed(rail, 1_000).await;
+    assert!(whole.len() >= 4, "{whole:?}");
+    for limit in [1, 2, 3] {
+        assert_eq!(listed(rail, limit).await, whole, "{limit} a page");
+    }
+    for moved in &whole {
+        let in_it = whole.iter().filter(|other| other.transaction == moved.transaction);
+        let in_it: Vec<Movement> = in_it.cloned().collect();
+        assert_eq!(named(rail, &moved.transaction).await, in_it);
+    }
+    assert_eq!(named(rail, "nothing").await, Vec::new());
+}
+
+// Checks: what was never sent is pending as long as it can land, and impossible once that is proven.
+async fn what_was_not_sent_runs_out<R: Rail>(rail: &mut R) {
+    rail.fund_treasury(AMOUNT).await;
+    let to = rail.recipient().await;
+    let transfer = Transfer {
+        key: 78,
+        to,
+        amount: AMOUNT,
+    };
+    let signed = rail.port().sign(&transfer).await.unwrap();
+    assert_eq!(lookup(rail, &signed).await, Lookup::Pending);
+    rail.run_out(&signed).await;
+    until(rail, "it is proven that it never lands", async |rail| {
+        match lookup(rail, &signed).await {
+            Lookup::Impossible => Some(()),
+            other => {
+                assert_eq!(other, Lookup::Pending);
+                None
+            }
+        }
+    })
+    .await;
+}

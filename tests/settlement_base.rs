@@ -1,0 +1,31 @@
+//! The settlement port for Base against a real EVM: anvil, with a token that has the interface of USDC. `settlement/suite.rs` is
+//! what every settlement port must do; the rest is of Base.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    missing_docs,
+    unreachable_pub,
+    reason = "a test"
+)]
+
+#[path = "../src/chains/tests/base/anvil.rs"]
+mod anvil;
+#[path = "settlement_base/batches.rs"]
+mod batches;
+#[path = "settlement_base/blocks.rs"]
+mod blocks;
+#[path = "settlement_base/nonces.rs"]
+mod nonces;
+#[path = "settlement_base/opening.rs"]
+mod opening;
+#[path = "settlement_base/rail.rs"]
+mod rail;
+#[path = "settlement_base/sandbox.rs"]
+mod sandbox;
+#[path = "settlement_base/singles.rs"]
+mod singles;
+#[path = "settlement/suite.rs"]
+mod suite;
+#[path = "settlement_base/world.rs"]
+mod world;

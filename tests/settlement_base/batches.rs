@@ -1,0 +1,148 @@
+//! Payments that wait together.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+use purser::settlement::evm::BaseSettings;
+use purser_actors::port::{Lookup, Submitted};
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+use crate::world::{VALUE, World, hex, key, payer, treasury, until};
+
+/// A world whose gas key has one transaction on its way, so that all others wait together.
+async fn held(payers: usize) -> Option<(World, JoinHandle<Submitted>)> {
+    let mut w = World::closed(payers).await?;
+    let settings = BaseSettings {
+        max_in_flight: 1,
+        // It lands when the test says so, and not because it was replaced.
+        replace_ms: 600_000,
+        ..w.settings()
+    };
+    let port = w.try_open(settings).await.unwrap();
+    w.port = Some(std::sync::Arc::new(port));
+    w.prepare(&w.payment(0)).await;
+    let first = w.submit(&w.payment(0));
+    w.in_pool(1).await;
+    Some((w, first))
+}
+
+async fn submit_all(w: &World, payers: std::ops::Range<usize>) -> Vec<JoinHandle<Submitted>> {
+    let mut submitted = Vec::new();
+    for n in payers {
+        w.prepare(&w.payment(n)).await;
+        submitted.push(w.submit(&w.payment(n)));
+    }
+    until("all wait", async || {
+        let loads: usize = w.port().loads().iter().map(|(_, load)| load).sum();
+        (loads == submitted.len() + 1).then_some(())
+    })
+    .await;
+    submitted
+}
+
+fn transaction(submitted: Submitted) -> String {
+    match submitted {
+        Submitted::Settled { transaction, .. } => transaction,
+        Submitted::Declined(decline) => panic!("{decline:?}"),
+    }
+}
+
+// Checks: what waits goes in one transaction, but for the payer whose money has gone meanwhile, who is declined without gas.
+#[tokio::test]
+async fn payments_that_wait_go_in_one_transaction() {
+    let Some((w, first)) = held(12).await else { return };
+    let submitted = submit_all(&w, 1..12).await;
+    w.give(payer(5), 0).await;
+    w.anvil.mine(1).await;
+    first.await.unwrap();
+    w.in_pool(1).await;
+    w.anvil.mine(1).await;
+    let mut transactions = BTreeSet::new();
+    for (n, submitted) in (1..12).zip(submitted) {
+        match submitted.await.unwrap() {
+            Submitted::Settled { transaction, .. } => {
+                assert_ne!(n, 5);
+                transactions.insert(transaction);
+            }
+            Submitted::Declined(decline) => assert_eq!((n, &*decline.reason), (5, "insufficient_funds")),
+        }
+    }
+    assert_eq!(transactions.len(), 1);
+    let others: Vec<usize> = (0..12).filter(|n| *n != 5).collect();
+    w.settled_once(&others).await;
+    assert_eq!(w.port().counters().transactions.load(Ordering::Relaxed), 2);
+    assert_eq!(w.port().counters().gas_lost_gwei.load(Ordering::Relaxed), 0);
+}
+
+// Checks: a payer who becomes a contract that uses up all gas, after the batch was sent, costs the others one further
+// transaction; its lost gas is counted and the payer itself is declined.
+#[tokio::test]
+async fn a_hostile_payer_costs_the_others_one_more_transaction() {
+    const HOSTILE: usize = 6;
+    let Some((w, first)) = held(50).await else { return };
+    let submitted = submit_all(&w, 1..50).await;
+    w.anvil.mine(1).await;
+    first.await.unwrap();
+    w.in_pool(1).await;
+    // JUMPDEST PUSH0 JUMP: never ends.
+    w.anvil
+        .control("anvil_setCode", json!([hex(payer(HOSTILE)), "0x5b5f56"]))
+        .await;
+    w.anvil.mine(1).await;
+    w.in_pool(1).await;
+    w.anvil.mine(1).await;
+    let mut transactions = BTreeSet::new();
+    for (n, submitted) in (1..50).zip(submitted) {
+        match submitted.await.unwrap() {
+            Submitted::Declined(decline) => assert_eq!(n, HOSTILE, "{decline:?}"),
+            settled @ Submitted::Settled { .. } => drop(transactions.insert(transaction(settled))),
+        }
+    }
+    // Those before the hostile one may have settled by the first.
+    assert!((1..=2).contains(&transactions.len()), "{transactions:?}");
+    let others: Vec<usize> = (0..50).filter(|n| *n != HOSTILE).collect();
+    w.settled_once(&others).await;
+    assert_eq!(w.balance(payer(HOSTILE)).await, VALUE);
+    assert!(w.port().counters().gas_lost_gwei.load(Ordering::Relaxed) > 0);
+    assert_eq!(w.port().counters().transactions.load(Ordering::Relaxed), 3);
+}
+
+// Checks: a contract wallet (ERC-1271) pays with its owner's signature, in a transaction of its own beside the others' batch.
+#[tokio::test]
+async fn a_contract_wallet_never_shares_a_transaction() {
+    const WALLET: usize = 2;
+    let Some(mut w) = World::closed(5).await else { return };
+    let contracts = include_str!("../../src/chains/tests/anvil/contracts.json");
+    let contracts: serde_json::Value = serde_json::from_str(contracts).unwrap();
+    let code = &contracts["runtime"]["SmartWallet"];
+    w.anvil
+        .control("anvil_setCode", json!([hex(payer(WALLET)), code]))
+        .await;
+    let owner = format!("{:#x}", key("owner").address().into_word());
+    w.anvil
+        .control("anvil_setStorageAt", json!([hex(payer(WALLET)), "0x0", owner]))
+        .await;
+    w.anvil.mine(1).await;
+    w.open().await;
+    let payment = |n: usize| match n {
+        WALLET => w.signed_for("owner", payer(WALLET), treasury(), VALUE, u64::from(u32::MAX), 3),
+        n => w.payment(n),
+    };
+    let prepared: Vec<_> = (0..5).map(payment).collect();
+    for payment in &prepared {
+        w.prepare(payment).await;
+    }
+    let submitted: Vec<_> = prepared.iter().map(|payment| w.submit(payment)).collect();
+    let mut transactions = Vec::new();
+    for submitted in submitted {
+        transactions.push(transaction(w.mined(submitted).await));
+    }
+    let of_wallet = transactions
+        .iter()
+        .filter(|other| **other == transactions[WALLET])
+        .count();
+    assert_eq!(of_wallet, 1, "{transactions:?}");
+    assert_eq!(w.balance(treasury()).await, 5 * VALUE);
+    assert!(matches!(w.lookup(&prepared[WALLET]).await, Lookup::Landed { .. }));
+}

@@ -1,0 +1,169 @@
+//! Blocks that are replaced, and ports that end at every stage.
+
+use purser_actors::id::Network;
+use purser_actors::port::{ChainStanding, Lookup, Settlement as _, Submitted, TreasuryList as _};
+use purser_chains::evm::node::BlockTag;
+use serde_json::{Value, json};
+
+use crate::world::{World, until};
+
+/// The transactions of a block, as they were signed.
+async fn raw_of_latest(w: &World) -> Vec<Value> {
+    let block = w.anvil.control("eth_getBlockByNumber", json!(["latest", false])).await;
+    let mut raw = Vec::new();
+    for hash in block["transactions"].as_array().unwrap() {
+        raw.push(w.anvil.control("eth_getRawTransactionByHash", json!([hash])).await);
+    }
+    raw
+}
+
+// Checks: a reorganisation that drops payments of a single transaction and of a batch: they are gone, then on the chain again; the
+// list names each movement that stands once, and a reader of it misses none.
+#[tokio::test]
+async fn payments_survive_reorganizations_that_drop_them() {
+    let Some(w) = World::deep(6).await else { return };
+    for (depth, payers) in [(1, 0..1), (3, 1..3), (10, 3..6)] {
+        let payments: Vec<_> = payers.clone().map(|n| w.payment(n)).collect();
+        for payment in &payments {
+            w.prepare(payment).await;
+        }
+        let submitted: Vec<_> = payments.iter().map(|payment| w.submit(payment)).collect();
+        let mut landed = Vec::new();
+        for submitted in submitted {
+            let Submitted::Settled { transaction, .. } = w.mined(submitted).await else {
+                panic!()
+            };
+            landed.push(transaction);
+        }
+        let mut lowest = u64::MAX;
+        for transaction in &landed {
+            let receipt = w.node.receipt(transaction.parse().unwrap()).await.unwrap().unwrap();
+            lowest = lowest.min(receipt.block_number);
+        }
+        w.anvil.mine(depth - 1).await;
+        w.read().await;
+        let before = w.port().movements(Network::Base, None, 100).await.unwrap();
+        let head = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
+        // From the block of the first of them on.
+        let depth = head.number - lowest + 1;
+        w.anvil.control("anvil_reorg", json!([depth, []])).await;
+        until("the other branch is read", async || {
+            let gone = w.port().standing(&payments[0], None, &landed[0]).await;
+            (gone == Ok(ChainStanding::Gone)).then_some(())
+        })
+        .await;
+        assert_eq!(w.port().height(), Some(head.number));
+        for payment in &payments {
+            until("the payment is on the chain again", async || {
+                w.anvil.mine(1).await;
+                let found = w.lookup(payment).await;
+                assert_ne!(found, Lookup::Impossible);
+                matches!(found, Lookup::Landed { .. }).then_some(())
+            })
+            .await;
+        }
+        // Whoever had read up to the end reads on from there.
+        let after = w
+            .port()
+            .movements(Network::Base, before.next.as_ref(), 100)
+            .await
+            .unwrap();
+        for payment in &payments {
+            assert_eq!(
+                after.items.iter().filter(|moved| moved.mark == payment.mark()).count(),
+                1
+            );
+        }
+    }
+    w.settled_once(&[0, 1, 2, 3, 4, 5]).await;
+    let whole = w.port().movements(Network::Base, None, 100).await.unwrap();
+    assert_eq!(whole.items.len(), 6);
+}
+
+// Checks: a reorganisation that has the same transaction in another block.
+#[tokio::test]
+async fn a_payment_that_is_included_again_at_once_stays_landed() {
+    let Some(w) = World::start(1).await else { return };
+    let payment = w.payment(0);
+    w.prepare(&payment).await;
+    let submitted = w.submit(&payment);
+    w.in_pool(1).await;
+    w.anvil.mine(1).await;
+    let Submitted::Settled { transaction, .. } = submitted.await.unwrap() else {
+        panic!()
+    };
+    let raw = raw_of_latest(&w).await;
+    w.anvil.mine(1).await;
+    w.read().await;
+    let included: Vec<Value> = raw.iter().map(|raw| json!([raw, 1])).collect();
+    w.anvil.control("anvil_reorg", json!([2, included])).await;
+    w.anvil.mine(1).await;
+    w.read().await;
+    let found = w.lookup(&payment).await;
+    assert!(matches!(found, Lookup::Landed { transaction: again, .. } if again == transaction));
+    w.settled_once(&[0]).await;
+}
+
+// Checks: a port that ends before, while and after a payment is sent, mined or final; the next one brings it to the same end.
+#[tokio::test]
+async fn a_port_that_ends_at_any_stage_settles_once() {
+    let Some(mut w) = World::start(5).await else { return };
+    // 0: handed over, and nobody knows how far it came.
+    w.prepare(&w.payment(0)).await;
+    let lost = w.submit(&w.payment(0));
+    tokio::task::yield_now().await;
+    w.kill().await;
+    lost.abort();
+    w.open().await;
+    let again = w.submit(&w.payment(0));
+    w.mined(again).await;
+    // 1: sent, and forgotten by the chain's pool.
+    w.prepare(&w.payment(1)).await;
+    let lost = w.submit(&w.payment(1));
+    w.in_pool(1).await;
+    w.kill().await;
+    lost.abort();
+    w.anvil.control("anvil_dropAllTransactions", json!([])).await;
+    w.open().await;
+    w.in_pool(1).await;
+    until("it lands without being submitted again", async || {
+        w.anvil.mine(1).await;
+        matches!(w.lookup(&w.payment(1)).await, Lookup::Landed { .. }).then_some(())
+    })
+    .await;
+    // 2: mined while nobody looked.
+    w.prepare(&w.payment(2)).await;
+    let lost = w.submit(&w.payment(2));
+    w.in_pool(1).await;
+    w.kill().await;
+    lost.abort();
+    w.anvil.mine(3).await;
+    w.open().await;
+    let Submitted::Settled { .. } = w.submit(&w.payment(2)).await.unwrap() else {
+        panic!()
+    };
+    // 3: seen, and not final.
+    w.prepare(&w.payment(3)).await;
+    let submitted = w.submit(&w.payment(3));
+    w.in_pool(1).await;
+    w.anvil.mine(1).await;
+    submitted.await.unwrap();
+    w.kill().await;
+    w.open().await;
+    // 4: the block in which it landed was replaced while nobody looked.
+    w.prepare(&w.payment(4)).await;
+    let submitted = w.submit(&w.payment(4));
+    w.in_pool(1).await;
+    w.anvil.mine(1).await;
+    submitted.await.unwrap();
+    w.kill().await;
+    w.anvil.control("anvil_reorg", json!([1, []])).await;
+    w.anvil.mine(1).await;
+    w.open().await;
+    until("it lands again", async || {
+        w.anvil.mine(1).await;
+        matches!(w.lookup(&w.payment(4)).await, Lookup::Landed { .. }).then_some(())
+    })
+    .await;
+    w.settled_once(&[0, 1, 2, 3, 4]).await;
+}

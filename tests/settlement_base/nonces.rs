@@ -1,0 +1,113 @@
+//! Gas keys in trouble.
+
+use std::sync::atomic::Ordering;
+
+use purser_actors::port::{Lookup, Submitted};
+use purser_chains::evm::Bytes;
+use purser_chains::evm::node::{BlockTag, FeePolicy};
+use purser_storage::{Batch, Store as _, Write};
+use serde_json::json;
+
+use crate::world::{World, hex, key, until};
+
+const POLICY: FeePolicy = FeePolicy {
+    min_priority_fee: 1_000,
+    max_priority_fee: 1_000_000_000,
+    max_fee: 500_000_000_000,
+};
+
+// Checks: a base fee ×100 holds transactions up until they are replaced; one attempt of each lands.
+#[tokio::test]
+async fn a_base_fee_times_a_hundred_is_followed() {
+    let Some(w) = World::start(2).await else { return };
+    let mut submitted = Vec::new();
+    for n in 0..2 {
+        w.prepare(&w.payment(n)).await;
+        submitted.push(w.submit(&w.payment(n)));
+        w.in_pool(n + 1).await;
+    }
+    let base_fee = w.node.fees(POLICY).await.unwrap().base_fee * 100;
+    w.anvil
+        .control("anvil_setNextBlockBaseFeePerGas", json!([hex(base_fee)]))
+        .await;
+    w.anvil.mine(1).await;
+    for submitted in submitted {
+        assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    }
+    assert!(w.port().counters().replacements.load(Ordering::Relaxed) >= 1);
+    w.settled_once(&[0, 1]).await;
+}
+
+// Checks: a nonce whose row is lost below one that is stored is filled, and its payment goes with a later one.
+#[tokio::test]
+async fn a_gap_of_nonces_is_filled() {
+    let Some(mut w) = World::start(2).await else { return };
+    for n in 0..2 {
+        w.prepare(&w.payment(n)).await;
+        drop(w.submit(&w.payment(n)));
+        w.in_pool(n + 1).await;
+    }
+    w.kill().await;
+    w.anvil.control("anvil_dropAllTransactions", json!([])).await;
+    let prefix = [purser_actors::kernel::table::BASE, b'n'];
+    let (lowest, _) = w.store.scan(&prefix, None, 1).await.unwrap().remove(0);
+    let batch = Batch {
+        writes: vec![Write::Delete { key: lowest }],
+        ..Batch::default()
+    };
+    let (done, committed) = tokio::sync::oneshot::channel();
+    w.store.commit(batch, Box::new(move |result| drop(done.send(result))));
+    committed.await.unwrap().unwrap();
+    w.open().await;
+    until("the second lands behind the filler", async || {
+        w.anvil.mine(1).await;
+        matches!(w.lookup(&w.payment(1)).await, Lookup::Landed { .. }).then_some(())
+    })
+    .await;
+    assert_eq!(w.lookup(&w.payment(0)).await, Lookup::Pending);
+    let again = w.submit(&w.payment(0));
+    assert!(matches!(w.mined(again).await, Submitted::Settled { .. }));
+    // What the lost row was made for is left behind: it is nobody's.
+    assert_eq!(w.balance(crate::world::treasury()).await, 2 * crate::world::VALUE);
+    let sent = w.node.transaction_count(key("gas").address(), BlockTag::Latest).await;
+    assert_eq!(sent, Ok(3));
+}
+
+// Checks: another process uses the key's next nonce: the payment is released once two endpoints show it for good, and settles by
+// the nonce behind.
+#[tokio::test]
+async fn a_key_that_somebody_else_uses_heals() {
+    let Some(w) = World::start(1).await else { return };
+    w.prepare(&w.payment(0)).await;
+    let submitted = w.submit(&w.payment(0));
+    w.in_pool(1).await;
+    w.anvil.control("anvil_dropAllTransactions", json!([])).await;
+    w.foreign("gas", 0, key("recipient").address(), Bytes::new()).await;
+    assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    w.settled_once(&[0]).await;
+    assert!(w.port().counters().alarms.load(Ordering::Relaxed) > 0);
+}
+
+// Checks: a key without gas is said to be, and payments that come afterwards go by the other one.
+#[tokio::test]
+async fn a_key_without_gas_leaves_the_work_to_the_other() {
+    let Some(mut w) = World::closed(3).await else { return };
+    w.gas_keys = vec!["gas", "gas 2"];
+    w.open().await;
+    w.give_ether(key("gas").address(), "0x0").await;
+    w.prepare(&w.payment(0)).await;
+    let held = w.submit(&w.payment(0));
+    until("an operator is told", async || {
+        (w.port().counters().alarms.load(Ordering::Relaxed) > 0).then_some(())
+    })
+    .await;
+    for n in 1..3 {
+        w.prepare(&w.payment(n)).await;
+        let submitted = w.submit(&w.payment(n));
+        assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    }
+    assert!(!held.is_finished());
+    w.give_ether(key("gas").address(), "0xde0b6b3a7640000").await;
+    assert!(matches!(w.mined(held).await, Submitted::Settled { .. }));
+    w.settled_once(&[0, 1, 2]).await;
+}

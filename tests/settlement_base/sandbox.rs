@@ -1,0 +1,150 @@
+//! The sandbox's Base through the same suite: what stands behind the port in tests keeps the rules of what stands behind it in
+//! production.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use purser::payment::terms::Token;
+use purser::sandbox::keys::treasury;
+use purser::settlement::sandbox::SandboxSettlement;
+use purser::wallet::TestWallet;
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Authorization, Clock, Entropy, EvmAuthorization, EvmSignature, Preparation, Settlement, Timestamp, TreasuryList,
+};
+use tempfile::TempDir;
+
+use crate::suite::{self, Rail};
+
+/// What each wallet starts with: one payment of the suite.
+const GRANT: Usdc = Usdc::from_atomic(1_000_000);
+
+struct TestClock(AtomicU64);
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+struct Counter;
+
+impl Entropy for Counter {
+    fn random(&self) -> u128 {
+        7_919
+    }
+}
+
+struct SandboxRail {
+    folder: TempDir,
+    clock: Arc<TestClock>,
+    chains: Arc<SandboxSettlement>,
+    payers: u8,
+}
+
+fn open(folder: &TempDir, clock: &Arc<TestClock>) -> Arc<SandboxSettlement> {
+    Arc::new(SandboxSettlement::open(folder.path(), GRANT, clock.clone(), &Counter).unwrap())
+}
+
+impl SandboxRail {
+    fn signed(&self, nonce: u8, amount: Usdc) -> Authorization {
+        let wallet = TestWallet::from_bytes(&[self.payers; 32], &[self.payers; 32]).unwrap();
+        let Wallet::Evm(to) = treasury(Network::Base) else {
+            panic!()
+        };
+        let mut signed = EvmAuthorization {
+            from: wallet.evm_address(),
+            to,
+            value: amount,
+            valid_after: 0,
+            valid_before: u64::from(u32::MAX),
+            nonce: [nonce; 32],
+            signature: EvmSignature::ecdsa([0; 65]),
+        };
+        wallet.sign_transfer(&Token::SANDBOX.domain(), &mut signed);
+        Authorization::Evm(signed)
+    }
+
+    async fn bring(&self, authorization: &Authorization) {
+        let Preparation::Ready(prepared) = self.chains.prepare(authorization).await.unwrap() else {
+            panic!()
+        };
+        self.chains.submit(authorization, &prepared).await.unwrap();
+    }
+}
+
+impl Rail for SandboxRail {
+    fn network(&self) -> Network {
+        Network::Base
+    }
+
+    fn port(&self) -> Arc<dyn Settlement> {
+        self.chains.clone()
+    }
+
+    fn list(&self) -> Arc<dyn TreasuryList> {
+        self.chains.clone()
+    }
+
+    async fn payment(&mut self, amount: Usdc) -> Authorization {
+        self.payers += 1;
+        self.signed(self.payers, amount)
+    }
+
+    async fn empty_payment(&mut self, amount: Usdc) -> Authorization {
+        let first = self.payment(GRANT).await;
+        self.bring(&first).await;
+        self.signed(self.payers + 100, amount)
+    }
+
+    async fn by_a_stranger(&mut self, authorization: &Authorization) {
+        self.bring(authorization).await;
+    }
+
+    async fn recipient(&mut self) -> Wallet {
+        Wallet::Evm([0x77; 20])
+    }
+
+    async fn fund_treasury(&mut self, amount: Usdc) {
+        let funded = self.chains.fund(treasury(Network::Base), amount).await.unwrap();
+        assert!(funded.is_ok(), "{funded:?}");
+    }
+
+    async fn go_on(&mut self) {
+        self.clock.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    async fn make_final(&mut self) {}
+
+    async fn run_out(&mut self, authorization: &Authorization) {
+        let Authorization::Evm(signed) = authorization else {
+            panic!()
+        };
+        self.clock.0.store(signed.valid_before * 1_000, Ordering::SeqCst);
+    }
+
+    // As after `kill -9`: another house on a copy of whatever is on the disk now.
+    async fn reopen(&mut self) {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["base.chain", "solana.chain"] {
+            std::fs::copy(self.folder.path().join(name), folder.path().join(name)).unwrap();
+        }
+        self.chains = open(&folder, &self.clock);
+        self.folder = folder;
+    }
+}
+
+#[tokio::test]
+async fn the_sandbox_does_what_every_settlement_port_must() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock(AtomicU64::new(1_768_473_000_000)));
+    let chains = open(&folder, &clock);
+    let mut rail = SandboxRail {
+        folder,
+        clock,
+        chains,
+        payers: 0,
+    };
+    suite::all(&mut rail).await;
+}

@@ -1,0 +1,242 @@
+//! One payment at a time: finality, refusals, others who have a hand in it, proofs.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    ChainStanding, Finality, Lookup, Preparation, Settlement as _, Submitted, Timestamp, Transfer, TreasuryList as _,
+};
+use purser_chains::evm::multicall::{self, BatchCall, MULTICALL3};
+use purser_chains::evm::node::BlockTag;
+use purser_chains::evm::usdc;
+use serde_json::json;
+
+use crate::world::{VALUE, World, hex, key, payer, treasury, until};
+
+fn reason(preparation: Preparation) -> String {
+    match preparation {
+        Preparation::Declined(decline) => decline.reason.to_string(),
+        Preparation::Ready(_) => "ready".to_owned(),
+    }
+}
+
+// Checks: a payment is seen in its first block and final two blocks later, and its row goes once a receipt is final.
+#[tokio::test]
+async fn a_payment_is_seen_and_becomes_final_by_depth() {
+    let Some(w) = World::start(1).await else { return };
+    let payment = w.payment(0);
+    assert_eq!(reason(w.prepare(&payment).await), "ready");
+    let submitted = w.submit(&payment);
+    w.in_pool(1).await;
+    assert_eq!((w.rows(b'n').await, w.lookup(&payment).await), (1, Lookup::Pending));
+    w.anvil.mine(1).await;
+    let Submitted::Settled { transaction, finality } = submitted.await.unwrap() else {
+        panic!()
+    };
+    assert_eq!(finality, Finality::Seen);
+    let standing = async || w.port().standing(&payment, None, &transaction).await.unwrap();
+    w.anvil.mine(1).await;
+    w.read().await;
+    assert_eq!(standing().await, ChainStanding::Seen);
+    w.anvil.mine(1).await;
+    w.read().await;
+    assert_eq!(standing().await, ChainStanding::Final);
+    w.settled_once(&[0]).await;
+    let counters = w.port().counters();
+    assert_eq!(counters.transactions.load(Ordering::Relaxed), 1);
+    assert_eq!(counters.gas_lost_gwei.load(Ordering::Relaxed), 0);
+    assert!(counters.gas_spent_gwei.load(Ordering::Relaxed) > 0);
+}
+
+// Checks: what must fail is declined under its code before any gas is spent, when it is prepared and when it is submitted.
+#[tokio::test]
+async fn what_must_fail_is_declined_without_gas() {
+    let Some(w) = World::start(2).await else { return };
+    w.give(payer(1), VALUE - 1).await;
+    let latest = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
+    let forged = match w.payment(0) {
+        purser_actors::port::Authorization::Evm(mut signed) => {
+            signed.value = Usdc::from_atomic(VALUE - 1);
+            purser_actors::port::Authorization::Evm(signed)
+        }
+        other => other,
+    };
+    let table = [
+        (w.payment(1), "insufficient_funds"),
+        (forged, "invalid_exact_evm_signature"),
+        (
+            w.signed("payer 0", treasury(), VALUE, latest.timestamp, 9),
+            "invalid_exact_evm_payload_authorization_valid_before",
+        ),
+    ];
+    for (payment, expected) in table {
+        assert_eq!(reason(w.prepare(&payment).await), expected);
+        let Submitted::Declined(decline) = w.submit(&payment).await.unwrap() else {
+            panic!()
+        };
+        assert_eq!(&*decline.reason, expected);
+        assert_ne!(w.lookup(&payment).await, Lookup::Impossible);
+    }
+    assert_eq!((w.pending().await, w.rows(b'n').await), (0, 0));
+    let sent = w.node.transaction_count(key("gas").address(), BlockTag::Latest).await;
+    assert_eq!(sent, Ok(0));
+}
+
+// Checks: a stranger's transaction settles the payment that is in our pool too; ours costs gas and moves nothing, and whoever
+// waits is told of the stranger's.
+#[tokio::test]
+async fn a_stranger_is_first_with_a_payment_that_is_on_its_way() {
+    let Some(w) = World::start(1).await else { return };
+    let payment = w.payment(0);
+    w.prepare(&payment).await;
+    let submitted = w.submit(&payment);
+    w.in_pool(1).await;
+    let pool = w.anvil.control("txpool_content", json!([])).await;
+    let ours = pool["pending"].as_object().unwrap().values().next().unwrap()["0"]["hash"].clone();
+    w.foreign("stranger", 0, w.token.address(), w.calldata(&payment)).await;
+    let Submitted::Settled { transaction, .. } = w.mined(submitted).await else {
+        panic!()
+    };
+    assert_ne!(json!(transaction), ours);
+    w.settled_once(&[0]).await;
+}
+
+// Checks: two payments that a stranger settles in one transaction are two movements of one name with an index each, and two
+// transfers of ours in one are two departures.
+#[tokio::test]
+async fn two_transfers_in_one_transaction_have_a_name_each() {
+    let Some(w) = World::start(2).await else { return };
+    w.give(treasury(), 10 * VALUE).await;
+    let mut all = vec![w.payment(0), w.payment(1)];
+    for key in [1, 2] {
+        let transfer = Transfer {
+            key,
+            to: Wallet::Evm(payer(7).into_array()),
+            amount: Usdc::from_atomic(VALUE),
+        };
+        all.push(w.port().sign(&transfer).await.unwrap());
+    }
+    let calls = all.iter().map(|authorization| BatchCall {
+        target: w.token.address(),
+        data: w.calldata(authorization),
+    });
+    let data = multicall::encode(&calls.collect::<Vec<_>>()).unwrap();
+    w.foreign("stranger", 0, MULTICALL3, data.into()).await;
+    w.anvil.mine(1).await;
+    w.read().await;
+    let port = w.port();
+    let page = port.movements(Network::Base, None, 10).await.unwrap();
+    let names: Vec<(u32, bool)> = page.items.iter().map(|moved| (moved.index, moved.incoming)).collect();
+    // Before each transfer there is the log of its authorization.
+    assert_eq!(names, [(1, true), (3, true), (5, false), (7, false)]);
+    let transactions: BTreeSet<&String> = page.items.iter().map(|moved| &moved.transaction).collect();
+    assert_eq!(transactions.len(), 1);
+    let found = port.in_transaction(Network::Base, &page.items[0].transaction).await;
+    assert_eq!(found.unwrap(), page.items);
+    let kept = port.kept(1, 2).await.unwrap();
+    let places: Vec<(u64, u32)> = kept.iter().map(|kept| (kept.position, kept.index)).collect();
+    assert_eq!(places, [(2, 3), (3, 5)]);
+    let marks = |from: usize| all[from..].iter().map(|signed| signed.mark()).collect::<BTreeSet<_>>();
+    let departures = port.departures(Timestamp(0), Timestamp(u64::MAX)).await.unwrap();
+    assert_eq!(
+        departures.iter().map(|left| left.mark).collect::<BTreeSet<_>>(),
+        marks(2)
+    );
+    let places: Vec<u32> = departures.iter().map(|left| left.index).collect();
+    assert_eq!(places, [5, 7]);
+    let ours = Wallet::Evm(treasury().into_array());
+    assert_eq!(port.sent_by(&ours, Timestamp(0)).await.unwrap(), departures);
+    for authorization in &all {
+        assert!(matches!(w.lookup(authorization).await, Lookup::Landed { .. }));
+    }
+}
+
+// Checks: a transfer without an authorization is on the list under a mark of its own, and no payment is found in it.
+#[tokio::test]
+async fn a_plain_transfer_is_listed_and_is_no_payment() {
+    let Some(w) = World::start(1).await else { return };
+    w.give_ether(payer(0), "0xde0b6b3a7640000").await;
+    // transfer(address,uint256).
+    let mut data = vec![0xa9, 0x05, 0x9c, 0xbb];
+    data.extend_from_slice(treasury().into_word().as_slice());
+    data.extend(purser_chains::evm::U256::from(VALUE).to_be_bytes::<32>());
+    w.foreign("payer 0", 0, w.token.address(), data.into()).await;
+    w.anvil.mine(1).await;
+    w.read().await;
+    let page = w.port().movements(Network::Base, None, 10).await.unwrap();
+    assert_eq!(page.items.len(), 1);
+    assert_eq!((page.items[0].incoming, page.items[0].amount.atomic()), (true, VALUE));
+    assert_ne!(page.items[0].mark, [0; 32]);
+    assert_eq!(w.lookup(&w.payment(0)).await, Lookup::Pending);
+}
+
+// Checks: one endpoint proves nothing; two that are past the end in a final block do, and not before it is final.
+#[tokio::test]
+async fn that_a_payment_has_run_out_needs_two_endpoints() {
+    let Some(mut w) = World::closed(1).await else { return };
+    let both = std::mem::take(&mut w.urls);
+    w.urls = both[..1].to_vec();
+    w.open().await;
+    let latest = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
+    let end = latest.timestamp + 1_000;
+    let payment = w.signed("payer 0", treasury(), VALUE, end, 1);
+    w.anvil.control("evm_setNextBlockTimestamp", json!([hex(end)])).await;
+    w.anvil.mine(12).await;
+    w.read().await;
+    until("an operator is told", async || {
+        assert_eq!(w.lookup(&payment).await, Lookup::Pending);
+        let alarms = w.port().counters().alarms.load(Ordering::Relaxed);
+        (alarms > 0).then_some(())
+    })
+    .await;
+    w.kill().await;
+    w.urls = both;
+    w.open().await;
+    until("it is proven", async || {
+        (w.lookup(&payment).await == Lookup::Impossible).then_some(())
+    })
+    .await;
+    assert_eq!(w.balance(payer(0)).await, VALUE);
+}
+
+// Checks: an authorization that its payer cancels is impossible once that is final; one whose nonce paid somebody else before we
+// heard of it is impossible by two endpoints that list where.
+#[tokio::test]
+async fn a_cancelled_or_otherwise_used_authorization_is_impossible_once_final() {
+    let Some(w) = World::start(2).await else { return };
+    let canceled = w.payment(0);
+    let payer_key = key("payer 0");
+    let nonce = [1; 32].into();
+    let signature = payer_key
+        .sign(w.token.cancel_digest(payer_key.address(), nonce))
+        .unwrap();
+    let data = usdc::cancel_call(payer_key.address(), nonce, signature);
+    w.foreign("stranger", 0, w.token.address(), data.into()).await;
+    let latest = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
+    let end = latest.timestamp + 1_000;
+    let used = w.signed("payer 1", treasury(), VALUE, end, 2);
+    let elsewhere = w.signed("payer 1", payer(9), VALUE, end, 2);
+    w.foreign("stranger", 1, w.token.address(), w.calldata(&elsewhere))
+        .await;
+    w.anvil.mine(1).await;
+    w.read().await;
+    assert_eq!(w.lookup(&canceled).await, Lookup::Pending);
+    assert_eq!(w.lookup(&used).await, Lookup::Pending);
+    for payment in [&canceled, &used] {
+        assert_eq!(reason(w.prepare(payment).await), "invalid_exact_evm_nonce_already_used");
+    }
+    w.anvil.control("evm_setNextBlockTimestamp", json!([hex(end)])).await;
+    w.anvil.mine(12).await;
+    w.read().await;
+    until("its cancellation is final", async || {
+        (w.lookup(&canceled).await == Lookup::Impossible).then_some(())
+    })
+    .await;
+    until("its use is found", async || {
+        (w.lookup(&used).await == Lookup::Impossible).then_some(())
+    })
+    .await;
+    assert_eq!(w.balance(treasury()).await, 0);
+}
