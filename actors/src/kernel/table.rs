@@ -102,9 +102,9 @@ tables! {
     /// What the gate asks before money leaves: which accounts are frozen, and which transfers of managed wallets a restored
     /// store has recognised as a spend's.
     GATE = b'F',
-    /// What is known of a chain: transactions sent, movements of the treasury, how far the chain was read. The second byte says
-    /// which chain, the third which kind of row.
-    CHAIN = b'X',
+    /// What the settlement port for Solana keeps: transactions that it sends, the treasury's movements, how far the chain was
+    /// read. Only the port reads it.
+    SOLANA = b'S',
     /// Facts about the store itself.
     META = b'm',
 }

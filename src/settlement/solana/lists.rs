@@ -1,0 +1,117 @@
+//! The treasury's transfers as the follower has read them, for reconciliation and for the hold after a restore. Final ones only:
+//! what is listed once stays.
+
+use std::time::Duration;
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    BoxFuture, Cursor, Departure, Movement, Page, PortError, Timestamp, TreasuryList,
+};
+use purser_chains::solana::address::{base58, parse_base58};
+
+use super::SolanaSettlement;
+use super::decline::temporary;
+use super::rows::{Moved, RowError};
+use super::search::departure;
+
+/// How often it is looked whether the chain was read meanwhile.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long a list waits for the follower.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn movement(moved: Moved) -> Movement {
+    Movement {
+        transaction: base58(&moved.transaction),
+        index: moved.index,
+        incoming: moved.incoming,
+        other: Wallet::Solana(moved.other),
+        amount: Usdc::from_atomic(moved.atomic),
+        at: moved.at,
+        mark: moved.mark,
+    }
+}
+
+impl SolanaSettlement {
+    /// Waits until everything is listed that was on the chain at this time. A time that is too recent to be final is not
+    /// waited for.
+    async fn covers(&self, until: Timestamp, operation: &'static str) -> Result<(), PortError> {
+        let settled_after = self.pace.settled_after_ms;
+        let needed = until.plus_ms(settled_after);
+        let asked = self.timer.now_ms();
+        loop {
+            let covered = self.followed.lock().covered_at();
+            let recent = needed > self.clock.now();
+            if covered.is_some_and(|covered| recent || covered >= needed) {
+                return Ok(());
+            }
+            let waited = self.timer.now_ms().saturating_sub(asked);
+            if u128::from(waited) >= PATIENCE.as_millis() {
+                return Err(temporary(operation, "the chain was not read far enough yet"));
+            }
+            self.timer.sleep(LOOK).await;
+        }
+    }
+
+    /// See [`purser_actors::port::Settlement::departures`].
+    pub(super) async fn departed(&self, since: Timestamp, until: Timestamp) -> Result<Vec<Departure>, PortError> {
+        const DEPARTURES: &str = "departures";
+        self.covers(until, DEPARTURES).await?;
+        let left = self.rows.left(since, until).await;
+        let left = left.map_err(|e| temporary(DEPARTURES, e))?;
+        Ok(left.iter().map(departure).collect())
+    }
+
+    /// See [`purser_actors::port::Settlement::sent_by`].
+    pub(super) async fn sent(&self, from: &Wallet, since: Timestamp) -> Result<Vec<Departure>, PortError> {
+        let Wallet::Solana(from) = from else {
+            return Ok(Vec::new());
+        };
+        match *from == self.treasury() {
+            true => self.departed(since, Timestamp(u64::MAX)).await,
+            false => self.sent_by_other(from, since).await,
+        }
+    }
+}
+
+impl TreasuryList for SolanaSettlement {
+    fn movements<'a>(
+        &'a self,
+        network: Network,
+        after: Option<&'a Cursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Page<Movement>, PortError>> {
+        const MOVEMENTS: &str = "movements";
+        Box::pin(async move {
+            if network != Network::Solana {
+                return Err(temporary(MOVEMENTS, "not a list of this network"));
+            }
+            let after = match after {
+                None => 0,
+                Some(cursor) => cursor
+                    .number()
+                    .ok_or_else(|| temporary(MOVEMENTS, "not a cursor of this list"))?,
+            };
+            let page = self.rows.movements(after, limit.max(1)).await;
+            let page = page.map_err(|e| temporary(MOVEMENTS, e))?;
+            let next = page.last().map(|(position, _)| Cursor::of_number(*position));
+            let items = page.into_iter().map(|(_, moved)| movement(moved)).collect();
+            Ok(Page { items, next })
+        })
+    }
+
+    fn movement<'a>(&'a self, network: Network, key: &'a str) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+        Box::pin(async move {
+            let (transaction, index) = match key.split_once('#') {
+                Some((transaction, index)) => (transaction, index.parse().ok()),
+                None => (key, Some(0)),
+            };
+            let (Some(transaction), Some(index), Network::Solana) = (parse_base58(transaction), index, network) else {
+                return Ok(None);
+            };
+            let found = self.rows.movement(&transaction, index).await;
+            let found = found.map_err(|error: RowError| temporary("movement", error))?;
+            Ok(found.map(movement))
+        })
+    }
+}
