@@ -7,7 +7,7 @@
 //!    |                                               `--it never can land--> declined
 //!    |                                            declined --chain shows it--> settled --credit--> CREDITED
 //!    |                                            declined --it never can land--> REFUSED
-//!    `--could not be sent--> released --presented again--> claimed
+//!    `--could not be sent, or the chain would refuse it--> released --presented again--> claimed
 //! settling, unknown, declined --its transfer was taken in without it--> CREDITED, or not to its account: RESOLVED
 //! FULFILLED or CREDITED --the chain has taken it back for good--> REVERSED
 //! ```
@@ -15,6 +15,8 @@
 //! Nothing is sent before `settling` is durable, with the bytes that will be sent. A settled payment has exactly one
 //! end: the product it was claimed for, or, when it lands after its caller was told of a refusal, a credit.
 
+mod endings;
+mod found;
 mod fulfil;
 mod machine;
 mod naming;
@@ -23,6 +25,7 @@ mod show;
 
 use purser_storage::RowKey;
 
+pub use found::Found;
 pub use naming::{id_of, id_of_claim};
 pub use resolution::{Resolution, TakenIn};
 
@@ -31,40 +34,8 @@ use crate::kernel::effect::Share;
 use crate::kernel::{Kind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::payout::Plan;
 use crate::port::{Authorization, Decline, Lookup, Prepared, Timestamp};
 use crate::product::{Product, Purchase};
-use crate::quote::Quoted;
-
-/// What was read of the payer before the claim, that the product is built on. It holds at the claim by the same batch's
-/// conditions.
-#[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Found {
-    /// The product needs nothing of the payer.
-    #[default]
-    Nothing,
-    /// The catalog has the gift card.
-    Offer {
-        /// At this fee rate, as decimal text.
-        fee_rate: String,
-        /// What it was sold at: the catalog's rate may have moved since the quote, which holds for its life.
-        quoted: Box<Quoted>,
-    },
-    /// To whom a payout goes, and by which rules.
-    Payout(Box<Plan>),
-    /// The deposit address of the payer's linked account at the card issuer, on Base.
-    Linked([u8; 20]),
-}
-
-impl Found {
-    /// Fee rate and quote of a gift card that was found.
-    fn offer(&self) -> (String, Box<Quoted>) {
-        match self {
-            Self::Offer { fee_rate, quoted } => (fee_rate.clone(), quoted.clone()),
-            Self::Nothing | Self::Linked(_) | Self::Payout(_) => Default::default(),
-        }
-    }
-}
 
 /// A session to be opened when the payment is fulfilled; the tokens are made by whoever holds the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -174,6 +145,8 @@ pub enum Status {
         /// Where the money went.
         resolution: Resolution,
     },
+    /// It never was sent: the chain would have refused it. The same payment may claim again.
+    DeclinedUnsent(Decline),
 }
 
 /// What may be asked.
@@ -193,6 +166,13 @@ pub enum Command {
     Unsendable {
         /// The effect that gives up.
         effect: EffectId,
+    },
+    /// The chain would refuse it now: it is not sent.
+    DeclinedUnsent {
+        /// The effect that was to send it.
+        effect: EffectId,
+        /// Why.
+        decline: Decline,
     },
     /// The chain has it.
     Settled {
@@ -285,6 +265,8 @@ pub enum Event {
     Reversed(Timestamp),
     /// The transfer was taken in without it, and the account has nothing of it.
     Resolved(String, Resolution, Timestamp),
+    /// Given back unsent, since the chain would have refused it.
+    DeclinedUnsent(Decline, Timestamp),
 }
 
 /// Why a command was refused.

@@ -13,6 +13,8 @@ mod owner;
 pub mod payout;
 mod program;
 mod said;
+mod settlement;
+mod signature;
 mod webhook;
 
 use std::future::Future;
@@ -38,6 +40,10 @@ pub use program::{
     SteerCard, Wish,
 };
 pub use said::Said;
+pub use settlement::{
+    ChainStanding, Decline, Finality, Lookup, Preparation, Prepared, Settlement, Submitted, Transfer,
+};
+pub use signature::EvmSignature;
 pub use webhook::{NotPosted, Posted, Posting, WebhookPost};
 
 /// A boxed future, so that ports are objects.
@@ -149,8 +155,8 @@ pub struct EvmAuthorization {
     pub valid_before: u64,
     /// Used once per payer on chain.
     pub nonce: [u8; 32],
-    /// r, s, v with low s and v 27 or 28.
-    pub signature: [u8; 65],
+    /// By a key: r, s, v with low s and v 27 or 28. By a contract wallet: whatever it takes.
+    pub signature: EvmSignature,
 }
 
 /// A payment on Solana.
@@ -212,94 +218,6 @@ pub fn claim_key(payer: &Wallet, mark: &[u8; 32]) -> [u8; 32] {
     }
     hash.update(mark);
     hash.finalize().into()
-}
-
-/// What will be sent to the chain. Stored before it is sent.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Prepared {
-    /// The bytes to send: a co-signed transaction, or empty where the port sends the authorization itself.
-    pub bytes: Vec<u8>,
-    /// The transaction's id if it is known before sending, else empty.
-    pub transaction: String,
-}
-
-/// The chain's answer to a submission.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Submitted {
-    /// The transfer is on chain, as this transaction.
-    Settled {
-        /// Its id.
-        transaction: String,
-    },
-    /// The chain refused it now. It may still be accepted later, until its validity ends.
-    Declined(Decline),
-}
-
-/// Why the chain refused, in the vocabulary clients branch on (`insufficient_funds`, …).
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Decline {
-    /// `errorReason` of the contract.
-    pub reason: Said,
-    /// For people.
-    pub message: Said,
-}
-
-/// What the chain shows of a payment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lookup {
-    /// It is there, through us or somebody else who submitted it.
-    Landed {
-        /// Its id.
-        transaction: String,
-    },
-    /// It is not there and may still come.
-    Pending,
-    /// It is not there and can never come any more.
-    Impossible,
-}
-
-/// A transfer out of our treasury.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
-    /// What it is for. On a chain that consumes nonces of the sender's choice (Base) the same key never moves money twice,
-    /// however often it is signed.
-    pub key: u128,
-    /// Who receives it; says which chain.
-    pub to: Wallet,
-    /// How much.
-    pub amount: Usdc,
-}
-
-/// Moves the USDC.
-pub trait Settlement: Send + Sync {
-    /// Signs a transfer out of our treasury, good for a limited time. Sends nothing: what comes of it is prepared, sent
-    /// and looked up like a payment.
-    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>>;
-
-    /// Makes ready what will be sent. Sends nothing. `Permanent` means this payment can never be sent.
-    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>>;
-
-    /// Sends it and waits for the outcome. Sending the same again never moves the money twice.
-    fn submit<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-        prepared: &'a Prepared,
-    ) -> BoxFuture<'a, Result<Submitted, PortError>>;
-
-    /// Reads the chain.
-    fn lookup<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Lookup, PortError>>;
-
-    /// Whether this address can be sent USDC: an owner on Solana can once there is a token account of theirs.
-    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>>;
-
-    /// What our treasury holds on this chain, durable there.
-    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>>;
-
-    /// Everything that left this wallet on its chain since then and stayed, oldest first.
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>>;
-
-    /// Everything that left our treasury on either chain from `since` to `until` and stayed, burns into the bridge too.
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>>;
 }
 
 /// An order to a card issuer.

@@ -108,6 +108,16 @@ pub struct Signed {
     pub sending: Sending,
 }
 
+impl Signed {
+    /// What was prepared for the chain; `None` of what a server is given.
+    pub const fn prepared(&self) -> Option<&Prepared> {
+        match &self.sending {
+            Sending::ToChain(prepared) => Some(prepared),
+            Sending::ToServer => None,
+        }
+    }
+}
+
 /// What is sent of a signed spend.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Sending {

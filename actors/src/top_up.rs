@@ -34,7 +34,7 @@ pub const UNLINKED: &str = "issuer_unlinked";
 pub const LAPSED: &str = "delivery_lapsed";
 /// The first leg could not be signed, as often as it was tried.
 pub const UNAVAILABLE: &str = "delivery_unavailable";
-/// The first leg was refused for good.
+/// The first leg was refused for good, or would have been refused and was not sent.
 pub const REFUSED: &str = "delivery_refused";
 /// The burn can never be minted.
 pub const UNMINTABLE: &str = "mint_impossible";

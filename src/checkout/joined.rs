@@ -49,8 +49,5 @@ impl Checkout {
 }
 
 const fn is_under_way(payment: &Payment) -> bool {
-    !matches!(
-        payment.status,
-        Status::Declined(..) | Status::Refused(_) | Status::Released
-    )
+    !payment.is_released() && !matches!(payment.status, Status::Declined(..) | Status::Refused(_))
 }

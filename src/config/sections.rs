@@ -341,6 +341,7 @@ pub struct Sandbox {
     pub identity_check_ms: u64,
     pub payout_paid_ms: u64,
     pub settle_ms: u64,
+    pub final_ms: u64,
     pub bank_ms: u64,
     pub attest_ms: u64,
     pub credit_ms: u64,

@@ -253,7 +253,7 @@ async fn post_base(State(sandbox): Shared, body: Body) -> Result<Response, ApiEr
     };
     let submitted = sandbox.settlement.submit(&authorization, &prepared).await;
     let told = match submitted {
-        Ok(Submitted::Settled { transaction }) => Settled {
+        Ok(Submitted::Settled { transaction, .. }) => Settled {
             success: true,
             transaction: Some(transaction),
             reason: None,

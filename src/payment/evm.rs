@@ -4,7 +4,7 @@
 
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, EvmAuthorization, Timestamp};
+use purser_actors::port::{Authorization, EvmAuthorization, EvmSignature, Timestamp};
 use sha3::{Digest, Keccak256};
 
 use super::decode::EvmPayload;
@@ -101,7 +101,7 @@ pub fn verify(payload: &EvmPayload, demand: &EvmDemand<'_>, recovery: Recovery) 
         valid_after,
         valid_before,
         nonce,
-        signature,
+        signature: signature.into(),
     };
     let is_signed_under = |domain: &[u8; 32]| {
         let digest = transfer_digest(domain, &authorization);
@@ -142,7 +142,7 @@ pub fn as_signed(payload: &EvmPayload) -> Option<EvmAuthorization> {
         valid_after: number(&fields.valid_after)?,
         valid_before: number(&fields.valid_before)?,
         nonce: fixed_hex::<32>(&fields.nonce)?,
-        signature: signature_bytes(&payload.signature).ok()?,
+        signature: any_signature(&payload.signature)?,
     })
 }
 
@@ -293,6 +293,14 @@ fn signature_bytes(text: &str) -> Result<[u8; 65], Refusal> {
             "a signature must be 65 bytes, made by an ordinary account",
         )
     })
+}
+
+/// Of a key or of a contract wallet, as it was sent.
+fn any_signature(text: &str) -> Option<EvmSignature> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let short_enough = digits.len() <= 2 * EvmSignature::MAX;
+    let bytes = short_enough.then(|| hex::decode(digits).ok())??;
+    EvmSignature::new(&bytes)
 }
 
 fn canonical_v(signature: &[u8; 65]) -> Result<u8, Refusal> {

@@ -127,7 +127,8 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     let part = |(what, why)| ServiceError::Part(what, why);
     let settlement = SandboxSettlement::open(&directory, config.sandbox.faucet_usdc, machine.clone(), &*entropy)
         .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?
-        .taking(Duration::from_millis(config.sandbox.settle_ms));
+        .taking(Duration::from_millis(config.sandbox.settle_ms))
+        .finalizing(Duration::from_millis(config.sandbox.final_ms));
     let settlement = Arc::new(settlement);
     let (chains, watched): (Arc<dyn Chains>, Arc<dyn Watched>) = (settlement.clone(), settlement.clone());
     let sandbox = SandboxProviders::open(&directory, config, (&chains, &watched), &clock).map_err(part)?;

@@ -25,8 +25,8 @@ use ed25519_dalek::Signer as _;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, Clock, Departure, Entropy, ErrorKind, EvmAuthorization, Lookup, PortError, Prepared,
-    Settlement, SolanaTransfer, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Clock, Departure, Entropy, ErrorKind, EvmAuthorization, Lookup, PortError,
+    Preparation, Prepared, Settlement, SolanaTransfer, Submitted, Timestamp, Transfer,
 };
 
 use self::chain::{Chain, Intent, State, Target, Validity};
@@ -87,6 +87,21 @@ impl SandboxSettlement {
         self
     }
 
+    /// Takes each transfer for final only so long after it has landed, as a real chain needs blocks for it. One whose
+    /// removal is planned is not final before that has come to something, whatever this says.
+    #[must_use]
+    pub fn finalizing(self, after: Duration) -> Self {
+        self.finalize_after(after);
+        self
+    }
+
+    /// Changes that time, of transfers that have landed too.
+    pub fn finalize_after(&self, after: Duration) {
+        for chain in [&self.base, &self.solana] {
+            chain.finalize_after(after);
+        }
+    }
+
     const fn chain(&self, network: Network) -> &Arc<Chain> {
         match network {
             Network::Base => &self.base,
@@ -120,9 +135,22 @@ impl SandboxSettlement {
         chain.reach("lookup", &authorization.payer())?;
         let found = match authorization {
             Authorization::Evm(evm) => chain.read(|state, now| look_up_evm(state, now, evm)).await,
-            Authorization::Solana(transfer) => chain.read(|state, _| look_up_solana(state, transfer)).await,
+            Authorization::Solana(transfer) => chain.read(|state, now| look_up_solana(state, now, transfer)).await,
         };
         found.map_err(|error| temporary("lookup", &error.to_string()))
+    }
+
+    async fn stands(&self, authorization: &Authorization, transaction: &str) -> Result<ChainStanding, PortError> {
+        let chain = self.chain(authorization.network());
+        chain.reach("standing", &authorization.payer())?;
+        let key = key_of(authorization);
+        let found = chain
+            .read(|state, now| match state.ledger.find(&key) {
+                Some(landed) if landed.transaction == transaction => state.finality(now, &landed).into(),
+                _ => ChainStanding::Gone,
+            })
+            .await;
+        found.map_err(|error| temporary("standing", &error.to_string()))
     }
 }
 
@@ -134,18 +162,19 @@ impl Settlement for SandboxSettlement {
         })
     }
 
-    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>> {
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
         Box::pin(async move {
             self.chain(authorization.network())
                 .reach("prepare", &authorization.payer())?;
-            match authorization {
+            let prepared = match authorization {
                 // The port sends the authorization itself; its transaction's id is the chain's to give.
                 Authorization::Evm(_) => Ok(Prepared {
                     bytes: Vec::new(),
                     transaction: String::new(),
                 }),
                 Authorization::Solana(transfer) => co_sign(transfer),
-            }
+            };
+            prepared.map(Preparation::Ready)
         })
     }
 
@@ -190,8 +219,31 @@ impl Settlement for SandboxSettlement {
         })
     }
 
-    fn lookup<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Lookup, PortError>> {
+    fn lookup<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _: Option<&'a Prepared>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
         Box::pin(self.look_up(authorization))
+    }
+
+    fn standing<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _: Option<&'a Prepared>,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
+        Box::pin(self.stands(authorization, transaction))
+    }
+}
+
+const fn key_of(authorization: &Authorization) -> Key {
+    match authorization {
+        Authorization::Evm(evm) => evm::key(evm),
+        Authorization::Solana(transfer) => Key {
+            payer: Wallet::Solana(transfer.payer),
+            nonce: transfer.message_hash,
+        },
     }
 }
 
@@ -260,6 +312,7 @@ fn look_up_evm(state: &State, now: Timestamp, authorization: &EvmAuthorization) 
     match state.ledger.find(&key) {
         Some(landed) if landed.to == Wallet::Evm(authorization.to) && landed.amount == authorization.value => {
             Lookup::Landed {
+                finality: state.finality(now, &landed),
                 transaction: landed.transaction,
             }
         }
@@ -270,13 +323,14 @@ fn look_up_evm(state: &State, now: Timestamp, authorization: &EvmAuthorization) 
     }
 }
 
-fn look_up_solana(state: &State, transfer: &SolanaTransfer) -> Lookup {
+fn look_up_solana(state: &State, now: Timestamp, transfer: &SolanaTransfer) -> Lookup {
     let key = Key {
         payer: Wallet::Solana(transfer.payer),
         nonce: transfer.message_hash,
     };
     match state.ledger.find(&key) {
         Some(landed) => Lookup::Landed {
+            finality: state.finality(now, &landed),
             transaction: landed.transaction,
         },
         // Kept until dead for the life of a block hash and as long as a block takes to be final.

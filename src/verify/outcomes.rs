@@ -21,7 +21,7 @@ pub(super) const fn name_of(status: &Status) -> &'static str {
         Status::Settling(_) => "settling",
         Status::Unknown(_) => "unknown",
         Status::Declined(..) => "declined",
-        Status::Released => "released",
+        Status::Released | Status::DeclinedUnsent(_) => "released",
         Status::Settled { .. } => "settled",
         Status::Fulfilled { .. } => "fulfilled",
         Status::Credited { .. } => "credited",

@@ -11,7 +11,7 @@ impl TestWallet {
     pub fn sign_transfer(&self, domain_separator: &[u8; 32], authorization: &mut EvmAuthorization) {
         authorization.from = self.evm_address();
         let digest = transfer_digest(domain_separator, authorization);
-        authorization.signature = self.sign_digest(&digest);
+        authorization.signature = self.sign_digest(&digest).into();
     }
 
     /// EIP-191 `personal_sign` of a text.
@@ -62,7 +62,7 @@ impl From<&EvmAuthorization> for EvmPayloadJson {
                 valid_before: signed.valid_before.to_string(),
                 nonce: format!("0x{}", hex::encode(signed.nonce)),
             },
-            signature: format!("0x{}", hex::encode(signed.signature)),
+            signature: format!("0x{}", hex::encode(&signed.signature)),
         }
     }
 }

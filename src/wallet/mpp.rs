@@ -101,7 +101,7 @@ impl TestWallet {
             valid_after: 0,
             valid_before: offer.expires.seconds(),
             nonce: offer.nonce,
-            signature: [0; 65],
+            signature: [0; 65].into(),
         };
         self.sign_transfer(&offer.token.mpp_domain(), &mut signed);
         let credential = json!({
@@ -114,7 +114,7 @@ impl TestWallet {
                 "validAfter": signed.valid_after.to_string(),
                 "validBefore": signed.valid_before.to_string(),
                 "nonce": format!("0x{}", hex::encode(signed.nonce)),
-                "signature": format!("0x{}", hex::encode(signed.signature)),
+                "signature": format!("0x{}", hex::encode(&signed.signature)),
             },
             "source": format!("did:pkh:{}:{}", Network::Base.caip2(), checksummed(&signed.from)),
         });

@@ -322,7 +322,7 @@ impl TestWallet {
             valid_after,
             valid_before: at.now.seconds().saturating_add(u64::from(*max_timeout_seconds)),
             nonce: random_32(at.entropy),
-            signature: [0; 65],
+            signature: [0; 65].into(),
         };
         self.sign_transfer(&domain, &mut authorization);
         Ok(authorization)

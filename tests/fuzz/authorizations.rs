@@ -18,7 +18,7 @@ pub(crate) fn signed_fields(domain: &[u8; 32], dice: &mut Dice<'_>) -> EvmAuthor
         valid_after: dice.number(NOW),
         valid_before: dice.number(edge),
         nonce: [dice.byte(); 32],
-        signature: [0; 65],
+        signature: [0; 65].into(),
     };
     buyer().sign_transfer(domain, &mut fields);
     fields
@@ -34,7 +34,7 @@ pub(crate) fn carrying(fields: &EvmAuthorization) -> Value {
             "validAfter": fields.valid_after.to_string(), "validBefore": fields.valid_before.to_string(),
             "nonce": hex(&fields.nonce),
         },
-        "signature": hex(&fields.signature),
+        "signature": hex(fields.signature.as_bytes()),
     });
     payment
 }

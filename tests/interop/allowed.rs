@@ -221,7 +221,7 @@ fn lasting(seconds: u64) -> EvmAuthorization {
         valid_after: 0,
         valid_before: NOW + seconds,
         nonce: [9; 32],
-        signature: [0; 65],
+        signature: [0; 65].into(),
     };
     buyer().sign_transfer(&BasePayee::usdc(PAY_TO_BASE).domain_separator, &mut fields);
     fields

@@ -20,7 +20,7 @@ fn signed(change: impl FnOnce(&mut EvmAuthorization)) -> Value {
         valid_after: 0,
         valid_before: NOW + 300,
         nonce: [9; 32],
-        signature: [0; 65],
+        signature: [0; 65].into(),
     };
     change(&mut fields);
     buyer().sign_transfer(&BasePayee::usdc(PAY_TO_BASE).domain_separator, &mut fields);
@@ -39,7 +39,7 @@ fn with(fields: &EvmAuthorization) -> Value {
             "validBefore": fields.valid_before.to_string(),
             "nonce": hex(&fields.nonce),
         },
-        "signature": hex(&fields.signature),
+        "signature": hex(fields.signature.as_bytes()),
     });
     payment
 }
@@ -142,7 +142,7 @@ fn case_14_only_a_plain_signature_of_the_payer_counts() {
             valid_after: 0,
             valid_before: NOW + 300,
             nonce: [9; 32],
-            signature: [0; 65],
+            signature: [0; 65].into(),
         };
         buyer().sign_transfer(&BasePayee::usdc(PAY_TO_BASE).domain_separator, &mut fields);
         fields.from = [0x19; 20];

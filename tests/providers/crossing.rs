@@ -2,7 +2,7 @@
 
 use purser::provider::Providers;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{Attestation, Crossing, ErrorKind, Lookup, Minting, SignedMint, Submitted};
+use purser_actors::port::{Attestation, Crossing, ErrorKind, Finality, Lookup, Minting, SignedMint, Submitted};
 
 use super::suite::until;
 
@@ -20,12 +20,13 @@ pub(crate) async fn every_rule(providers: &Providers) {
     let nothing = bridge.attestation(&burn).await.unwrap();
     assert!(matches!(nothing, Attestation::Pending { .. }), "{nothing:?}");
     let sent = bridge.burn(&burn).await.unwrap();
-    let Submitted::Settled { transaction } = &sent else {
+    let Submitted::Settled { transaction, finality } = &sent else {
         panic!("{sent:?}");
     };
     assert_eq!(bridge.burn(&burn).await.unwrap(), sent, "the same burn burns once");
     let landed = Lookup::Landed {
         transaction: transaction.clone(),
+        finality: *finality,
     };
     assert_eq!(bridge.find_burn(&burn).await.unwrap(), landed);
     let attested = async || {
@@ -62,7 +63,8 @@ pub(crate) async fn every_rule(providers: &Providers) {
         Minting::NonceUsed,
         "a nonce mints once"
     );
-    let landed = Lookup::Landed { transaction };
+    let finality = Finality::Final;
+    let landed = Lookup::Landed { transaction, finality };
     assert_eq!(bridge.find_mint(&message).await.unwrap(), landed);
     assert!(bridge.attest_again(&[9; 32]).await.is_err(), "no such message");
 }

@@ -12,7 +12,8 @@ use purser_actors::id::{BankAccountId, BankTransferId, CardId, EffectId, Withdra
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::banking::{AccountOrder, MoveOrder, Moved, Ramp, Ruling};
 use purser_actors::port::{
-    Bridge as _, ErrorKind, Lookup, OpenCard, PortError, Reservation, ReserveBalance, SignedBurn, SteerCard, Wish,
+    Bridge as _, ErrorKind, Finality, Lookup, OpenCard, PortError, Reservation, ReserveBalance, SignedBurn, SteerCard,
+    Wish,
 };
 use serde_json::{Value, json};
 
@@ -218,6 +219,20 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
     let gone = json!({"of": "t", "status": "impossible"});
     let said = RemoteBridge(remote(&saying(&gone).await)).find_burn(&burn).await;
     assert_eq!(said.unwrap(), Lookup::Impossible);
+    // Of a landed burn a bridge may say that it is not final; one that does not say so means that it is.
+    for (reversible, finality) in [
+        (None, Finality::Final),
+        (Some(false), Finality::Final),
+        (Some(true), Finality::Seen),
+    ] {
+        let mut found = json!({"of": "t", "status": "landed", "landed_as": "t"});
+        if let Some(reversible) = reversible {
+            found["reversible"] = json!(reversible);
+        }
+        let said = RemoteBridge(remote(&saying(&found).await)).find_burn(&burn).await;
+        let transaction = "t".to_owned();
+        assert_eq!(said.unwrap(), Lookup::Landed { transaction, finality });
+    }
     for body in spoiled(&gone, &[("of", json!("u")), ("status", json!("gone"))]) {
         open(RemoteBridge(remote(&saying(&body).await)).find_burn(&burn).await, &body);
     }

@@ -194,12 +194,12 @@ async fn case_14_only_the_payers_own_signature_counts() {
             .unwrap()
             .try_into()
             .unwrap(),
-        signature: [0; 65],
+        signature: [0; 65].into(),
     };
     let mut elsewhere = |name: &str, chain: u64| {
         let domain = domain_separator(name, "2", chain, &BASE_USDC);
         agent.wallet.sign_transfer(&domain, &mut authorization);
-        hex::encode(authorization.signature)
+        hex::encode(&authorization.signature)
     };
     assert_eq!(
         elsewhere(Token::SANDBOX.name, 8453),

@@ -59,11 +59,11 @@ pub(crate) fn signed_again(agent: &Agent, credential: &str) -> String {
         valid_after: 0,
         valid_before: text("validBefore").parse::<u64>().unwrap() - 1,
         nonce,
-        signature: [0; 65],
+        signature: [0; 65].into(),
     };
     let domain = BasePayee::sandbox(signed.to).mpp_domain_separator;
     agent.wallet.sign_transfer(&domain, &mut signed);
     payload["validBefore"] = json!(signed.valid_before.to_string());
-    payload["signature"] = json!(format!("0x{}", hex::encode(signed.signature)));
+    payload["signature"] = json!(format!("0x{}", hex::encode(&signed.signature)));
     written(&changed)
 }

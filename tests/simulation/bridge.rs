@@ -11,8 +11,8 @@ use purser_actors::id::TopUpId;
 use purser_actors::kernel::Kind;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Attestation, Attested, BoxFuture, Bridge, Crossing, Decline, ErrorKind, Lookup, Minting, PortError, SignedBurn,
-    SignedMint, Submitted,
+    Attestation, Attested, BoxFuture, Bridge, Crossing, Decline, ErrorKind, Finality, Lookup, Minting, PortError,
+    SignedBurn, SignedMint, Submitted,
 };
 use purser_actors::top_up::{Status, TopUp};
 
@@ -156,6 +156,7 @@ impl SimBridge {
         }
         Ok(match lands_at {
             Some(at) if at <= self.0.true_ms() => Submitted::Settled {
+                finality: Finality::Final,
                 transaction: signed.transaction.clone(),
             },
             _ => Submitted::Declined(no("blockhash_not_found")),
@@ -281,7 +282,10 @@ impl Bridge for SimBridge {
             let known = &bridge.burns[&burn.transaction];
             let transaction = burn.transaction.clone();
             Ok(match known.has_landed(now) {
-                true => Lookup::Landed { transaction },
+                true => Lookup::Landed {
+                    transaction,
+                    finality: Finality::Final,
+                },
                 false if known.dead || known.lands_at.is_none() && now >= known.until_ms => Lookup::Impossible,
                 false => Lookup::Pending,
             })
@@ -354,6 +358,7 @@ impl Bridge for SimBridge {
             Ok(match found {
                 Some((_, burn)) if burn.blocked => Lookup::Impossible,
                 Some((name, burn)) if burn.is_minted(now) => Lookup::Landed {
+                    finality: Finality::Final,
                     transaction: mint_name(&name, burn.minted_by()),
                 },
                 _ => Lookup::Pending,

@@ -12,8 +12,8 @@ use purser_actors::kernel::{Kind, table};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
-    Authorization, BoxFuture, Decline, Departure, ErrorKind, Lookup, PortError, Prepared, Settlement, Submitted,
-    Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Decline, Departure, ErrorKind, Finality, Lookup, PortError, Preparation,
+    Prepared, Settlement, Submitted, Timestamp, Transfer,
 };
 use purser_actors::spend::Sending;
 use purser_storage::codec;
@@ -121,7 +121,7 @@ impl SimChain {
         let payment: Option<Payment> = row.and_then(|row| codec::decode(&row.value).ok());
         drop(shadow);
         let ready = payment.is_some_and(|payment| match &payment.status {
-            Status::Claimed | Status::Released => false,
+            Status::Claimed | Status::Released | Status::DeclinedUnsent(_) => false,
             Status::Settling(p) | Status::Unknown(p) | Status::Declined(_, p) => p == prepared,
             // An older try, while a younger one has already come back.
             Status::Settled { .. }
@@ -170,7 +170,7 @@ impl SimChain {
         // Here the transfer is on chain and nobody has been told.
         self.0.linger(self.0.below(50)).await;
         match self.landed(n) {
-            Some(transaction) => Ok(Submitted::Settled { transaction }),
+            Some(transaction) => Ok(settled(transaction)),
             None => Ok(declined("authorization_expired")),
         }
     }
@@ -179,7 +179,7 @@ impl SimChain {
         let n = number_of(authorization);
         self.0.linger(self.0.below(20)).await;
         if let Some(transaction) = self.landed(n) {
-            return Ok(Submitted::Settled { transaction });
+            return Ok(settled(transaction));
         }
         if self.0.chain.lock().barred.contains(&n) {
             return Err(error(ErrorKind::Permanent, "submit"));
@@ -243,6 +243,12 @@ impl SimChain {
     }
 }
 
+/// No reorganisation is simulated.
+const fn settled(transaction: String) -> Submitted {
+    let finality = Finality::Final;
+    Submitted::Settled { transaction, finality }
+}
+
 fn declined(reason: &str) -> Submitted {
     Submitted::Declined(Decline {
         reason: reason.into(),
@@ -259,7 +265,7 @@ impl Settlement for SimChain {
         })
     }
 
-    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>> {
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
         Box::pin(async move {
             let n = number_of(authorization);
             self.0.pass().await;
@@ -275,10 +281,10 @@ impl Settlement for SimChain {
             ledger.prepared += 1;
             // Other bytes every time, as a fresh block hash makes them.
             let bytes = [n.to_be_bytes().as_slice(), &ledger.prepared.to_be_bytes()].concat();
-            Ok(Prepared {
+            Ok(Preparation::Ready(Prepared {
                 bytes,
                 transaction: String::new(),
-            })
+            }))
         })
     }
 
@@ -313,7 +319,11 @@ impl Settlement for SimChain {
         })
     }
 
-    fn lookup<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Lookup, PortError>> {
+    fn lookup<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _: Option<&'a Prepared>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
         Box::pin(async move {
             let n = number_of(authorization);
             self.0.pass().await;
@@ -326,7 +336,10 @@ impl Settlement for SimChain {
                 .unwrap_or_default();
             self.ask(n, "lookup", &asks).await?;
             Ok(match self.landed(n) {
-                Some(transaction) => Lookup::Landed { transaction },
+                Some(transaction) => Lookup::Landed {
+                    transaction,
+                    finality: Finality::Final,
+                },
                 None if self.0.true_ms() >= valid_until_ms(authorization) => {
                     self.0.chain.lock().refused.insert(n);
                     Lookup::Impossible
@@ -334,6 +347,19 @@ impl Settlement for SimChain {
                 None => Lookup::Pending,
             })
         })
+    }
+
+    fn standing<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _: Option<&'a Prepared>,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
+        let standing = match self.landed(number_of(authorization)) {
+            Some(known) if known == transaction => ChainStanding::Final,
+            _ => ChainStanding::Gone,
+        };
+        Box::pin(std::future::ready(Ok(standing)))
     }
 
     fn can_receive<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {

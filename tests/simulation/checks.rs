@@ -224,15 +224,12 @@ fn drained(world: &World, stock: &Stock, store: &SimStore) -> Result<(), Wrong> 
         }
     }
     for (number, id) in &world.notes.lock().ids {
-        let unsent = stock.payments.get(id).is_some_and(|p| p.status == Status::Released);
+        let unsent = stock.payments.get(id).is_some_and(|p| p.is_released());
         if unsent && world.chain.lock().was_sent(*number) {
             return wrong("sent.released", format!("{id} was sent and is released as unsent"));
         }
     }
-    let open = stock
-        .payments
-        .iter()
-        .find(|(_, p)| !p.is_final() && p.status != Status::Released);
+    let open = stock.payments.iter().find(|(_, p)| !p.is_final() && !p.is_released());
     if let Some((id, payment)) = open {
         return wrong("rest.payment", format!("{id} is {:?}", payment.status));
     }
@@ -373,7 +370,7 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
         let due = of_it
             // These are counted by themselves.
             .filter(|p| !p.claim.is_taken_over())
-            .filter(|p| !matches!(p.status, Status::Released | Status::Refused(_)))
+            .filter(|p| !p.is_released() && !matches!(p.status, Status::Refused(_)))
             .count();
         // What a balance paid for was no payment.
         let paid_out = |good: &&Good| good.payment == PaymentId::NONE && good.owner == account.wallet;

@@ -214,7 +214,7 @@ fn authorization(world: &World, payment: u32) -> Authorization {
             valid_after: 0,
             valid_before: until_ms,
             nonce: mark,
-            signature: [0; 65],
+            signature: [0; 65].into(),
         }),
         Wallet::Solana(payer) => {
             let mut blockhash = [0; 32];

@@ -184,7 +184,7 @@ impl SimSeller {
                 valid_after: 0,
                 valid_before: until_ms,
                 nonce: mark,
-                signature: [0; 65],
+                signature: [0; 65].into(),
             }),
             (Wallet::Solana(payer), Wallet::Solana(to)) => {
                 let mut blockhash = [0; 32];

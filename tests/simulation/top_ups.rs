@@ -108,7 +108,7 @@ pub(crate) fn sign(world: &World, transfer: &Transfer) -> Option<Authorization> 
         valid_after: 0,
         valid_before: world.true_ms() + 20_000,
         nonce,
-        signature: [0; 65],
+        signature: [0; 65].into(),
     }))
 }
 

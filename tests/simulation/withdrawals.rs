@@ -191,7 +191,7 @@ pub(crate) fn sign(world: &World, transfer: &Transfer) -> Authorization {
             valid_after: 0,
             valid_before: until_ms,
             nonce: mark,
-            signature: [0; 65],
+            signature: [0; 65].into(),
         }),
         Wallet::Solana(to) => {
             let mut blockhash = [0; 32];

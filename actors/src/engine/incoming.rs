@@ -76,7 +76,7 @@ impl Arrivals {
 /// Whether the payment has settled by this transfer, or will: then it is in the books as soon as the payment says so. One that was
 /// never sent, or was proved never to land, expects nothing any more.
 pub(super) fn settles_by(payment: &Payment, transfer: &Transfer) -> bool {
-    let expected = !matches!(payment.status, Status::Released | Status::Refused(_));
+    let expected = !payment.is_released() && !matches!(payment.status, Status::Refused(_));
     // On Solana a mark is the whole transaction's, of which a payment is one transfer.
     let its_own = transfer.network == Network::Base || transfer.index == 0;
     expected && its_own && payment.price() == transfer.amount

@@ -272,7 +272,7 @@ impl Engine {
     /// a frozen account gets none, nor does a purchase that could not be claimed now. Any other is joined as it is.
     async fn room_to_settle_again(&self, known: &Payment, request: &PayRequest) -> Result<Option<Permit>, PayError> {
         let ours = known.claim.request == request.request;
-        if !ours || !matches!(known.status, Status::Declined(..) | Status::Released) {
+        if !ours || !(known.is_released() || matches!(known.status, Status::Declined(..))) {
             return Ok(None);
         }
         let owner = known.account();
@@ -373,7 +373,7 @@ impl Engine {
     async fn readmit(&self, id: PaymentId, account: Wallet, request: &PayRequest) -> Result<Option<u64>, PayError> {
         let known = self.known(id).await.map_err(|_| PayError::Unknown(id))?;
         let above = match known {
-            Some((payment, revision)) if payment.status == Status::Released => revision,
+            Some((payment, revision)) if payment.is_released() => revision,
             _ => return Ok(None),
         };
         let purchase = request.purchase.clone();

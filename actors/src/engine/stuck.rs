@@ -249,7 +249,8 @@ impl Engine {
             },
             Resolvable::Payment(id) => match all.payments.read(&id).await.map_err(damaged)? {
                 Some((payment, _)) => {
-                    let lookup = self.0.ports.settlement.lookup(&payment.claim.authorization);
+                    let settlement = &self.0.ports.settlement;
+                    let lookup = settlement.lookup(&payment.claim.authorization, payment.prepared());
                     Some(
                         within(self.patience(), lookup, "lookup")
                             .await

@@ -41,7 +41,9 @@ use crate::kernel::effect::{Share, Work};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, NewSession, Payment, Status};
-use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lists, PortError, Submitted};
+use crate::port::{
+    Authorization, BoxFuture, Clock, Decline, ErrorKind, Lists, PortError, Preparation, Prepared, Submitted,
+};
 use crate::refund;
 
 pub(super) use crediting::taken_back;
@@ -229,26 +231,9 @@ impl Desk {
         let authorization = &payment.claim.authorization;
         let prepared = match &payment.status {
             Status::Settling(prepared) => prepared.clone(),
-            Status::Claimed => match self
-                .in_time(self.ports.settlement.prepare(authorization), "prepare")
-                .await
-            {
-                Ok(prepared) => {
-                    if planted::is(Bug::SentBeforeDurable) {
-                        drop(
-                            self.in_time(self.ports.settlement.submit(authorization, &prepared), "submit")
-                                .await,
-                        );
-                    }
-                    tell(payments, id, payment::Command::Prepared(prepared.clone())).await?;
-                    prepared
-                }
-                Err(error) if self.gives_up(effect, &error) => {
-                    let request = effect.origin;
-                    tracing::warn!(payment = %id, %request, %error, "a payment could not be sent and is released");
-                    return tell(payments, id, payment::Command::Unsendable { effect: effect.id }).await;
-                }
-                Err(error) => return Err(error.into()),
+            Status::Claimed => match self.prepared(effect, id, authorization).await? {
+                Some(prepared) => prepared,
+                None => return Ok(()),
             },
             // The effect is deleted by the batch that leaves `settling`: this is an echo of it.
             _ => return Ok(()),
@@ -256,7 +241,7 @@ impl Desk {
         let submitted = self.ports.settlement.submit(authorization, &prepared);
         let effect_id = effect.id;
         let command = match self.in_time(submitted, "submit").await {
-            Ok(Submitted::Settled { transaction }) => match self.taken_in(id, payment.account()).await? {
+            Ok(Submitted::Settled { transaction, .. }) => match self.taken_in(id, payment.account()).await? {
                 Some(taken_in) => payment::Command::Deposited {
                     effect: effect_id,
                     transaction,
@@ -292,6 +277,40 @@ impl Desk {
             Err(error) => return Err(error.into()),
         };
         tell(payments, id, command).await
+    }
+
+    /// Prepares a payment and makes that durable; `None` once it is given back unsent.
+    async fn prepared(
+        &self,
+        effect: &Effect,
+        id: PaymentId,
+        authorization: &Authorization,
+    ) -> Result<Option<Prepared>, Failure> {
+        let (payments, request) = (&self.families.payments, effect.origin);
+        let prepare = self.ports.settlement.prepare(authorization);
+        match self.in_time(prepare, "prepare").await {
+            Ok(Preparation::Ready(prepared)) => {
+                if planted::is(Bug::SentBeforeDurable) {
+                    let early = self.ports.settlement.submit(authorization, &prepared);
+                    drop(self.in_time(early, "submit").await);
+                }
+                tell(payments, id, payment::Command::Prepared(prepared.clone())).await?;
+                Ok(Some(prepared))
+            }
+            Ok(Preparation::Declined(decline)) => {
+                let reason = decline.reason.as_str();
+                tracing::info!(payment = %id, %request, reason, "the chain would refuse a payment: it is not sent");
+                let effect = effect.id;
+                tell(payments, id, payment::Command::DeclinedUnsent { effect, decline }).await?;
+                Ok(None)
+            }
+            Err(error) if self.gives_up(effect, &error) => {
+                tracing::warn!(payment = %id, %request, %error, "a payment could not be sent and is released");
+                tell(payments, id, payment::Command::Unsendable { effect: effect.id }).await?;
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn gives_up(&self, effect: &Effect, error: &PortError) -> bool {

@@ -12,7 +12,7 @@ use crate::kernel::{Context, Decision, Kind, OutOfOrder, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::Cents;
 use crate::payment::{Claim, Found, NewSession, Payment};
-use crate::port::{Authorization, EvmAuthorization, SolanaTransfer};
+use crate::port::{Authorization, EvmAuthorization, EvmSignature, SolanaTransfer};
 use crate::product::{Currency, Product, Purchase};
 use crate::quote::{Exchange, Quoted};
 
@@ -174,7 +174,7 @@ impl Incoming {
                 valid_after: 0,
                 valid_before: 0,
                 nonce: self.transfer.mark,
-                signature: [0; 65],
+                signature: EvmSignature::ecdsa([0; 65]),
             }),
             Wallet::Solana(payer) => Authorization::Solana(SolanaTransfer {
                 transaction: Vec::new(),

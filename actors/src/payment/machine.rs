@@ -3,7 +3,7 @@
 use purser_storage::planted::{self, Bug};
 
 use super::show::{never_landed, taken_back};
-use super::{Answer, Claim, Command, Event, NewSession, Outcome, Payment, Rejection, Status, TakenIn};
+use super::{Answer, Claim, Command, Event, NewSession, Outcome, Payment, Rejection, Status};
 use crate::id::{EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
@@ -43,7 +43,7 @@ impl Payment {
             return Err(Rejection::OtherRequest);
         }
         match (&self.status, again) {
-            (Status::Released, _) => Ok(Decision::answer(Answer::Readmit)),
+            (Status::Released | Status::DeclinedUnsent(_), _) => Ok(Decision::answer(Answer::Readmit)),
             // It is being sent again: nothing to watch until the chain has answered.
             (Status::Declined(..), Some(session)) => Ok(Decision::answer(Answer::Wait)
                 .completes(watch(id))
@@ -81,37 +81,7 @@ impl Payment {
             .map_err(|_| Rejection::OutOfOrder(self.status()))
     }
 
-    /// On chain, and taken in without it: that was its end, though nobody knew.
-    fn deposited(
-        &self,
-        id: &PaymentId,
-        effect: EffectId,
-        (transaction, taken_in): (String, TakenIn),
-        context: &Context,
-    ) -> Decision<Self> {
-        let event = match taken_in {
-            TakenIn::Credited => Event::Deposited(transaction, context.now),
-            TakenIn::Resolved(resolution) => Event::Resolved(transaction, resolution, context.now),
-        };
-        let deposit = table::deposit(*id);
-        Decision::answer(Answer::Done)
-            .completes(effect)
-            .requires_present(deposit)
-            .event(event)
-            .then(self.freed_share(), context)
-    }
-
-    /// Gone from the chain for good: what was received for it is our loss, whoever has the product.
-    fn reversed(&self, id: &PaymentId, effect: EffectId, context: &Context) -> Decision<Self> {
-        let treasury = Place::Treasury(self.claim.authorization.network());
-        let lost = Transaction::new(context.now, id).book(Place::Losses, treasury, self.price());
-        Decision::answer(Answer::Done)
-            .completes(effect)
-            .event(Event::Reversed(context.now))
-            .post(&lost, context)
-    }
-
-    fn freed_share(&self) -> Work {
+    pub(super) fn freed_share(&self) -> Work {
         Work::FreeShare {
             account: self.account(),
             share: self.claim.share,
@@ -123,7 +93,7 @@ impl Payment {
             (Status::Declined(..), Lookup::Landed { .. }) if planted::is(Bug::LateLandingIgnored) => {
                 Ok(Decision::answer(Answer::Done).completes(effect))
             }
-            (_, Lookup::Landed { transaction }) => self.settled(id, effect, (transaction, made), context),
+            (_, Lookup::Landed { transaction, .. }) => self.settled(id, effect, (transaction, made), context),
             (_, Lookup::Pending) => Ok(Decision::answer(Answer::Done)),
             (status, Lookup::Impossible) => {
                 let decision = Decision::answer(Answer::Done).completes(effect);
@@ -189,7 +159,11 @@ impl Entity for Payment {
         ("-", "the account admits it", "claimed"),
         ("-", "the provider shows what it bought, after a restore", "fulfilled"),
         ("claimed", "the bytes to send are durable", "settling"),
-        ("claimed", "it could not be sent", "released"),
+        (
+            "claimed",
+            "it could not be sent, or the chain would refuse it",
+            "released",
+        ),
         ("released", "presented again and admitted", "claimed"),
         ("settling", "chain says yes", "settled"),
         ("settling", "chain says no", "declined"),
@@ -228,8 +202,10 @@ impl Entity for Payment {
             (_, Command::Present { request, again }) => payment.present(id, request, again, context),
             (Status::Claimed, Command::Prepared(prepared)) => Ok(done.event(Event::Settling(prepared, now))),
             (Status::Claimed, Command::Unsendable { effect }) => {
-                let released = done.completes(effect).event(Event::Released(now));
-                Ok(released.then(payment.freed_share(), context))
+                Ok(payment.released(effect, Event::Released(now), context))
+            }
+            (Status::Claimed, Command::DeclinedUnsent { effect, decline }) => {
+                Ok(payment.released(effect, Event::DeclinedUnsent(decline, now), context))
             }
             (Status::Settling(_), Command::Settled { effect, transaction }) => {
                 payment.settled(id, effect, (transaction, false), context)
@@ -265,7 +241,7 @@ impl Entity for Payment {
             (Status::Settled { .. }, Command::Credited { effect }) => {
                 Ok(done.completes(effect).event(Event::Credited(now)))
             }
-            (Status::Released, Command::Readmitted { effect, share, session }) => Ok(done
+            (Status::Released | Status::DeclinedUnsent(_), Command::Readmitted { effect, share, session }) => Ok(done
                 .completes(effect)
                 .event(Event::Readmitted(share, session, now))
                 .then(Work::Settle(*id), context)),
@@ -295,7 +271,10 @@ impl Entity for Payment {
                 Ok(payment.moved(Status::Settling(prepared.clone()), *at))
             }
             (Status::Claimed, Event::Released(at)) => Ok(payment.moved(Status::Released, *at)),
-            (Status::Released, Event::Readmitted(share, session, at)) => {
+            (Status::Claimed, Event::DeclinedUnsent(decline, at)) => {
+                Ok(payment.moved(Status::DeclinedUnsent(decline.clone()), *at))
+            }
+            (Status::Released | Status::DeclinedUnsent(_), Event::Readmitted(share, session, at)) => {
                 let mut payment = payment.moved(Status::Claimed, *at);
                 payment.claim.share = *share;
                 payment.claim.session = *session;
@@ -372,7 +351,9 @@ impl Entity for Payment {
         match &self.status {
             Status::Claimed | Status::Settling(_) => None,
             Status::Unknown(_) | Status::Settled { .. } => Some(Outcome::Pending),
-            Status::Declined(decline, _) | Status::Refused(decline) => Some(Outcome::Declined(decline.clone())),
+            Status::Declined(decline, _) | Status::Refused(decline) | Status::DeclinedUnsent(decline) => {
+                Some(Outcome::Declined(decline.clone()))
+            }
             Status::Released => Some(Outcome::Unavailable),
             Status::Fulfilled { transaction, product } => Some(Outcome::Fulfilled {
                 product: *product,

@@ -3,16 +3,29 @@
 use super::{Event, Payment, Status};
 use crate::id::PaymentId;
 use crate::kernel::View;
-use crate::port::Decline;
+use crate::port::{Decline, Prepared};
 
 impl Payment {
+    /// Whether it was given back unsent: presented again, it claims anew.
+    pub const fn is_released(&self) -> bool {
+        matches!(self.status, Status::Released | Status::DeclinedUnsent(_))
+    }
+
+    /// What was made durable to be sent, as long as its outcome is open.
+    pub const fn prepared(&self) -> Option<&Prepared> {
+        match &self.status {
+            Status::Settling(prepared) | Status::Unknown(prepared) | Status::Declined(_, prepared) => Some(prepared),
+            _ => None,
+        }
+    }
+
     pub(super) const fn state_name(&self) -> &'static str {
         match self.status {
             Status::Claimed => "claimed",
             Status::Settling(_) => "settling",
             Status::Unknown(_) => "unknown",
             Status::Declined(..) => "declined",
-            Status::Released => "released",
+            Status::Released | Status::DeclinedUnsent(_) => "released",
             Status::Settled { .. } => "settled",
             Status::Fulfilled { .. } => "fulfilled",
             Status::Credited { .. } => "credited",
@@ -28,7 +41,7 @@ impl Payment {
             Event::Claimed(_) | Event::Settling(..) | Event::Resumed(..) | Event::Readmitted(..) => None,
             Event::Lost(_) => Some("unknown"),
             Event::Declined(..) => Some("declined"),
-            Event::Released(_) => Some("released"),
+            Event::Released(_) | Event::DeclinedUnsent(..) => Some("released"),
             Event::Settled(..) => Some("settled"),
             Event::Fulfilled(..) | Event::Adopted(..) => Some("fulfilled"),
             Event::Credited(_) | Event::Deposited(..) => Some("credited"),
@@ -40,7 +53,7 @@ impl Payment {
 
     pub(super) fn shown(&self, id: &PaymentId) -> View {
         let (decline, product) = match &self.status {
-            Status::Declined(d, _) | Status::Refused(d) => (Some(d.reason.as_str()), None),
+            Status::Declined(d, _) | Status::Refused(d) | Status::DeclinedUnsent(d) => (Some(d.reason.as_str()), None),
             Status::Fulfilled { product, .. } => (None, Some(*product)),
             Status::Reversed { product, .. } => (None, *product),
             _ => (None, None),

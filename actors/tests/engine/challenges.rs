@@ -45,7 +45,7 @@ async fn case_17_a_challenge_is_answered_by_one_payment() {
     assert!(!world.pay(&winning).await.unwrap().won);
     let mut otherwise = winning.clone();
     if let Authorization::Evm(evm) = &mut otherwise.authorization {
-        evm.signature = [2; 65];
+        evm.signature = [2; 65].into();
     }
     for other in [otherwise, answer(10)] {
         assert_eq!(

@@ -10,6 +10,7 @@ mod banking;
 mod challenges;
 mod crashes;
 mod credits;
+mod declined_unsent;
 mod deliveries;
 mod durability;
 mod figures;

@@ -15,13 +15,13 @@ use crate::support::world::{World, evm};
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
-const ID: SpendId = SpendId(77);
+pub(crate) const ID: SpendId = SpendId(77);
 const SPEND: Work = Work::Spend(ID);
 const ONE: Usdc = Usdc::from_atomic(1_000_000);
 const PLENTY: Usdc = Usdc::from_atomic(1_000_000_000);
 
 /// A world in which the owner has a managed wallet with these caps, in whole dollars.
-async fn opened(per_call: u64, per_day: Option<u64>) -> World {
+pub(crate) async fn opened(per_call: u64, per_day: Option<u64>) -> World {
     let world = World::new().await;
     let limits = Limits {
         per_call: Cents::new(per_call * 100),
@@ -57,7 +57,7 @@ fn own_call() -> Way {
     Way::Call { host }
 }
 
-async fn spend(world: &World, id: SpendId, way: Way) -> Result<(), Denied<Rejection>> {
+pub(crate) async fn spend(world: &World, id: SpendId, way: Way) -> Result<(), Denied<Rejection>> {
     let call = match way {
         Way::Transfer => Vec::new(),
         Way::Call { .. } => b"call".to_vec(),
@@ -66,12 +66,12 @@ async fn spend(world: &World, id: SpendId, way: Way) -> Result<(), Denied<Reject
     in_time("an answer", asked).await
 }
 
-async fn read(world: &World) -> Spend {
+pub(crate) async fn read(world: &World) -> Spend {
     let read = world.engine.spend_of(&ID).await.expect("readable");
     read.expect("it exists")
 }
 
-async fn wallet(world: &World) -> AgentWallet {
+pub(crate) async fn wallet(world: &World) -> AgentWallet {
     let read = world.engine.agent_wallet(&OWNER).await.expect("readable");
     read.expect("it exists")
 }

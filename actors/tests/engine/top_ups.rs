@@ -26,7 +26,7 @@ fn solana(n: u8) -> Wallet {
 }
 
 /// 5 dollars onto the payer's card balance.
-fn top_up_for(payer: Wallet, nonce: u8) -> PayRequest {
+pub(crate) fn top_up_for(payer: Wallet, nonce: u8) -> PayRequest {
     PayRequest {
         purchase: Purchase::CardBalance {
             amount: Cents::new(500),
@@ -35,7 +35,7 @@ fn top_up_for(payer: Wallet, nonce: u8) -> PayRequest {
     }
 }
 
-fn link(world: &World, wallet: Wallet) {
+pub(crate) fn link(world: &World, wallet: Wallet) {
     world.store.scribble(table::linked(&wallet), &ADDRESS);
 }
 
@@ -48,7 +48,7 @@ fn unlink(world: &World, wallet: Wallet) {
     world.store.commit(batch, Box::new(|_| {}));
 }
 
-async fn bought(world: &World, request: &PayRequest) -> TopUpId {
+pub(crate) async fn bought(world: &World, request: &PayRequest) -> TopUpId {
     match world.pay_until_told(request).await.outcome {
         Outcome::Fulfilled {
             product: Product::TopUp(id),
@@ -108,7 +108,7 @@ async fn assert_arrived(world: &World, id: TopUpId) {
 }
 
 /// The whole charge is on the balance, once, under this code.
-async fn assert_credited(world: &World, id: TopUpId, owner: Wallet, code: &str) {
+pub(crate) async fn assert_credited(world: &World, id: TopUpId, owner: Wallet, code: &str) {
     world.quiet().await;
     assert_eq!(read(world, id).await.status, Status::Failed { reason: code.into() });
     let account = world.engine.account(&owner).await.unwrap().unwrap();

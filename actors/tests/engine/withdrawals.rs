@@ -16,10 +16,10 @@ use crate::support::{eventually, in_time};
 const OWNER: Wallet = evm(1);
 const ID: WithdrawalId = WithdrawalId(77);
 /// What the refused card of a [`World`] put onto the balance.
-const ALL: Usdc = Usdc::from_atomic(5_000_000);
+pub(crate) const ALL: Usdc = Usdc::from_atomic(5_000_000);
 
 /// A world in which the owner has 5.00.
-async fn credited() -> World {
+pub(crate) async fn credited() -> World {
     let world = World::new().await;
     world.issuer.moods(&[Mood::Declines]);
     world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
@@ -29,7 +29,7 @@ async fn credited() -> World {
 }
 
 /// Balance and what is held.
-async fn balance(world: &World) -> (u64, u64) {
+pub(crate) async fn balance(world: &World) -> (u64, u64) {
     let account = world
         .engine
         .account(&OWNER)
@@ -39,11 +39,11 @@ async fn balance(world: &World) -> (u64, u64) {
     (account.balance.atomic(), account.held.atomic())
 }
 
-async fn withdraw(world: &World, amount: Usdc) -> Result<(), Denied<Rejection>> {
+pub(crate) async fn withdraw(world: &World, amount: Usdc) -> Result<(), Denied<Rejection>> {
     in_time("an answer", world.engine.withdraw(OWNER, (ID, evm(7), amount), None)).await
 }
 
-async fn withdrawal(world: &World) -> Withdrawal {
+pub(crate) async fn withdrawal(world: &World) -> Withdrawal {
     world
         .engine
         .withdrawal(&ID)
@@ -53,7 +53,7 @@ async fn withdrawal(world: &World) -> Withdrawal {
 }
 
 /// Sent once, booked once.
-async fn assert_complete(world: &World) {
+pub(crate) async fn assert_complete(world: &World) {
     assert!(matches!(withdrawal(world).await.status, Status::Complete { .. }));
     assert_eq!(balance(world).await, (0, 0));
     assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer out");

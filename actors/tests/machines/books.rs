@@ -10,7 +10,7 @@ use purser_actors::kernel::{Context, Decision, Entity, table};
 use purser_actors::ledger::{Place, Provider, Transaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{self, Payment};
-use purser_actors::port::{Authorization, Lookup, Timestamp};
+use purser_actors::port::{Authorization, Finality, Lookup, Timestamp};
 use purser_actors::product::Cap;
 use purser_actors::withdrawal::{self, Withdrawal};
 use purser_storage::{Write, codec};
@@ -148,7 +148,7 @@ impl House {
 
     fn present(&mut self, n: u8) {
         let id = PaymentId(u128::from(n));
-        let released = self.payments[&id.0].status == payment::Status::Released;
+        let released = self.payments[&id.0].is_released();
         self.payment(
             id,
             payment::Command::Present {
@@ -179,6 +179,7 @@ impl House {
                 let lookup = match self.random.below(if last { 2 } else { 3 }) {
                     0 => Lookup::Landed {
                         transaction: transaction(),
+                        finality: Finality::Final,
                     },
                     1 => Lookup::Impossible,
                     _ => return self.effects.push(self.again(effect, Work::Watch(id))),
@@ -281,7 +282,14 @@ impl House {
     fn settle(&mut self, id: PaymentId, effect: purser_actors::id::EffectId) {
         if self.payments[&id.0].status == payment::Status::Claimed {
             if self.random.below(5) == 0 {
-                return self.payment(id, payment::Command::Unsendable { effect });
+                // Of both ways to be given back unsent every second.
+                return match effect.0 % 2 {
+                    0 => self.payment(id, payment::Command::Unsendable { effect }),
+                    _ => {
+                        let decline = decline();
+                        self.payment(id, payment::Command::DeclinedUnsent { effect, decline });
+                    }
+                };
             }
             self.payment(id, payment::Command::Prepared(prepared()));
         }
@@ -353,7 +361,7 @@ fn case_23_all_books_sum_to_zero_after_any_sequence() {
         );
         withdrawn += house.left;
         for payment in house.payments.values() {
-            let ended = payment.is_final() || payment.status == payment::Status::Released;
+            let ended = payment.is_final() || payment.is_released();
             assert!(ended, "seed {seed}: {:?}", payment.status);
         }
         let ready = house.cards.values().filter(|card| card.details().is_some());

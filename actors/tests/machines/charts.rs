@@ -74,6 +74,7 @@ fn payment_events() -> Vec<payment::Event> {
         Event::Refused(NOW),
         Event::Reversed(NOW),
         Event::Resolved(transaction(), Resolution::Returned, NOW),
+        Event::DeclinedUnsent(decline(), NOW),
     ]
 }
 

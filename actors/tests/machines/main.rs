@@ -28,6 +28,7 @@ mod refunds;
 mod reloadables;
 mod sample;
 mod sessions;
+mod signatures;
 mod spends;
 mod spends_own;
 mod top_ups;

@@ -56,7 +56,7 @@ pub(crate) fn authorization() -> Authorization {
         valid_after: 0,
         valid_before: u64::MAX,
         nonce: [3; 32],
-        signature: [4; 65],
+        signature: [4; 65].into(),
     })
 }
 
@@ -154,6 +154,7 @@ pub(crate) fn payments() -> Vec<Payment> {
             transaction: self::transaction(),
             resolution: Resolution::Forwarded,
         }),
+        payment(Status::DeclinedUnsent(decline())),
     ]
 }
 

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use parking_lot::Mutex;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Attestation, Attested, BoxFuture, Bridge as Port, CardBalances, Crossing, Decline, Deposited, ErrorKind, Lookup,
-    Minting, PortError, SignedBurn, SignedMint, Submitted,
+    Attestation, Attested, BoxFuture, Bridge as Port, CardBalances, Crossing, Decline, Deposited, ErrorKind, Finality,
+    Lookup, Minting, PortError, SignedBurn, SignedMint, Submitted,
 };
 
 /// What a call meets; afterwards all is well.
@@ -225,7 +225,10 @@ impl Bridge {
         let transaction = burn.transaction.clone();
         match met {
             Some(Met::Silent) => Err(error(ErrorKind::Unknown)),
-            _ => Ok(Submitted::Settled { transaction }),
+            _ => Ok(Submitted::Settled {
+                transaction,
+                finality: Finality::Final,
+            }),
         }
     }
 
@@ -318,7 +321,10 @@ impl Port for Bridge {
         let truth = self.0.lock();
         let transaction = burn.transaction.clone();
         let found = match truth.burned.contains_key(&transaction) {
-            true => Lookup::Landed { transaction },
+            true => Lookup::Landed {
+                transaction,
+                finality: Finality::Final,
+            },
             false if truth.dead.contains(&transaction) => Lookup::Impossible,
             false => Lookup::Pending,
         };
@@ -352,6 +358,7 @@ impl Port for Bridge {
         let found = match truth.minted.get(&attested.nonce) {
             Some((transaction, _)) => Lookup::Landed {
                 transaction: transaction.clone(),
+                finality: Finality::Final,
             },
             None if truth.blocked.contains(&attested.nonce) => Lookup::Impossible,
             None => Lookup::Pending,

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, Decline, Departure, ErrorKind, EvmAuthorization, Lookup, PortError, Prepared, Settlement,
-    Shredder, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Decline, Departure, ErrorKind, EvmAuthorization, Finality, Lookup,
+    PortError, Preparation, Prepared, Settlement, Shredder, Submitted, Timestamp, Transfer,
 };
 use tokio::sync::Semaphore;
 
@@ -50,6 +50,7 @@ pub(crate) struct Chain {
     /// What wallets hold and sent.
     pub(crate) holdings: Holdings,
     gate: Semaphore,
+    empty: Mutex<Vec<Wallet>>,
 }
 
 pub(crate) fn error(kind: ErrorKind, operation: &'static str) -> PortError {
@@ -74,6 +75,7 @@ impl Chain {
             listings: AtomicU64::new(0),
             holdings: Holdings::default(),
             gate: Semaphore::new(0),
+            empty: Mutex::default(),
         }
     }
 
@@ -109,6 +111,16 @@ impl Chain {
     /// How often it was asked what left.
     pub(crate) fn listings(&self) -> u64 {
         self.listings.load(Ordering::SeqCst)
+    }
+
+    /// From now on what this wallet signs is declined before it is sent.
+    pub(crate) fn drain(&self, wallet: Wallet) {
+        self.empty.lock().push(wallet);
+    }
+
+    /// No wallet is empty any more.
+    pub(crate) fn fill(&self) {
+        self.empty.lock().clear();
     }
 
     /// The transfer's validity is over.
@@ -157,8 +169,15 @@ impl Chain {
     }
 }
 
+fn empty() -> Decline {
+    Decline {
+        reason: "insufficient_funds".into(),
+        message: "the wallet is empty".into(),
+    }
+}
+
 /// The wallet that the service pays out of.
-const TREASURY: [u8; 20] = [9; 20];
+pub(crate) const TREASURY: [u8; 20] = [9; 20];
 
 /// A transfer out of the treasury, as this chain signs it: the same key is always the same transfer.
 pub(crate) fn outgoing(key: u128, to: Wallet, amount: Usdc) -> Authorization {
@@ -174,7 +193,7 @@ pub(crate) fn outgoing(key: u128, to: Wallet, amount: Usdc) -> Authorization {
         valid_after: 0,
         valid_before: u64::MAX,
         nonce,
-        signature: [1; 65],
+        signature: [1; 65].into(),
     })
 }
 
@@ -183,24 +202,20 @@ impl Settlement for Chain {
         Box::pin(async move { Ok(outgoing(transfer.key, transfer.to, transfer.amount)) })
     }
 
-    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>> {
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
         let key = authorization.claim_key();
-        let unreachable = match self.fates.lock().get_mut(&key) {
+        let answer = match self.fates.lock().get_mut(&key) {
             Some(Fate::Unreachable(left @ 1..)) => {
                 *left -= 1;
-                true
+                Err(error(ErrorKind::Temporary, "prepare"))
             }
-            _ => false,
-        };
-        Box::pin(async move {
-            if unreachable {
-                return Err(error(ErrorKind::Temporary, "prepare"));
-            }
-            Ok(Prepared {
+            _ if self.empty.lock().contains(&authorization.payer()) => Ok(Preparation::Declined(empty())),
+            _ => Ok(Preparation::Ready(Prepared {
                 bytes: key.to_vec(),
                 transaction: String::new(),
-            })
-        })
+            })),
+        };
+        Box::pin(std::future::ready(answer))
     }
 
     fn submit<'a>(
@@ -212,17 +227,17 @@ impl Settlement for Chain {
             let key = authorization.claim_key();
             assert_eq!(prepared.bytes, key, "what was prepared is what is sent");
             self.submissions.fetch_add(1, Ordering::SeqCst);
-            let settled = |transaction| Ok(Submitted::Settled { transaction });
+            let settled = |transaction| {
+                let finality = Finality::Final;
+                Ok(Submitted::Settled { transaction, finality })
+            };
             match self.fate_of(&key) {
                 Fate::AnswerLost => {
                     self.land(authorization);
                     Err(error(ErrorKind::Unknown, "submit"))
                 }
                 Fate::Vanishes => Err(error(ErrorKind::Unknown, "submit")),
-                Fate::Declined => Ok(Submitted::Declined(Decline {
-                    reason: "insufficient_funds".into(),
-                    message: "the wallet is empty".into(),
-                })),
+                Fate::Declined => Ok(Submitted::Declined(empty())),
                 Fate::Panics(1..) => panic!("{}", super::EXPECTED_PANIC),
                 Fate::Waits => {
                     self.waiting.fetch_add(1, Ordering::SeqCst);
@@ -236,17 +251,39 @@ impl Settlement for Chain {
         })
     }
 
-    fn lookup<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Lookup, PortError>> {
+    fn lookup<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        prepared: Option<&'a Prepared>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
         self.lookups.fetch_add(1, Ordering::SeqCst);
         let key = authorization.claim_key();
+        if let Some(prepared) = prepared {
+            assert_eq!(prepared.bytes, key, "what was prepared is what is looked up");
+        }
         let seen = match self.landed.lock().get(&key) {
             Some(transaction) => Lookup::Landed {
                 transaction: transaction.clone(),
+                finality: Finality::Final,
             },
             None if self.impossible.lock().contains(&key) => Lookup::Impossible,
             None => Lookup::Pending,
         };
         Box::pin(std::future::ready(Ok(seen)))
+    }
+
+    fn standing<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _: Option<&'a Prepared>,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
+        let landed = self.landed.lock();
+        let standing = match landed.get(&authorization.claim_key()) {
+            Some(known) if known == transaction => ChainStanding::Final,
+            _ => ChainStanding::Gone,
+        };
+        Box::pin(std::future::ready(Ok(standing)))
     }
 
     fn can_receive<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {

@@ -75,7 +75,7 @@ impl Sellers {
             valid_after: 0,
             valid_before: u64::MAX,
             nonce,
-            signature: [1; 65],
+            signature: [1; 65].into(),
         });
         signed.push(authorization.clone());
         authorization

@@ -296,7 +296,7 @@ pub(crate) fn card_for(payer: Wallet, nonce: u8) -> PayRequest {
             valid_after: 0,
             valid_before: u64::MAX,
             nonce: [nonce; 32],
-            signature: [1; 65],
+            signature: [1; 65].into(),
         }),
         Wallet::Solana(payer) => Authorization::Solana(SolanaTransfer {
             transaction: vec![nonce; 300],

@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use purser_actors::port::{Crossing, Decline, Lookup, SignedBurn, Submitted};
+use purser_actors::port::{Crossing, Decline, Finality, Lookup, SignedBurn, Submitted};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -152,6 +152,9 @@ pub enum BridgeBurnState {
     Settled {
         /// Under this id, 1 to 200 bytes.
         settled_as: String,
+        /// Whether a reorganisation may still remove it. False if it is not said.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        reversible: bool,
     },
     /// Refused now; it may still be accepted, until it expires.
     Declined {
@@ -168,8 +171,9 @@ impl BridgeBurned {
         Self {
             transaction: burn.transaction.clone(),
             state: match said {
-                Submitted::Settled { transaction } => BridgeBurnState::Settled {
+                Submitted::Settled { transaction, finality } => BridgeBurnState::Settled {
                     settled_as: transaction,
+                    reversible: finality == Finality::Seen,
                 },
                 Submitted::Declined(decline) => BridgeBurnState::Declined {
                     reason: decline.reason.to_string(),
@@ -188,14 +192,22 @@ impl BridgeBurned {
             return Err(Unreadable("it is about another burn"));
         }
         Ok(match self.state {
-            BridgeBurnState::Settled { settled_as } => Submitted::Settled {
+            BridgeBurnState::Settled { settled_as, reversible } => Submitted::Settled {
                 transaction: name(settled_as)?,
+                finality: finality(reversible),
             },
             BridgeBurnState::Declined { reason, message } => Submitted::Declined(Decline {
                 reason: reason.into(),
                 message: message.into(),
             }),
         })
+    }
+}
+
+const fn finality(reversible: bool) -> Finality {
+    match reversible {
+        true => Finality::Seen,
+        false => Finality::Final,
     }
 }
 
@@ -217,6 +229,9 @@ pub enum BridgeFoundState {
     Landed {
         /// Under this id, 1 to 200 bytes.
         landed_as: String,
+        /// Whether a reorganisation may still remove it. False if it is not said.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        reversible: bool,
     },
     /// It is not there and may still come.
     Pending,
@@ -228,7 +243,10 @@ impl BridgeFound {
     /// As the bridge says it.
     pub fn of(of: String, said: Lookup) -> Self {
         let state = match said {
-            Lookup::Landed { transaction } => BridgeFoundState::Landed { landed_as: transaction },
+            Lookup::Landed { transaction, finality } => BridgeFoundState::Landed {
+                landed_as: transaction,
+                reversible: finality == Finality::Seen,
+            },
             Lookup::Pending => BridgeFoundState::Pending,
             Lookup::Impossible => BridgeFoundState::Impossible,
         };
@@ -244,8 +262,9 @@ impl BridgeFound {
             return Err(Unreadable("it is about another one"));
         }
         Ok(match self.state {
-            BridgeFoundState::Landed { landed_as } => Lookup::Landed {
+            BridgeFoundState::Landed { landed_as, reversible } => Lookup::Landed {
                 transaction: name(landed_as)?,
+                finality: finality(reversible),
             },
             BridgeFoundState::Pending => Lookup::Pending,
             BridgeFoundState::Impossible => Lookup::Impossible,

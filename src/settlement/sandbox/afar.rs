@@ -9,7 +9,8 @@ use bincode::{Decode, Encode};
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, Decline, ErrorKind, Lookup, PortError, Prepared, Settlement as _, Submitted, Transfer,
+    Authorization, BoxFuture, Decline, ErrorKind, Finality, Lookup, PortError, Preparation, Prepared, Settlement as _,
+    Submitted, Transfer,
 };
 use reqwest::{Client, Url};
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,7 @@ pub enum Asked {
     /// To take it.
     Submit(Authorization, Prepared),
     /// What is there of it.
-    Lookup(Authorization),
+    Lookup(Authorization, Option<Prepared>),
     /// What a wallet holds.
     Balance(Wallet),
     /// To give a wallet so much.
@@ -55,11 +56,11 @@ pub enum Said {
     /// Made ready.
     Ready(Prepared),
     /// On the chain, as this transaction.
-    Settled(String),
-    /// Refused for now.
+    Settled(String, Finality),
+    /// Refused for now, or not made ready since it would be refused.
     Declined(Decline),
     /// Found, as this transaction.
-    Landed(String),
+    Landed(String, Finality),
     /// Not found.
     Pending,
     /// Not found, and it never will be.
@@ -94,9 +95,10 @@ impl dyn Chains {
     ///
     /// # Errors
     /// As it has.
-    pub async fn prepare(&self, authorization: &Authorization) -> Result<Prepared, PortError> {
+    pub async fn prepare(&self, authorization: &Authorization) -> Result<Preparation, PortError> {
         match self.ask(Asked::Prepare(authorization.clone())).await? {
-            Said::Ready(prepared) => Ok(prepared),
+            Said::Ready(prepared) => Ok(Preparation::Ready(prepared)),
+            Said::Declined(decline) => Ok(Preparation::Declined(decline)),
             _ => Err(mixed_up()),
         }
     }
@@ -108,7 +110,7 @@ impl dyn Chains {
     pub async fn submit(&self, authorization: &Authorization, prepared: &Prepared) -> Result<Submitted, PortError> {
         let asked = Asked::Submit(authorization.clone(), prepared.clone());
         match self.ask(asked).await? {
-            Said::Settled(transaction) => Ok(Submitted::Settled { transaction }),
+            Said::Settled(transaction, finality) => Ok(Submitted::Settled { transaction, finality }),
             Said::Declined(decline) => Ok(Submitted::Declined(decline)),
             _ => Err(mixed_up()),
         }
@@ -118,9 +120,14 @@ impl dyn Chains {
     ///
     /// # Errors
     /// As it has.
-    pub async fn lookup(&self, authorization: &Authorization) -> Result<Lookup, PortError> {
-        match self.ask(Asked::Lookup(authorization.clone())).await? {
-            Said::Landed(transaction) => Ok(Lookup::Landed { transaction }),
+    pub async fn lookup(
+        &self,
+        authorization: &Authorization,
+        prepared: Option<&Prepared>,
+    ) -> Result<Lookup, PortError> {
+        let asked = Asked::Lookup(authorization.clone(), prepared.cloned());
+        match self.ask(asked).await? {
+            Said::Landed(transaction, finality) => Ok(Lookup::Landed { transaction, finality }),
             Said::Pending => Ok(Lookup::Pending),
             Said::Impossible => Ok(Lookup::Impossible),
             _ => Err(mixed_up()),
@@ -166,13 +173,16 @@ impl SandboxSettlement {
                 let amount = Usdc::from_atomic(amount);
                 Said::Signed(self.sign(&Transfer { key, to, amount }).await?)
             }
-            Asked::Prepare(authorization) => Said::Ready(self.prepare(&authorization).await?),
+            Asked::Prepare(authorization) => match self.prepare(&authorization).await? {
+                Preparation::Ready(prepared) => Said::Ready(prepared),
+                Preparation::Declined(decline) => Said::Declined(decline),
+            },
             Asked::Submit(authorization, prepared) => match self.submit(&authorization, &prepared).await? {
-                Submitted::Settled { transaction } => Said::Settled(transaction),
+                Submitted::Settled { transaction, finality } => Said::Settled(transaction, finality),
                 Submitted::Declined(decline) => Said::Declined(decline),
             },
-            Asked::Lookup(authorization) => match self.lookup(&authorization).await? {
-                Lookup::Landed { transaction } => Said::Landed(transaction),
+            Asked::Lookup(authorization, prepared) => match self.lookup(&authorization, prepared.as_ref()).await? {
+                Lookup::Landed { transaction, finality } => Said::Landed(transaction, finality),
                 Lookup::Pending => Said::Pending,
                 Lookup::Impossible => Said::Impossible,
             },

@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Clock, Decline, Entropy, ErrorKind, PortError, Submitted, Timestamp};
+use purser_actors::port::{Clock, Decline, Entropy, ErrorKind, Finality, PortError, Submitted, Timestamp};
 use tokio::sync::watch;
 
 use super::evm;
@@ -35,9 +35,20 @@ pub(crate) struct State {
     pub(crate) ledger: Ledger,
     /// Empty on Base.
     pub(crate) hashes: Blockhashes,
+    /// How long a transfer that has landed is only seen, in milliseconds of the chain's clock.
+    final_after_ms: u64,
 }
 
 impl State {
+    /// How sure a transfer is that is on the chain now.
+    pub(crate) fn finality(&self, now: Timestamp, landed: &Transfer) -> Finality {
+        let may_drop = self.ledger.may_drop(&landed.key);
+        match may_drop || now < landed.at.plus_ms(self.final_after_ms) {
+            true => Finality::Seen,
+            false => Finality::Final,
+        }
+    }
+
     fn make_blocks(&mut self, network: Network, now: Timestamp) {
         if network == Network::Solana
             && let Some(secret) = self.ledger.secret
@@ -76,9 +87,9 @@ pub(crate) enum Validity {
 #[derive(Debug)]
 pub(crate) enum Executed {
     /// Moved now.
-    Moved(String),
+    Moved(String, Finality),
     /// This very payment had landed before, by whoever.
-    Already(String),
+    Already(String, Finality),
     Declined(Decline),
 }
 
@@ -96,6 +107,7 @@ impl Chain {
         let state = Mutex::new(State {
             ledger,
             hashes: Blockhashes::default(),
+            final_after_ms: 0,
         });
         let magic = magic_amounts()
             .into_iter()
@@ -168,6 +180,11 @@ impl Chain {
         }
     }
 
+    /// From when on a transfer that has landed is final.
+    pub(crate) fn finalize_after(&self, after: Duration) {
+        self.state.lock().final_after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+    }
+
     /// Stops or resumes every execution; what is held lands when resumed, if it is still valid then.
     pub(crate) fn hold(&self, held: bool) {
         self.held.send_replace(held);
@@ -200,9 +217,13 @@ impl Chain {
         let (executed, durable) = self.transact(|state, now| self.execute(state, now, &intent, fault.as_ref()));
         durable.wait().await.map_err(|e| lost(&e.to_string()))?;
         match executed {
-            Executed::Moved(_) if fault == Some(ChainFault::LoseAnswer) => Err(lost("the answer was lost")),
-            Executed::Already(_) if fault == Some(ChainFault::LoseAnswer) && !magic => Err(lost("the answer was lost")),
-            Executed::Moved(transaction) | Executed::Already(transaction) => Ok(Submitted::Settled { transaction }),
+            Executed::Moved(..) if fault == Some(ChainFault::LoseAnswer) => Err(lost("the answer was lost")),
+            Executed::Already(..) if fault == Some(ChainFault::LoseAnswer) && !magic => {
+                Err(lost("the answer was lost"))
+            }
+            Executed::Moved(transaction, finality) | Executed::Already(transaction, finality) => {
+                Ok(Submitted::Settled { transaction, finality })
+            }
             Executed::Declined(decline) => Ok(Submitted::Declined(decline)),
         }
     }
@@ -238,7 +259,8 @@ impl Chain {
         if let Some(landed) = state.ledger.find(&intent.key) {
             // Somebody else may have submitted it first: the same transfer is this payment, another is not.
             return if landed.to == to && landed.amount == intent.amount {
-                Ok((Vec::new(), Executed::Already(landed.transaction)))
+                let finality = state.finality(now, &landed);
+                Ok((Vec::new(), Executed::Already(landed.transaction, finality)))
             } else {
                 Err(decline(
                     "invalid_exact_evm_nonce_already_used",
@@ -278,16 +300,18 @@ impl Chain {
             }
             _ => {
                 let mut records = state.ledger.transfer(&transfer)?;
+                let mut finality = state.finality(now, &transfer);
                 if let Some(ChainFault::Drop { after_ms }) = fault
                     && !state.ledger.was_reorganised(&intent.key)
                 {
                     let due = now.plus_ms((*after_ms).max(1));
+                    finality = Finality::Seen;
                     records.push(Record::Planned {
                         due,
                         plan: Plan::Drop(intent.key),
                     });
                 }
-                Ok((records, Executed::Moved(transfer.transaction)))
+                Ok((records, Executed::Moved(transfer.transaction, finality)))
             }
         }
     }

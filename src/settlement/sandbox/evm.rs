@@ -46,7 +46,8 @@ pub(crate) fn check_signature(authorization: &EvmAuthorization) -> Result<(), De
 
 fn is_signed(authorization: &EvmAuthorization, domain: &[u8; 32]) -> Result<(), Decline> {
     let refused = || decline("invalid_exact_evm_signature", "the signature is not the payer's");
-    let [rs @ .., v] = &authorization.signature;
+    // A contract wallet's are not taken: this chain runs no contracts.
+    let [rs @ .., v] = authorization.signature.as_ecdsa().ok_or_else(refused)?;
     let recovery = match v {
         27 => RecoveryId::Zero,
         28 => RecoveryId::One,
@@ -141,6 +142,7 @@ fn address(address: &[u8; 20]) -> [u8; 32] {
 pub(crate) mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use purser_actors::money::Usdc;
+    use purser_actors::port::EvmSignature;
     use secp256k1::{PublicKey, SecretKey};
 
     use super::*;
@@ -162,13 +164,22 @@ pub(crate) mod tests {
             valid_after: window.0,
             valid_before: window.1,
             nonce: [nonce; 32],
-            signature: [0; 65],
+            signature: [0; 65].into(),
         };
         let message = Message::from_digest(digest(&authorization, &domain(TOKEN, &CONTRACTS[0])));
         let (recovery, rs) = RecoverableSignature::sign_ecdsa_recoverable(message, &key).serialize_compact();
-        authorization.signature[..64].copy_from_slice(&rs);
-        authorization.signature[64] = 27 + u8::from(recovery == RecoveryId::One);
+        resigned(&mut authorization, |signature| {
+            signature[..64].copy_from_slice(&rs);
+            signature[64] = 27 + u8::from(recovery == RecoveryId::One);
+        });
         authorization
+    }
+
+    /// Changes the 65 bytes of a signature.
+    fn resigned(authorization: &mut EvmAuthorization, change: impl FnOnce(&mut [u8; 65])) {
+        let mut bytes = *authorization.signature.as_ecdsa().unwrap();
+        change(&mut bytes);
+        authorization.signature = bytes.into();
     }
 
     // A payment that the stock client made of real USDC verifies under the real token's domain: the digest is the standard's, not
@@ -193,8 +204,7 @@ pub(crate) mod tests {
                 "7be632331d2bfee19f914bd25b894aa11491b7e054e27c0fba972cd757089a4e",
                 "0e327c0bb745d5e6101d51efe820a850e6e4eff17038f296a92e8cce836da0db1b"
             ))
-            .unwrap()
-            .try_into()
+            .map(|bytes| EvmSignature::new(&bytes).unwrap())
             .unwrap(),
         };
         let real = domain((b"USD Coin", b"2"), &CONTRACTS[0]);
@@ -217,8 +227,8 @@ pub(crate) mod tests {
             |a| a.valid_after = 1,
             |a| a.valid_before = 101,
             |a| a.nonce[0] ^= 1,
-            |a| a.signature[64] ^= 7,
-            |a| a.signature[64] -= 27,
+            |a| resigned(a, |bytes| bytes[64] ^= 7),
+            |a| resigned(a, |bytes| bytes[64] -= 27),
         ];
         for (number, change) in changes.iter().enumerate() {
             let mut changed = good.clone();
@@ -226,9 +236,22 @@ pub(crate) mod tests {
             assert!(check_signature(&changed).is_err(), "change {number}");
         }
         let mut high = good.clone();
-        high.signature[32..64].copy_from_slice(&negated(&good.signature[32..64]));
-        high.signature[64] = 55 - good.signature[64];
+        resigned(&mut high, |bytes| {
+            let low = negated(&bytes[32..64]);
+            bytes[32..64].copy_from_slice(&low);
+            bytes[64] = 55 - bytes[64];
+        });
         assert!(check_signature(&high).is_err(), "the twin with a high s");
+        // A contract wallet's, of any length but a key's: refused by the code of a wrong signature.
+        for length in [0, 64, 66, EvmSignature::MAX] {
+            let long = EvmSignature::new(&vec![27; length]).unwrap();
+            let of_contract = EvmAuthorization {
+                signature: long,
+                ..good.clone()
+            };
+            let refused = check_signature(&of_contract).unwrap_err();
+            assert_eq!(refused.reason.as_str(), "invalid_exact_evm_signature", "{length} bytes");
+        }
     }
 
     fn negated(s: &[u8]) -> [u8; 32] {

@@ -53,7 +53,7 @@ fn on_base(wallet: &TestWallet, transfer: &Transfer, to: [u8; 20], now: Timestam
         valid_after: 0,
         valid_before: now.seconds().saturating_add(LIFE_S),
         nonce: nonce.finalize().into(),
-        signature: [0; 65],
+        signature: [0; 65].into(),
     };
     wallet.sign_transfer(&Token::SANDBOX.domain(), &mut authorization);
     Authorization::Evm(authorization)

@@ -1,13 +1,13 @@
 //! The few Solana JSON-RPC calls that stock clients make, answered in the cluster's shapes.
 //!
-//! A slot is a block here, every block is final at once, and nothing costs lamports. A fully signed transaction
+//! A slot is a block here, final at once unless the sandbox is told otherwise, and nothing costs lamports. A fully signed transaction
 //! sent here executes: that is how an observer submits a payment before the service does.
 
 mod account;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use purser_actors::port::Decline;
+use purser_actors::port::{Decline, Finality, Timestamp};
 use serde_json::{Value, json};
 
 use super::chain::{Executed, State};
@@ -86,11 +86,7 @@ impl SandboxSettlement {
         };
         let outcome = match method {
             "sendTransaction" => self.send_transaction(params).await,
-            _ => match self
-                .solana
-                .read(|state, now| call(state, now.0 / SLOT_MS, method, params))
-                .await
-            {
+            _ => match self.solana.read(|state, now| call(state, now, method, params)).await {
                 Ok(outcome) => outcome,
                 Err(stopped) => Err(error(INTERNAL, stopped.to_string())),
             },
@@ -115,8 +111,8 @@ impl SandboxSettlement {
             .await
             .map_err(|stopped| error(INTERNAL, stopped.to_string()))?;
         match executed {
-            Executed::Moved(id) => Ok(json!(id)),
-            Executed::Already(_) => Err(preflight(&TransactionError::AlreadyProcessed)),
+            Executed::Moved(id, _) => Ok(json!(id)),
+            Executed::Already(..) => Err(preflight(&TransactionError::AlreadyProcessed)),
             Executed::Declined(decline) => Err(preflight(&error_of(&transaction, &decline))),
         }
     }
@@ -139,7 +135,8 @@ fn envelope(id: &Value, outcome: Result<Value, RpcError>) -> Value {
 }
 
 /// Every call that only reads.
-fn call(state: &State, slot: u64, method: &str, params: &[Value]) -> Result<Value, RpcError> {
+fn call(state: &State, now: Timestamp, method: &str, params: &[Value]) -> Result<Value, RpcError> {
+    let slot = now.0 / SLOT_MS;
     let wrap = |value: Value| Ok(json!({ "context": { "slot": slot, "apiVersion": VERSION }, "value": value }));
     let config = params.get(1).unwrap_or(&Value::Null);
     match method {
@@ -180,22 +177,26 @@ fn call(state: &State, slot: u64, method: &str, params: &[Value]) -> Result<Valu
         }
         "getSignatureStatuses" => {
             let signatures = list(params, SIGNATURES_LIMIT)?;
-            wrap(signatures.iter().map(|s| signature_status(state, s)).collect())
+            wrap(signatures.iter().map(|s| signature_status(state, now, s)).collect())
         }
         "simulateTransaction" => wrap(simulate(state, params)?),
         _ => Err(error(METHOD_NOT_FOUND, "Method not found")),
     }
 }
 
-fn signature_status(state: &State, signature: &Value) -> Value {
+fn signature_status(state: &State, now: Timestamp, signature: &Value) -> Value {
     let landed = signature.as_str().and_then(|s| state.ledger.find_transaction(s));
     landed.filter(|l| !l.dropped).map_or(Value::Null, |landed| {
+        let status = match state.finality(now, &landed.transfer) {
+            Finality::Seen => "confirmed",
+            Finality::Final => "finalized",
+        };
         json!({
             "slot": landed.transfer.at.0 / SLOT_MS,
             "confirmations": null,
             "err": null,
             "status": { "Ok": null },
-            "confirmationStatus": "finalized",
+            "confirmationStatus": status,
         })
     })
 }

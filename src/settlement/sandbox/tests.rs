@@ -1,11 +1,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod finality;
 mod old;
 pub(super) mod solana;
+mod unreachable;
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use purser_actors::id::Wallet;
+use purser_actors::port::Finality;
 use tempfile::TempDir;
 
 use super::fault::{ChainFault, FaultRule};
@@ -79,8 +82,10 @@ impl House {
     }
 
     pub(super) async fn pay(&self, authorization: &Authorization) -> Result<Submitted, PortError> {
-        let prepared = self.chains.prepare(authorization).await?;
-        self.chains.submit(authorization, &prepared).await
+        match self.chains.prepare(authorization).await? {
+            Preparation::Ready(prepared) => self.chains.submit(authorization, &prepared).await,
+            Preparation::Declined(decline) => Ok(Submitted::Declined(decline)),
+        }
     }
 
     async fn received(&self) -> u64 {
@@ -105,8 +110,15 @@ fn payment(amount: u64, nonce: u8) -> Authorization {
 
 pub(super) fn settled(outcome: Result<Submitted, PortError>) -> String {
     match outcome {
-        Ok(Submitted::Settled { transaction }) => transaction,
+        Ok(Submitted::Settled { transaction, .. }) => transaction,
         other => panic!("not settled: {other:?}"),
+    }
+}
+
+pub(super) fn ready(outcome: Result<Preparation, PortError>) -> Prepared {
+    match outcome {
+        Ok(Preparation::Ready(prepared)) => prepared,
+        other => panic!("not ready: {other:?}"),
     }
 }
 
@@ -126,7 +138,7 @@ async fn case_01_a_hundred_submissions_move_the_money_once() {
         .map(|_| {
             let (chains, authorization) = (Arc::clone(&house.chains), authorization.clone());
             tokio::spawn(async move {
-                let prepared = chains.prepare(&authorization).await.unwrap();
+                let prepared = ready(chains.prepare(&authorization).await);
                 settled(chains.submit(&authorization, &prepared).await)
             })
         })
@@ -152,11 +164,12 @@ async fn case_12_an_answer_survives_a_kill() {
         let id = settled(house.pay(&authorization).await);
         let after = house.killed();
         assert_eq!(after.received().await, 1_000_000 * (u64::from(nonce) + 1));
-        let seen = after.chains.lookup(&authorization).await.unwrap();
+        let seen = after.chains.lookup(&authorization, None).await.unwrap();
         assert_eq!(
             seen,
             Lookup::Landed {
-                transaction: id.clone()
+                transaction: id.clone(),
+                finality: Finality::Final
             }
         );
         assert_eq!(
@@ -196,7 +209,7 @@ async fn case_07_a_lost_answer_is_unknown_and_then_found() {
     house.fault(ChainFault::LoseAnswer);
     let authorization = payment(5_000_000, 1);
     assert_eq!(house.pay(&authorization).await.unwrap_err().kind, ErrorKind::Unknown);
-    let Lookup::Landed { transaction } = house.chains.lookup(&authorization).await.unwrap() else {
+    let Lookup::Landed { transaction, .. } = house.chains.lookup(&authorization, None).await.unwrap() else {
         panic!("not landed");
     };
     assert_eq!(settled(house.pay(&authorization).await), transaction);
@@ -209,13 +222,16 @@ async fn case_07_a_submission_outlives_its_caller() {
     let house = House::new();
     house.chains.hold(Network::Base, true);
     let authorization = payment(5_000_000, 1);
-    let prepared = house.chains.prepare(&authorization).await.unwrap();
+    let prepared = ready(house.chains.prepare(&authorization).await);
     let waited = tokio::time::timeout(
         std::time::Duration::from_millis(20),
         house.chains.submit(&authorization, &prepared),
     );
     assert!(waited.await.is_err(), "held back");
-    assert_eq!(house.chains.lookup(&authorization).await.unwrap(), Lookup::Pending);
+    assert_eq!(
+        house.chains.lookup(&authorization, None).await.unwrap(),
+        Lookup::Pending
+    );
     house.chains.hold(Network::Base, false);
     // The chain's own task needs turns of this thread, not time.
     for _ in 0..10_000 {
@@ -238,11 +254,14 @@ async fn case_08_a_dropped_transfer_gives_the_money_back() {
     assert_eq!(house.received().await, 5_000_000);
     house.clock.pass(1);
     assert_eq!(
-        house.killed().chains.lookup(&authorization).await.unwrap(),
+        house.killed().chains.lookup(&authorization, None).await.unwrap(),
         Lookup::Pending,
         "the plan is durable"
     );
-    assert_eq!(house.chains.lookup(&authorization).await.unwrap(), Lookup::Pending);
+    assert_eq!(
+        house.chains.lookup(&authorization, None).await.unwrap(),
+        Lookup::Pending
+    );
     assert_eq!(house.received().await, 0);
     assert!(house.chains.transfers(Network::Base, 0, 10).await.unwrap()[0].dropped);
     assert_ne!(settled(house.pay(&authorization).await), first);
@@ -256,11 +275,14 @@ async fn case_09_a_refused_payment_may_land_later_once() {
     house.fault(ChainFault::FailThenLand { after_ms: 1_000 });
     let authorization = payment(5_000_000, 1);
     assert_eq!(declined(house.pay(&authorization).await), "invalid_transaction_state");
-    assert_eq!(house.chains.lookup(&authorization).await.unwrap(), Lookup::Pending);
+    assert_eq!(
+        house.chains.lookup(&authorization, None).await.unwrap(),
+        Lookup::Pending
+    );
     let after = house.killed();
     house.clock.pass(1_000);
     for house in [&house, &after] {
-        let found = house.chains.lookup(&authorization).await.unwrap();
+        let found = house.chains.lookup(&authorization, None).await.unwrap();
         assert!(matches!(found, Lookup::Landed { .. }), "{found:?}");
         settled(house.pay(&authorization).await);
         assert_eq!(house.received().await, 5_000_000);
@@ -275,7 +297,10 @@ async fn case_09_nothing_lands_after_its_validity() {
     let authorization = payment(5_000_000, 1);
     declined(house.pay(&authorization).await);
     house.clock.pass(300_000);
-    assert_eq!(house.chains.lookup(&authorization).await.unwrap(), Lookup::Impossible);
+    assert_eq!(
+        house.chains.lookup(&authorization, None).await.unwrap(),
+        Lookup::Impossible
+    );
     assert_eq!(
         declined(house.pay(&authorization).await),
         "invalid_exact_evm_payload_authorization_valid_before"
@@ -305,32 +330,8 @@ async fn case_10_a_used_nonce_is_not_another_payment() {
         declined(house.pay(&other).await),
         "invalid_exact_evm_nonce_already_used"
     );
-    assert_eq!(house.chains.lookup(&other).await.unwrap(), Lookup::Impossible);
+    assert_eq!(house.chains.lookup(&other, None).await.unwrap(), Lookup::Impossible);
     assert_eq!(house.received().await, 5_000_000);
-}
-
-// case_11: nobody at home is a temporary error of every call and changes nothing.
-#[tokio::test]
-async fn case_11_an_unreachable_chain_charges_nothing() {
-    let house = House::new();
-    let authorization = payment(5_000_000, 1);
-    let prepared = house.chains.prepare(&authorization).await.unwrap();
-    house.fault(ChainFault::Unreachable);
-    assert_eq!(
-        house.chains.prepare(&authorization).await.unwrap_err().kind,
-        ErrorKind::Temporary
-    );
-    house.fault(ChainFault::Unreachable);
-    assert_eq!(
-        house.chains.submit(&authorization, &prepared).await.unwrap_err().kind,
-        ErrorKind::Temporary
-    );
-    house.fault(ChainFault::Unreachable);
-    assert_eq!(
-        house.chains.lookup(&authorization).await.unwrap_err().kind,
-        ErrorKind::Temporary
-    );
-    assert_eq!(house.received().await, 0);
 }
 
 // case_6: the chain's own clock decides; too early, too late, and a forged signature are refused.
@@ -371,7 +372,7 @@ async fn magic_amounts_do_what_the_table_says() {
         let authorization = payment(amount.atomic(), u8::try_from(place).unwrap());
         let outcome = house.pay(&authorization).await;
         house.clock.pass(3_000);
-        let found = house.chains.lookup(&authorization).await.unwrap();
+        let found = house.chains.lookup(&authorization, None).await.unwrap();
         let landed = matches!(found, Lookup::Landed { .. });
         match fault {
             ChainFault::Insufficient => assert_eq!((declined(outcome).as_str(), landed), ("insufficient_funds", false)),

@@ -13,7 +13,7 @@ pub(super) fn follow(record: &Record, trail: &mut Trail) -> Result<(), DecodeErr
         payment::Event::Settling(..) | payment::Event::Resumed(..) => "settling",
         payment::Event::Lost(_) => "unknown",
         payment::Event::Declined(..) => "declined",
-        payment::Event::Released(_) => "released",
+        payment::Event::Released(_) | payment::Event::DeclinedUnsent(..) => "released",
         payment::Event::Settled(transaction, _) => {
             trail.transaction = Some(transaction);
             "settled"

@@ -102,10 +102,8 @@ fn stays(stock: &Stock, calls: &[Call], n: usize, told: &Outcome, payment: &Paym
         (Outcome::Resolved(told), Status::Resolved { resolution, .. }) => told == resolution,
         (Outcome::Fulfilled { .. } | Outcome::Credited { .. } | Outcome::Resolved(_), _) => false,
         (Outcome::Declined(_), Status::Refused(_) | Status::Credited { .. } | Status::Resolved { .. }) => true,
-        (Outcome::Declined(_) | Outcome::Unavailable, status) => {
-            *status == Status::Released || presented_again(calls, n)
-        }
-        (Outcome::Pending, status) => *status != Status::Released,
+        (Outcome::Declined(_) | Outcome::Unavailable, _) => payment.is_released() || presented_again(calls, n),
+        (Outcome::Pending, _) => !payment.is_released(),
     }
 }
 

@@ -300,7 +300,9 @@ pub(super) async fn deposited(
     let payment: Option<Payment> = read(store, &table::entity(Kind::Payment, &id.0.to_be_bytes())).await?;
     let under_way = |payment: &Payment| {
         let standing = match payment.status {
-            payment::Status::Released | payment::Status::Refused(_) => Standing::NotAsked,
+            payment::Status::Released | payment::Status::DeclinedUnsent(_) | payment::Status::Refused(_) => {
+                Standing::NotAsked
+            }
             _ => Standing::UnderWay,
         };
         Ours {

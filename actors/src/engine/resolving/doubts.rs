@@ -6,7 +6,7 @@ use crate::engine::stuck::Says;
 use crate::engine::work::within;
 use crate::id::PaymentId;
 use crate::payment::Payment;
-use crate::port::{Authorization, Lookup, Movement};
+use crate::port::{Authorization, Finality, Lookup, Movement};
 use crate::reconcile::Standing;
 
 /// How long after a signature's own end it is taken for dead where the chain does not answer, in milliseconds: no chain's
@@ -27,7 +27,9 @@ impl Engine {
             Outcome::Done => {
                 let transaction = resolution.reference.clone();
                 self.shows(&payment, &transaction).await?;
-                Ok(Lookup::Landed { transaction })
+                // The list does not say how deep it is.
+                let finality = Finality::Seen;
+                Ok(Lookup::Landed { transaction, finality })
             }
             Outcome::NotDone if *says == Says::Stands(Standing::Refused) || self.is_dead(&payment) => {
                 Ok(Lookup::Impossible)

@@ -75,7 +75,7 @@ impl Desk {
             Shown::Made(made) => format!("{}: {made:?}", line.name()).into(),
             Shown::Else(shows) => shows,
         };
-        if known.status == payment::Status::Released {
+        if known.is_released() {
             let again = account::Command::Readmit {
                 payment: transfer.payment,
                 purchase: known.claim.purchase.clone(),

@@ -21,11 +21,14 @@ impl Desk {
             return tell(differences, id, over).await;
         };
         let payment = self.payment(payment_id).await?;
-        let lookup = self.ports.settlement.lookup(&payment.claim.authorization);
+        let lookup = self
+            .ports
+            .settlement
+            .lookup(&payment.claim.authorization, payment.prepared());
         match self.in_time(lookup, "lookup").await {
             Ok(Lookup::Impossible) => {}
             // By another transaction it is paid all the same; by its own, the lists agree soon.
-            Ok(Lookup::Landed { transaction }) if payment.transaction() != Some(&transaction) => {
+            Ok(Lookup::Landed { transaction, .. }) if payment.transaction() != Some(&transaction) => {
                 return tell(differences, id, over).await;
             }
             Ok(Lookup::Landed { .. } | Lookup::Pending) => {

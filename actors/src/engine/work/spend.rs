@@ -11,7 +11,9 @@ use crate::engine::departures::gate::Shut;
 use crate::id::{SpendId, Wallet};
 use crate::kernel::{Effect, Failure, Kind, table};
 use crate::payment;
-use crate::port::{Departure, ErrorKind, Lookup, PortError, Said, SealedKeys, SealedPart, Submitted, Transfer};
+use crate::port::{
+    Decline, Departure, ErrorKind, Lookup, PortError, Preparation, Said, SealedKeys, SealedPart, Submitted, Transfer,
+};
 use crate::spend::{self, Answer, CallFailure, Part, Sending, Signed, Spend, Status, Way};
 
 impl Desk {
@@ -44,7 +46,12 @@ impl Desk {
             return tell(&self.families.spends, id, recognised).await;
         }
         match self.sign_spend(&pass, id, spend).await {
-            Ok((signed, payment)) => {
+            Ok(Err(decline)) => {
+                let reason = &decline.reason;
+                tracing::warn!(spend = %id, reason = reason.as_str(), "a spend is declined unsent");
+                tell(&self.families.spends, id, fail(reason)).await
+            }
+            Ok(Ok((signed, payment))) => {
                 let command = spend::Command::Signed {
                     signed: Box::new(signed.clone()),
                     payment,
@@ -112,8 +119,13 @@ impl Desk {
         }
     }
 
-    /// What was signed, and of a call the sealed payment.
-    async fn sign_spend(&self, _: &Pass, id: SpendId, spend: &Spend) -> Result<(Signed, Vec<u8>), PortError> {
+    /// What was signed, and of a call the sealed payment; or why the chain would refuse it.
+    async fn sign_spend(
+        &self,
+        _: &Pass,
+        id: SpendId,
+        spend: &Spend,
+    ) -> Result<Result<(Signed, Vec<u8>), Decline>, PortError> {
         let key = table::vault(AgentWallet::keys(&spend.owner));
         let unreadable = |message: String| PortError {
             kind: ErrorKind::Temporary,
@@ -137,9 +149,14 @@ impl Desk {
                     amount: spend.order.amount,
                 };
                 let authorization = self.in_time(custody.sign_transfer(keys, &transfer), "sign").await?;
-                let prepared = self.in_time(settlement.prepare(&authorization), "prepare").await?;
-                let sending = Sending::ToChain(prepared);
-                Ok((Signed { authorization, sending }, Vec::new()))
+                let preparation = self.in_time(settlement.prepare(&authorization), "prepare").await?;
+                Ok(match preparation {
+                    Preparation::Ready(prepared) => {
+                        let sending = Sending::ToChain(prepared);
+                        Ok((Signed { authorization, sending }, Vec::new()))
+                    }
+                    Preparation::Declined(decline) => Err(decline),
+                })
             }
             Way::Call { .. } => {
                 let call = self.said(id, Part::Call).await?;
@@ -149,7 +166,7 @@ impl Desk {
                 };
                 let (authorization, payment) = self.in_time(custody.sign_call(keys, call), "sign").await?;
                 let sending = Sending::ToServer;
-                Ok((Signed { authorization, sending }, payment))
+                Ok(Ok((Signed { authorization, sending }, payment)))
             }
         }
     }
@@ -173,7 +190,7 @@ impl Desk {
             Sending::ToChain(prepared) => {
                 let submitted = self.ports.settlement.submit(&signed.authorization, prepared);
                 match self.in_time(submitted, "submit").await {
-                    Ok(Submitted::Settled { transaction }) => self.spent(effect, id, transaction).await,
+                    Ok(Submitted::Settled { transaction, .. }) => self.spent(effect, id, transaction).await,
                     // Neither a refusal nor silence proves anything.
                     Ok(Submitted::Declined(decline)) => self.follow(effect, id, signed, Some(decline.reason)).await,
                     Err(_) => self.follow(effect, id, signed, None).await,
@@ -223,20 +240,20 @@ impl Desk {
         }
         let payment = payment::id_of(&signed.authorization, &self.secret);
         let claimed = self.families.payments.read(&payment).await.map_err(unreadable)?;
-        Ok(claimed.is_none_or(|(payment, _)| payment.status == payment::Status::Released))
+        Ok(claimed.is_none_or(|(payment, _)| payment.is_released()))
     }
 
     async fn has_landed(&self, signed: &Signed) -> bool {
-        let lookup = self.ports.settlement.lookup(&signed.authorization);
+        let lookup = self.ports.settlement.lookup(&signed.authorization, signed.prepared());
         matches!(self.in_time(lookup, "lookup").await, Ok(Lookup::Landed { .. }))
     }
 
     /// Reads the chain until the payment has landed or never can.
     async fn follow(&self, effect: &Effect, id: SpendId, signed: &Signed, declined: Option<Said>) -> Done {
         let every_ms = self.settings.watch_every_ms;
-        let lookup = self.ports.settlement.lookup(&signed.authorization);
+        let lookup = self.ports.settlement.lookup(&signed.authorization, signed.prepared());
         match self.in_time(lookup, "lookup").await {
-            Ok(Lookup::Landed { transaction }) => self.spent(effect, id, transaction).await,
+            Ok(Lookup::Landed { transaction, .. }) => self.spent(effect, id, transaction).await,
             Ok(Lookup::Impossible) => {
                 let command = spend::Command::Fail {
                     effect: effect.id,

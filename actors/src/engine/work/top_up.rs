@@ -11,8 +11,8 @@ use crate::kernel::effect::Leaves;
 use crate::kernel::{Effect, Failure, table};
 use crate::money::Usdc;
 use crate::port::{
-    Attestation, Attested, Crossing, Decline, Deposited, ErrorKind, Lookup, Minting, PortError, SignedBurn, Submitted,
-    Transfer,
+    Attestation, Attested, Crossing, Decline, Deposited, ErrorKind, Lookup, Minting, PortError, Preparation,
+    SignedBurn, Submitted, Transfer,
 };
 use crate::top_up::{Burned, Command, First, LegName, REFUSED, Status, TopUp, UNAVAILABLE, UNLINKED, UNMINTABLE};
 use crate::withdrawal::Outgoing;
@@ -21,6 +21,22 @@ use crate::withdrawal::Outgoing;
 const SIGN_TRIES: u32 = 8;
 /// Readings of the chain that a refused mint waits: each one signed anew is written down.
 const MINT_AGAIN_AFTER: u64 = 10;
+
+/// What came of signing a first leg.
+enum SignedFirst {
+    Ready(First),
+    /// By what it would have been known, and why the chain would refuse it.
+    Declined([u8; 32], Decline),
+}
+
+impl SignedFirst {
+    fn mark(&self) -> Option<[u8; 32]> {
+        match self {
+            Self::Ready(first) => first.mark(),
+            Self::Declined(mark, _) => Some(*mark),
+        }
+    }
+}
 
 impl Desk {
     async fn top_up(&self, id: TopUpId) -> Result<TopUp, Failure> {
@@ -62,9 +78,13 @@ impl Desk {
                     return self.fail_top_up(effect, id, UNLINKED).await;
                 }
                 let signed = self.sign_first(&pass, id, &top_up).await;
-                self.may_leave(signed.as_ref().ok().and_then(First::mark))?;
+                self.may_leave(signed.as_ref().ok().and_then(SignedFirst::mark))?;
                 match signed {
-                    Ok(first) => {
+                    Ok(SignedFirst::Declined(_, decline)) => {
+                        tracing::warn!(top_up = %id, reason = decline.reason.as_str(), "a first leg is declined unsent");
+                        return self.fail_top_up(effect, id, REFUSED).await;
+                    }
+                    Ok(SignedFirst::Ready(first)) => {
                         let (top_ups, signed) = ((&self.families.top_ups, id), Command::Signed(first.clone()));
                         self.tell_signed(&top_up.owner, top_ups, signed).await?;
                         first
@@ -81,7 +101,7 @@ impl Desk {
             return self.look_for_first(effect, id, (&first, false, top_up.lapsed)).await;
         }
         let refused = match self.in_time(self.submit_first(&first), "submit").await {
-            Ok(Submitted::Settled { transaction }) => return self.first_landed(effect, id, transaction).await,
+            Ok(Submitted::Settled { transaction, .. }) => return self.first_landed(effect, id, transaction).await,
             Ok(Submitted::Declined(_)) => false,
             Err(error) if planted::is(Bug::UnknownBurnsAgain) && error.kind == ErrorKind::Unknown => {
                 let (effect, round) = (effect.id, top_up.lapsed);
@@ -100,12 +120,12 @@ impl Desk {
         let lookup = match first {
             First::Burn(burn) => self.in_time(self.ports.bridge.find_burn(burn), "find burn").await,
             First::Transfer(out) => {
-                self.in_time(self.ports.settlement.lookup(&out.authorization), "lookup")
-                    .await
+                let lookup = self.ports.settlement.lookup(&out.authorization, Some(&out.prepared));
+                self.in_time(lookup, "lookup").await
             }
         };
         match lookup {
-            Ok(Lookup::Landed { transaction }) => self.first_landed(effect, id, transaction).await,
+            Ok(Lookup::Landed { transaction, .. }) => self.first_landed(effect, id, transaction).await,
             // The lost history may have signed another, and that one landed.
             Ok(Lookup::Impossible) if self.departures.hold(None) => self.may_leave(None),
             Ok(Lookup::Impossible) if refused => self.fail_top_up(effect, id, REFUSED).await,
@@ -135,7 +155,7 @@ impl Desk {
         Ok(row.is_some_and(|row| *row.value == top_up.address))
     }
 
-    async fn sign_first(&self, _: &Pass, id: TopUpId, top_up: &TopUp) -> Result<First, PortError> {
+    async fn sign_first(&self, _: &Pass, id: TopUpId, top_up: &TopUp) -> Result<SignedFirst, PortError> {
         match top_up.rail {
             Network::Solana => {
                 let crossing = Crossing {
@@ -154,7 +174,7 @@ impl Desk {
                         message: "it burns less than is to arrive".into(),
                     });
                 }
-                Ok(First::Burn(signed))
+                Ok(SignedFirst::Ready(First::Burn(signed)))
             }
             Network::Base => {
                 let transfer = Transfer {
@@ -163,13 +183,14 @@ impl Desk {
                     amount: top_up.arrives(),
                 };
                 let authorization = self.in_time(self.ports.settlement.sign(&transfer), "sign").await?;
-                let prepared = self
-                    .in_time(self.ports.settlement.prepare(&authorization), "prepare")
-                    .await?;
-                Ok(First::Transfer(Outgoing {
-                    authorization,
-                    prepared,
-                }))
+                let prepare = self.ports.settlement.prepare(&authorization);
+                Ok(match self.in_time(prepare, "prepare").await? {
+                    Preparation::Ready(prepared) => SignedFirst::Ready(First::Transfer(Outgoing {
+                        authorization,
+                        prepared,
+                    })),
+                    Preparation::Declined(decline) => SignedFirst::Declined(authorization.mark(), decline),
+                })
             }
         }
     }
@@ -213,7 +234,7 @@ impl Desk {
         // A used nonce, a refusal and silence are all the same question: what does Base show?
         let found = self.in_time(self.ports.bridge.find_mint(&attested), "find mint").await;
         match (found.map_err(steady)?, minting) {
-            (Lookup::Landed { transaction }, _) => {
+            (Lookup::Landed { transaction, .. }, _) => {
                 let effect = effect.id;
                 self.tell_top_up(id, Command::Minted { effect, transaction }).await
             }

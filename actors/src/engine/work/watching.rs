@@ -46,14 +46,15 @@ impl Desk {
         }
         let payment = self.payment(id).await?;
         let lookup = if matches!(payment.status, Status::Unknown(_) | Status::Declined(..)) {
-            match self
-                .in_time(self.ports.settlement.lookup(&payment.claim.authorization), "lookup")
-                .await
-            {
+            let lookup = self
+                .ports
+                .settlement
+                .lookup(&payment.claim.authorization, payment.prepared());
+            match self.in_time(lookup, "lookup").await {
                 Err(_) if planted::is(Bug::RefusedUnproven) => Lookup::Impossible,
                 Ok(Lookup::Pending) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
                 Err(error) => return Err(Failure::from(error).every_ms(self.settings.watch_every_ms)),
-                Ok(Lookup::Landed { transaction }) => match self.taken_in(id, payment.account()).await? {
+                Ok(Lookup::Landed { transaction, finality }) => match self.taken_in(id, payment.account()).await? {
                     Some(taken_in) => {
                         let command = payment::Command::Deposited {
                             effect: effect.id,
@@ -62,7 +63,7 @@ impl Desk {
                         };
                         return tell(&self.families.payments, id, command).await;
                     }
-                    None => Lookup::Landed { transaction },
+                    None => Lookup::Landed { transaction, finality },
                 },
                 Ok(Lookup::Impossible) => Lookup::Impossible,
             }

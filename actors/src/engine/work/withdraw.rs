@@ -7,7 +7,7 @@ use crate::engine::departures::gate::Shut;
 use crate::id::{Wallet, WithdrawalId};
 use crate::kernel::effect::{Leaves, Work};
 use crate::kernel::{Effect, Failure};
-use crate::port::{Lookup, PortError, Submitted, Transfer};
+use crate::port::{Authorization, Lookup, PortError, Preparation, Submitted, Transfer};
 use crate::withdrawal::{self, Outgoing, Withdrawal};
 
 impl Desk {
@@ -29,13 +29,22 @@ impl Desk {
                 let pass = self.pass(&asked.owner, Shut::Never).await?;
                 let signed = self.sign(&pass, id, &asked).await;
                 // What the books do not explain: a transfer on Base is known by what it would be sent as.
-                self.may_leave(signed.as_ref().ok().map(|outgoing| outgoing.authorization.mark()))?;
+                self.may_leave(signed.as_ref().ok().map(|(authorization, _)| authorization.mark()))?;
                 match signed {
-                    Ok(outgoing) => {
+                    Ok((authorization, Preparation::Ready(prepared))) => {
+                        let outgoing = Outgoing {
+                            authorization,
+                            prepared,
+                        };
                         let signed = withdrawal::Command::Signed(outgoing.clone());
                         let withdrawals = (&self.families.withdrawals, id);
                         self.tell_signed(&asked.owner, withdrawals, signed).await?;
                         outgoing
+                    }
+                    Ok((_, Preparation::Declined(decline))) => {
+                        let reason = &decline.reason;
+                        tracing::warn!(withdrawal = %id, reason = reason.as_str(), "a withdrawal is declined unsent");
+                        return tell(&self.families.withdrawals, id, fail(reason)).await;
                     }
                     Err(error) if self.gives_up(effect, &error) => {
                         tracing::warn!(withdrawal = %id, %error, "a withdrawal could not be signed and is given back");
@@ -54,18 +63,17 @@ impl Desk {
         let declined = match self.is_barred(&asked.owner).await? {
             true => None,
             false => match self.in_time(submitted, "submit").await {
-                Ok(Submitted::Settled { transaction }) => return self.landed(effect, id, transaction).await,
+                Ok(Submitted::Settled { transaction, .. }) => return self.landed(effect, id, transaction).await,
                 Ok(Submitted::Declined(decline)) => Some(decline),
                 Err(_) => None,
             },
         };
         // Neither a refusal nor silence proves anything: the chain is read.
         let every_ms = self.settings.watch_every_ms;
-        match self
-            .in_time(self.ports.settlement.lookup(&outgoing.authorization), "lookup")
-            .await
-        {
-            Ok(Lookup::Landed { transaction }) => self.landed(effect, id, transaction).await,
+        let settlement = &self.ports.settlement;
+        let lookup = settlement.lookup(&outgoing.authorization, Some(&outgoing.prepared));
+        match self.in_time(lookup, "lookup").await {
+            Ok(Lookup::Landed { transaction, .. }) => self.landed(effect, id, transaction).await,
             Ok(Lookup::Impossible) => {
                 let reason = declined.map_or_else(|| "expired".into(), |decline| decline.reason);
                 tell(&self.families.withdrawals, id, fail(&reason)).await
@@ -103,19 +111,20 @@ impl Desk {
         tell(&self.families.withdrawals, id, command).await
     }
 
-    async fn sign(&self, _: &Pass, id: WithdrawalId, asked: &Withdrawal) -> Result<Outgoing, PortError> {
+    async fn sign(
+        &self,
+        _: &Pass,
+        id: WithdrawalId,
+        asked: &Withdrawal,
+    ) -> Result<(Authorization, Preparation), PortError> {
         let transfer = Transfer {
             key: id.0,
             to: asked.to,
             amount: asked.amount,
         };
         let authorization = self.in_time(self.ports.settlement.sign(&transfer), "sign").await?;
-        let prepared = self
-            .in_time(self.ports.settlement.prepare(&authorization), "prepare")
-            .await?;
-        Ok(Outgoing {
-            authorization,
-            prepared,
-        })
+        let prepare = self.ports.settlement.prepare(&authorization);
+        let preparation = self.in_time(prepare, "prepare").await?;
+        Ok((authorization, preparation))
     }
 }

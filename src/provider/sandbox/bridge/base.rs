@@ -2,7 +2,9 @@
 
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{Attested, Authorization, ErrorKind, Lookup, Minting, PortError, SignedMint, Submitted};
+use purser_actors::port::{
+    Attested, Authorization, ErrorKind, Lookup, Minting, PortError, Preparation, SignedMint, Submitted,
+};
 
 use super::book::{Noted, What};
 use super::fault::{BridgeFault, BridgeLeg};
@@ -55,16 +57,19 @@ impl SandboxBridge {
     }
 
     async fn mint_on_base(&self, authorization: &Authorization) -> Result<Minting, PortError> {
-        if let Lookup::Landed { .. } = self.chains.lookup(authorization).await? {
+        if let Lookup::Landed { .. } = self.chains.lookup(authorization, None).await? {
             return Ok(Minting::NonceUsed);
         }
         let own = Wallet::Evm(self.wallet.evm_address());
         if self.chains.balance(&own).await? < authorization.value() {
             self.chains.fund(own, RESERVE.max(authorization.value())).await?;
         }
-        let prepared = self.chains.prepare(authorization).await?;
+        let prepared = match self.chains.prepare(authorization).await? {
+            Preparation::Ready(prepared) => prepared,
+            Preparation::Declined(decline) => return Ok(Minting::Declined(decline)),
+        };
         Ok(match self.chains.submit(authorization, &prepared).await? {
-            Submitted::Settled { transaction } => Minting::Minted { transaction },
+            Submitted::Settled { transaction, .. } => Minting::Minted { transaction },
             Submitted::Declined(decline) => Minting::Declined(decline),
         })
     }
@@ -83,10 +88,16 @@ impl SandboxBridge {
             return Ok(Lookup::Impossible);
         }
         let authorization = Authorization::Evm(message.mint(&self.wallet));
-        Ok(match self.chains.lookup(&authorization).await? {
-            Lookup::Landed { transaction: minted_as } => {
+        Ok(match self.chains.lookup(&authorization, None).await? {
+            Lookup::Landed {
+                transaction: minted_as,
+                finality,
+            } => {
                 self.note_minted(&transaction).await?;
-                Lookup::Landed { transaction: minted_as }
+                Lookup::Landed {
+                    transaction: minted_as,
+                    finality,
+                }
             }
             // The bridge itself says what can never be minted; a message's word does not lapse on the chain.
             Lookup::Impossible => Lookup::Pending,

@@ -101,7 +101,7 @@ impl Message {
             valid_after: 0,
             valid_before: u64::MAX,
             nonce: self.nonce,
-            signature: [0; 65],
+            signature: [0; 65].into(),
         };
         bridge.sign_transfer(&Token::SANDBOX.domain(), &mut mint);
         mint

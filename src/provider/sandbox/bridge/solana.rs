@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Attestation, Attested, Authorization, Crossing, ErrorKind, Lookup, PortError, Prepared, SignedBurn, Submitted,
-    Transfer,
+    Attestation, Attested, Authorization, Crossing, ErrorKind, Lookup, PortError, Preparation, Prepared, SignedBurn,
+    Submitted, Transfer,
 };
 
 use super::book::{Noted, Signed, What, nonce_of};
@@ -38,7 +38,11 @@ impl SandboxBridge {
             amount: burned,
         };
         let authorization = self.chains.sign(&transfer).await?;
-        let Prepared { bytes, transaction } = self.chains.prepare(&authorization).await?;
+        let Prepared { bytes, transaction } = match self.chains.prepare(&authorization).await? {
+            Preparation::Ready(prepared) => prepared,
+            // It may be signed anew once the treasury can bear it.
+            Preparation::Declined(decline) => return Err(failed(ErrorKind::Temporary, decline.reason.as_str())),
+        };
         let signed = Signed {
             key: crossing.key,
             to: crossing.to,
@@ -115,14 +119,19 @@ impl SandboxBridge {
         if has(&known, &What::Dead) {
             return Ok(Lookup::Impossible);
         }
-        self.chains.lookup(&on_solana(burn)?.0).await
+        self.looked_up(burn).await
+    }
+
+    async fn looked_up(&self, burn: &SignedBurn) -> Result<Lookup, PortError> {
+        let (authorization, prepared) = on_solana(burn)?;
+        self.chains.lookup(&authorization, Some(&prepared)).await
     }
 
     pub(super) async fn attested(&self, burn: &SignedBurn) -> Result<Attestation, PortError> {
         let landed = match burn.bytes.is_empty() {
             // Named by an operator: no more of it is known than its transaction, which is what attesters are asked by.
             true => self.chains.has_left(&burn.transaction).await.unwrap_or(false),
-            false => matches!(self.chains.lookup(&on_solana(burn)?.0).await, Ok(Lookup::Landed { .. })),
+            false => matches!(self.looked_up(burn).await, Ok(Lookup::Landed { .. })),
         };
         let not_yet = |retry_after_ms| Ok(Attestation::Pending { retry_after_ms });
         if !landed {

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use ed25519_dalek::Signer as _;
@@ -10,7 +12,7 @@ use serde_json::{Value, json};
 use crate::sandbox::keys::{fee_payer, fee_payer_signer, treasury};
 use crate::settlement::sandbox::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
 use crate::settlement::sandbox::tests::solana::{authorization, honest, payer, wire};
-use crate::settlement::sandbox::tests::{House, settled};
+use crate::settlement::sandbox::tests::{House, ready, settled};
 use crate::settlement::sandbox::wire::Transaction;
 
 async fn raw(house: &House, method: &str, params: Value) -> Value {
@@ -136,7 +138,7 @@ async fn case_10_an_observer_may_send_first() {
     let house = House::new();
     let draft = honest(&house.chains, 5_000_000, "one");
     let payment = authorization(&draft);
-    let prepared = house.chains.prepare(&payment).await.unwrap();
+    let prepared = ready(house.chains.prepare(&payment).await);
     let signed = fully_signed(&wire(&draft));
     let base64 = json!({ "encoding": "base64" });
     let simulated = result(&house, "simulateTransaction", json!([signed, base64])).await;
@@ -146,6 +148,9 @@ async fn case_10_an_observer_may_send_first() {
     let status = result(&house, "getSignatureStatuses", json!([[sent, "unknown"]])).await;
     assert_eq!(status["value"][0]["confirmationStatus"], "finalized");
     assert_eq!(status["value"][1], Value::Null);
+    house.chains.finalize_after(Duration::from_secs(1));
+    let status = result(&house, "getSignatureStatuses", json!([[sent]])).await;
+    assert_eq!(status["value"][0]["confirmationStatus"], "confirmed", "not final yet");
     assert_eq!(
         settled(house.chains.submit(&payment, &prepared).await),
         prepared.transaction

@@ -34,8 +34,9 @@ async fn case_01_an_old_payment_moves_the_money_only_once() {
     let mut house = house;
     for _ in 0..2 {
         let transaction = first.clone();
-        let seen = house.chains.lookup(&payment(5_000_000, 1)).await.unwrap();
-        assert_eq!(seen, Lookup::Landed { transaction });
+        let seen = house.chains.lookup(&payment(5_000_000, 1), None).await.unwrap();
+        let finality = Finality::Final;
+        assert_eq!(seen, Lookup::Landed { transaction, finality });
         assert_eq!(house.find(&first).await, (5_000_000, false));
         assert_eq!(settled(house.pay(&payment(5_000_000, 1)).await), first);
         let other = house.pay(&payment(6_000_000, 1)).await;
@@ -60,7 +61,10 @@ async fn case_08_an_old_transfer_can_still_be_dropped() {
     let house = house.reopened();
     house.clock.pass(1_000);
     assert_eq!(house.received().await, 40_000);
-    assert_eq!(house.chains.lookup(&authorization).await.unwrap(), Lookup::Pending);
+    assert_eq!(
+        house.chains.lookup(&authorization, None).await.unwrap(),
+        Lookup::Pending
+    );
     house.fault(ChainFault::Drop { after_ms: 1_000 });
     let second = settled(house.pay(&authorization).await);
     assert_ne!(first, second);

@@ -153,9 +153,9 @@ fn case_15_any_bytes_are_parsed_or_refused() {
 async fn a_prepared_payment_lands_once_under_its_id() {
     let house = House::new();
     let payment = authorization(&honest(&house.chains, 5_000_000, "one"));
-    let prepared = house.chains.prepare(&payment).await.unwrap();
-    assert_eq!(house.chains.prepare(&payment).await.unwrap(), prepared);
-    assert_eq!(house.chains.lookup(&payment).await.unwrap(), Lookup::Pending);
+    let prepared = ready(house.chains.prepare(&payment).await);
+    assert_eq!(ready(house.chains.prepare(&payment).await), prepared);
+    assert_eq!(house.chains.lookup(&payment, None).await.unwrap(), Lookup::Pending);
     assert_eq!(
         settled(house.chains.submit(&payment, &prepared).await),
         prepared.transaction
@@ -168,8 +168,9 @@ async fn a_prepared_payment_lands_once_under_its_id() {
         );
         let landed = Lookup::Landed {
             transaction: prepared.transaction.clone(),
+            finality: Finality::Final,
         };
-        assert_eq!(house.chains.lookup(&payment).await.unwrap(), landed);
+        assert_eq!(house.chains.lookup(&payment, None).await.unwrap(), landed);
         assert_eq!(received(house).await, 5_000_000);
     }
 }
@@ -180,7 +181,7 @@ async fn a_payment_dies_with_its_block_hash() {
     let house = House::new();
     let early = authorization(&honest(&house.chains, 1, "early"));
     let late = authorization(&honest(&house.chains, 1, "late"));
-    let prepared = house.chains.prepare(&late).await.unwrap();
+    let prepared = ready(house.chains.prepare(&late).await);
     house.clock.pass(150 * 400);
     settled(house.pay(&early).await);
     house.clock.pass(400);
@@ -188,13 +189,13 @@ async fn a_payment_dies_with_its_block_hash() {
         declined(house.chains.submit(&late, &prepared).await),
         "invalid_exact_svm_transaction_failed"
     );
-    assert_eq!(house.chains.lookup(&late).await.unwrap(), Lookup::Pending);
+    assert_eq!(house.chains.lookup(&late, None).await.unwrap(), Lookup::Pending);
     house.clock.pass(31 * 400);
-    assert_eq!(house.chains.lookup(&late).await.unwrap(), Lookup::Pending);
+    assert_eq!(house.chains.lookup(&late, None).await.unwrap(), Lookup::Pending);
     house.clock.pass(400);
-    assert_eq!(house.chains.lookup(&late).await.unwrap(), Lookup::Impossible);
+    assert_eq!(house.chains.lookup(&late, None).await.unwrap(), Lookup::Impossible);
     assert!(matches!(
-        house.chains.lookup(&early).await.unwrap(),
+        house.chains.lookup(&early, None).await.unwrap(),
         Lookup::Landed { .. }
     ));
 }

@@ -1,0 +1,107 @@
+//! What the chain would refuse: it is declined when it is prepared, and nothing is sent.
+
+use purser_actors::engine::PayError;
+use purser_actors::id::{Network, Wallet};
+use purser_actors::payment::{self, Outcome};
+use purser_actors::port::Said;
+use purser_actors::spend::{self, Way};
+use purser_actors::top_up;
+use purser_actors::withdrawal;
+
+use crate::spends::{opened, spend};
+use crate::support::ports::TREASURY;
+use crate::support::settings::{cards_a_day, fast};
+use crate::support::world::{World, bought, card_for, evm, session};
+use crate::top_ups::{assert_credited, link, top_up_for};
+use crate::withdrawals::{balance, credited, withdraw};
+use crate::{spends, top_ups, withdrawals};
+
+const OWNER: Wallet = evm(1);
+
+/// The wallets that a [`World`] signs with.
+const OURS: Wallet = Wallet::Evm(TREASURY);
+const MANAGED: Wallet = Wallet::Evm([8; 20]);
+
+fn reason() -> Said {
+    "insufficient_funds".into()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_payment_of_an_empty_wallet_is_declined_unsent_and_may_come_again() {
+    // Aim: its caller hears the chain's own reason, nothing is sent or watched, the only card of the day can still be
+    // bought, over a crash too; and the same payment buys once, as soon as the wallet can pay.
+    let mut settings = fast();
+    settings.caps = cards_a_day(1, 2_000_000);
+    let mut world = World::with(settings).await;
+    let request = card_for(OWNER, 1);
+    world.chain.drain(OWNER);
+    for _ in 0..2 {
+        let paid = world.pay(&request).await.unwrap();
+        let Outcome::Declined(decline) = &paid.outcome else {
+            panic!("{:?}", paid.outcome);
+        };
+        assert_eq!(decline.reason, reason());
+        world.quiet().await;
+        let id = world.engine.payment_id(&request.authorization);
+        let known = world.engine.payment(&id).await.unwrap().unwrap();
+        assert_eq!(known.status, payment::Status::DeclinedUnsent(decline.clone()));
+        assert_eq!(
+            (world.chain.submissions(), world.chain.lookups()),
+            (0, 0),
+            "nothing is sent or watched"
+        );
+        world = world.crash().await;
+    }
+    assert_eq!(world.announced("payment.released"), 2);
+    world.chain.fill();
+    let mut request = request;
+    request.session = session();
+    let paid = world.pay(&request).await.unwrap();
+    assert!(paid.won, "nobody else has been told what it bought");
+    bought(&paid);
+    world.quiet().await;
+    world.assert_one_card(&request);
+    let next = world.pay(&card_for(OWNER, 2)).await.unwrap_err();
+    assert_eq!(next, PayError::CountPerDay { cap: 1 }, "it has used one share");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_withdrawal_that_the_chain_would_refuse_is_given_back_unsent() {
+    // Aim: it fails with the chain's reason at once, and the balance is as before.
+    let world = credited().await;
+    world.chain.drain(OURS);
+    let before = (world.chain.submissions(), world.chain.lookups());
+    withdraw(&world, withdrawals::ALL).await.expect("it is taken on");
+    world.quiet().await;
+    let failed = withdrawals::withdrawal(&world).await.status;
+    assert_eq!(failed, withdrawal::Status::Failed { reason: reason() });
+    assert_eq!(balance(&world).await, (5_000_000, 0));
+    assert_eq!((world.chain.submissions(), world.chain.lookups()), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_spend_that_the_chain_would_refuse_is_refused_unsent() {
+    // Aim: it ends with the chain's reason, and what was reserved in the wallet is free.
+    let world = opened(10, None).await;
+    world.chain.drain(MANAGED);
+    spend(&world, spends::ID, Way::Transfer).await.expect("it is reserved");
+    world.quiet().await;
+    let refused = spends::read(&world).await.status;
+    assert_eq!(refused, spend::Status::Refused { reason: reason() });
+    assert!(spends::wallet(&world).await.open.is_empty());
+    assert_eq!((world.chain.submissions(), world.chain.lookups()), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_top_up_that_the_chain_would_refuse_is_credited_unsent() {
+    // Aim: on Base, where it is forwarded out of our treasury: the whole charge is given back, and nothing has left.
+    let world = World::new().await;
+    link(&world, OWNER);
+    world.chain.drain(OURS);
+    let id = top_ups::bought(&world, &top_up_for(OWNER, 1)).await;
+    assert_credited(&world, id, OWNER, top_up::REFUSED).await;
+    let books = world.books();
+    let treasury = purser_actors::ledger::Place::Treasury(Network::Base);
+    assert_eq!(books.get(&treasury), Some(&5_000_000));
+    assert_eq!(world.chain.submissions(), 1, "only the payment");
+}

@@ -1,0 +1,89 @@
+//! Signatures of payments on Base, as they are stored.
+
+use purser_actors::payment::{Event, Payment, Status};
+use purser_actors::port::{Authorization, EvmAuthorization, EvmSignature};
+use purser_storage::codec;
+
+use crate::sample::{NOW, authorization, claim, payment};
+
+type Config = bincode::config::Configuration<bincode::config::LittleEndian, bincode::config::Fixint>;
+
+const CONFIG: Config = bincode::config::standard().with_fixed_int_encoding();
+
+fn signed(signature: EvmSignature) -> EvmAuthorization {
+    let Authorization::Evm(evm) = authorization() else {
+        panic!("the sample is on Base");
+    };
+    EvmAuthorization { signature, ..evm }
+}
+
+/// As it was written while a signature was 65 bytes and nothing else: the fields one behind the other.
+fn old_form(authorization: &EvmAuthorization, signature: [u8; 65]) -> Vec<u8> {
+    let numbers = [
+        authorization.value.atomic(),
+        authorization.valid_after,
+        authorization.valid_before,
+    ];
+    let mut bytes = [authorization.from, authorization.to].concat();
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    bytes.extend(authorization.nonce);
+    bytes.extend(signature);
+    bytes
+}
+
+fn read(bytes: &[u8]) -> (EvmAuthorization, usize) {
+    bincode::decode_from_slice(bytes, CONFIG).unwrap()
+}
+
+#[test]
+fn rows_of_the_old_form_are_read_and_still_written() {
+    // Aim: whatever v was ever stored: of a payer, of our treasury, of a payment that a restore took over.
+    for v in [0, 1, 4, 27, 28, 0xfe] {
+        let mut signature = [7; 65];
+        signature[64] = v;
+        let authorization = signed(signature.into());
+        let old = old_form(&authorization, signature);
+        assert_eq!(read(&old), (authorization.clone(), old.len()), "v {v}");
+        assert_eq!(bincode::encode_to_vec(&authorization, CONFIG).unwrap(), old, "v {v}");
+    }
+}
+
+#[test]
+fn a_signature_of_any_length_is_kept() {
+    // Aim: it comes back as it was, and so does what stands behind it in the row.
+    for length in [0, 1, 64, 65, 66, 1_000, EvmSignature::MAX] {
+        for byte in [0, 27, 0xff] {
+            let signature = EvmSignature::new(&vec![byte; length]).unwrap();
+            assert_eq!(signature.as_bytes(), vec![byte; length]);
+            assert_eq!(signature.as_ecdsa().is_some(), length == 65);
+            let mut claim = claim();
+            claim.authorization = Authorization::Evm(signed(signature));
+            let row = Payment {
+                claim: claim.clone(),
+                ..payment(Status::Claimed)
+            };
+            assert_eq!(codec::decode::<Payment>(&codec::encode(&row)).unwrap(), row, "{length}");
+            let event = Event::Claimed(Box::new(claim));
+            assert_eq!(
+                codec::decode::<Event>(&codec::encode(&event)).unwrap(),
+                event,
+                "{length} at {NOW:?}"
+            );
+        }
+    }
+    assert_eq!(EvmSignature::new(&vec![0; EvmSignature::MAX + 1]), None);
+}
+
+#[test]
+fn a_stored_length_beyond_the_limit_is_damage() {
+    // Aim: no more than 4 KiB is ever taken for a signature, whatever a row says.
+    let long = EvmSignature::new(&[5; 66]).unwrap();
+    let good = bincode::encode_to_vec(&long, CONFIG).unwrap();
+    assert_eq!(good.len(), 65 + 2 + 66);
+    let mut damaged = good;
+    damaged[65..67].copy_from_slice(&4_097_u16.to_le_bytes());
+    damaged.extend([0; 5_000]);
+    assert!(bincode::decode_from_slice::<EvmSignature, _>(&damaged, CONFIG).is_err());
+    damaged.truncate(70);
+    assert!(bincode::decode_from_slice::<EvmSignature, _>(&damaged, CONFIG).is_err());
+}
