@@ -167,10 +167,11 @@ impl SolanaSettlement {
 
     /// Writes changes. With the last of a walk, also how far the chain is covered now.
     async fn keep(&self, at: &mut At, chunk: &[Change], covered: Option<Timestamp>) -> Result<(), String> {
-        let finals: Vec<Row> = chunk.iter().filter_map(|change| match change {
+        let finals = chunk.iter().filter_map(|change| match change {
             Change::Final(row) => Some(*row),
             _ => None,
         });
+        let finals: Vec<Row> = finals.collect();
         let read = stream::iter(finals).map(|row| async move { (row.id, self.movements(row).await) });
         let read: Vec<_> = read.buffered(READS).collect().await;
         let mut read: HashMap<Signature, Vec<Moved>> =

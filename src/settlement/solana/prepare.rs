@@ -183,7 +183,7 @@ impl Reserved<'_> {
         self.reservation.as_ref().map_or(none, |reservation| reservation.fees)
     }
 
-    const fn keep(mut self) -> Option<FeeReservation> {
+    fn keep(mut self) -> Option<FeeReservation> {
         self.reservation.take()
     }
 }

@@ -188,7 +188,7 @@ impl From<StoreError> for RowError {
 }
 
 fn key(kind: u8, parts: &[&[u8]]) -> RowKey {
-    [&[&[table::SOLANA, kind][..]], parts].concat().concat().into()
+    [&[&[table::SOLANA, kind][..]][..], parts].concat().concat().into()
 }
 
 fn put<T: Stored>(key: RowKey, value: &T) -> Write {
