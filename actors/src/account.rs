@@ -26,7 +26,7 @@ use crate::product::{Cap, Line, Purchase, Requirement};
 use crate::session::Amr;
 
 pub use caps::{OwnCap, OwnCaps};
-pub(crate) use claims::counted_day;
+pub(crate) use claims::{counted_day, day_of};
 pub use paying_out::{BankPayout, Outgoing, PaidFor};
 pub use statement::{Change, Entry};
 
@@ -84,6 +84,8 @@ pub struct Admission {
     pub cap: Option<Cap>,
     /// A challenge that no other payment may answer, and the second from which none could anyway.
     pub once: Option<([u8; 16], u64)>,
+    /// What was counted for it before anybody presented it here.
+    pub counted: Vec<Share>,
 }
 
 impl Admission {
@@ -143,6 +145,8 @@ pub enum Command {
         cap: Option<Cap>,
         /// Opened for the caller who presents it.
         session: NewSession,
+        /// What was counted for it since it was released.
+        counted: Vec<Share>,
     },
     /// A proven refusal.
     FreeShare {
@@ -157,6 +161,17 @@ pub enum Command {
         effect: EffectId,
         /// Of the day on which it was paid.
         share: Share,
+    },
+    /// What a payment of such a history may have bought: it counts until somebody presents that payment here.
+    CountUnclaimed {
+        /// What says so.
+        effect: EffectId,
+        /// Which.
+        payment: PaymentId,
+        /// Its revision, as it was read; 0 if there was none.
+        revision: u64,
+        /// Of the day on which it was paid, one a budget; none if it has been presented since.
+        shares: Vec<Share>,
     },
     /// Money that could not be used for what it was paid.
     Credit {
@@ -342,6 +357,16 @@ impl Account {
             day: 0,
             used: Vec::new(),
         }
+    }
+
+    /// The same account with a share given back. One of a day that is over needs no giving back.
+    fn freeing(self, share: Share) -> Self {
+        if share.day != self.day {
+            return self;
+        }
+        let (count, sum) = self.used(share.day, share.budget);
+        let sum = Cents::new(sum.get().saturating_sub(share.cents.get()));
+        self.using(share.day, share.budget, (count.saturating_sub(1), sum))
     }
 
     /// Used of a budget on a day.

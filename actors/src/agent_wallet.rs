@@ -118,6 +118,8 @@ pub enum Command {
         call: Vec<u8>,
         /// What the chain shows that the wallet holds there.
         holds: Usdc,
+        /// What a history that a restore has lost has spent of the day: no spend says so.
+        before: Usdc,
     },
     /// A spend has come to its end.
     End {
@@ -222,10 +224,23 @@ impl AgentWallet {
         }
     }
 
-    /// What is left of the daily cap; `None` without one.
-    pub fn left_on(&self, at: Timestamp) -> Option<Usdc> {
+    /// What is left of the daily cap after what a history that a restore has lost spent `before`; `None` without a cap.
+    pub fn left_on(&self, at: Timestamp, before: Usdc) -> Option<Usdc> {
         let cap = in_usdc(self.limits.per_day?);
-        Some(cap.minus(self.used_on(at)).unwrap_or(Usdc::ZERO))
+        let left = cap.minus(self.used_on(at)).and_then(|left| left.minus(before));
+        Some(left.unwrap_or(Usdc::ZERO))
+    }
+
+    /// Whether a reservation is beyond the day's cap, together with what such a history spent before it could be seen. Of several
+    /// the one that was reserved first fits first.
+    pub(crate) fn is_beyond(&self, spend: SpendId, before: Usdc) -> bool {
+        let Some(at) = self.open.iter().position(|open| open.spend == spend) else {
+            return false;
+        };
+        let later = self.open[at + 1..].iter().filter(|open| open.day == self.day);
+        let used = later.fold(self.used, |used, open| used.minus(open.amount).unwrap_or(Usdc::ZERO));
+        let used = used.plus(before).unwrap_or(Usdc::from_atomic(u64::MAX));
+        self.open[at].day == self.day && self.limits.per_day.is_some_and(|cap| used > in_usdc(cap))
     }
 }
 

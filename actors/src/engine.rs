@@ -209,7 +209,7 @@ impl Engine {
             lists: reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default(),
             departures,
             lost,
-            arrivals: Arrivals::new(!store.scan(&[table::DEPOSIT], None, 1).await?.is_empty()),
+            arrivals: Arrivals::of(&*store).await?,
             suspended: suspending::Suspended::load(&*store).await?,
             watching: Arc::default(),
             sound,

@@ -25,7 +25,7 @@ use crate::id::{DepartureId, DepositId, EffectId, Network, PaymentId, Wallet};
 use crate::money::{Cents, Usdc};
 use crate::operator::Deed;
 use crate::port::{Departure, Movement, Said, Timestamp, key_of};
-use crate::product::{Country, Currency, Product};
+use crate::product::{Country, Currency, Line, Product};
 
 /// A transfer as its chain lists it: fixed for its life.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -146,6 +146,9 @@ pub enum Verdict {
     Wait {
         /// What a provider shows.
         shows: Option<Said>,
+        /// Whose caps it counts against until it is known what it was: the account, and the lines that it may have bought of.
+        /// None where nothing can have been bought with it.
+        counts: Option<(Wallet, Vec<Line>)>,
     },
     /// Its sender is to be credited: this account.
     Credit(Wallet),

@@ -375,6 +375,7 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
         // What a balance paid for was no payment.
         let paid_out = |good: &&Good| good.payment == PaymentId::NONE && good.owner == account.wallet;
         let due = due + stock.goods.values().filter(paid_out).count();
+        let due = due + world.shadow.lock().unclaimed(&account.wallet);
         if !(due as i64..=due as i64 + more).contains(&held) {
             return wrong(
                 "shares",

@@ -4,6 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use purser_actors::id::Wallet;
+use purser_actors::kernel::effect::Counted;
+use purser_actors::kernel::table;
+use purser_storage::codec;
 use purser_storage::{
     Batch, CommitError, Committed, Condition, Event, JournalStore, Lane, MAX_VALUE_BYTES, Row, RowKey, Store,
     StoreError, StoredEvent, Write,
@@ -37,6 +41,14 @@ pub(crate) struct Shadow {
 type Wrong = (&'static str, String);
 
 impl Shadow {
+    /// How many shares of an account's caps are counted for payments of a lost history that nobody has presented again.
+    pub(crate) fn unclaimed(&self, account: &Wallet) -> usize {
+        let rows = self.rows.iter().filter(|(key, _)| key[0] == table::COUNTED);
+        let counted = rows.map(|(_, row)| codec::decode::<Counted>(&row.value).unwrap());
+        let own = counted.filter(|counted| counted.account == *account);
+        own.map(|counted| counted.shares.len()).sum()
+    }
+
     /// These are told to subscribers.
     pub(crate) fn published(&mut self, events: &[StoredEvent]) {
         self.cursors

@@ -1,18 +1,23 @@
 //! What a purchase asks of the account before anything else: caps, reserved in the batch that opens the payment.
 
+use std::borrow::Cow;
+
+use purser_storage::codec;
 use purser_storage::planted::{self, Bug};
 
 use super::machine::born;
-use super::{Account, Admission, Event, OwnCaps, Rejection};
+use super::{Account, Admission, Command, Event, OwnCaps, Rejection};
 use crate::id::{EffectId, PaymentId, Wallet};
-use crate::kernel::effect::{Share, Work};
-use crate::kernel::{Context, Decision, table};
+use crate::kernel::effect::{Counted, Share, Work};
+use crate::kernel::entity::EntityId as _;
+use crate::kernel::{Context, Decision, Kind, table};
 use crate::money::Cents;
-use crate::payment::{Claim, NewSession, Payment};
+use crate::payment::{Claim, Payment};
 use crate::port::Timestamp;
-use crate::product::{Cap, Line, Purchase};
+use crate::product::{Cap, Line};
 
-fn day_of(at: Timestamp) -> u32 {
+/// Days since the epoch, UTC.
+pub(crate) fn day_of(at: Timestamp) -> u32 {
     // Fits until the year 11,761,191.
     u32::try_from(at.seconds() / 86_400).unwrap_or(u32::MAX)
 }
@@ -68,7 +73,13 @@ pub(super) fn claim(
     let line = admission.purchase.line();
     let uncapped = planted::is(Bug::OwnRouteUncapped) && admission.authorization.payer() != *wallet;
     let cap = admission.cap.filter(|_| !uncapped);
-    let share = admit(this, line, admission.worth, cap, context)?;
+    let counted = &admission.counted;
+    let share = admit(without(this, counted).as_deref(), line, admission.worth, cap, context)?;
+    let decision = presented(
+        born(this, wallet, Decision::answer(()), context),
+        admission.payment,
+        counted,
+    );
     let required = admission.requires();
     let Admission {
         payment,
@@ -93,12 +104,10 @@ pub(super) fn claim(
         at: context.now,
     };
     let opening = Payment::claim(payment, claim, context).map_err(|_| Rejection::Nothing)?;
-    let answer = Decision::answer(());
-    let answer = match once {
-        Some((key, expires_s)) => answer.put_new(table::nonce(expires_s, &key), Vec::new()),
-        None => answer,
+    let decision = match once {
+        Some((key, expires_s)) => decision.put_new(table::nonce(expires_s, &key), Vec::new()),
+        None => decision,
     };
-    let decision = born(this, wallet, answer, context);
     let rows = required.iter().filter_map(|required| required.row(wallet));
     let decision = rows.fold(decision, Decision::requires_present);
     Ok(decision
@@ -112,13 +121,23 @@ pub(super) fn claim(
 pub(super) fn readmit(
     this: Option<&Account>,
     wallet: &Wallet,
-    (payment, session): (PaymentId, NewSession),
-    purchase: &Purchase,
-    (worth, cap): (Cents, Option<Cap>),
+    command: Command,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
-    let share = admit(this, purchase.line(), worth, cap, context)?;
-    let decision = born(this, wallet, Decision::answer(()), context).event(Event::Reserved(share));
+    let Command::Readmit {
+        payment,
+        purchase,
+        worth,
+        cap,
+        session,
+        counted,
+    } = command
+    else {
+        return Err(Rejection::Nothing);
+    };
+    let share = admit(without(this, &counted).as_deref(), purchase.line(), worth, cap, context)?;
+    let decision = born(this, wallet, Decision::answer(()), context);
+    let decision = presented(decision, payment, &counted).event(Event::Reserved(share));
     let rows = purchase
         .requires()
         .into_iter()
@@ -132,21 +151,66 @@ pub(super) fn readmit(
     Ok(decision.then(work, context))
 }
 
-/// Counts what was bought already. Of a day that is over nothing is left to count.
+/// The account as it is once what was counted for a payment is given back, because that payment is here.
+fn without<'a>(this: Option<&'a Account>, counted: &[Share]) -> Option<Cow<'a, Account>> {
+    let account = this?;
+    Some(match counted {
+        [] => Cow::Borrowed(account),
+        counted => Cow::Owned(counted.iter().fold(account.clone(), |a, share| a.freeing(*share))),
+    })
+}
+
+/// Gives back what was counted for a payment before it was presented.
+fn presented(decision: Decision<Account>, payment: PaymentId, counted: &[Share]) -> Decision<Account> {
+    if counted.is_empty() {
+        return decision;
+    }
+    let freed = counted.iter().map(|share| Event::Freed(*share));
+    freed.fold(decision.take(table::counted(payment)), Decision::event)
+}
+
+/// Counts what was bought already, and says what of it is of a day that is not over.
 pub(super) fn count(
     this: Option<&Account>,
     wallet: &Wallet,
-    (effect, share): (EffectId, Share),
+    (effect, shares): (EffectId, &[Share]),
     context: &Context,
-) -> Result<Decision<Account>, Rejection> {
+) -> Result<(Decision<Account>, Vec<Share>), Rejection> {
     let done = Decision::answer(()).completes(effect);
     let day = counted_day(context.now, this.map_or(0, |a| a.day));
-    if share.day < day {
-        return Ok(done);
+    let still = shares.iter().filter(|share| share.day >= day);
+    let still: Vec<Share> = still.map(|share| Share { day, ..*share }).collect();
+    if still.is_empty() {
+        return Ok((done, still));
     }
     // Checked here so that `apply` cannot fail.
-    let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, share.budget));
-    count.checked_add(1).ok_or(Rejection::Overflow)?;
-    sum.plus(share.cents).map_err(|_| Rejection::Overflow)?;
-    Ok(born(this, wallet, done, context).event(Event::Reserved(Share { day, ..share })))
+    for share in &still {
+        let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, share.budget));
+        count.checked_add(1).ok_or(Rejection::Overflow)?;
+        sum.plus(share.cents).map_err(|_| Rejection::Overflow)?;
+    }
+    let born = born(this, wallet, done, context);
+    let counted = still.iter().map(|share| Event::Reserved(*share));
+    Ok((counted.fold(born, Decision::event), still))
+}
+
+/// Counts what a payment may have bought, until somebody presents it.
+pub(super) fn count_unclaimed(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    effect: EffectId,
+    (payment, revision, shares): (PaymentId, u64, &[Share]),
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let (decision, counted) = count(this, wallet, (effect, shares), context)?;
+    if counted.is_empty() {
+        return Ok(decision);
+    }
+    // Presented meanwhile, it has a share of its own.
+    let unclaimed = decision.requires_unchanged(table::entity(Kind::Payment, &payment.key()), revision);
+    let counted = Counted {
+        account: *wallet,
+        shares: counted,
+    };
+    Ok(unclaimed.put(table::counted(payment), codec::encode(&counted)))
 }

@@ -10,7 +10,7 @@ use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
-use crate::money::{Cents, Usdc};
+use crate::money::Usdc;
 use crate::operator::Deed;
 use crate::payment::NewSession;
 use crate::session::{Amr, Session};
@@ -158,18 +158,20 @@ impl Entity for Account {
                 opened(born(this, wallet, used, context), wallet, Amr::Wallet, session, context)
             }
             (this, Command::Claim(admission)) => claims::claim(this, wallet, *admission, context),
+            (this, command @ Command::Readmit { .. }) => claims::readmit(this, wallet, command, context),
+            (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
+            (this, Command::CountShare { effect, share }) => {
+                claims::count(this, wallet, (effect, &[share]), context).map(|(counted, _)| counted)
+            }
             (
                 this,
-                Command::Readmit {
+                Command::CountUnclaimed {
+                    effect,
                     payment,
-                    purchase,
-                    worth,
-                    cap,
-                    session,
+                    revision,
+                    shares,
                 },
-            ) => claims::readmit(this, wallet, (payment, session), &purchase, (worth, cap), context),
-            (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
-            (this, Command::CountShare { effect, share }) => claims::count(this, wallet, (effect, share), context),
+            ) => claims::count_unclaimed(this, wallet, effect, (payment, revision, &shares), context),
             (Some(_), Command::Keep { effect, amount, cause }) => Ok(kept(effect, amount, cause, context)),
             (this, Command::Credit { effect, amount, cause }) => credit(this, wallet, (effect, amount), cause, context),
             (this, command @ Command::SendBack { .. }) => holds::send_back(this, wallet, command, context),
@@ -217,13 +219,7 @@ impl Entity for Account {
                 let count = count.checked_add(1).ok_or_else(broken)?;
                 Ok(a.using(share.day, share.budget, (count, sum)))
             }
-            // A share of a day that is over needs no giving back.
-            (Some(a), Event::Freed(share)) if share.day != a.day => Ok(a),
-            (Some(a), Event::Freed(share)) => {
-                let (count, sum) = a.used(share.day, share.budget);
-                let sum = Cents::new(sum.get().saturating_sub(share.cents.get()));
-                Ok(a.using(share.day, share.budget, (count.saturating_sub(1), sum)))
-            }
+            (Some(a), Event::Freed(share)) => Ok(a.freeing(*share)),
             (Some(a), Event::Credited { amount, .. }) => Ok(Self {
                 balance: a.balance.plus(*amount).map_err(|_| broken())?,
                 total_deposits: a.total_deposits.plus(*amount).map_err(|_| broken())?,

@@ -15,7 +15,7 @@ impl AgentWallet {
         &self,
         spend: SpendId,
         (order, call): (Order, Vec<u8>),
-        holds: Usdc,
+        (holds, before): (Usdc, Usdc),
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         let (amount, network) = (order.amount, order.to.network());
@@ -23,7 +23,7 @@ impl AgentWallet {
             let cap = self.limits.per_call;
             return Err(Rejection::PerCall { cap });
         }
-        if let (Some(left), Some(cap)) = (self.left_on(context.now), self.limits.per_day)
+        if let (Some(left), Some(cap)) = (self.left_on(context.now, before), self.limits.per_day)
             && amount > left
         {
             return Err(Rejection::PerDay { cap, left });
@@ -130,8 +130,9 @@ impl Entity for AgentWallet {
                     order,
                     call,
                     holds,
+                    before,
                 },
-            ) => wallet.reserve(spend, (*order, call), holds, context),
+            ) => wallet.reserve(spend, (*order, call), (holds, before), context),
             (Some(wallet), Command::End { effect, spend, paid }) => Ok(wallet.end(effect, spend, paid)),
             (Some(wallet), Command::Save(saved)) => wallet.save(saved),
             (Some(wallet), Command::Forget(id)) => wallet.forget(id),

@@ -85,14 +85,28 @@ impl Engine {
         (order, call): (Order, Vec<u8>),
         memo: Option<Memo<AgentWallet>>,
     ) -> Result<(), Refused> {
+        let before = match self.agent_wallet(&owner).await {
+            Ok(Some(wallet)) => self.spent_before(&wallet).await,
+            Ok(None) => Some(Usdc::ZERO),
+            Err(_) => None,
+        };
+        let before = before.ok_or(Denied::Unavailable)?;
         let order = Box::new(order);
         let command = agent_wallet::Command::Reserve {
             spend,
             order,
             call,
             holds,
+            before,
         };
         self.ask_agent_wallet(owner, command, memo).await
+    }
+
+    /// What has left a managed wallet today in a history that a restore has lost: it counts against the daily cap. `None` while a
+    /// chain or the store cannot be read.
+    pub async fn spent_before(&self, wallet: &AgentWallet) -> Option<Usdc> {
+        let worker = self.0.worker();
+        worker.spent_before(wallet, self.0.clock.now()).await.ok()
     }
 
     /// Keeps an address, or changes one that is kept.

@@ -8,13 +8,14 @@ mod watcher;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use purser_storage::{StoreError, codec};
+use purser_storage::{Store, StoreError, codec};
 use ractor::ActorId;
 
 use super::operating::damaged;
-use super::{Engine, Place};
-use crate::id::{DepositId, Network};
+use super::{Engine, PayError, Place};
+use crate::id::{DepositId, Network, PaymentId};
 use crate::incoming::{Incoming, Transfer};
+use crate::kernel::effect::{Counted, Share};
 use crate::kernel::table;
 use crate::payment::{Payment, Status};
 use crate::port::Timestamp;
@@ -45,17 +46,22 @@ impl Lost {
 pub(super) struct Arrivals {
     /// Whether any transfer was ever taken in without its payment: only then a settlement must look whether its own was.
     taken: AtomicBool,
+    /// Whether anything was ever counted for a payment that nobody presented: only then a claim must look whether it was its own.
+    counted: AtomicBool,
     restarts: AtomicU64,
     supervisor: OnceLock<ActorId>,
 }
 
 impl Arrivals {
-    pub(super) fn new(taken: bool) -> Arc<Self> {
-        Arc::new(Self {
-            taken: AtomicBool::new(taken),
+    /// From what the store has.
+    pub(super) async fn of(store: &dyn Store) -> Result<Arc<Self>, StoreError> {
+        let any = async |rows: u8| store.scan(&[rows], None, 1).await.map(|rows| !rows.is_empty());
+        Ok(Arc::new(Self {
+            taken: AtomicBool::new(any(table::DEPOSIT).await?),
+            counted: AtomicBool::new(any(table::COUNTED).await?),
             restarts: AtomicU64::new(0),
             supervisor: OnceLock::new(),
-        })
+        }))
     }
 
     /// The supervisor, once it has begun.
@@ -65,6 +71,27 @@ impl Arrivals {
 
     pub(super) fn any_taken(&self) -> bool {
         self.taken.load(Ordering::Acquire)
+    }
+
+    /// What was counted for a payment before it was presented here.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub(super) async fn counted_for(&self, payment: PaymentId, store: &dyn Store) -> Result<Vec<Share>, StoreError> {
+        if !self.counted.load(Ordering::Acquire) {
+            return Ok(Vec::new());
+        }
+        let Some(row) = store.read(&table::counted(payment)).await? else {
+            return Ok(Vec::new());
+        };
+        codec::decode::<Counted>(&row.value)
+            .map(|counted| counted.shares)
+            .map_err(damaged)
+    }
+
+    /// Before the first is.
+    pub(super) fn counts(&self) {
+        self.counted.store(true, Ordering::Release);
     }
 
     /// Before the first is: a settlement that looks from now on is refused by the row or finds it.
@@ -83,6 +110,12 @@ pub(super) fn settles_by(payment: &Payment, transfer: &Transfer) -> bool {
 }
 
 impl Engine {
+    /// What was counted for a payment before it was presented here.
+    pub(super) async fn counted_for(&self, id: PaymentId) -> Result<Vec<Share>, PayError> {
+        let counted = self.0.arrivals.counted_for(id, &*self.0.store).await;
+        counted.map_err(|_| PayError::Unavailable)
+    }
+
     /// A transfer that no payment claims.
     ///
     /// # Errors

@@ -328,6 +328,7 @@ impl Engine {
             request,
             session,
             once,
+            counted: self.counted_for(id).await?,
         };
         let claim = account::Command::Claim(Box::new(admission));
         let memo = place.map(|place| identified::memo(place, id));
@@ -383,6 +384,7 @@ impl Engine {
             purchase,
             worth: request.worth,
             session: request.session,
+            counted: self.counted_for(id).await?,
         };
         match self.0.families.accounts.ask(account, command).await {
             Ok(()) => Ok(Some(above)),

@@ -215,6 +215,7 @@ impl Engine {
             Work::FreeShare { account, share } | Work::CountShare { account, share } => {
                 of(&all.accounts, account, |_| Some(usd(share.cents))).await
             }
+            Work::CountUnclaimed { account, .. } => of(&all.accounts, account, |_| None).await,
             Work::ForgetNumber(id) => of(&all.destinations, id, |_| None).await,
             Work::PostWebhook { delivery, .. } => of(&all.webhook_deliveries, delivery, |_| None).await,
             Work::ResendWebhooks { endpoint, .. } => of(&all.webhooks, endpoint, |_| None).await,

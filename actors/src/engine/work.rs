@@ -12,6 +12,7 @@ mod payout;
 mod program;
 mod reversal;
 mod spend;
+mod spent_before;
 mod top_up;
 mod watching;
 mod webhooks;
@@ -100,6 +101,11 @@ impl Desk {
             Work::ConfirmCredit(id) => self.confirm_credit(effect, *id).await,
             Work::FreeShare { account, share } => self.free_share(effect, *account, *share).await,
             Work::CountShare { account, share } => self.count_share(effect, *account, *share).await,
+            Work::CountUnclaimed {
+                account,
+                payment,
+                shares,
+            } => self.count_unclaimed(effect, *account, (*payment, shares)).await,
             Work::ExpireCard(id) => tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await,
             Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
             Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
@@ -166,6 +172,26 @@ impl Desk {
     async fn count_share(&self, effect: &Effect, account: Wallet, share: Share) -> Done {
         let effect = effect.id;
         let command = account::Command::CountShare { effect, share };
+        tell(&self.families.accounts, account, command).await
+    }
+
+    async fn count_unclaimed(
+        &self,
+        effect: &Effect,
+        account: Wallet,
+        (payment, shares): (PaymentId, &[Share]),
+    ) -> Done {
+        let known = self.families.payments.read(&payment).await.map_err(unreadable)?;
+        let unclaimed = known
+            .as_ref()
+            .is_none_or(|(known, _)| known.status == payment::Status::Released);
+        self.arrivals.counts();
+        let command = account::Command::CountUnclaimed {
+            effect: effect.id,
+            payment,
+            revision: known.map_or(0, |(_, revision)| revision),
+            shares: if unclaimed { shares.to_vec() } else { Vec::new() },
+        };
         tell(&self.families.accounts, account, command).await
     }
 

@@ -3,14 +3,16 @@
 use purser_storage::codec;
 
 use super::{Command, Event, Incoming, Rejection, Ruling, Status, Verdict};
+use crate::account::counted_day;
 use crate::id::{DepartureId, DepositId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
+use crate::kernel::effect::{CreditCause, Share, Work};
 use crate::kernel::entity::{EntityId as _, Move};
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::Usdc;
 use crate::operator::Deed;
 use crate::port::{Booked, Departure, Timestamp};
+use crate::product::Line;
 
 type Decided = Result<Decision<Incoming>, Rejection>;
 
@@ -27,6 +29,26 @@ impl Incoming {
             .requires_unchanged(key, payment)
             .take(table::incoming(self.found_at, id))
             .put(table::deposit(self.transfer.payment), id.0.to_be_bytes().to_vec())
+    }
+
+    /// What counts against the daily caps of whoever may have bought something with it: all of it, in each budget that it may have
+    /// been of.
+    fn counted(&self, account: Wallet, lines: &[Line]) -> Work {
+        let mut shares: Vec<Share> = Vec::new();
+        for budget in lines.iter().map(|line| line.budget()) {
+            if shares.iter().all(|share| share.budget != budget) {
+                shares.push(Share {
+                    day: counted_day(self.transfer.at, 0),
+                    budget,
+                    cents: self.transfer.amount.whole_cents(),
+                });
+            }
+        }
+        Work::CountUnclaimed {
+            account,
+            payment: self.transfer.payment,
+            shares,
+        }
     }
 
     fn received(&self, id: DepositId, at: Timestamp, for_whom: Place) -> Transaction {
@@ -56,7 +78,13 @@ impl Incoming {
         let row = table::incoming(self.found_at, id);
         Ok(match verdict {
             Verdict::Claimed => done.take(row).event(Event::Claimed(context.now)),
-            Verdict::Wait { shows } => done.put(row, vec![WAITS]).event(Event::Listed(shows, context.now)),
+            Verdict::Wait { shows, counts } => {
+                let listed = done.put(row, vec![WAITS]).event(Event::Listed(shows, context.now));
+                match counts {
+                    Some((account, lines)) => listed.then(self.counted(account, &lines), context),
+                    None => listed,
+                }
+            }
             Verdict::Credit(account) => {
                 let taken = self.taken(id, payment, done);
                 self.grant(id, account, taken, context)

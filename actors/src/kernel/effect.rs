@@ -25,7 +25,7 @@ pub use cause::CreditCause;
 pub use failure::{Failure, Pace};
 pub use leaves::Leaves;
 pub use row::Effect;
-pub use share::Share;
+pub use share::{Counted, Share};
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -208,11 +208,20 @@ pub enum Work {
         /// Of the day on which it was paid.
         share: Share,
     },
+    /// Count what a payment may have bought in a history that a restore has lost, as long as nobody presents it again.
+    CountUnclaimed {
+        /// Whose.
+        account: Wallet,
+        /// Which.
+        payment: PaymentId,
+        /// Of the day on which it was paid: one for each budget that it may have been of.
+        shares: Vec<Share>,
+    },
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 50] = [
+    pub const NAMES: [&str; 51] = [
         "settle",
         "watch",
         "issue_card",
@@ -263,6 +272,7 @@ impl Work {
         "confirm_incoming",
         "steer_prepaid",
         "count_share",
+        "count_unclaimed",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -318,6 +328,7 @@ impl Work {
             Self::ConfirmIncoming(_) => 47,
             Self::SteerPrepaid(_) => 48,
             Self::CountShare { .. } => 49,
+            Self::CountUnclaimed { .. } => 50,
         }
     }
 
@@ -335,6 +346,7 @@ impl Work {
             Self::Credit { .. }
             | Self::FreeShare { .. }
             | Self::CountShare { .. }
+            | Self::CountUnclaimed { .. }
             | Self::EndHold { .. }
             | Self::SendBack { .. } => Kind::Account,
             Self::EndLease { .. } | Self::IntlOverdue(_) | Self::ExpireIntl(_) | Self::ForgetCvv(_) => Kind::IntlOrder,

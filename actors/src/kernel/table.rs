@@ -49,6 +49,8 @@ tables! {
     REVOKED = b'r',
     /// Payments whose transfer was taken in as an incoming transfer that no payment claims: none of them settles any more.
     DEPOSIT = b'd',
+    /// Shares of an account's daily caps that were counted for a payment of a history which a restore has lost.
+    COUNTED = b'N',
     /// Incoming transfers that nobody has decided about, the oldest first; the value says whether an operator must.
     INCOMING = b'I',
     /// Transfers out of the treasury that an operator has booked after a restore: none is booked again.
@@ -193,6 +195,11 @@ pub fn address(wallet: &Wallet) -> RowKey {
 /// Present once the transfer that would settle this payment was taken in without it; the value is the transfer's id.
 pub fn deposit(payment: PaymentId) -> RowKey {
     key(&[&[DEPOSIT], &payment.0.to_be_bytes()])
+}
+
+/// What was counted for a payment that nobody has presented again.
+pub fn counted(payment: PaymentId) -> RowKey {
+    key(&[&[COUNTED], &payment.0.to_be_bytes()])
 }
 
 /// An incoming transfer that nobody has decided about.

@@ -18,9 +18,10 @@ pub struct Prepared {
 pub enum Preparation {
     /// This can be sent, once it is durable.
     Ready(Prepared),
-    /// As things stand the chain would refuse it. Nothing was sent and nothing was spent on it. It may be prepared again
-    /// while it is valid, with another answer; and whoever else has the signed payment may still send it, so this is no
-    /// proof that it never lands.
+    /// As things stand the chain would refuse it, for what it is or for what its payer has; what we lack ourselves (gas, an
+    /// endpoint) is an error. Nothing was sent and nothing was spent on it. It may be prepared again while it is valid, with
+    /// another answer; and whoever else has the signed payment may still send it, so this is no proof that it never lands.
+    /// Never said of a payment that the chain already shows, through whomever: that is `Ready`, and sending it finds it.
     Declined(Decline),
 }
 

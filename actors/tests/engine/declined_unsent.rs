@@ -3,17 +3,18 @@
 use purser_actors::engine::PayError;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::payment::{self, Outcome};
-use purser_actors::port::Said;
+use purser_actors::port::{Clock as _, Departure, Said};
 use purser_actors::spend::{self, Way};
 use purser_actors::top_up;
 use purser_actors::withdrawal;
 
 use crate::spends::{opened, spend};
-use crate::support::ports::TREASURY;
+use crate::support::eventually;
+use crate::support::ports::{TREASURY, outgoing};
 use crate::support::settings::{cards_a_day, fast};
 use crate::support::world::{World, bought, card_for, evm, session};
 use crate::top_ups::{assert_credited, link, top_up_for};
-use crate::withdrawals::{balance, credited, withdraw};
+use crate::withdrawals::{assert_complete, balance, credited, spanning, withdraw};
 use crate::{spends, top_ups, withdrawals};
 
 const OWNER: Wallet = evm(1);
@@ -77,6 +78,40 @@ async fn a_withdrawal_that_the_chain_would_refuse_is_given_back_unsent() {
     assert_eq!(failed, withdrawal::Status::Failed { reason: reason() });
     assert_eq!(balance(&world).await, (5_000_000, 0));
     assert_eq!((world.chain.submissions(), world.chain.lookups()), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_78_what_the_lost_history_may_have_sent_is_not_given_back_because_it_is_declined() {
+    // Aim: the lost history has sent this very transfer, and preparing it again is declined. Nothing is given back for that;
+    // as soon as it can be prepared the chain shows it, and it has left once.
+    let world = credited().await;
+    let now = world.clock.now();
+    let world = world.restored(spanning(now, now.plus_ms(60_000))).await;
+    let sent = outgoing(withdrawals::ID.0, evm(7), withdrawals::ALL);
+    world.chain.drain(OURS);
+    world.chain.leave(Departure {
+        transaction: world.chain.land(&sent),
+        to: evm(7),
+        amount: withdrawals::ALL,
+        at: now.plus_ms(1),
+        mark: sent.mark(),
+    });
+    withdraw(&world, withdrawals::ALL).await.expect("it is taken on");
+    world.clock.advance(60_001);
+    eventually("it is known what has left", async || {
+        !world.engine.unexplained().await.expect("readable").is_empty()
+    })
+    .await;
+    let before = world.chain.listings();
+    eventually("the chain is asked again", async || world.chain.listings() > before + 2).await;
+    assert_eq!(
+        withdrawals::withdrawal(&world).await.status,
+        withdrawal::Status::Pending
+    );
+    assert_eq!(balance(&world).await, (5_000_000, 5_000_000));
+    world.chain.fill();
+    world.quiet().await;
+    assert_complete(&world).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -4,7 +4,7 @@
 use purser_actors::account::{BankPayout, Outgoing};
 use purser_actors::agent_wallet::{Addresses, Limits};
 use purser_actors::banking::transfer::Wanted;
-use purser_actors::engine::{Held, PayRequest, Restored};
+use purser_actors::engine::{Held, Lost, PayRequest, Restored};
 use purser_actors::id::{BankAccountId, BankTransferId, PayoutId, SpendId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity as _, table};
@@ -51,10 +51,15 @@ async fn credited() -> World {
 }
 
 async fn opened() -> World {
+    limited(None).await
+}
+
+/// A world in which the owner has a managed wallet with this daily cap.
+async fn limited(per_day: Option<Cents>) -> World {
     let world = World::new().await;
     let limits = Limits {
         per_call: Cents::new(10_00),
-        per_day: None,
+        per_day,
     };
     let addresses = Addresses {
         base: [8; 20],
@@ -135,6 +140,45 @@ async fn case_78_a_spend_that_the_lost_history_sent_is_recognised_and_one_that_i
     assert_eq!(world.sellers.signed().len(), 2);
     let world = world.crash().await;
     assert_ne!(read(&world, three).await.transaction(), Some("another"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_the_lost_history_spent_of_the_daily_cap_is_not_spent_again() {
+    // Aim: of a cap of three, one spend was reserved at the backup and sent since, and two are reserved after the restore. Then one
+    // lands that the lost history had signed: the first is recognised and counted once, the second still fits and leaves, the third
+    // is beyond the cap: it is not signed, and its reservation is free.
+    let world = limited(Some(Cents::new(3_00))).await;
+    set_frozen(&world, OWNER, true).await;
+    spend(&world, SpendId(1)).await;
+    let backup = world.store.backup();
+    shows(&world, "the first");
+    let restored = now(&world);
+    let lost = Lost {
+        since: restored.since,
+        restored: restored.at,
+        until: restored.until,
+    };
+    let world = world.having_lost(lost).restored(restored).await.back_to(backup).await;
+    set_frozen(&world, OWNER, false).await;
+    world.clock.advance(1);
+    spend(&world, SpendId(2)).await;
+    spend(&world, SpendId(3)).await;
+    shows(&world, "signed by the lost history");
+    quiet(&world);
+    world.quiet().await;
+    assert_eq!(read(&world, SpendId(1)).await.transaction(), Some("the first"));
+    let second = read(&world, SpendId(2)).await;
+    assert!(matches!(second.status, Status::Settled { .. }), "{second:?}");
+    let third = read(&world, SpendId(3)).await;
+    let Status::Refused { reason } = third.status else {
+        panic!("{third:?}")
+    };
+    assert_eq!(
+        (reason.to_string().as_str(), world.sellers.signed().len()),
+        ("daily_cap", 1)
+    );
+    let wallet = world.engine.agent_wallet(&OWNER).await.expect("readable");
+    assert!(wallet.expect("it exists").open.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -13,8 +13,8 @@ use crate::support::ports::{Fate, Mood, outgoing};
 use crate::support::world::{World, card_for, evm};
 use crate::support::{eventually, in_time};
 
-const OWNER: Wallet = evm(1);
-const ID: WithdrawalId = WithdrawalId(77);
+pub(crate) const OWNER: Wallet = evm(1);
+pub(crate) const ID: WithdrawalId = WithdrawalId(77);
 /// What the refused card of a [`World`] put onto the balance.
 pub(crate) const ALL: Usdc = Usdc::from_atomic(5_000_000);
 
@@ -62,7 +62,7 @@ pub(crate) async fn assert_complete(world: &World) {
 }
 
 /// A restore, known by the end of its quiet time.
-const fn spanning(since: Timestamp, until: Timestamp) -> Restored {
+pub(crate) const fn spanning(since: Timestamp, until: Timestamp) -> Restored {
     let at = until;
     Restored { since, until, at }
 }

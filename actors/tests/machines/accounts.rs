@@ -1,11 +1,12 @@
 //! The account: caps to the cent and the day, freezing, credits at the edge of the integers.
 
 use purser_actors::account::{Account, Command, Event, Rejection};
-use purser_actors::kernel::effect::CreditCause;
-use purser_actors::kernel::{Decision, Entity};
+use purser_actors::kernel::effect::{CreditCause, Share};
+use purser_actors::kernel::{Decision, Entity, Kind, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::product::{Cap, Line};
+use purser_storage::{Condition, RowKey, Write};
 
 use crate::sample::{
     CARD, DAY, DAY_MS, EFFECT, NOW, PAYMENT, SHARE, WALLET, accounts, admission, at, five_dollar_card, fold, happened,
@@ -136,6 +137,55 @@ fn what_was_bought_already_counts_and_nothing_refuses_it() {
     assert!(claim(Some(&full), 1, CAPS, NOW).is_err());
 }
 
+fn puts(decision: &Decision<Account>, row: &RowKey) -> bool {
+    let mut writes = decision.writes().iter();
+    writes.any(|write| matches!(write, Write::Put { key, .. } if key == row))
+}
+
+/// One that may have been a card or an international card, of one budget each.
+fn unclaimed(account: Option<&Account>, shares: Vec<Share>) -> Decision<Account> {
+    let command = Command::CountUnclaimed {
+        effect: EFFECT,
+        payment: PAYMENT,
+        revision: 0,
+        shares,
+    };
+    Account::decide(account, &WALLET, command, &at(NOW)).unwrap()
+}
+
+#[test]
+fn what_an_unclaimed_payment_may_have_bought_counts_until_it_is_presented() {
+    // Aim: it counts in each budget that it may have been of, once, and only while nobody has claimed that payment; presented again,
+    // the payment gives back what was counted for it and reserves what it costs, at the edge of the cap too; another payment does not.
+    let gift = Share {
+        budget: Line::GiftCard,
+        ..SHARE
+    };
+    let full = after(&[90_00], NOW);
+    let decision = unclaimed(Some(&full), vec![SHARE, gift]);
+    assert_eq!(happened(&decision), "Reserved+Reserved");
+    let payment = table::entity(Kind::Payment, &PAYMENT.0.to_be_bytes());
+    assert!(decision.conditions().contains(&Condition::Revision(payment, 0)));
+    let kept = table::counted(PAYMENT);
+    assert!(puts(&decision, &kept));
+    let account = fold(Some(full), &WALLET, decision.events());
+    assert!(claim(Some(&account), 5_01, CAPS, NOW).is_err(), "another payment");
+
+    let mut again = admission(Cents::new(10_00), CAPS);
+    again.counted = vec![SHARE, gift];
+    let presented = Account::decide(Some(&account), &WALLET, Command::Claim(again), &at(NOW)).unwrap();
+    assert_eq!(happened(&presented), "Freed+Freed+Reserved");
+    assert!(presented.conditions().contains(&Condition::Present(kept.clone())));
+    let gone = Write::Delete { key: kept };
+    assert!(presented.writes().contains(&gone), "it is given back once");
+    let account = fold(Some(account), &WALLET, presented.events());
+    assert!(claim(Some(&account), 1, CAPS, NOW).is_err(), "all of it is used");
+
+    let none = unclaimed(Some(&account), Vec::new());
+    assert_eq!(happened(&none), "=");
+    assert!(!puts(&none, &table::counted(PAYMENT)));
+}
+
 #[test]
 fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
     // Aim: claims and readmissions say frozen with the message; sign-in, links, shares and credits go on.
@@ -157,6 +207,7 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
         worth: Cents::new(5_00),
         cap: Some(CAPS),
         session: crate::sample::session(),
+        counted: Vec::new(),
     };
     assert_eq!(refused(readmit), no);
     assert_eq!(

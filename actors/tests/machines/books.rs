@@ -165,6 +165,7 @@ impl House {
                 worth,
                 cap: Some(CAPS),
                 session: session(),
+                counted: Vec::new(),
             });
         }
     }

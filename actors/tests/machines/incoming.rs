@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use purser_actors::id::{DepartureId, DepositId, Network, Wallet};
 use purser_actors::incoming::{Command, Event, Incoming, Made, Rejection, Ruling, Transfer, Verdict};
+use purser_actors::kernel::effect::{Share, Work};
 use purser_actors::kernel::{Decision, Entity, Kind, table};
 use purser_actors::ledger::{Place, Transaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{Departure, Timestamp};
-use purser_actors::product::Product;
+use purser_actors::product::{Line, Product};
 use purser_storage::{Condition, codec};
 
 use crate::charts::assert_chart;
@@ -73,7 +74,10 @@ fn command(name: &str) -> Command {
     match name {
         "find" => Command::Find(Box::new(transfer())),
         "claimed" => place(Verdict::Claimed),
-        "wait" => place(Verdict::Wait { shows: None }),
+        "wait" => place(Verdict::Wait {
+            shows: None,
+            counts: None,
+        }),
         "grant" => place(Verdict::Credit(WALLET)),
         "adopt" => place(Verdict::Adopt(WALLET, Made::Card { amount })),
         "claim" => Command::Claim,
@@ -176,6 +180,50 @@ fn case_79_what_is_taken_in_settles_no_payment_besides() {
     }
     assert_eq!(adopted.openings().len(), 2, "the payment and its card");
     assert_eq!(work(&adopted), ["count_share", "issue_card"]);
+}
+
+#[test]
+fn what_may_have_been_bought_counts_once_in_each_budget() {
+    // Aim: of a payout nobody knows which of three lines it was, and cards of both kinds are one budget: all that was paid counts in
+    // each, on the day of the transfer.
+    let place = |lines: &[Line]| Command::Place {
+        effect: EFFECT,
+        verdict: Box::new(Verdict::Wait {
+            shows: Some("payouts: complete".into()),
+            counts: Some((WALLET, lines.to_vec())),
+        }),
+        payment: 0,
+    };
+    for (lines, budgets) in [
+        (
+            &[Line::PushToCard, Line::BankPayment, Line::AppPayment][..],
+            &[Line::PushToCard, Line::BankPayment, Line::AppPayment][..],
+        ),
+        (
+            &[Line::CardBalance, Line::IntlCard],
+            &[Line::CardBalance, Line::UsaCard],
+        ),
+        (&[Line::UsaCard, Line::IntlCard], &[Line::UsaCard]),
+    ] {
+        let decision = Incoming::decide(Some(&all()[0]), &ID, place(lines), &at(NOW)).unwrap();
+        let counted: Vec<Work> = decision.effects().iter().map(|effect| effect.work.clone()).collect();
+        let share = |budget: &Line| Share {
+            day: 0,
+            budget: *budget,
+            cents: Cents::new(510),
+        };
+        let shares = budgets.iter().map(share).collect();
+        let want = Work::CountUnclaimed {
+            account: WALLET,
+            payment: PAYMENT,
+            shares,
+        };
+        assert_eq!(counted, [want]);
+    }
+    assert!(
+        work(&decide(Some(&all()[0]), "wait").unwrap()).is_empty(),
+        "nothing was bought"
+    );
 }
 
 #[test]

@@ -99,6 +99,7 @@ pub(crate) fn admission(amount: Cents, cap: Cap) -> Box<Admission> {
         session: session(),
         cap: Some(cap),
         once: None,
+        counted: Vec::new(),
     })
 }
 

@@ -258,11 +258,17 @@ fn wallet_events() -> Vec<WalletEvent> {
 }
 
 fn reserve(wallet: &AgentWallet, spend: u128, now: Timestamp) -> Result<Decision<AgentWallet>, No> {
+    reserve_after(wallet, spend, Usdc::ZERO, now)
+}
+
+/// Where a history that a restore has lost spent so much of the day.
+fn reserve_after(wallet: &AgentWallet, spend: u128, before: Usdc, now: Timestamp) -> Result<Decision<AgentWallet>, No> {
     let command = Ask::Reserve {
         spend: SpendId(spend),
         order: Box::new(order(call())),
         call: vec![1; 20_000],
         holds: Usdc::from_atomic(100_000_000),
+        before,
     };
     AgentWallet::decide(Some(wallet), &WALLET, command, &at(now))
 }
@@ -291,10 +297,15 @@ fn a_days_cap_is_used_up_and_given_back() {
         assert_eq!((decision.openings().len(), decision.writes().len()), (1, 3));
         now = fold(Some(now), &WALLET, decision.events());
     }
-    let full = No::PerDay {
+    let nearly = |before: u64| No::PerDay {
         cap: Cents::new(3_000),
-        left: Usdc::ZERO,
+        left: Usdc::from_atomic(5_000_000 - before),
     };
+    let full = nearly(5_000_000);
+    let before = |dollars| reserve_after(&end(&now, 0, false, NOW), 7, Usdc::from_atomic(dollars), NOW).map(drop);
+    assert_eq!(before(0), Ok(()), "with what the lost history spent");
+    assert_eq!(before(1), Err(nearly(1)));
+    assert_eq!(before(9_000_000), Err(full));
     assert_eq!(reserve(&now, 7, NOW).map(drop), Err(full));
     assert_eq!(reserve(&end(&now, 0, true, NOW), 7, NOW).map(drop), Err(full));
     assert!(reserve(&end(&now, 0, false, NOW), 7, NOW).is_ok());

@@ -142,7 +142,8 @@ pub(super) async fn get_agent_wallet(
 #[utoipa::path(post, path = "/getAgentSpendLimit", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Nothing),
     responses((status = 200, description = "The caps in US dollars, and what is used of the day's (UTC).", body = shapes::AgentSpendLimit),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet.")))]
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet."),
+        (status = 503, description = "A chain cannot be read now; only after a restore is one read.")))]
 pub(super) async fn get_agent_spend_limit(
     State(room): Shared,
     Holder(claims): Holder,
@@ -152,14 +153,21 @@ pub(super) async fn get_agent_spend_limit(
     room.callables.admit(&claims, &call).await?;
     let wallet = room.own(&claims.wallet).await?;
     let now = room.clock.now();
+    let before = room.callables.engine.spent_before(&wallet).await;
+    let before = before.ok_or_else(chain_unavailable)?;
+    let used = wallet.used_on(now).plus(before).map_err(|_| ApiError::internal())?;
     let or_null = |view: View, name, amount: Option<_>| match amount {
         Some(amount) => view.number(name, amount),
         None => view.maybe(name, None::<&str>),
     };
     let told = View::new().number("per_call_usd", wallet.limits.per_call.decimal());
     let told = or_null(told, "per_day_usd", wallet.limits.per_day.map(|cap| cap.decimal()));
-    let told = told.number("used_today_usd", wallet.used_on(now).decimal());
-    let told = or_null(told, "left_today_usd", wallet.left_on(now).map(|left| left.decimal()));
+    let told = told.number("used_today_usd", used.decimal());
+    let told = or_null(
+        told,
+        "left_today_usd",
+        wallet.left_on(now, before).map(|left| left.decimal()),
+    );
     Ok(callable::result(&told))
 }
 
@@ -170,7 +178,7 @@ impl AgentWallets {
     /// 503 `chain_unavailable`.
     pub(super) async fn holds(&self, address: &Wallet) -> Result<Usdc, ApiError> {
         let held = self.wallets.balance(address).await;
-        held.map_err(|_| ApiError::unavailable("chain_unavailable", "The chain cannot be read now.", 1))
+        held.map_err(|_| chain_unavailable())
     }
 
     /// The spend of this name, if it is the caller's.
@@ -185,4 +193,8 @@ impl AgentWallets {
         }
         Ok((id, spend))
     }
+}
+
+fn chain_unavailable() -> ApiError {
+    ApiError::unavailable("chain_unavailable", "The chain cannot be read now.", 1)
 }

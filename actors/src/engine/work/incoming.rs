@@ -10,7 +10,7 @@ use crate::engine::departures::top_ups::MayHavePaid;
 use crate::engine::incoming::settles_by;
 use crate::id::{DepositId, EffectId, PaymentId, Wallet};
 use crate::incoming::{Command, Made, Status, Transfer, Verdict};
-use crate::kernel::effect::Work;
+use crate::kernel::effect::{Share, Work};
 use crate::kernel::{Effect, Failure, Refusal};
 use crate::payment::{self, Payment};
 use crate::port::payout::RailState;
@@ -27,9 +27,18 @@ enum Shown {
     Nothing,
     /// Something that we can keep as our own.
     Made(Made),
-    /// Something else.
-    Else(Said),
+    /// Something else, of one of these lines.
+    Else(Said, Vec<Line>),
 }
+
+/// An operator has to decide, and nothing was bought.
+const UNKNOWN: Verdict = Verdict::Wait {
+    shows: None,
+    counts: None,
+};
+
+/// The lines whose payouts one list has.
+const PAYOUTS: [Line; 3] = [Line::PushToCard, Line::BankPayment, Line::AppPayment];
 
 impl Desk {
     /// Looks into a transfer. Whoever cannot be asked now is asked again: nothing is credited before everybody has answered.
@@ -71,9 +80,9 @@ impl Desk {
             false => Shown::Nothing,
         };
         let shows = match shown {
-            Shown::Nothing => return Ok(Verdict::Wait { shows: None }),
+            Shown::Nothing => return Ok(UNKNOWN),
             Shown::Made(made) => format!("{}: {made:?}", line.name()).into(),
-            Shown::Else(shows) => shows,
+            Shown::Else(shows, _) => shows,
         };
         if known.is_released() {
             let again = account::Command::Readmit {
@@ -82,6 +91,7 @@ impl Desk {
                 worth: known.claim.worth,
                 cap: self.settings.caps.of(line),
                 session: known.claim.session,
+                counted: self.counted_for(transfer.payment).await?,
             };
             match self.families.accounts.ask(known.account(), again).await {
                 // It settles, and then claims its transfer.
@@ -91,16 +101,28 @@ impl Desk {
                 Err(refusal) => return Err(Failure::temporary(format!("{refusal:?}"))),
             }
         }
-        Ok(Verdict::Wait { shows: Some(shows) })
+        Ok(Verdict::Wait {
+            shows: Some(shows),
+            counts: Some((known.account(), vec![line])),
+        })
+    }
+
+    async fn counted_for(&self, payment: PaymentId) -> Result<Vec<Share>, Failure> {
+        let counted = self.arrivals.counted_for(payment, &*self.store).await;
+        counted.map_err(|error| Failure::temporary(error.to_string()))
     }
 
     /// What becomes of a transfer whose payment nobody knows. Only what may be of the history that a restore has lost is anybody's
     /// without an operator's word.
     async fn unclaimed(&self, transfer: &Transfer, found_at: Timestamp) -> Result<Verdict, Failure> {
         if !self.lost.is_some_and(|lost| lost.has(transfer.at)) {
-            return Ok(Verdict::Wait { shows: None });
+            return Ok(UNKNOWN);
         }
         let account = self.account_map.of(&transfer.from);
+        let wait = |shows: Said, lines: Vec<Line>| Verdict::Wait {
+            shows: Some(shows),
+            counts: Some((account, lines)),
+        };
         for line in Line::ALL
             .into_iter()
             .filter(|line| is_listed(*line) && !planted::is(Bug::MadeIsCredited))
@@ -110,29 +132,25 @@ impl Desk {
                 Shown::Made(made) if fits(&made, transfer) => return Ok(Verdict::Adopt(account, made)),
                 Shown::Made(made) => {
                     let shows = format!("{}: {made:?}, which is more than was paid", line.name());
-                    return Ok(Verdict::Wait {
-                        shows: Some(shows.into()),
-                    });
+                    return Ok(wait(shows.into(), vec![line]));
                 }
-                Shown::Else(shows) => return Ok(Verdict::Wait { shows: Some(shows) }),
+                Shown::Else(shows, lines) => return Ok(wait(shows, lines)),
             }
         }
         let paid = MayHavePaid::by(transfer, account, &*self.store).await;
         let paid = paid.map_err(|error| Failure::temporary(error.to_string()))?;
         let later = self.lost.is_some_and(|lost| transfer.at > lost.restored);
         let left = self.left_for(&paid, later.then_some(found_at))?;
-        let left = left.map(|left| format!("{} left the treasury, maybe for a top-up", left.transaction));
-        let by_hand = self
-            .settings
-            .intl_prices
-            .has(transfer.amount)
-            .then(|| MADE_BY_HAND.to_owned());
-        let doubts: Vec<String> = left.into_iter().chain(by_hand).collect();
-        Ok(match doubts.is_empty() {
+        let left = left.map(|left| {
+            let shows = format!("{} left the treasury, maybe for a top-up", left.transaction);
+            (shows, Line::CardBalance)
+        });
+        let by_hand = self.settings.intl_prices.has(transfer.amount);
+        let by_hand = by_hand.then(|| (MADE_BY_HAND.to_owned(), Line::IntlCard));
+        let (doubts, lines): (Vec<String>, Vec<Line>) = left.into_iter().chain(by_hand).unzip();
+        Ok(match lines.is_empty() {
             true => Verdict::Credit(account),
-            false => Verdict::Wait {
-                shows: Some(doubts.join("; ").into()),
-            },
+            false => wait(doubts.join("; ").into(), lines),
         })
     }
 
@@ -144,7 +162,7 @@ impl Desk {
             Line::GiftCard => Source::GiftCards,
             Line::PushToCard | Line::BankPayment | Line::AppPayment => return self.paid_out(key).await,
             // Operators make it, and no list shows what they made.
-            Line::IntlCard => return Ok(Shown::Else(MADE_BY_HAND.into())),
+            Line::IntlCard => return Ok(Shown::Else(MADE_BY_HAND.into(), vec![line])),
             // What leaves for it is on its chain.
             Line::CardBalance => return Ok(Shown::Nothing),
         };
@@ -158,9 +176,9 @@ impl Desk {
         Ok(match entry.standing {
             Standing::NotAsked | Standing::Refused => Shown::Nothing,
             Standing::Done | Standing::UnderWay => {
-                made(source, &entry).map_or_else(|| other(source, &entry), Shown::Made)
+                made(source, &entry).map_or_else(|| other(line, source, &entry), Shown::Made)
             }
-            Standing::Held | Standing::Returned => other(source, &entry),
+            Standing::Held | Standing::Returned => other(line, source, &entry),
         })
     }
 
@@ -170,12 +188,14 @@ impl Desk {
         let Some(order) = order.map_err(|error| self.asked_again(error))? else {
             return Ok(Shown::Nothing);
         };
-        Ok(match order.state {
-            RailState::Failed { .. } | RailState::Cancelled { .. } => Shown::Nothing,
-            RailState::InProcess { .. } => Shown::Else(format!("payouts: {key} in process").into()),
-            RailState::Complete { .. } => Shown::Else(format!("payouts: {key} complete").into()),
-            RailState::Returned { .. } => Shown::Else(format!("payouts: {key} returned").into()),
-        })
+        let stands = match order.state {
+            RailState::Failed { .. } | RailState::Cancelled { .. } => return Ok(Shown::Nothing),
+            RailState::InProcess { .. } => "in process",
+            RailState::Complete { .. } => "complete",
+            RailState::Returned { .. } => "returned",
+        };
+        // Of which line it was, the rails do not say.
+        Ok(Shown::Else(format!("payouts: {key} {stands}").into(), PAYOUTS.to_vec()))
     }
 
     /// What left for a top-up that this may have paid for, and is in no book: whose it was is an operator's to say first. What the
@@ -263,13 +283,16 @@ fn made(source: Source, entry: &Entry) -> Option<Made> {
     }
 }
 
-fn other(source: Source, entry: &Entry) -> Shown {
+fn other(line: Line, source: Source, entry: &Entry) -> Shown {
     let listed = Listed {
         standing: entry.standing,
         money: entry.money,
         at: entry.at,
     };
-    Shown::Else(format!("{}: {} {listed}", source.name(), entry.product).into())
+    Shown::Else(
+        format!("{}: {} {listed}", source.name(), entry.product).into(),
+        vec![line],
+    )
 }
 
 /// Whether it can have been bought with so much. A rate that nobody knows any more cannot be held against it.

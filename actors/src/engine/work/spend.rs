@@ -45,6 +45,9 @@ impl Desk {
             let recognised = spend::Command::Recognised { effect, transaction };
             return tell(&self.families.spends, id, recognised).await;
         }
+        if self.is_beyond_cap(id, spend).await? {
+            return tell(&self.families.spends, id, fail("daily_cap")).await;
+        }
         match self.sign_spend(&pass, id, spend).await {
             Ok(Err(decline)) => {
                 let reason = &decline.reason;
@@ -95,22 +98,26 @@ impl Desk {
 
     /// Leaves out what other spends of the wallet were sent by.
     async fn without_others(&self, id: SpendId, spend: &Spend, sent: &mut Vec<Departure>) -> Done {
+        self.each_spend(&spend.owner, |other, explained| {
+            if other != id {
+                sent.retain(|one| !explained.was_sent_by(one));
+            }
+        })
+        .await
+    }
+
+    /// Shows every spend of an account's wallet.
+    pub(super) async fn each_spend(&self, owner: &Wallet, mut show: impl FnMut(SpendId, &Spend) + Send) -> Done {
         const PAGE: usize = 1_000;
-        let (all, mut after) = (table::owned(&spend.owner, Kind::Spend), None);
+        let (all, mut after) = (table::owned(owner, Kind::Spend), None);
         loop {
             let rows = self.store.scan(&all, after.as_deref(), PAGE).await;
             let rows = rows.map_err(|e| Failure::temporary(e.to_string()))?;
-            for (key, _) in &rows {
-                let Some((_, other)) = table::made(key) else { continue };
-                let read = self.families.spends.read(&SpendId(other)).await.map_err(unreadable)?;
-                let Some((other, _)) = read.filter(|_| other != id.0) else {
-                    continue;
-                };
-                sent.retain(|one| match &other.status {
-                    Status::Settled { transaction, .. } => *transaction != one.transaction,
-                    Status::Signed(signed) | Status::Sent(signed, _) => signed.authorization.mark() != one.mark,
-                    Status::Reserved | Status::Refused { .. } | Status::Unsettled { .. } => true,
-                });
+            for id in rows.iter().filter_map(|(key, _)| table::made(key)) {
+                let id = SpendId(id.1);
+                if let Some((spend, _)) = self.families.spends.read(&id).await.map_err(unreadable)? {
+                    show(id, &spend);
+                }
             }
             match rows.into_iter().last() {
                 Some((key, _)) => after = Some(key),
@@ -295,6 +302,17 @@ impl Desk {
             paid,
         };
         tell(&self.families.agent_wallets, wallet, command).await
+    }
+}
+
+impl Spend {
+    /// Whether this is the transfer that it was sent by.
+    pub(super) fn was_sent_by(&self, left: &Departure) -> bool {
+        match &self.status {
+            Status::Settled { transaction, .. } => *transaction == left.transaction,
+            Status::Signed(signed) | Status::Sent(signed, _) => signed.authorization.mark() == left.mark,
+            Status::Reserved | Status::Refused { .. } | Status::Unsettled { .. } => false,
+        }
     }
 }
 

@@ -25,15 +25,16 @@ const MINT_AGAIN_AFTER: u64 = 10;
 /// What came of signing a first leg.
 enum SignedFirst {
     Ready(First),
-    /// By what it would have been known, and why the chain would refuse it.
-    Declined([u8; 32], Decline),
+    /// Why the chain would refuse it.
+    Declined(Decline),
 }
 
 impl SignedFirst {
-    fn mark(&self) -> Option<[u8; 32]> {
+    /// One that is declined will not be looked up, so it counts as unknown: see [`Desk::may_leave`].
+    const fn mark(&self) -> Option<[u8; 32]> {
         match self {
             Self::Ready(first) => first.mark(),
-            Self::Declined(mark, _) => Some(*mark),
+            Self::Declined(_) => None,
         }
     }
 }
@@ -80,7 +81,7 @@ impl Desk {
                 let signed = self.sign_first(&pass, id, &top_up).await;
                 self.may_leave(signed.as_ref().ok().and_then(SignedFirst::mark))?;
                 match signed {
-                    Ok(SignedFirst::Declined(_, decline)) => {
+                    Ok(SignedFirst::Declined(decline)) => {
                         tracing::warn!(top_up = %id, reason = decline.reason.as_str(), "a first leg is declined unsent");
                         return self.fail_top_up(effect, id, REFUSED).await;
                     }
@@ -189,7 +190,7 @@ impl Desk {
                         authorization,
                         prepared,
                     })),
-                    Preparation::Declined(decline) => SignedFirst::Declined(authorization.mark(), decline),
+                    Preparation::Declined(decline) => SignedFirst::Declined(decline),
                 })
             }
         }

@@ -28,8 +28,12 @@ impl Desk {
             withdrawal::Status::Pending => {
                 let pass = self.pass(&asked.owner, Shut::Never).await?;
                 let signed = self.sign(&pass, id, &asked).await;
-                // What the books do not explain: a transfer on Base is known by what it would be sent as.
-                self.may_leave(signed.as_ref().ok().map(|(authorization, _)| authorization.mark()))?;
+                // What the books do not explain: a transfer on Base is known by what it would be sent as. One that is declined
+                // will not be looked up: it is given back only when everything that left is explained.
+                self.may_leave(match &signed {
+                    Ok((authorization, Preparation::Ready(_))) => Some(authorization.mark()),
+                    Ok((_, Preparation::Declined(_))) | Err(_) => None,
+                })?;
                 match signed {
                     Ok((authorization, Preparation::Ready(prepared))) => {
                         let outgoing = Outgoing {

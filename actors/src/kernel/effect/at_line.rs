@@ -33,6 +33,7 @@ impl Work {
             | Self::ConfirmCredit(_)
             | Self::FreeShare { .. }
             | Self::CountShare { .. }
+            | Self::CountUnclaimed { .. }
             | Self::ExpireCard(_)
             | Self::Readmit { .. }
             | Self::EndLease { .. }

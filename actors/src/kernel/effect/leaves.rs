@@ -35,6 +35,7 @@ impl Work {
             | Self::ConfirmCredit(_)
             | Self::FreeShare { .. }
             | Self::CountShare { .. }
+            | Self::CountUnclaimed { .. }
             | Self::ExpireCard(_)
             | Self::OrderGiftCard(_)
             | Self::Readmit { .. }

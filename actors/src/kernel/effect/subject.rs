@@ -34,9 +34,10 @@ impl Work {
             Self::LateReturn(id) => id.to_string(),
             Self::SendTopUp(id) | Self::CrossBridge(id) | Self::AwaitCardCredit(id) => id.to_string(),
             Self::Spend(id) | Self::EndSpend { spend: id, .. } | Self::ForgetSpoken(id) => id.to_string(),
-            Self::Credit { account, .. } | Self::FreeShare { account, .. } | Self::CountShare { account, .. } => {
-                account.to_string()
-            }
+            Self::Credit { account, .. }
+            | Self::FreeShare { account, .. }
+            | Self::CountShare { account, .. }
+            | Self::CountUnclaimed { account, .. } => account.to_string(),
             Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) | Self::ReviewApplication(wallet) => {
                 wallet.to_string()
             }

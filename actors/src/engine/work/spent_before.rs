@@ -1,0 +1,69 @@
+//! What a managed wallet has spent in a history that a restore has lost: no spend says so, and it counts against the daily cap.
+
+use super::{Desk, unreadable};
+use crate::account::day_of;
+use crate::agent_wallet::AgentWallet;
+use crate::id::{Network, SpendId};
+use crate::kernel::Failure;
+use crate::money::Usdc;
+use crate::port::{Departure, Timestamp};
+use crate::spend::{Spend, Status};
+
+const DAY_MS: u64 = 86_400_000;
+
+impl Desk {
+    /// What has left a managed wallet on the day of a moment, on both chains, that no spend explains. Only the time that a restore
+    /// lost can hold any: on other days no chain is asked.
+    pub(in crate::engine) async fn spent_before(&self, wallet: &AgentWallet, at: Timestamp) -> Result<Usdc, Failure> {
+        let of_that_day = |moment: Timestamp| day_of(moment) == day_of(at);
+        if self.lost.is_none_or(|lost| day_of(lost.until) < day_of(at)) {
+            return Ok(Usdc::ZERO);
+        }
+        let midnight = Timestamp(at.0 - at.0 % DAY_MS);
+        let mut sent: Vec<Departure> = Vec::new();
+        for network in Network::ALL {
+            let address = wallet.addresses.on(network);
+            let asked = self.ports.settlement.sent_by(&address, midnight);
+            let left = self.in_time(asked, "sent by").await;
+            sent.extend(left.map_err(|error| Failure::from(error).every_ms(self.settings.watch_every_ms))?);
+        }
+        sent.retain(|one| of_that_day(one.at));
+        if !sent.is_empty() {
+            self.each_spend(&wallet.owner, |_, spend| leave_out(spend, &mut sent))
+                .await?;
+        }
+        Ok(sent.iter().fold(Usdc::ZERO, |sum, one| {
+            sum.plus(one.amount).unwrap_or(Usdc::from_atomic(u64::MAX))
+        }))
+    }
+
+    /// Whether the lost history has spent so much of the day's cap that this spend, which was reserved before that could be seen,
+    /// is beyond it.
+    pub(super) async fn is_beyond_cap(&self, id: SpendId, spend: &Spend) -> Result<bool, Failure> {
+        if self.lost.is_none_or(|lost| spend.created_at > lost.until) {
+            return Ok(false);
+        }
+        let read = self
+            .families
+            .agent_wallets
+            .read(&spend.owner)
+            .await
+            .map_err(unreadable)?;
+        let Some((wallet, _)) = read else { return Ok(false) };
+        let before = self.spent_before(&wallet, spend.created_at).await?;
+        Ok(before > Usdc::ZERO && wallet.is_beyond(id, before))
+    }
+}
+
+/// What a spend was sent by, or was sent by in the lost history: then its amount is reserved here, and it will be recognised.
+fn leave_out(spend: &Spend, sent: &mut Vec<Departure>) {
+    match spend.status {
+        Status::Reserved => {
+            let order = (spend.order.to, spend.order.amount);
+            if let Some(at) = sent.iter().position(|one| (one.to, one.amount) == order) {
+                sent.remove(at);
+            }
+        }
+        _ => sent.retain(|one| !spend.was_sent_by(one)),
+    }
+}

@@ -1,0 +1,142 @@
+//! Daily caps after a restore: what the history that is lost has bought, or may have bought, counts against them.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_agent_wallet::{opened, refused};
+use super::cases_banking::{call, result};
+use super::cases_incoming::{self, waiting};
+use super::cases_metrics::scrape;
+use super::cases_restore::{QUIET_S, backup, restore};
+use super::cases_top_up::{id_of, linked, once};
+use super::desk::Desk;
+use super::host::{Host, Service};
+use super::wire::{Answer, Site, until};
+
+const PUSH: &str = "/get-push-to-card?amount=25&currency=USD";
+const TOP_UP: &str = "/fund-card-balance?amount=50";
+
+fn host() -> Host {
+    cases_incoming::host()
+        .with("PURSER_SANDBOX__ATTEST_MS", "20")
+        .with("PURSER_SANDBOX__CREDIT_MS", "20")
+        .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
+}
+
+/// What waits for an operator is counted: the work that does it is of the batch that lists it.
+async fn counted(service: &Service) {
+    until("everything unclaimed is counted", async || {
+        let (_, page) = scrape(service).await;
+        let open = ["running", "waiting"]
+            .map(|state| page.value(&format!("purser_effects{{work=\"count_unclaimed\",state=\"{state}\"}}")));
+        open.iter().all(rust_decimal::Decimal::is_zero).then_some(())
+    })
+    .await;
+}
+
+fn capped(answer: &Answer) {
+    refused(answer, 403, "cap_exceeded");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_lost_payment_may_have_bought_counts_until_it_is_presented() {
+    // Aim: with caps of 60 dollars of top-ups and one payout of each line a day, a top-up of 50 and a payout are of the lost history:
+    // no further payout of any line is sold, nor a top-up of 20. Each payment presented again is what it was and is not counted
+    // twice: then there is room for exactly what the caps leave.
+    let host = host()
+        .with("PURSER_CAPS__TOP_UP_USD_PER_DAY", "60")
+        .with("PURSER_CAPS__PUSH_TO_CARD_PER_DAY", "1")
+        .with("PURSER_CAPS__APP_PAYMENTS_PER_DAY", "1");
+    let service = host.start();
+    let (agent, token, _) = linked(&Site::of(&service), Network::Base).await;
+    service.stop();
+    let file = backup(&host);
+    let service = host.start();
+    let site = Site::of(&service);
+    let (top_up, push) = (agent.payment(&site, TOP_UP).await, agent.payment(&site, PUSH).await);
+    let bought = Agent::pay(&site, TOP_UP, &top_up).await;
+    once(&site, &token, &id_of(&bought), "credited").await;
+    assert_eq!(Agent::pay(&site, PUSH, &push).await.status, 200);
+    capped(&agent.buy(&site, PUSH).await);
+    service.stop();
+    restore(&host, &file);
+
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    waiting(&desk, &agent).await;
+    until("both wait", async || {
+        let all = cases_incoming::listed(&desk).await;
+        (all.iter().filter(|one| one["status"] == "waiting").count() == 2).then_some(())
+    })
+    .await;
+    counted(&service).await;
+    capped(&agent.buy(&site, PUSH).await);
+    capped(&agent.buy(&site, "/fund-card-balance?amount=20").await);
+
+    let again = Agent::pay(&site, PUSH, &push).await;
+    assert_eq!(again.status, 200, "{}", again.text);
+    capped(&agent.buy(&site, PUSH).await);
+    let again = Agent::pay(&site, TOP_UP, &top_up).await;
+    assert_eq!(again.status, 200, "{}", again.text);
+    capped(&agent.buy(&site, "/fund-card-balance?amount=11").await);
+    let fits = agent.buy(&site, "/fund-card-balance?amount=10").await;
+    assert_eq!(fits.status, 200, "{}", fits.text);
+    service.stop();
+    host.assert_books();
+}
+
+async fn transfer(site: &Site<'_>, token: &str, to: &Agent, amount: u64) -> Answer {
+    let wanted = json!({"toAddress": to.address(), "amountUsdc": amount});
+    call(site, token, "agentWalletTransfer", wanted).await
+}
+
+async fn limit(site: &Site<'_>, token: &str) -> [Value; 2] {
+    let limit = result(site, token, "getAgentSpendLimit", json!({})).await;
+    ["used_today_usd", "left_today_usd"].map(|name| limit[name].clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_managed_wallet_spent_in_the_lost_time_counts_against_its_cap() {
+    // Aim: of a cap of 100 dollars a day 40 are spent before the backup and 50 after it, on both chains: the limit that the agent
+    // reads says 90, a transfer beyond it is refused, and one of 10 is reserved at once and leaves when the quiet time is over.
+    // What the lost history spent is counted once: not again when its owner's agent asks anew.
+    let host = host().with("PURSER_AGENT_WALLET__PER_DAY_USD", "100");
+    let service = host.start();
+    let site = Site::of(&service);
+    let (agent, token, _) = opened(&site, Network::Base).await;
+    let other = Agent::new(Network::Solana);
+    assert_eq!(transfer(&site, &token, &agent, 40).await.status, 200);
+    service.stop();
+    let file = backup(&host);
+    let service = host.start();
+    let site = Site::of(&service);
+    let token = agent.token(&site).await;
+    for (to, amount) in [(&agent, 20), (&other, 30)] {
+        let sent = transfer(&site, &token, to, amount).await;
+        assert_eq!(sent.status, 200, "{}", sent.text);
+    }
+    refused(&transfer(&site, &token, &agent, 11).await, 403, "policy_filtered");
+    service.stop();
+    restore(&host, &file);
+
+    let service = host.start();
+    let site = Site::of(&service);
+    let token = agent.token(&site).await;
+    assert_eq!(limit(&site, &token).await, [json!(90), json!(10)]);
+    refused(&transfer(&site, &token, &agent, 11).await, 403, "policy_filtered");
+    let last = transfer(&site, &token, &agent, 10).await;
+    assert_eq!(last.body["result"]["spend"]["state"], "reserved", "{}", last.text);
+    refused(&transfer(&site, &token, &agent, 1).await, 403, "policy_filtered");
+    site.advance(QUIET_S).await;
+    let token = agent.token(&site).await;
+    let id = last.body["result"]["spend"]["spendId"].clone();
+    until("it has left", async || {
+        let told = result(&site, &token, "getAgentWallet", json!({"spendId": id})).await;
+        (told["spend"]["state"] == "settled").then_some(())
+    })
+    .await;
+    assert_eq!(limit(&site, &token).await, [json!(100), json!(0)]);
+    service.stop();
+    host.assert_books();
+}
