@@ -29,12 +29,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use parking_lot::Mutex;
 use purser_actors::port::Clock;
 use purser_chains::rpc::{self, RpcPool, SettingsError, Transport};
+use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::associated_token_account;
 use purser_chains::solana::keypair::Keypair;
 use purser_chains::solana::losses::LostFees;
 use purser_chains::solana::node::Node;
 use purser_chains::solana::payers::{PayerStatus, Payers};
-use purser_chains::solana::Pubkey;
 use purser_storage::Store;
 
 pub use self::check::{CheckError, Unfit};

@@ -151,7 +151,11 @@ impl House {
 
     pub async fn usdc(&self, owner: &Pubkey) -> Option<u64> {
         let account = associated_token_account(owner, &USDC_MAINNET).unwrap();
-        let state = self.node().token_account(&account, Commitment::Confirmed).await.unwrap();
+        let state = self
+            .node()
+            .token_account(&account, Commitment::Confirmed)
+            .await
+            .unwrap();
         state.map(|state| state.amount)
     }
 
@@ -174,7 +178,8 @@ impl House {
     }
 
     pub async fn payment(&self, amount: u64, text: &str) -> Authorization {
-        self.payment_by(&self.client(), &self.fee_payer().address(), amount, text).await
+        self.payment_by(&self.client(), &self.fee_payer().address(), amount, text)
+            .await
     }
 
     pub async fn signed(

@@ -16,7 +16,10 @@ async fn whenever_the_port_ends_the_payment_lands_once() {
     let prepared_only = house.payment(1, "prepared").await;
     let prepared = house.ready(&prepared_only).await;
     house.kill().await;
-    assert_eq!(house.port.lookup(&prepared_only, Some(&prepared)).await.unwrap(), Lookup::Pending);
+    assert_eq!(
+        house.port.lookup(&prepared_only, Some(&prepared)).await.unwrap(),
+        Lookup::Pending
+    );
     assert_eq!(house.faults.sent.load(std::sync::atomic::Ordering::SeqCst), 0);
     assert_eq!(house.ready(&prepared_only).await, prepared);
     house.port.submit(&prepared_only, &prepared).await.unwrap();
@@ -28,8 +31,14 @@ async fn whenever_the_port_ends_the_payment_lands_once() {
     begin(&house, &dropped, &prepared).await;
     house.kill().await;
     house.faults.swallow(false);
-    assert_eq!(house.port.lookup(&dropped, Some(&prepared)).await.unwrap(), Lookup::Pending);
-    assert!(matches!(house.port.submit(&dropped, &prepared).await.unwrap(), Submitted::Settled { .. }));
+    assert_eq!(
+        house.port.lookup(&dropped, Some(&prepared)).await.unwrap(),
+        Lookup::Pending
+    );
+    assert!(matches!(
+        house.port.submit(&dropped, &prepared).await.unwrap(),
+        Submitted::Settled { .. }
+    ));
     all.push((dropped, prepared));
 
     let sent = house.payment(4, "sent").await;

@@ -22,7 +22,11 @@ async fn transfers_of_strangers_are_listed_each_once() {
     let draft = Draft {
         fee_payer: stranger.address(),
         blockhash: house.blockhash().await.hash,
-        instructions: vec![house.transfer(&stranger, 3), memo("two at once"), house.transfer(&stranger, 4)],
+        instructions: vec![
+            house.transfer(&stranger, 3),
+            memo("two at once"),
+            house.transfer(&stranger, 4),
+        ],
         version: Version::Legacy,
     };
     let signed = sign(&draft, &[&stranger]).unwrap();
@@ -43,7 +47,10 @@ async fn transfers_of_strangers_are_listed_each_once() {
         let found = house.port.movement(Network::Solana, &movement.key()).await.unwrap();
         assert_eq!(found.as_ref(), Some(movement));
     }
-    assert_eq!(house.port.movement(Network::Solana, "no transaction").await.unwrap(), None);
+    assert_eq!(
+        house.port.movement(Network::Solana, "no transaction").await.unwrap(),
+        None
+    );
     assert_eq!(house.port.status().unread, 0);
 }
 
@@ -60,15 +67,23 @@ async fn what_left_a_wallet_is_listed() {
         (!sent.is_empty()).then_some(sent)
     })
     .await;
-    let [departure] = sent.as_slice() else { panic!("{sent:?}") };
+    let [departure] = sent.as_slice() else {
+        panic!("{sent:?}")
+    };
     assert_eq!((&departure.transaction, departure.mark), (&transaction, payment.mark()));
-    assert_eq!((departure.to, departure.amount), (wallet(&house.treasury()), Usdc::from_atomic(6)));
+    assert_eq!(
+        (departure.to, departure.amount),
+        (wallet(&house.treasury()), Usdc::from_atomic(6))
+    );
     let later = Timestamp(departure.at.0 + 1);
     assert_eq!(house.port.sent_by(&client, later).await.unwrap(), []);
     house.movements(1).await;
     let treasury = wallet(&house.treasury());
     assert_eq!(house.port.sent_by(&treasury, Timestamp(0)).await.unwrap(), []);
-    assert_eq!(house.port.sent_by(&Wallet::Evm([0; 20]), Timestamp(0)).await.unwrap(), []);
+    assert_eq!(
+        house.port.sent_by(&Wallet::Evm([0; 20]), Timestamp(0)).await.unwrap(),
+        []
+    );
 }
 
 // Aim: what somebody with the treasury's key sends past the service is listed as having left.
@@ -90,12 +105,24 @@ async fn what_leaves_past_the_service_is_listed() {
     house.node().send_each(&signed.bytes).await;
     house.movements(1).await;
     let left = house.port.departures(Timestamp(0), Timestamp(u64::MAX)).await.unwrap();
-    let [departure] = left.as_slice() else { panic!("{left:?}") };
+    let [departure] = left.as_slice() else {
+        panic!("{left:?}")
+    };
     assert_eq!(departure.transaction, base58(&signed.id));
-    assert_eq!((departure.to, departure.amount), (Wallet::Solana(client), Usdc::from_atomic(8)));
+    assert_eq!(
+        (departure.to, departure.amount),
+        (Wallet::Solana(client), Usdc::from_atomic(8))
+    );
     let before = Timestamp(departure.at.0 - 1);
     assert_eq!(house.port.departures(Timestamp(0), before).await.unwrap(), []);
     let from = Timestamp(departure.at.0);
     assert_eq!(house.port.departures(from, from).await.unwrap().len(), 1);
-    assert_eq!(house.port.departures(Timestamp(from.0 + 1), Timestamp(u64::MAX)).await.unwrap(), []);
+    assert_eq!(
+        house
+            .port
+            .departures(Timestamp(from.0 + 1), Timestamp(u64::MAX))
+            .await
+            .unwrap(),
+        []
+    );
 }

@@ -27,7 +27,9 @@ async fn a_withdrawal_creates_the_receivers_account_if_its_rent_is_allowed() {
     drop(house);
 
     let change = |settings: &mut SolanaSettings| settings.account_rent_cap = 3_000_000;
-    let Some(house) = House::open_with(71, change).await else { return };
+    let Some(house) = House::open_with(71, change).await else {
+        return;
+    };
     house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
     assert!(house.port.can_receive(&wallet(&owner)).await.unwrap());
     for (number, rent) in [(1, 2_039_280), (2, 0)] {
@@ -52,13 +54,18 @@ async fn a_withdrawal_creates_the_receivers_account_if_its_rent_is_allowed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_wallet_receives_nothing() {
     let change = |settings: &mut SolanaSettings| settings.account_rent_cap = 3_000_000;
-    let Some(house) = House::open_with(72, change).await else { return };
+    let Some(house) = House::open_with(72, change).await else {
+        return;
+    };
     let mint = purser_chains::solana::address::USDC_MAINNET;
     let account = purser_chains::solana::address::associated_token_account(&house.client().address(), &mint).unwrap();
     for address in [account, mint, purser_chains::solana::address::TOKEN] {
         let to = Wallet::Solana(address);
         assert!(!house.port.can_receive(&to).await.unwrap(), "{to}");
-        assert_eq!(house.port.sign(&transfer(1, to)).await.unwrap_err().kind, ErrorKind::Permanent);
+        assert_eq!(
+            house.port.sign(&transfer(1, to)).await.unwrap_err().kind,
+            ErrorKind::Permanent
+        );
     }
     let frozen = house.another(45);
     house.chain.set_usdc(&frozen.address(), 1, true).await;

@@ -1,5 +1,6 @@
 //! Payments that come in.
 
+use purser::settlement::solana::{CheckError, Depth, FinalityByAmount, Unfit};
 use purser_actors::id::Network;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
@@ -9,7 +10,6 @@ use purser_chains::solana::address::USDC_MAINNET;
 use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::TransferChecked;
 use purser_chains::solana::transaction::co_sign;
-use purser::settlement::solana::{CheckError, Depth, FinalityByAmount, Unfit};
 
 use crate::house::{House, until, wallet};
 
@@ -29,24 +29,56 @@ async fn a_payment_is_seen_and_then_final() {
     let payment = house.payment(1_500_000, "payment").await;
     assert_eq!(house.port.lookup(&payment, None).await.unwrap(), Lookup::Pending);
     let prepared = house.ready(&payment).await;
-    assert_eq!(house.ready(&payment).await, prepared, "preparing again gives the same bytes");
-    assert_eq!(house.usdc(&house.treasury().address()).await, Some(0), "nothing is sent yet");
+    assert_eq!(
+        house.ready(&payment).await,
+        prepared,
+        "preparing again gives the same bytes"
+    );
+    assert_eq!(
+        house.usdc(&house.treasury().address()).await,
+        Some(0),
+        "nothing is sent yet"
+    );
     let Submitted::Settled { transaction, finality } = house.port.submit(&payment, &prepared).await.unwrap() else {
         panic!("settled")
     };
     assert_eq!((&transaction, finality), (&prepared.transaction, Finality::Seen));
     house.until_final(&payment, &transaction).await;
     let movements = house.movements(1).await;
-    let [movement] = movements.as_slice() else { panic!("{movements:?}") };
-    assert_eq!((movement.incoming, movement.amount), (true, Usdc::from_atomic(1_500_000)));
-    assert_eq!((movement.other, movement.mark), (wallet(&house.client()), payment.mark()));
+    let [movement] = movements.as_slice() else {
+        panic!("{movements:?}")
+    };
+    assert_eq!(
+        (movement.incoming, movement.amount),
+        (true, Usdc::from_atomic(1_500_000))
+    );
+    assert_eq!(
+        (movement.other, movement.mark),
+        (wallet(&house.client()), payment.mark())
+    );
     let again = house.port.submit(&payment, &prepared).await.unwrap();
-    assert_eq!(again, Submitted::Settled { transaction, finality: Finality::Final });
+    assert_eq!(
+        again,
+        Submitted::Settled {
+            transaction,
+            finality: Finality::Final
+        }
+    );
     let holds = house.port.treasury_holds(Network::Solana).await.unwrap();
     assert_eq!(holds, Usdc::from_atomic(1_500_000));
     assert_eq!(house.lamports(&house.fee_payer().address()).await, before - 13_000);
-    until("nothing is in flight", || async { (house.port.status().in_flight == 0).then_some(()) }).await;
-    assert!(house.port.status().fee_payers.iter().all(|payer| payer.reserved == 0 && payer.spent == 13_000));
+    until("nothing is in flight", || async {
+        (house.port.status().in_flight == 0).then_some(())
+    })
+    .await;
+    assert!(
+        house
+            .port
+            .status()
+            .fee_payers
+            .iter()
+            .all(|payer| payer.reserved == 0 && payer.spent == 13_000)
+    );
 }
 
 // Aim: what the chain would refuse is declined with its reason before any fee; what is not ours to pay for is refused for good.
@@ -67,17 +99,29 @@ async fn what_would_fail_is_declined_without_a_fee() {
     let transfers = vec![house.transfer(&client, 5)];
     let dear = house.signed(&client, &fee, (5, 400_000), transfers, "dear").await;
     assert_eq!(reason(house.port.prepare(&dear).await.unwrap()), failed);
-    let foreign = house.payment_by(&client, &house.another(22).address(), 5, "foreign").await;
-    assert_eq!(house.port.prepare(&foreign).await.unwrap_err().kind, ErrorKind::Permanent);
+    let foreign = house
+        .payment_by(&client, &house.another(22).address(), 5, "foreign")
+        .await;
+    assert_eq!(
+        house.port.prepare(&foreign).await.unwrap_err().kind,
+        ErrorKind::Permanent
+    );
     let mut forged = house.payment(5, "forged").await;
     if let Authorization::Solana(transfer) = &mut forged {
         transfer.transaction[70] ^= 1;
     }
-    assert_eq!(house.port.prepare(&forged).await.unwrap_err().kind, ErrorKind::Permanent);
+    assert_eq!(
+        house.port.prepare(&forged).await.unwrap_err().kind,
+        ErrorKind::Permanent
+    );
     // It may become good: once the wallet has the money, the same payment is taken.
     house.chain.set_usdc(&empty.address(), 5, false).await;
     house.pay(&poor).await;
-    assert_eq!(house.lamports(&fee).await, before - 13_000, "one fee, of the one that was sent");
+    assert_eq!(
+        house.lamports(&fee).await,
+        before - 13_000,
+        "one fee, of the one that was sent"
+    );
 }
 
 // Aim: a fee payer is never made to move its own money by what it co-signs.
@@ -89,7 +133,10 @@ async fn the_fee_payer_authorises_nothing_but_the_fee() {
     let steal = TransferChecked::between(&fee.address(), &client.address(), &USDC_MAINNET, 50).unwrap();
     let transfers = vec![house.transfer(&client, 5), steal.instruction()];
     let payment = house.signed(&client, &fee.address(), (5, 1), transfers, "theft").await;
-    assert_eq!(house.port.prepare(&payment).await.unwrap_err().kind, ErrorKind::Permanent);
+    assert_eq!(
+        house.port.prepare(&payment).await.unwrap_err().kind,
+        ErrorKind::Permanent
+    );
     assert_eq!(house.usdc(&fee.address()).await, Some(50));
 }
 
@@ -98,7 +145,9 @@ async fn the_fee_payer_authorises_nothing_but_the_fee() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_that_fails_on_the_chain_is_declined_and_its_payer_refused_for_a_time() {
     let change = |settings: &mut purser::settlement::solana::SolanaSettings| settings.loss_limits.lamports = 12_000;
-    let Some(house) = House::open_with(4, change).await else { return };
+    let Some(house) = House::open_with(4, change).await else {
+        return;
+    };
     let payments = [
         house.payment(60_000_000, "first").await,
         house.payment(60_000_000, "second").await,
@@ -157,7 +206,10 @@ async fn an_expiry_is_proven_by_two_endpoints_only() {
     let (copy, bytes) = (payment.clone(), prepared.clone());
     let submitted = tokio::spawn(async move { port.submit(&copy, &bytes).await });
     house.faults.kill("localhost");
-    until("its blockhash has expired", || async { (house.port.status().unproven == 1).then_some(()) }).await;
+    until("its blockhash has expired", || async {
+        (house.port.status().unproven == 1).then_some(())
+    })
+    .await;
     // Long enough for several searches.
     let slot = house.node().position(Commitment::Confirmed).await.unwrap().slot;
     until("one endpoint was asked again and again", || async {
@@ -165,12 +217,18 @@ async fn an_expiry_is_proven_by_two_endpoints_only() {
         (now > slot + 40).then_some(())
     })
     .await;
-    assert_eq!(house.port.lookup(&payment, Some(&prepared)).await.unwrap(), Lookup::Pending);
+    assert_eq!(
+        house.port.lookup(&payment, Some(&prepared)).await.unwrap(),
+        Lookup::Pending
+    );
     assert!(!submitted.is_finished());
     house.faults.revive();
     let ended = submitted.await.unwrap().unwrap_err();
     assert_eq!(ended.kind, ErrorKind::Permanent);
-    assert_eq!(house.port.lookup(&payment, Some(&prepared)).await.unwrap(), Lookup::Impossible);
+    assert_eq!(
+        house.port.lookup(&payment, Some(&prepared)).await.unwrap(),
+        Lookup::Impossible
+    );
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(0));
     assert_eq!(house.port.status().fee_payers[0].spent, 0);
 }
@@ -181,12 +239,16 @@ async fn small_payments_are_final_when_confirmed() {
     let change = |settings: &mut purser::settlement::solana::SolanaSettings| {
         settings.finality = FinalityByAmount(vec![(Usdc::from_atomic(10), Depth::Confirmed)]);
     };
-    let Some(house) = House::open_with(7, change).await else { return };
+    let Some(house) = House::open_with(7, change).await else {
+        return;
+    };
     for (amount, finality) in [(10, Finality::Final), (11, Finality::Seen)] {
         let payment = house.payment(amount, "small").await;
         let prepared = house.ready(&payment).await;
         let submitted = house.port.submit(&payment, &prepared).await.unwrap();
-        let Submitted::Settled { finality: found, .. } = submitted else { panic!("{submitted:?}") };
+        let Submitted::Settled { finality: found, .. } = submitted else {
+            panic!("{submitted:?}")
+        };
         assert_eq!(found, finality, "{amount}");
     }
 }
@@ -198,9 +260,13 @@ async fn a_payment_that_another_server_sends_is_found_by_its_message() {
     let Some(house) = House::open(8).await else { return };
     let seller = house.another(30);
     house.chain.set_lamports(&seller.address(), 1_000_000_000).await;
-    let payment = house.payment_by(&house.client(), &seller.address(), 9, "elsewhere").await;
+    let payment = house
+        .payment_by(&house.client(), &seller.address(), 9, "elsewhere")
+        .await;
     assert_eq!(house.port.lookup(&payment, None).await.unwrap(), Lookup::Pending);
-    let Authorization::Solana(transfer) = &payment else { panic!("solana") };
+    let Authorization::Solana(transfer) = &payment else {
+        panic!("solana")
+    };
     let signed = co_sign(&transfer.transaction, &seller).unwrap();
     house.node().send_each(&signed.bytes).await;
     let transaction = until("it is found", || async {
@@ -226,11 +292,31 @@ async fn a_chain_that_is_not_as_the_settings_say_is_named() {
     let change = |settings: &mut purser::settlement::solana::SolanaSettings| {
         settings.payer_limits.floor_lamports = 2_000_000_000;
     };
-    let Some(poor) = House::open_with(10, change).await else { return };
-    let Err(CheckError::Unfit(unfit)) = poor.port.check().await else { panic!("unfit") };
-    assert!(matches!(unfit.as_slice(), [Unfit::FeePayer { lamports: 1_000_000_000, .. }]), "{unfit:?}");
+    let Some(poor) = House::open_with(10, change).await else {
+        return;
+    };
+    let Err(CheckError::Unfit(unfit)) = poor.port.check().await else {
+        panic!("unfit")
+    };
+    assert!(
+        matches!(
+            unfit.as_slice(),
+            [Unfit::FeePayer {
+                lamports: 1_000_000_000,
+                ..
+            }]
+        ),
+        "{unfit:?}"
+    );
     let change = |settings: &mut purser::settlement::solana::SolanaSettings| settings.genesis = [1; 32];
-    let Some(wrong) = House::open_with(11, change).await else { return };
-    let Err(CheckError::Unfit(unfit)) = wrong.port.check().await else { panic!("unfit") };
-    assert!(matches!(unfit.as_slice(), [Unfit::Genesis { .. }, Unfit::Genesis { .. }]), "{unfit:?}");
+    let Some(wrong) = House::open_with(11, change).await else {
+        return;
+    };
+    let Err(CheckError::Unfit(unfit)) = wrong.port.check().await else {
+        panic!("unfit")
+    };
+    assert!(
+        matches!(unfit.as_slice(), [Unfit::Genesis { .. }, Unfit::Genesis { .. }]),
+        "{unfit:?}"
+    );
 }

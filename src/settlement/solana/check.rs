@@ -95,8 +95,11 @@ impl SolanaSettlement {
     }
 
     async fn check_accounts(&self, unfit: &mut Vec<Unfit>) -> Result<(), NodeError> {
-        let addresses: Vec<Pubkey> =
-            [self.mint, self.treasury_account].iter().chain(&self.fee_payer_addresses).copied().collect();
+        let addresses: Vec<Pubkey> = [self.mint, self.treasury_account]
+            .iter()
+            .chain(&self.fee_payer_addresses)
+            .copied()
+            .collect();
         let (_, accounts) = self.node.accounts(&addresses, Commitment::Confirmed).await?;
         let mut accounts = accounts.into_iter();
         let (mint, treasury) = (accounts.next().flatten(), accounts.next().flatten());
@@ -105,9 +108,8 @@ impl SolanaSettlement {
             unfit.push(Unfit::Mint(base58(&self.mint)));
         }
         let state = treasury.and_then(|account| account.token_account());
-        let usable = state.is_some_and(|state| {
-            !state.frozen && state.mint == self.mint && state.owner == self.treasury()
-        });
+        let usable =
+            state.is_some_and(|state| !state.frozen && state.mint == self.mint && state.owner == self.treasury());
         if !usable {
             unfit.push(Unfit::TreasuryAccount {
                 owner: base58(&self.treasury()),

@@ -87,7 +87,10 @@ impl SolanaSettlement {
         if transition.is_contradiction() {
             self.contradicted(id, "it was proven expired");
         } else if transition.is_reorg() {
-            tracing::warn!(transaction = base58(id), "a fork removed a transaction: it is sent again while it can execute");
+            tracing::warn!(
+                transaction = base58(id),
+                "a fork removed a transaction: it is sent again while it can execute"
+            );
         }
         let Some(reservation) = changed.reservation else { return };
         let outcome = match &transition.to {
@@ -99,7 +102,12 @@ impl SolanaSettlement {
         self.payers.lock().end(reservation, outcome);
         // A withdrawal that fails is not its receiver's fault, and the treasury is never declined.
         if outcome == FeeOutcome::Lost && changed.payer != self.treasury() {
-            tracing::warn!(transaction = base58(id), payer = base58(&changed.payer), lamports, "a payment failed on the chain");
+            tracing::warn!(
+                transaction = base58(id),
+                payer = base58(&changed.payer),
+                lamports,
+                "a payment failed on the chain"
+            );
             let now_ms = self.clock.now().0;
             self.losses.lock().lost(changed.payer, lamports, now_ms);
         }
@@ -107,7 +115,11 @@ impl SolanaSettlement {
 
     pub(super) fn contradicted(&self, id: &Signature, known: &str) {
         self.alarms.contradictions.fetch_add(1, Ordering::Relaxed);
-        tracing::error!(transaction = base58(id), known, "a transaction is on the chain against two endpoints' proof");
+        tracing::error!(
+            transaction = base58(id),
+            known,
+            "a transaction is on the chain against two endpoints' proof"
+        );
     }
 
     /// Makes the end durable, then forgets the transaction.
@@ -136,7 +148,10 @@ impl SolanaSettlement {
 
     /// Reads what the fee payers hold.
     pub(super) async fn refresh_balances(&self) -> Result<(), String> {
-        let read = self.node.accounts(&self.fee_payer_addresses, Commitment::Confirmed).await;
+        let read = self
+            .node
+            .accounts(&self.fee_payer_addresses, Commitment::Confirmed)
+            .await;
         let (_, accounts) = read.map_err(|error| error.to_string())?;
         let mut payers = self.payers.lock();
         for (address, account) in self.fee_payer_addresses.iter().zip(accounts) {

@@ -86,7 +86,10 @@ impl Flights {
 
     /// Transactions whose blockhash has expired and that are neither found nor proven absent: worth an alarm.
     pub(super) fn unproven(&self) -> usize {
-        self.flights.values().filter(|flight| flight.life.awaits_proof()).count()
+        self.flights
+            .values()
+            .filter(|flight| flight.life.awaits_proof())
+            .count()
     }
 
     /// A transaction that is prepared; `old` if an earlier run may have sent it. Gives the reservation back if it is here.
@@ -172,7 +175,13 @@ impl Flights {
             if !flight.released && !flight.old && !flight.life.awaits_proof() {
                 continue;
             }
-            let failed = matches!(flight.life.stage(), Stage::Failed { level: Commitment::Finalized, .. });
+            let failed = matches!(
+                flight.life.stage(),
+                Stage::Failed {
+                    level: Commitment::Finalized,
+                    ..
+                }
+            );
             let due = flight.life.due(now_ms);
             if due.send && flight.released && !flight.open.bytes.is_empty() {
                 all.sends.push((*id, flight.open.bytes.clone()));
@@ -256,7 +265,9 @@ impl Flights {
 impl Answer {
     const fn status(&self) -> Option<&SignatureStatus> {
         match self {
-            Self::Status(StatusAnswer { found: Some(status), .. })
+            Self::Status(StatusAnswer {
+                found: Some(status), ..
+            })
             | Self::Evidence(Evidence::Found { status, .. }) => Some(status),
             _ => None,
         }
@@ -267,10 +278,15 @@ impl Flight {
     /// How it ended, once that is proven: a failure, like an expiry, by two endpoints.
     fn end(&self) -> Option<End> {
         match self.life.stage() {
-            Stage::Seen { level: Commitment::Finalized, .. } => Some(End::Landed),
-            Stage::Failed { level: Commitment::Finalized, error, .. } => {
-                (self.failed_on.len() >= EXPIRY_PROOF_ENDPOINTS).then(|| End::Failed(error.text.clone()))
-            }
+            Stage::Seen {
+                level: Commitment::Finalized,
+                ..
+            } => Some(End::Landed),
+            Stage::Failed {
+                level: Commitment::Finalized,
+                error,
+                ..
+            } => (self.failed_on.len() >= EXPIRY_PROOF_ENDPOINTS).then(|| End::Failed(error.text.clone())),
             Stage::Expired => Some(End::Expired),
             _ => None,
         }

@@ -114,7 +114,13 @@ impl SolanaSettlement {
             None => {
                 let from_slot = match self.from_slot {
                     Some(slot) => slot,
-                    None => self.node.history_on(endpoint).await.map_err(|e| e.to_string())?.finalized_slot,
+                    None => {
+                        self.node
+                            .history_on(endpoint)
+                            .await
+                            .map_err(|e| e.to_string())?
+                            .finalized_slot
+                    }
                 };
                 let place = Place {
                     from_slot,
@@ -132,7 +138,14 @@ impl SolanaSettlement {
         let cursor = Cursor {
             covered_slot: place.covered_slot,
             finalized: finals.iter().map(|(_, seen)| (*seen).into()).collect(),
-            pending: self.rows.pending().await.map_err(told)?.into_iter().map(Row::from).collect(),
+            pending: self
+                .rows
+                .pending()
+                .await
+                .map_err(told)?
+                .into_iter()
+                .map(Row::from)
+                .collect(),
         };
         Ok(At {
             follower: Follower::resume(place.from_slot, cursor),
@@ -148,7 +161,11 @@ impl SolanaSettlement {
         let mut request = at.follower.begin(history).map_err(|e| e.to_string())?;
         let changes = loop {
             let page = self.node.signatures_on(endpoint, &self.treasury_account, request).await;
-            match at.follower.page(&page.map_err(|e| e.to_string())?).map_err(|e| e.to_string())? {
+            match at
+                .follower
+                .page(&page.map_err(|e| e.to_string())?)
+                .map_err(|e| e.to_string())?
+            {
                 Step::More(next) => request = next,
                 Step::Done(changes) => break changes,
             }
@@ -174,8 +191,10 @@ impl SolanaSettlement {
         let finals: Vec<Row> = finals.collect();
         let read = stream::iter(finals).map(|row| async move { (row.id, self.movements(row).await) });
         let read: Vec<_> = read.buffered(READS).collect().await;
-        let mut read: HashMap<Signature, Vec<Moved>> =
-            read.into_iter().map(|(id, moved)| moved.map(|moved| (id, moved))).collect::<Result<_, _>>()?;
+        let mut read: HashMap<Signature, Vec<Moved>> = read
+            .into_iter()
+            .map(|(id, moved)| moved.map(|moved| (id, moved)))
+            .collect::<Result<_, _>>()?;
         let mut place = at.place.clone();
         let mut writes: Vec<Write> = Vec::new();
         for change in chunk {
@@ -195,19 +214,25 @@ impl SolanaSettlement {
         }
         if let Some(began) = covered {
             let cursor = at.follower.cursor();
-            at.numbers.retain(|id, _| cursor.finalized.iter().any(|row| row.id == *id));
+            at.numbers
+                .retain(|id, _| cursor.finalized.iter().any(|row| row.id == *id));
             place.overlap_from = at.numbers.values().copied().min().unwrap_or(place.next_number);
             place.covered_slot = cursor.covered_slot;
             place.covered_at = began;
         }
-        self.rows.advance(&place, at.revision, writes).await.map_err(|error| error.to_string())?;
+        self.rows
+            .advance(&place, at.revision, writes)
+            .await
+            .map_err(|error| error.to_string())?;
         at.revision += 1;
         at.place = place.clone();
         let mut followed = self.followed.lock();
         followed.place = Some(place);
         for change in chunk {
             match change {
-                Change::Seen(row) | Change::Moved { to: row, .. } => drop(followed.pending.insert(row.id, (*row).into())),
+                Change::Seen(row) | Change::Moved { to: row, .. } => {
+                    drop(followed.pending.insert(row.id, (*row).into()))
+                }
                 Change::Reorged(row) | Change::Final(row) => drop(followed.pending.remove(&row.id)),
             }
         }
@@ -227,7 +252,11 @@ impl SolanaSettlement {
                 Change::Final(row) if !row.failed => (row, Commitment::Finalized),
                 _ => continue,
             };
-            let status = SignatureStatus { slot: row.slot, level, error: None::<TransactionError> };
+            let status = SignatureStatus {
+                slot: row.slot,
+                level,
+                error: None::<TransactionError>,
+            };
             let context_slot = context_slot.max(row.slot);
             self.listed(&row.id, endpoint, Evidence::Found { context_slot, status });
         }
@@ -242,14 +271,20 @@ impl SolanaSettlement {
         if closed.is_some_and(|closed| closed.end != End::Landed) {
             self.contradicted(&row.id, "it was proven impossible");
         }
-        let read = self.node.transaction(&row.id, &self.treasury_account, &self.mint, Commitment::Finalized);
+        let read = self
+            .node
+            .transaction(&row.id, &self.treasury_account, &self.mint, Commitment::Finalized);
         match read.await {
             Ok(Some(found)) => Ok(self.moved(&found)),
             Ok(None) => Err(format!("no endpoint has the final transaction {}", base58(&row.id))),
             // Whoever sends what is not understood here must not stop the list for everybody.
             Err(NodeError::Malformed { what, .. }) => {
                 self.alarms.unread.fetch_add(1, Ordering::Relaxed);
-                tracing::error!(transaction = base58(&row.id), what, "a transaction of the treasury could not be read");
+                tracing::error!(
+                    transaction = base58(&row.id),
+                    what,
+                    "a transaction of the treasury could not be read"
+                );
                 Ok(Vec::new())
             }
             Err(error) => Err(error.to_string()),
@@ -260,7 +295,11 @@ impl SolanaSettlement {
         if found.unexplained != 0 {
             self.alarms.unread.fetch_add(1, Ordering::Relaxed);
             let (transaction, atomic) = (base58(&found.id), found.unexplained);
-            tracing::error!(transaction, atomic, "a transaction moved treasury money in a way that is not known here");
+            tracing::error!(
+                transaction,
+                atomic,
+                "a transaction moved treasury money in a way that is not known here"
+            );
         }
         movements_of(found, self.clock.now(), &self.mint)
     }
@@ -273,7 +312,10 @@ pub(super) fn movements_of(found: &ChainTransaction, now: Timestamp, mint: &Pubk
     let at = at.map_or(now, |seconds| Timestamp(seconds.saturating_mul(1_000)));
     // Unique all the same, so that nothing is confused with it.
     let mark = found.message_hash.unwrap_or_else(|| Sha256::digest(found.id).into());
-    let shown = found.movements.iter().filter(|movement| movement.direction != Direction::Own);
+    let shown = found
+        .movements
+        .iter()
+        .filter(|movement| movement.direction != Direction::Own);
     let moved = shown.zip(0u32..).map(|(movement, index)| Moved {
         transaction: found.id,
         index,

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{
-    BoxFuture, Cursor, Departure, Movement, Page, PortError, Timestamp, TreasuryList,
-};
+use purser_actors::port::{BoxFuture, Cursor, Departure, Movement, Page, PortError, Timestamp, TreasuryList};
 use purser_chains::solana::address::{base58, parse_base58};
 
 use super::SolanaSettlement;

@@ -1,9 +1,7 @@
 //! What became of a payment, from what is known here.
 
 use purser_actors::money::Usdc;
-use purser_actors::port::{
-    ChainStanding, ErrorKind, Finality, Lookup, PortError, Prepared, SolanaTransfer, Submitted,
-};
+use purser_actors::port::{ChainStanding, ErrorKind, Finality, Lookup, PortError, Prepared, SolanaTransfer, Submitted};
 use purser_chains::solana::Signature;
 use purser_chains::solana::address::{base58, parse_base58};
 use purser_chains::solana::life::Stage;
@@ -57,7 +55,10 @@ impl SolanaSettlement {
         let closed = self.rows.closed(id).await.map_err(told)?;
         Ok(match closed.map(|closed| closed.end) {
             // The slot of what is final does not matter.
-            Some(End::Landed) => Known::Landed { slot: 0, level: Commitment::Finalized },
+            Some(End::Landed) => Known::Landed {
+                slot: 0,
+                level: Commitment::Finalized,
+            },
             Some(End::Failed(_) | End::Expired) => Known::Impossible,
             None => Known::Nothing,
         })
@@ -129,16 +130,28 @@ impl SolanaSettlement {
     }
 
     /// See [`purser_actors::port::Settlement::standing`].
-    pub(super) async fn stands(&self, transfer: &SolanaTransfer, transaction: &str) -> Result<ChainStanding, PortError> {
+    pub(super) async fn stands(
+        &self,
+        transfer: &SolanaTransfer,
+        transaction: &str,
+    ) -> Result<ChainStanding, PortError> {
         const STANDING: &str = "standing";
-        let id = parse_base58(transaction);
-        let id = id.ok_or_else(|| error(ErrorKind::Permanent, STANDING, "not a transaction of Solana"))?;
+        // A payment with our fee payer lands by one transaction; what is none of this chain is no transaction of it either.
+        let Some(id) = parse_base58(transaction) else {
+            return Ok(ChainStanding::Gone);
+        };
+        if self.id_of(transfer, None).is_some_and(|own| own != id) {
+            return Ok(ChainStanding::Gone);
+        }
         match self.known(&id, STANDING).await? {
             Known::Landed { slot, level } => Ok(self.finality(transfer.value, slot, level).into()),
             Known::Impossible => Ok(ChainStanding::Gone),
             Known::Open if self.flights.lock().is_removed(&id) => Ok(ChainStanding::Gone),
             // After a start it is not known before an endpoint has answered.
-            Known::Open => Err(temporary(STANDING, "no endpoint has said yet whether the transaction is there")),
+            Known::Open => Err(temporary(
+                STANDING,
+                "no endpoint has said yet whether the transaction is there",
+            )),
             Known::Nothing => self.stands_elsewhere(transfer, &id).await,
         }
     }
@@ -164,7 +177,11 @@ impl SolanaSettlement {
                 // Prepared by another store, or another kind of port.
                 Known::Nothing => {
                     self.adopt(transfer, id).await?;
-                    return Err(error(ErrorKind::Unknown, SUBMIT, "the transaction was not prepared here: it is watched"));
+                    return Err(error(
+                        ErrorKind::Unknown,
+                        SUBMIT,
+                        "the transaction was not prepared here: it is watched",
+                    ));
                 }
                 Known::Open => {}
             }

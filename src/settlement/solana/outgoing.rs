@@ -71,7 +71,9 @@ impl SolanaSettlement {
             version: Version::V0,
         };
         let bytes = sign_partially(&draft, &[&self.treasury]).map_err(|e| refused(&e.to_string()))?;
-        let message = Transaction::parse(&bytes).map_err(|e| refused(&e.to_string()))?.message_bytes;
+        let message = Transaction::parse(&bytes)
+            .map_err(|e| refused(&e.to_string()))?
+            .message_bytes;
         Ok(Authorization::Solana(SolanaTransfer {
             message_hash: Sha256::digest(message).into(),
             transaction: bytes,

@@ -3,17 +3,14 @@
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Departure, ErrorKind, Lookup, PortError, Preparation, Prepared, Settlement,
-    SolanaTransfer, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Departure, ErrorKind, Lookup, PortError, Preparation, Prepared,
+    Settlement, SolanaTransfer, Submitted, Timestamp, Transfer,
 };
 
 use super::SolanaSettlement;
 use super::decline::error;
 
-fn on_solana<'a>(
-    authorization: &'a Authorization,
-    operation: &'static str,
-) -> Result<&'a SolanaTransfer, PortError> {
+fn on_solana<'a>(authorization: &'a Authorization, operation: &'static str) -> Result<&'a SolanaTransfer, PortError> {
     match authorization {
         Authorization::Solana(transfer) => Ok(transfer),
         Authorization::Evm(_) => Err(error(ErrorKind::Permanent, operation, "not a payment on Solana")),
@@ -34,7 +31,10 @@ impl Settlement for SolanaSettlement {
         authorization: &'a Authorization,
         prepared: &'a Prepared,
     ) -> BoxFuture<'a, Result<Submitted, PortError>> {
-        Box::pin(async move { self.submit_transfer(on_solana(authorization, "submit")?, prepared).await })
+        Box::pin(async move {
+            self.submit_transfer(on_solana(authorization, "submit")?, prepared)
+                .await
+        })
     }
 
     fn lookup<'a>(
@@ -62,7 +62,11 @@ impl Settlement for SolanaSettlement {
         Box::pin(async move {
             match network {
                 Network::Solana => self.treasury_keeps().await,
-                Network::Base => Err(error(ErrorKind::Permanent, "treasury holds", "not the network of this port")),
+                Network::Base => Err(error(
+                    ErrorKind::Permanent,
+                    "treasury holds",
+                    "not the network of this port",
+                )),
             }
         })
     }

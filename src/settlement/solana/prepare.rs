@@ -13,10 +13,10 @@ use purser_chains::solana::token::PaymentInstruction;
 use purser_chains::solana::transaction::{Signed, Transaction, co_sign};
 use sha2::{Digest as _, Sha256};
 
+use super::SolanaSettlement;
 use super::decline::{error, not_taken, simulated, temporary};
 use super::rows::Open;
 use super::tip::Validity;
-use super::SolanaSettlement;
 
 const PREPARE: &str = "prepare";
 
@@ -36,7 +36,9 @@ impl SolanaSettlement {
     pub(super) async fn prepare_transfer(&self, transfer: &SolanaTransfer) -> Result<Preparation, PortError> {
         let transaction = Transaction::parse_without_tables(&transfer.transaction).map_err(permanent)?;
         let message = &transaction.message;
-        let key = self.fee_payer_of(message).ok_or_else(|| permanent("the fee payer is not ours"))?;
+        let key = self
+            .fee_payer_of(message)
+            .ok_or_else(|| permanent("the fee payer is not ours"))?;
         if Sha256::digest(transaction.message_bytes)[..] != transfer.message_hash {
             return Err(permanent("the message hash is not the transaction's"));
         }
@@ -55,7 +57,10 @@ impl SolanaSettlement {
         let now_ms = self.clock.now().0;
         let declined_for = self.losses.lock().declined_for_ms(&transfer.payer, now_ms);
         if let Some(ms) = declined_for.filter(|_| !own) {
-            let message = format!("payments of this wallet failed too often: try again in {} s", ms.div_ceil(1_000));
+            let message = format!(
+                "payments of this wallet failed too often: try again in {} s",
+                ms.div_ceil(1_000)
+            );
             return Ok(Preparation::Declined(not_taken(&message)));
         }
         let signed = co_sign(&transfer.transaction, key).map_err(permanent)?;
@@ -101,7 +106,10 @@ impl SolanaSettlement {
             at: self.clock.now(),
         };
         // Durable before anybody can send it.
-        self.rows.prepare(&signed.id, &open).await.map_err(|e| temporary(PREPARE, e))?;
+        self.rows
+            .prepare(&signed.id, &open)
+            .await
+            .map_err(|e| temporary(PREPARE, e))?;
         let unused = self.flights.lock().begin(signed.id, open, false, reservation.keep());
         if let Some(unused) = unused {
             self.payers.lock().end(unused, FeeOutcome::Unused);
@@ -121,7 +129,8 @@ impl SolanaSettlement {
             return Ok(true);
         }
         let told = |e| temporary(PREPARE, e);
-        Ok(self.rows.closed(id).await.map_err(told)?.is_some() || self.rows.final_one(id).await.map_err(told)?.is_some())
+        Ok(self.rows.closed(id).await.map_err(told)?.is_some()
+            || self.rows.final_one(id).await.map_err(told)?.is_some())
     }
 
     async fn simulate(&self, bytes: &[u8]) -> Result<Simulated, PortError> {
@@ -175,11 +184,17 @@ struct Reserved<'a> {
 
 impl Reserved<'_> {
     fn payer(&self) -> Pubkey {
-        self.reservation.as_ref().map_or([0; 32], |reservation| reservation.payer)
+        self.reservation
+            .as_ref()
+            .map_or([0; 32], |reservation| reservation.payer)
     }
 
     fn fees(&self) -> Fees {
-        let none = Fees { base: 0, priority: 0, rent: 0 };
+        let none = Fees {
+            base: 0,
+            priority: 0,
+            rent: 0,
+        };
         self.reservation.as_ref().map_or(none, |reservation| reservation.fees)
     }
 

@@ -197,7 +197,11 @@ fn put<T: Stored>(key: RowKey, value: &T) -> Write {
 }
 
 const fn put_bytes(key: RowKey, value: Vec<u8>) -> Write {
-    Write::Put { key, revision: 0, value }
+    Write::Put {
+        key,
+        revision: 0,
+        value,
+    }
 }
 
 /// The rows.
@@ -208,7 +212,11 @@ impl Rows {
     /// Durable when it returns.
     pub(super) async fn commit(&self, conditions: Vec<Condition>, writes: Vec<Write>) -> Result<(), RowError> {
         let (done, committed) = oneshot::channel();
-        let batch = Batch { conditions, writes, ..Batch::default() };
+        let batch = Batch {
+            conditions,
+            writes,
+            ..Batch::default()
+        };
         self.0.commit(batch, Box::new(move |result| drop(done.send(result))));
         let result = committed.await.unwrap_or(Err(CommitError::Stopped));
         Ok(result.map(drop)?)
@@ -241,10 +249,6 @@ impl Rows {
         Ok(all.into_iter().filter_map(of).collect())
     }
 
-    pub(super) async fn open_one(&self, id: &Signature) -> Result<Option<Open>, RowError> {
-        self.one(&key(OPEN, &[id])).await
-    }
-
     /// Makes a prepared transaction durable.
     pub(super) async fn prepare(&self, id: &Signature, open: &Open) -> Result<(), RowError> {
         self.commit(Vec::new(), vec![put(key(OPEN, &[id]), open)]).await
@@ -257,8 +261,11 @@ impl Rows {
     /// Ends a prepared transaction.
     pub(super) async fn close(&self, id: &Signature, closed: &Closed) -> Result<(), RowError> {
         let open = key(OPEN, &[id]);
-        self.commit(Vec::new(), vec![Write::Delete { key: open }, put(key(CLOSED, &[id]), closed)])
-            .await
+        self.commit(
+            Vec::new(),
+            vec![Write::Delete { key: open }, put(key(CLOSED, &[id]), closed)],
+        )
+        .await
     }
 
     /// How far the chain was read, with the revision of that row.
@@ -273,13 +280,22 @@ impl Rows {
     pub(super) async fn advance(&self, place: &Place, revision: u64, mut writes: Vec<Write>) -> Result<(), RowError> {
         let at = key(PLACE, &[]);
         let condition = Condition::Revision(at.clone(), revision);
-        writes.push(Write::Put { key: at, revision: revision + 1, value: codec::encode(place) });
+        writes.push(Write::Put {
+            key: at,
+            revision: revision + 1,
+            value: codec::encode(place),
+        });
         self.commit(vec![condition], writes).await
     }
 
     /// Transactions that were seen and are not final, oldest first.
     pub(super) async fn pending(&self) -> Result<Vec<Seen>, RowError> {
-        let mut all: Vec<Seen> = self.all(PENDING, None).await?.into_iter().map(|(_, seen)| seen).collect();
+        let mut all: Vec<Seen> = self
+            .all(PENDING, None)
+            .await?
+            .into_iter()
+            .map(|(_, seen)| seen)
+            .collect();
         all.sort_by_key(|seen| seen.slot);
         Ok(all)
     }
@@ -306,14 +322,20 @@ impl Rows {
         let page = self.0.scan(&prefix, Some(&after), limit).await?;
         let mut movements = Vec::with_capacity(page.len());
         for (key, row) in page {
-            let Ok(position) = key[prefix.len()..].try_into() else { continue };
+            let Ok(position) = key[prefix.len()..].try_into() else {
+                continue;
+            };
             movements.push((u64::from_be_bytes(position), codec::decode(&row.value)?));
         }
         Ok(movements)
     }
 
     pub(super) async fn movement(&self, transaction: &Signature, index: u32) -> Result<Option<Moved>, RowError> {
-        match self.0.read(&key(POSITION, &[transaction, &index.to_be_bytes()])).await? {
+        match self
+            .0
+            .read(&key(POSITION, &[transaction, &index.to_be_bytes()]))
+            .await?
+        {
             Some(row) => self.one(&key(MOVEMENT, &[&row.value])).await,
             None => Ok(None),
         }
@@ -322,7 +344,10 @@ impl Rows {
     /// What left the treasury in a span of the chain's time, both ends included, oldest first.
     pub(super) async fn left(&self, since: Timestamp, until: Timestamp) -> Result<Vec<Moved>, RowError> {
         let prefix = key(OUT, &[]);
-        let mut after = since.0.checked_sub(1).map(|ms| key(OUT, &[&ms.to_be_bytes(), &[u8::MAX; 8]]));
+        let mut after = since
+            .0
+            .checked_sub(1)
+            .map(|ms| key(OUT, &[&ms.to_be_bytes(), &[u8::MAX; 8]]));
         let mut left = Vec::new();
         loop {
             let page = self.0.scan(&prefix, after.as_deref(), PAGE).await?;
@@ -351,7 +376,9 @@ pub(super) fn seen(row: ChainRow) -> Write {
 
 /// The write for one that was removed.
 pub(super) fn gone(id: &Signature) -> Write {
-    Write::Delete { key: key(PENDING, &[id]) }
+    Write::Delete {
+        key: key(PENDING, &[id]),
+    }
 }
 
 /// The writes for a transaction that is final: its row and its number.
@@ -373,7 +400,10 @@ pub(super) fn moved(movement: &Moved, position: u64) -> Vec<Write> {
         put_bytes(by_name, position.to_vec()),
     ];
     if !movement.incoming {
-        writes.push(put_bytes(key(OUT, &[&movement.at.0.to_be_bytes(), &position]), Vec::new()));
+        writes.push(put_bytes(
+            key(OUT, &[&movement.at.0.to_be_bytes(), &position]),
+            Vec::new(),
+        ));
     }
     writes
 }

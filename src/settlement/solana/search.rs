@@ -48,7 +48,10 @@ impl SolanaSettlement {
         };
         let (mut absent, mut failure) = (0, None);
         for endpoint in 0..self.node.endpoints() {
-            match self.search_on(endpoint, &account, (&transfer.message_hash, foreign)).await {
+            match self
+                .search_on(endpoint, &account, (&transfer.message_hash, foreign))
+                .await
+            {
                 Ok(Found::Landed(entry)) => {
                     return Ok(Lookup::Landed {
                         transaction: base58(&entry.id),
@@ -104,16 +107,27 @@ impl SolanaSettlement {
     ) -> Result<Found, String> {
         let told = |error: purser_chains::solana::node::NodeError| error.to_string();
         let history = self.node.history_on(endpoint).await.map_err(told)?;
-        let position = self.node.position_on(endpoint, Commitment::Finalized).await.map_err(told)?;
+        let position = self
+            .node
+            .position_on(endpoint, Commitment::Finalized)
+            .await
+            .map_err(told)?;
         let mut before = None;
         for _ in 0..PAGES {
-            let page = PageRequest { before, until: None, limit: PAGE_LIMIT };
+            let page = PageRequest {
+                before,
+                until: None,
+                limit: PAGE_LIMIT,
+            };
             let entries = self.node.signatures_on(endpoint, account, page).await.map_err(told)?;
             for entry in entries.iter().take_while(|entry| entry.slot >= foreign.not_before_slot) {
                 if entry.failed {
                     continue;
                 }
-                let found = self.node.transaction(&entry.id, account, &self.mint, Commitment::Confirmed).await;
+                let found = self
+                    .node
+                    .transaction(&entry.id, account, &self.mint, Commitment::Confirmed)
+                    .await;
                 let found = found.map_err(told)?.ok_or("a listed transaction is not there")?;
                 if found.message_hash.as_ref() == Some(message_hash) {
                     return Ok(Found::Landed(*entry));
@@ -163,11 +177,23 @@ impl SolanaSettlement {
         let endpoint = self.following.lock().await.endpoint();
         let (mut before, mut left) = (None, Vec::new());
         loop {
-            let page = PageRequest { before, until: None, limit: PAGE_LIMIT };
+            let page = PageRequest {
+                before,
+                until: None,
+                limit: PAGE_LIMIT,
+            };
             let entries = self.node.signatures_on(endpoint, &account, page).await.map_err(told)?;
-            for entry in entries.iter().filter(|entry| !entry.failed && entry.level == Commitment::Finalized) {
-                let found = self.node.transaction(&entry.id, &account, &self.mint, Commitment::Finalized).await;
-                let found = found.map_err(told)?.ok_or_else(|| temporary(SENT, "a listed transaction is not there"))?;
+            for entry in entries
+                .iter()
+                .filter(|entry| !entry.failed && entry.level == Commitment::Finalized)
+            {
+                let found = self
+                    .node
+                    .transaction(&entry.id, &account, &self.mint, Commitment::Finalized)
+                    .await;
+                let found = found
+                    .map_err(told)?
+                    .ok_or_else(|| temporary(SENT, "a listed transaction is not there"))?;
                 let moved = movements_of(&found, self.clock.now(), &self.mint);
                 if moved.first().is_some_and(|first| first.at < since) {
                     left.reverse();

@@ -122,7 +122,12 @@ mod tests {
         let usdc = Usdc::from_atomic;
         let steps = vec![(usdc(10), Depth::Confirmed), (usdc(100), Depth::Slots(8))];
         let finality = FinalityByAmount(steps);
-        let cases = [(0, Depth::Confirmed), (10, Depth::Confirmed), (11, Depth::Slots(8)), (100, Depth::Slots(8))];
+        let cases = [
+            (0, Depth::Confirmed),
+            (10, Depth::Confirmed),
+            (11, Depth::Slots(8)),
+            (100, Depth::Slots(8)),
+        ];
         for (amount, depth) in cases {
             assert_eq!(finality.of(usdc(amount)), depth, "{amount}");
         }

@@ -44,7 +44,10 @@ impl Tip {
         let height = blockhash.last_valid_block_height.saturating_sub(BLOCKHASH_BLOCKS);
         self.block_height = self.block_height.max(height);
         // An endpoint that is behind must not make the newest one older.
-        if self.newest.is_none_or(|(newest, _)| newest.last_valid_block_height <= blockhash.last_valid_block_height) {
+        if self
+            .newest
+            .is_none_or(|(newest, _)| newest.last_valid_block_height <= blockhash.last_valid_block_height)
+        {
             self.newest = Some((blockhash, now_ms));
         }
     }
@@ -105,7 +108,10 @@ mod tests {
         };
         assert_eq!(tip.of(&[2; 32]), Some(old));
         assert_eq!(tip.of(&[3; 32]), None);
-        assert_eq!([tip.bound(980), tip.bound(1000), tip.bound(1004)], [Some(1050), Some(1050), Some(1054)]);
+        assert_eq!(
+            [tip.bound(980), tip.bound(1000), tip.bound(1004)],
+            [Some(1050), Some(1050), Some(1054)]
+        );
     }
 
     // Aim: the memory is bounded and forgets the oldest.

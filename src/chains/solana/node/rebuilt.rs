@@ -25,9 +25,15 @@ fn message_bytes(version: &Value, message: &Value) -> Option<Vec<u8>> {
         number => (number.as_u64()? == 0).then_some(Version::V0)?,
     };
     let header = &message["header"];
-    let keys: Vec<Pubkey> = list(message, "accountKeys")?.iter().map(address).collect::<Option<_>>()?;
+    let keys: Vec<Pubkey> = list(message, "accountKeys")?
+        .iter()
+        .map(address)
+        .collect::<Option<_>>()?;
     let blockhash = address(&message["recentBlockhash"])?;
-    let calls = list(message, "instructions")?.iter().map(call).collect::<Option<Vec<_>>>()?;
+    let calls = list(message, "instructions")?
+        .iter()
+        .map(call)
+        .collect::<Option<Vec<_>>>()?;
     let tables = match version {
         Version::Legacy => Vec::new(),
         Version::V0 => match &message["addressTableLookups"] {

@@ -29,7 +29,11 @@ fn flights(old: bool) -> Flights {
 
 fn status(level: Commitment, failed: bool) -> SignatureStatus {
     let error = failed.then(|| TransactionError::from_json(&json!({"InstructionError": [2, {"Custom": 1}]})).unwrap());
-    SignatureStatus { slot: 950, level, error }
+    SignatureStatus {
+        slot: 950,
+        level,
+        error,
+    }
 }
 
 fn seen(level: Commitment) -> Answer {
@@ -83,7 +87,10 @@ fn only_what_may_be_sent_is_asked_after() {
 fn an_end_needs_two_endpoints() {
     for (answer, end) in [
         (absent(1_001), End::Expired),
-        (failed_finally(), End::Failed(r#"{"InstructionError":[2,{"Custom":1}]}"#.into())),
+        (
+            failed_finally(),
+            End::Failed(r#"{"InstructionError":[2,{"Custom":1}]}"#.into()),
+        ),
     ] {
         let mut flights = flights(true);
         for _ in 0..3 {
