@@ -16,6 +16,5 @@ mod lists;
 mod outgoing;
 #[path = "settlement_solana/payments.rs"]
 mod payments;
-#[allow(dead_code, reason = "shared with the tests of purser-chains")]
 #[path = "../src/chains/tests/surfpool/runtime.rs"]
 mod runtime;

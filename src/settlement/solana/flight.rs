@@ -133,7 +133,17 @@ impl Flights {
 
     /// From now on it is sent until it has ended. Gives its changes; `None` if it is not here.
     pub(super) fn release(&mut self, id: &Signature) -> Option<watch::Receiver<()>> {
+        let (endpoints, pacing) = (self.endpoints, self.pacing);
         let flight = self.flights.get_mut(id)?;
+        // It was only watched so far: what is due is due at once.
+        if !flight.released && matches!(flight.life.stage(), Stage::Prepared | Stage::Sent) && flight.life.proofs() == 0
+        {
+            let prepared = *flight.life.prepared();
+            flight.life = match flight.old {
+                true => Life::resumed(prepared, endpoints, pacing),
+                false => Life::new(prepared, endpoints, pacing),
+            };
+        }
         flight.released = true;
         Some(flight.changed.subscribe())
     }

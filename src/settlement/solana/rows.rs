@@ -1,5 +1,7 @@
 //! Durable rows of the Solana port, in the engine's own store, so that one backup holds both.
 
+mod writes;
+
 use std::sync::Arc;
 
 use purser_actors::kernel::table;
@@ -11,6 +13,8 @@ use purser_chains::solana::{Pubkey, Signature};
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, Condition, RowKey, Store, StoreError, Write};
 use tokio::sync::oneshot;
+
+pub(super) use self::writes::{finalized, gone, moved, seen};
 
 /// Transactions that were prepared and have no end yet, by signature.
 const OPEN: u8 = b'x';
@@ -367,43 +371,4 @@ impl Rows {
             }
         }
     }
-}
-
-/// The write for a transaction that is seen.
-pub(super) fn seen(row: ChainRow) -> Write {
-    put(key(PENDING, &[&row.id]), &Seen::from(row))
-}
-
-/// The write for one that was removed.
-pub(super) fn gone(id: &Signature) -> Write {
-    Write::Delete {
-        key: key(PENDING, &[id]),
-    }
-}
-
-/// The writes for a transaction that is final: its row and its number.
-pub(super) fn finalized(row: ChainRow, number: u64) -> [Write; 3] {
-    let number = number.to_be_bytes();
-    [
-        gone(&row.id),
-        put(key(FINAL, &[&number]), &Seen::from(row)),
-        put_bytes(key(NUMBER, &[&row.id]), number.to_vec()),
-    ]
-}
-
-/// The writes for a movement of it.
-pub(super) fn moved(movement: &Moved, position: u64) -> Vec<Write> {
-    let position = position.to_be_bytes();
-    let by_name = key(POSITION, &[&movement.transaction, &movement.index.to_be_bytes()]);
-    let mut writes = vec![
-        put(key(MOVEMENT, &[&position]), movement),
-        put_bytes(by_name, position.to_vec()),
-    ];
-    if !movement.incoming {
-        writes.push(put_bytes(
-            key(OUT, &[&movement.at.0.to_be_bytes(), &position]),
-            Vec::new(),
-        ));
-    }
-    writes
 }

@@ -67,8 +67,10 @@ fn nothing_is_sent_before_it_is_released() {
         for now_ms in (0..200_000).step_by(500) {
             assert_eq!(flights.due(now_ms, 900).sends, []);
         }
+        flights.due(300_000, 900);
         assert!(flights.release(&ID).is_some());
-        assert_eq!(flights.due(300_000, 900).sends, [(ID, vec![1])]);
+        assert_eq!(flights.first_send(&ID, 300_001), Some(vec![1]));
+        assert_eq!(flights.due(302_001, 900).sends, [(ID, vec![1])]);
     }
 }
 
