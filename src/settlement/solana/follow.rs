@@ -3,7 +3,7 @@
 //! A transaction gets a number, and its movements get positions, when it is final: lists only ever grow. What is seen and not
 //! final yet has a row of its own, which a fork can take away.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering;
 
 use futures_util::StreamExt as _;
@@ -33,7 +33,15 @@ const FIRST_BLOCK_S: i64 = 1_577_836_800;
 #[derive(Debug, Default)]
 pub(super) struct Followed {
     place: Option<Place>,
-    pending: HashMap<Signature, Seen>,
+    pending: HashMap<Signature, Waiting>,
+}
+
+/// A transaction that is not final.
+#[derive(Clone, Debug)]
+struct Waiting {
+    seen: Seen,
+    /// What it moves, once that was read.
+    moved: Option<Vec<Moved>>,
 }
 
 impl Followed {
@@ -41,7 +49,10 @@ impl Followed {
         let pending = rows.pending().await?;
         Ok(Self {
             place: rows.place().await?.map(|(place, _)| place),
-            pending: pending.into_iter().map(|seen| (seen.id, seen)).collect(),
+            pending: pending
+                .into_iter()
+                .map(|seen| (seen.id, Waiting { seen, moved: None }))
+                .collect(),
         })
     }
 
@@ -57,7 +68,21 @@ impl Followed {
 
     /// A transaction that is seen and not final.
     pub(super) fn pending(&self, id: &Signature) -> Option<Seen> {
-        self.pending.get(id).copied()
+        self.pending.get(id).map(|waiting| waiting.seen)
+    }
+
+    /// What this transaction moved as it was seen in this slot, if that was read.
+    fn moved(&self, row: &Row) -> Option<Vec<Moved>> {
+        let waiting = self.pending.get(&row.id)?;
+        let moved = waiting.moved.clone();
+        moved.filter(|_| (waiting.seen.slot, waiting.seen.failed) == (row.slot, row.failed))
+    }
+
+    /// Transactions that are not final and take effect, with what they move if that was read.
+    fn waiting(&self) -> Vec<(Row, Option<Vec<Moved>>)> {
+        let good = self.pending.values().filter(|waiting| !waiting.seen.failed);
+        good.map(|waiting| (waiting.seen.into(), waiting.moved.clone()))
+            .collect()
     }
 }
 
@@ -185,19 +210,16 @@ impl SolanaSettlement {
     /// Writes changes. With the last of a walk, also how far the chain is covered now.
     async fn keep(&self, at: &mut At, chunk: &[Change], covered: Option<Timestamp>) -> Result<(), String> {
         let finals = chunk.iter().filter_map(|change| match change {
-            Change::Final(row) => Some(*row),
+            Change::Final(row) => Some(row.id),
             _ => None,
         });
-        let finals: Vec<Row> = finals.collect();
-        let read = stream::iter(finals).map(|row| async move { (row.id, self.movements(row).await) });
+        let finals: HashSet<Signature> = finals.collect();
+        let read = stream::iter(chunk.to_vec()).map(|change| self.read(change, &finals));
         let read: Vec<_> = read.buffered(READS).collect().await;
-        let mut read: HashMap<Signature, Vec<Moved>> = read
-            .into_iter()
-            .map(|(id, moved)| moved.map(|moved| (id, moved)))
-            .collect::<Result<_, _>>()?;
+        let read: Vec<Option<Vec<Moved>>> = read.into_iter().collect::<Result<_, String>>()?;
         let mut place = at.place.clone();
         let mut writes: Vec<Write> = Vec::new();
-        for change in chunk {
+        for (change, moved) in chunk.iter().zip(&read) {
             match change {
                 Change::Reorged(row) => writes.push(rows::gone(&row.id)),
                 Change::Seen(row) | Change::Moved { to: row, .. } => writes.push(rows::seen(*row)),
@@ -205,8 +227,8 @@ impl SolanaSettlement {
                     writes.extend(rows::finalized(*row, place.next_number));
                     at.numbers.insert(row.id, place.next_number);
                     place.next_number += 1;
-                    for moved in read.remove(&row.id).unwrap_or_default() {
-                        writes.extend(rows::moved(&moved, place.next_position));
+                    for moved in moved.iter().flatten() {
+                        writes.extend(rows::moved(moved, place.next_position));
                         place.next_position += 1;
                     }
                 }
@@ -214,8 +236,8 @@ impl SolanaSettlement {
         }
         if let Some(began) = covered {
             let cursor = at.follower.cursor();
-            at.numbers
-                .retain(|id, _| cursor.finalized.iter().any(|row| row.id == *id));
+            let compared: HashSet<Signature> = cursor.finalized.iter().map(|row| row.id).collect();
+            at.numbers.retain(|id, _| compared.contains(id));
             place.overlap_from = at.numbers.values().copied().min().unwrap_or(place.next_number);
             place.covered_slot = cursor.covered_slot;
             place.covered_at = began;
@@ -228,10 +250,11 @@ impl SolanaSettlement {
         at.place = place.clone();
         let mut followed = self.followed.lock();
         followed.place = Some(place);
-        for change in chunk {
+        for (change, moved) in chunk.iter().zip(read) {
             match change {
                 Change::Seen(row) | Change::Moved { to: row, .. } => {
-                    drop(followed.pending.insert(row.id, (*row).into()))
+                    let seen = (*row).into();
+                    drop(followed.pending.insert(row.id, Waiting { seen, moved }));
                 }
                 Change::Reorged(row) | Change::Final(row) => drop(followed.pending.remove(&row.id)),
             }
@@ -262,21 +285,41 @@ impl SolanaSettlement {
         }
     }
 
-    /// The movements of a final transaction.
-    async fn movements(&self, row: Row) -> Result<Vec<Moved>, String> {
+    /// What a change moves. `None` for what is not read now: it is read when it is final.
+    async fn read(&self, change: Change, finals: &HashSet<Signature>) -> Result<Option<Vec<Moved>>, String> {
+        let (row, commitment) = match change {
+            Change::Reorged(_) => return Ok(None),
+            Change::Seen(row) | Change::Moved { to: row, .. } if finals.contains(&row.id) || row.failed => {
+                return Ok(None);
+            }
+            Change::Seen(row) | Change::Moved { to: row, .. } => (row, Commitment::Confirmed),
+            Change::Final(row) => (row, Commitment::Finalized),
+        };
         if row.failed {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         }
+        let known = self.followed.lock().moved(&row);
+        if known.is_some() {
+            return Ok(known);
+        }
+        match (self.movements(row, commitment).await, commitment) {
+            (Err(_), Commitment::Confirmed) => Ok(None),
+            (read, _) => read.map(Some),
+        }
+    }
+
+    /// The movements of a transaction that took effect.
+    async fn movements(&self, row: Row, commitment: Commitment) -> Result<Vec<Moved>, String> {
         let closed = self.rows.closed(&row.id).await.map_err(|error| error.to_string())?;
         if closed.is_some_and(|closed| closed.end != End::Landed) {
             self.contradicted(&row.id, "it was proven impossible");
         }
         let read = self
             .node
-            .transaction(&row.id, &self.treasury_account, &self.mint, Commitment::Finalized);
+            .transaction(&row.id, &self.treasury_account, &self.mint, commitment);
         match read.await {
             Ok(Some(found)) => Ok(self.moved(&found)),
-            Ok(None) => Err(format!("no endpoint has the final transaction {}", base58(&row.id))),
+            Ok(None) => Err(format!("no endpoint has the transaction {}", base58(&row.id))),
             // Whoever sends what is not understood here must not stop the list for everybody.
             Err(NodeError::Malformed { what, .. }) => {
                 self.alarms.unread.fetch_add(1, Ordering::Relaxed);
@@ -289,6 +332,20 @@ impl SolanaSettlement {
             }
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// What transactions move that are seen and not final.
+    pub(super) async fn not_final(&self) -> Result<Vec<Moved>, String> {
+        let waiting = self.followed.lock().waiting();
+        let mut all = Vec::new();
+        for (row, moved) in waiting {
+            all.extend(match moved {
+                Some(moved) => moved,
+                // Seen by an earlier run of the service.
+                None => self.movements(row, Commitment::Confirmed).await?,
+            });
+        }
+        Ok(all)
     }
 
     fn moved(&self, found: &ChainTransaction) -> Vec<Moved> {

@@ -1,5 +1,5 @@
-//! The treasury's transfers as the follower has read them, for reconciliation and for the hold after a restore. Final ones only:
-//! what is listed once stays.
+//! The treasury's transfers as the follower has read them. The list for reconciliation has final ones only, so that what is listed
+//! once stays; what left the treasury is told from when it is seen.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::rows::{Moved, RowError};
 use super::search::departure;
 
 /// How often it is looked whether the chain was read meanwhile.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(50);
 /// How long a list waits for the follower.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -31,19 +31,21 @@ fn movement(moved: Moved) -> Movement {
 }
 
 impl SolanaSettlement {
-    /// Waits until everything is listed that was on the chain at this time. A time that is too recent to be final is not
-    /// waited for.
+    /// Waits until everything is listed that was on the chain at this time: final, if it is long enough ago to be; for a later
+    /// time until the chain was read once more.
     async fn covers(&self, until: Timestamp, operation: &'static str) -> Result<(), PortError> {
-        let settled_after = self.pace.settled_after_ms;
-        let needed = until.plus_ms(settled_after);
-        let asked = self.timer.now_ms();
+        let (asked, asked_ms) = (self.clock.now(), self.timer.now_ms());
+        let needed = until.plus_ms(self.pace.settled_after_ms).min(asked);
         loop {
-            let covered = self.followed.lock().covered_at();
-            let recent = needed > self.clock.now();
-            if covered.is_some_and(|covered| recent || covered >= needed) {
+            if self
+                .followed
+                .lock()
+                .covered_at()
+                .is_some_and(|covered| covered >= needed)
+            {
                 return Ok(());
             }
-            let waited = self.timer.now_ms().saturating_sub(asked);
+            let waited = self.timer.now_ms().saturating_sub(asked_ms);
             if u128::from(waited) >= PATIENCE.as_millis() {
                 return Err(temporary(operation, "the chain was not read far enough yet"));
             }
@@ -55,8 +57,19 @@ impl SolanaSettlement {
     pub(super) async fn departed(&self, since: Timestamp, until: Timestamp) -> Result<Vec<Departure>, PortError> {
         const DEPARTURES: &str = "departures";
         self.covers(until, DEPARTURES).await?;
-        let left = self.rows.left(since, until).await;
-        let left = left.map_err(|e| temporary(DEPARTURES, e))?;
+        // Read first: what becomes final in between is in both.
+        let mut seen = self.not_final().await.map_err(|e| temporary(DEPARTURES, e))?;
+        let mut left = self
+            .rows
+            .left(since, until)
+            .await
+            .map_err(|e| temporary(DEPARTURES, e))?;
+        seen.retain(|moved| {
+            let name = |other: &Moved| (other.transaction, other.index) == (moved.transaction, moved.index);
+            !moved.incoming && (since..=until).contains(&moved.at) && !left.iter().any(name)
+        });
+        left.append(&mut seen);
+        left.sort_by_key(|moved| moved.at);
         Ok(left.iter().map(departure).collect())
     }
 
