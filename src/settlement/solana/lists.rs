@@ -73,6 +73,20 @@ impl SolanaSettlement {
         Ok(left.iter().map(departure).collect())
     }
 
+    /// Final movements of the treasury behind a position (0 is the beginning), with their positions, at most `limit`. A position
+    /// never changes.
+    ///
+    /// # Errors
+    /// `Temporary` when the rows cannot be read.
+    pub async fn listed(&self, after: u64, limit: usize) -> Result<Vec<(u64, Movement)>, PortError> {
+        let page = self.rows.movements(after, limit).await;
+        let page = page.map_err(|e| temporary("movements", e))?;
+        Ok(page
+            .into_iter()
+            .map(|(position, moved)| (position, movement(moved)))
+            .collect())
+    }
+
     /// See [`purser_actors::port::Settlement::sent_by`].
     pub(super) async fn sent(&self, from: &Wallet, since: Timestamp) -> Result<Vec<Departure>, PortError> {
         let Wallet::Solana(from) = from else {
@@ -103,10 +117,9 @@ impl TreasuryList for SolanaSettlement {
                     .number()
                     .ok_or_else(|| temporary(MOVEMENTS, "not a cursor of this list"))?,
             };
-            let page = self.rows.movements(after, limit.max(1)).await;
-            let page = page.map_err(|e| temporary(MOVEMENTS, e))?;
+            let page = self.listed(after, limit.max(1)).await?;
             let next = page.last().map(|(position, _)| Cursor::of_number(*position));
-            let items = page.into_iter().map(|(_, moved)| movement(moved)).collect();
+            let items = page.into_iter().map(|(_, moved)| moved).collect();
             Ok(Page { items, next })
         })
     }
