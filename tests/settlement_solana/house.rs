@@ -33,11 +33,12 @@ pub struct House {
     pub chain: Chain,
     pub faults: Arc<Faults>,
     pub port: Arc<SolanaSettlement>,
-    _directory: tempfile::TempDir,
     workers: Option<Workers>,
     store: Arc<JournalStore>,
     test: u8,
     change: fn(&mut SolanaSettings),
+    /// Last: the store lets go of its files first.
+    _directory: tempfile::TempDir,
 }
 
 /// The key of a role in a test.

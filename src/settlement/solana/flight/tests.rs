@@ -99,6 +99,7 @@ fn an_end_needs_two_endpoints() {
             flights.apply(&ID, 0, answer.clone(), 0);
             assert!(flights.due(0, 1_001).ends.is_empty(), "{end:?}");
         }
+        flights.searched(&ID);
         assert_eq!(flights.due(100_000, 1_001).searches, [ID], "another endpoint is asked");
         flights.apply(&ID, 1, answer, 0);
         assert_eq!(flights.due(0, 1_001).ends, [(ID, end.clone())]);
