@@ -8,3 +8,4 @@ pub mod fee_payers;
 pub mod outgoing;
 pub mod sandbox;
 pub mod settings;
+pub mod solana;

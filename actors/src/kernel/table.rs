@@ -106,6 +106,9 @@ tables! {
     GATE = b'F',
     /// What the settlement port for Base keeps: blocks, movements, transactions of its gas keys. Only the port reads it.
     BASE = b'E',
+    /// What the settlement port for Solana keeps: transactions that it sends, the treasury's movements, how far the chain was
+    /// read. Only the port reads it.
+    SOLANA = b'S',
     /// Facts about the store itself.
     META = b'm',
 }

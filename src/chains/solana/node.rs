@@ -5,6 +5,7 @@
 
 mod decode;
 pub mod movements;
+mod rebuilt;
 mod results;
 
 use std::sync::Arc;

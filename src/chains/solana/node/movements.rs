@@ -10,6 +10,7 @@ use super::super::token::{TokenMovement, token_movements};
 use super::super::transaction::Signature;
 use super::NodeError;
 use super::decode::{bytes, malformed};
+use super::rebuilt::message_hash;
 
 const METHOD: &str = "getTransaction";
 
@@ -99,6 +100,8 @@ pub struct ChainTransaction {
     pub error: Option<TransactionError>,
     /// Blockhash of the message.
     pub blockhash: [u8; 32],
+    /// SHA-256 of the message, if the node's JSON gives the bytes that the fee payer signed.
+    pub message_hash: Option<[u8; 32]>,
     /// Movements in the order of execution; none if it failed.
     pub movements: Vec<AccountMovement>,
     /// Change of the account's balance that the movements do not explain, in atomic units; 0 in every known case. Not 0
@@ -146,6 +149,7 @@ pub fn decode(
         fee_lamports: number(&meta["fee"], "fee")?,
         error,
         blockhash: bytes(METHOD, &message["recentBlockhash"], "recentBlockhash")?,
+        message_hash: message_hash(result, id),
         unexplained: balances.change(token_account) - moved,
         movements,
     })

@@ -55,15 +55,24 @@ impl Chain {
     }
 
     pub fn node_with(&self, endpoints: usize) -> Node {
+        let (settings, transport) = (self.endpoints(endpoints), Arc::new(self.transport()));
+        let pool = RpcPool::new(settings, transport, Arc::new(SystemClock::default())).unwrap();
+        Node::new(Arc::new(pool))
+    }
+
+    /// Addresses of the runtime, at most two: by number, then by name.
+    pub fn endpoints(&self, count: usize) -> Vec<EndpointSettings> {
         let urls = [self.url.to_owned(), self.url.replace("127.0.0.1", "localhost")];
-        let settings = urls.iter().take(endpoints).map(|url| {
+        let settings = urls.iter().take(count).map(|url| {
             let mut settings = EndpointSettings::new(EndpointUrl::parse(url).unwrap());
             (settings.rate, settings.burst) = (10_000, 10_000);
             settings
         });
-        let transport = Arc::new(HttpTransport::new(self.client.clone()));
-        let pool = RpcPool::new(settings.collect(), transport, Arc::new(SystemClock::default())).unwrap();
-        Node::new(Arc::new(pool))
+        settings.collect()
+    }
+
+    pub fn transport(&self) -> HttpTransport {
+        HttpTransport::new(self.client.clone())
     }
 
     /// Sets the balance of a wallet.
@@ -95,8 +104,12 @@ fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }
 
+/// This folder, also for the test programs of the service.
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/surfpool")
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["tests/surfpool", "src/chains/tests/surfpool"];
+    let mut folders = folders.map(|folder| package.join(folder)).into_iter();
+    folders.find(|folder| folder.join("start.mjs").exists()).unwrap()
 }
 
 /// `npm ci`, unless the lock file's packages are installed. One at a time: several test programs may run at once.

@@ -1,0 +1,221 @@
+//! The settlement port for Solana, by own keys over JSON-RPC.
+//!
+//! A payment is co-signed by one of our fee payers, simulated, made durable, and only then sent: to every endpoint, again and
+//! again, until it is on the chain or its blockhash has expired. A follower reads the treasury's token account; what it has
+//! read is durable and answers look-ups, lists of departures and reconciliation. Reading the chain for one payment is the
+//! exception. A positive answer needs one endpoint, a proof that a payment can never land needs two.
+
+mod accounts;
+mod check;
+mod decline;
+mod drive;
+mod flight;
+mod follow;
+mod lists;
+mod lookup;
+mod outgoing;
+mod port;
+mod prepare;
+mod rows;
+mod search;
+mod settings;
+mod tip;
+mod workers;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use parking_lot::Mutex;
+use purser_actors::port::Clock;
+use purser_chains::rpc::{self, RpcPool, SettingsError, Transport};
+use purser_chains::solana::Pubkey;
+use purser_chains::solana::address::associated_token_account;
+use purser_chains::solana::keypair::Keypair;
+use purser_chains::solana::losses::LostFees;
+use purser_chains::solana::node::Node;
+use purser_chains::solana::payers::{PayerStatus, Payers};
+use purser_storage::Store;
+
+pub use self::check::{CheckError, Unfit};
+use self::flight::Flights;
+use self::follow::Following;
+pub use self::rows::RowError;
+use self::rows::Rows;
+use self::search::Foreign;
+pub use self::settings::{Depth, FinalityByAmount, Pace, SolanaSettings};
+use self::tip::Tip;
+pub use self::workers::Workers;
+
+/// What the port needs beside its settings.
+pub struct Surroundings {
+    /// The engine's store: the port's rows are in the table [`purser_actors::kernel::table::SOLANA`].
+    pub store: Arc<dyn Store>,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// Sends the RPC requests.
+    pub transport: Arc<dyn Transport>,
+    /// Time for intervals and rate limits.
+    pub timer: Arc<dyn rpc::Clock>,
+}
+
+/// Why the port cannot be opened. Nothing was asked of the chain yet: see [`SolanaSettlement::check`].
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// An endpoint's settings.
+    #[error(transparent)]
+    Endpoints(#[from] SettingsError),
+    /// No key that pays fees.
+    #[error("no fee payer is configured")]
+    NoFeePayer,
+    /// One key for two purposes: what a fee payer signs must move no treasury money.
+    #[error("the treasury's key is also a fee payer's")]
+    SharedKey,
+    /// No token account can be derived for the treasury.
+    #[error("the treasury has no token account address")]
+    Treasury,
+    /// The rows of the store.
+    #[error(transparent)]
+    Rows(#[from] RowError),
+}
+
+/// The port. [`Workers::start`] starts what sends, follows and refreshes; without it nothing ends.
+pub struct SolanaSettlement {
+    genesis: Pubkey,
+    mint: Pubkey,
+    treasury: Keypair,
+    treasury_account: Pubkey,
+    fee_payers: Vec<Keypair>,
+    fee_payer_addresses: Vec<Pubkey>,
+    floor_lamports: u64,
+    account_rent_cap: u64,
+    withdrawal_unit_price: u64,
+    finality: FinalityByAmount,
+    from_slot: Option<u64>,
+    pace: Pace,
+    node: Node,
+    clock: Arc<dyn Clock>,
+    timer: Arc<dyn rpc::Clock>,
+    rows: Rows,
+    payers: Mutex<Payers>,
+    losses: Mutex<LostFees>,
+    flights: Mutex<Flights>,
+    tip: Mutex<Tip>,
+    following: tokio::sync::Mutex<Following>,
+    followed: Mutex<follow::Followed>,
+    foreign: Mutex<HashMap<[u8; 32], Foreign>>,
+    /// Of each endpoint: a status query is under way.
+    polled: Vec<AtomicBool>,
+    alarms: Alarms,
+}
+
+/// Counts of what an operator must look at.
+#[derive(Debug, Default)]
+struct Alarms {
+    contradictions: AtomicU64,
+    unread: AtomicU64,
+    follower_failures: AtomicU64,
+}
+
+/// The port at a glance, for metrics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SolanaStatus {
+    /// Each fee payer.
+    pub fee_payers: Vec<PayerStatus>,
+    /// Transactions that are prepared or sent and have no end yet.
+    pub in_flight: usize,
+    /// Of these, expired ones without a proof.
+    pub unproven: usize,
+    /// The newest slot that is known.
+    pub slot: u64,
+    /// Everything up to this final slot is listed.
+    pub covered_slot: u64,
+    /// Proofs that turned out wrong since the start.
+    pub contradictions: u64,
+    /// Transactions of the treasury that could not be read since the start.
+    pub unread: u64,
+    /// Readings of the treasury's transactions that failed since the start.
+    pub follower_failures: u64,
+}
+
+impl SolanaSettlement {
+    /// Reads what is durable. Asks nothing of the chain.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub async fn open(settings: SolanaSettings, around: Surroundings) -> Result<Arc<Self>, OpenError> {
+        let addresses: Vec<Pubkey> = settings.fee_payers.iter().map(Keypair::address).collect();
+        let treasury = settings.treasury.address();
+        if addresses.is_empty() {
+            return Err(OpenError::NoFeePayer);
+        }
+        if addresses.contains(&treasury) {
+            return Err(OpenError::SharedKey);
+        }
+        let treasury_account = associated_token_account(&treasury, &settings.mint).ok_or(OpenError::Treasury)?;
+        let pool = RpcPool::new(settings.endpoints, around.transport, Arc::clone(&around.timer))?;
+        let node = Node::new(Arc::new(pool));
+        let rows = Rows(around.store);
+        let mut payers = Payers::new(&addresses, settings.payer_limits);
+        let mut flights = Flights::new(node.endpoints(), settings.pace.pacing);
+        for (id, open) in rows.open().await? {
+            // A fee payer that is not configured any more pays all the same; there is nothing to reserve then.
+            let reservation = payers.resume(&open.fee_payer, open.fees()).ok();
+            flights.begin(id, open, true, reservation);
+        }
+        let followed = follow::Followed::read(&rows).await?;
+        Ok(Arc::new(Self {
+            genesis: settings.genesis,
+            mint: settings.mint,
+            treasury: settings.treasury,
+            treasury_account,
+            fee_payer_addresses: addresses,
+            fee_payers: settings.fee_payers,
+            floor_lamports: settings.payer_limits.floor_lamports,
+            account_rent_cap: settings.account_rent_cap,
+            withdrawal_unit_price: settings.withdrawal_unit_price,
+            finality: settings.finality,
+            from_slot: settings.from_slot,
+            pace: settings.pace,
+            polled: (0..node.endpoints()).map(|_| AtomicBool::new(false)).collect(),
+            node,
+            clock: around.clock,
+            timer: around.timer,
+            rows,
+            payers: Mutex::new(payers),
+            losses: Mutex::new(LostFees::new(settings.loss_limits)),
+            flights: Mutex::new(flights),
+            tip: Mutex::default(),
+            following: tokio::sync::Mutex::default(),
+            followed: Mutex::new(followed),
+            foreign: Mutex::default(),
+            alarms: Alarms::default(),
+        }))
+    }
+
+    /// Owner of the token account that is paid.
+    pub fn treasury(&self) -> Pubkey {
+        self.treasury.address()
+    }
+
+    /// The endpoints.
+    pub const fn node(&self) -> &Node {
+        &self.node
+    }
+
+    /// For metrics.
+    pub fn status(&self) -> SolanaStatus {
+        use std::sync::atomic::Ordering::Relaxed;
+        let flights = self.flights.lock();
+        SolanaStatus {
+            fee_payers: self.payers.lock().status(),
+            in_flight: flights.len(),
+            unproven: flights.unproven(),
+            slot: self.tip.lock().slot(),
+            covered_slot: self.followed.lock().covered_slot(),
+            contradictions: self.alarms.contradictions.load(Relaxed),
+            unread: self.alarms.unread.load(Relaxed),
+            follower_failures: self.alarms.follower_failures.load(Relaxed),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What the service asks beside the engine's port: recent blockhashes, what wallets hold, the chain's time.
+
+use purser_actors::port::{PortError, Timestamp};
+use purser_chains::solana::node::Blockhash;
+
+use super::SolanaSettlement;
+use super::decline::temporary;
+
+impl SolanaSettlement {
+    /// The newest blockhash that was read, and its age in milliseconds. Nothing is read from the chain.
+    pub fn recent_blockhash(&self) -> Option<(Blockhash, u64)> {
+        let (blockhash, read_ms) = self.tip.lock().newest()?;
+        Some((blockhash, self.timer.now_ms().saturating_sub(read_ms)))
+    }
+
+    /// The time, while the chain is being read: nothing on Solana is valid by the clock.
+    ///
+    /// # Errors
+    /// `Temporary` before the first block was read.
+    pub fn chain_time(&self) -> Result<Timestamp, PortError> {
+        let read = self.recent_blockhash().map(|_| self.clock.now());
+        read.ok_or_else(|| temporary("chain time", "no block of the chain was read yet"))
+    }
+}

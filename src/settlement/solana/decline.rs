@@ -1,0 +1,72 @@
+//! The chain's refusals in the vocabulary of x402.
+
+use purser_actors::port::{Decline, ErrorKind, PortError};
+use purser_chains::solana::status::{TOKEN_ACCOUNT_FROZEN, TOKEN_INSUFFICIENT_FUNDS, TransactionError};
+
+/// `errorReason` of a payment whose simulation failed, as the x402 reference has it.
+const SIMULATION_FAILED: &str = "invalid_exact_svm_transaction_simulation_failed";
+/// `errorReason` of a payment that failed on the chain.
+const FAILED: &str = "invalid_exact_svm_transaction_failed";
+const INSUFFICIENT: &str = "insufficient_funds";
+
+pub(super) fn decline(reason: &str, message: &str) -> Decline {
+    Decline {
+        reason: reason.into(),
+        message: message.into(),
+    }
+}
+
+fn of(error: &TransactionError, otherwise: &str) -> Decline {
+    match error.custom {
+        Some(TOKEN_INSUFFICIENT_FUNDS) => decline(INSUFFICIENT, "the wallet holds less than the amount"),
+        Some(TOKEN_ACCOUNT_FROZEN) => decline(otherwise, "a token account is frozen"),
+        _ => decline(otherwise, &error.text),
+    }
+}
+
+/// Of a payment that would fail now.
+pub(super) fn simulated(error: &TransactionError) -> Decline {
+    of(error, SIMULATION_FAILED)
+}
+
+/// Of a payment that has failed.
+pub(super) fn on_chain(error: &TransactionError) -> Decline {
+    of(error, FAILED)
+}
+
+/// Of a payment that no fee is risked for.
+pub(super) fn not_taken(message: &str) -> Decline {
+    decline(SIMULATION_FAILED, message)
+}
+
+pub(super) fn error(kind: ErrorKind, operation: &'static str, message: impl ToString) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: message.to_string(),
+    }
+}
+
+pub(super) fn temporary(operation: &'static str, message: impl ToString) -> PortError {
+    error(ErrorKind::Temporary, operation, message)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+    use super::*;
+    use serde_json::json;
+
+    // Aim: clients can tell an empty wallet from the rest, before and after the payment was sent.
+    #[test]
+    fn an_empty_wallet_has_its_own_reason() {
+        let read = |value| TransactionError::from_json(&value).unwrap();
+        let custom = |number: u32| read(json!({"InstructionError": [2, {"Custom": number}]}));
+        assert_eq!(simulated(&custom(1)).reason, INSUFFICIENT);
+        assert_eq!(on_chain(&custom(1)).reason, INSUFFICIENT);
+        assert_eq!(simulated(&custom(17)).reason, SIMULATION_FAILED);
+        assert_eq!(on_chain(&custom(17)).reason, FAILED);
+        let missing = read(json!({"InstructionError": [2, "InvalidAccountData"]}));
+        assert!(simulated(&missing).message.contains("InvalidAccountData"));
+    }
+}

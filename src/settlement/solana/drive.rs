@@ -1,0 +1,167 @@
+//! What is due for transactions in flight, done: sends, status queries, searches, and the writing of ends.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use purser_chains::solana::Signature;
+use purser_chains::solana::address::base58;
+use purser_chains::solana::life::{Evidence, Stage, StatusAnswer};
+use purser_chains::solana::payers::FeeOutcome;
+use purser_chains::solana::status::Commitment;
+
+use super::SolanaSettlement;
+use super::flight::Answer;
+use super::rows::{Closed, End};
+
+impl SolanaSettlement {
+    /// Starts all that is due now and returns; the answers come in later.
+    pub(super) fn drive(self: &Arc<Self>) {
+        let block_height = self.tip.lock().block_height();
+        let due = self.flights.lock().due(self.timer.now_ms(), block_height);
+        for (id, bytes) in due.sends {
+            let port = Arc::clone(self);
+            tokio::spawn(async move { port.send(id, &bytes).await });
+        }
+        if !due.statuses.is_empty() {
+            let ids = Arc::new(due.statuses);
+            for endpoint in 0..self.node.endpoints() {
+                self.poll(endpoint, &ids);
+            }
+        }
+        for id in due.searches {
+            let port = Arc::clone(self);
+            tokio::spawn(async move { port.search_for(id).await });
+        }
+        for (id, end) in due.ends {
+            let port = Arc::clone(self);
+            tokio::spawn(async move { port.end(id, end).await });
+        }
+    }
+
+    /// Sends to every endpoint. Whatever they answer, the transaction may execute from now on.
+    pub(super) async fn send(&self, id: Signature, bytes: &[u8]) {
+        let outcomes = self.node.send_each(bytes).await;
+        tracing::debug!(transaction = base58(&id), ?outcomes, "sent");
+        self.apply(&id, 0, Answer::Sent);
+    }
+
+    /// Queries statuses at one endpoint, unless a query is under way there: an endpoint that hangs delays only itself.
+    fn poll(self: &Arc<Self>, endpoint: usize, ids: &Arc<Vec<Signature>>) {
+        if self.polled[endpoint].swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (port, ids) = (Arc::clone(self), Arc::clone(ids));
+        tokio::spawn(async move {
+            if let Ok((context_slot, found)) = port.node.statuses_on(endpoint, &ids, false).await {
+                for (id, found) in ids.iter().zip(found).filter(|(_, found)| found.is_some()) {
+                    port.apply(id, endpoint, Answer::Status(StatusAnswer { context_slot, found }));
+                }
+            }
+            port.polled[endpoint].store(false, Ordering::Release);
+        });
+    }
+
+    /// Searches the history of every endpoint.
+    async fn search_for(&self, id: Signature) {
+        for (endpoint, evidence) in self.node.evidence_each(&id).await.into_iter().enumerate() {
+            match evidence {
+                Ok(evidence) => self.apply(&id, endpoint, Answer::Evidence(evidence)),
+                Err(error) => {
+                    tracing::warn!(transaction = base58(&id), endpoint, %error, "a transaction could not be searched for");
+                }
+            }
+        }
+        self.flights.lock().searched(&id);
+    }
+
+    /// The follower has read this transaction: what it saw counts as that endpoint's answer.
+    pub(super) fn listed(&self, id: &Signature, endpoint: usize, evidence: Evidence) {
+        self.apply(id, endpoint, Answer::Evidence(evidence));
+    }
+
+    fn apply(&self, id: &Signature, endpoint: usize, answer: Answer) {
+        let changed = self.flights.lock().apply(id, endpoint, answer, self.timer.now_ms());
+        let Some(changed) = changed else { return };
+        let transition = &changed.transition;
+        tracing::debug!(transaction = base58(id), from = ?transition.from, to = ?transition.to, "a transaction moved on");
+        if transition.is_contradiction() {
+            self.contradicted(id, "it was proven expired");
+        } else if transition.is_reorg() {
+            tracing::warn!(
+                transaction = base58(id),
+                "a fork removed a transaction: it is sent again while it can execute"
+            );
+        }
+        let Some(reservation) = changed.reservation else { return };
+        let outcome = match &transition.to {
+            Stage::Seen { .. } => FeeOutcome::Spent,
+            Stage::Failed { .. } => FeeOutcome::Lost,
+            _ => FeeOutcome::Unused,
+        };
+        let lamports = reservation.fees.charged();
+        self.payers.lock().end(reservation, outcome);
+        // A withdrawal that fails is not its receiver's fault, and the treasury is never declined.
+        if outcome == FeeOutcome::Lost && changed.payer != self.treasury() {
+            tracing::warn!(
+                transaction = base58(id),
+                payer = base58(&changed.payer),
+                lamports,
+                "a payment failed on the chain"
+            );
+            let now_ms = self.clock.now().0;
+            self.losses.lock().lost(changed.payer, lamports, now_ms);
+        }
+    }
+
+    pub(super) fn contradicted(&self, id: &Signature, known: &str) {
+        self.alarms.contradictions.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(
+            transaction = base58(id),
+            known,
+            "a transaction is on the chain against two endpoints' proof"
+        );
+    }
+
+    /// Makes the end durable, then forgets the transaction.
+    async fn end(&self, id: Signature, end: End) {
+        let closed = Closed {
+            end,
+            at: self.clock.now(),
+        };
+        if let Err(error) = self.rows.close(&id, &closed).await {
+            tracing::error!(transaction = base58(&id), %error, "the end of a transaction could not be written");
+            return self.flights.lock().not_closed(&id);
+        }
+        let unused = self.flights.lock().close(&id);
+        if let Some(unused) = unused {
+            self.payers.lock().end(unused, FeeOutcome::Unused);
+        }
+    }
+
+    /// Reads a recent blockhash, and with it how far the chain is.
+    pub(super) async fn refresh_blockhash(&self) -> Result<(), String> {
+        let read = self.node.latest_blockhash(Commitment::Confirmed).await;
+        let blockhash = read.map_err(|error| error.to_string())?;
+        self.tip.lock().read(blockhash, self.timer.now_ms());
+        Ok(())
+    }
+
+    /// Reads what the fee payers hold.
+    pub(super) async fn refresh_balances(&self) -> Result<(), String> {
+        let read = self
+            .node
+            .accounts(&self.fee_payer_addresses, Commitment::Confirmed)
+            .await;
+        let (_, accounts) = read.map_err(|error| error.to_string())?;
+        let mut payers = self.payers.lock();
+        for (address, account) in self.fee_payer_addresses.iter().zip(accounts) {
+            payers.set_balance(address, account.map_or(0, |account| account.lamports));
+        }
+        let poor = payers.below_floor();
+        drop(payers);
+        if !poor.is_empty() {
+            tracing::error!(addresses = ?poor, floor = self.floor_lamports, "fee payers are below their floor");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! The treasury's transfers as the follower has read them. The list for reconciliation has final ones only, so that what is listed
+//! once stays; what left the treasury is told from when it is seen.
+
+use std::time::Duration;
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{BoxFuture, Cursor, Departure, Movement, Page, PortError, Timestamp, TreasuryList};
+use purser_chains::solana::address::{base58, parse_base58};
+
+use super::SolanaSettlement;
+use super::decline::temporary;
+use super::rows::{Moved, RowError};
+use super::search::departure;
+
+/// How often it is looked whether the chain was read meanwhile.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a list waits for the follower.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn movement(moved: Moved) -> Movement {
+    Movement {
+        transaction: base58(&moved.transaction),
+        index: moved.index,
+        incoming: moved.incoming,
+        other: Wallet::Solana(moved.other),
+        amount: Usdc::from_atomic(moved.atomic),
+        at: moved.at,
+        mark: moved.mark,
+    }
+}
+
+impl SolanaSettlement {
+    /// Waits until everything is listed that was on the chain at this time: final, if it is long enough ago to be; for a later
+    /// time until the chain was read once more.
+    async fn covers(&self, until: Timestamp, operation: &'static str) -> Result<(), PortError> {
+        let (asked, asked_ms) = (self.clock.now(), self.timer.now_ms());
+        let needed = until.plus_ms(self.pace.settled_after_ms).min(asked);
+        loop {
+            if self
+                .followed
+                .lock()
+                .covered_at()
+                .is_some_and(|covered| covered >= needed)
+            {
+                return Ok(());
+            }
+            let waited = self.timer.now_ms().saturating_sub(asked_ms);
+            if u128::from(waited) >= PATIENCE.as_millis() {
+                return Err(temporary(operation, "the chain was not read far enough yet"));
+            }
+            self.timer.sleep(LOOK).await;
+        }
+    }
+
+    /// See [`purser_actors::port::Settlement::departures`].
+    pub(super) async fn departed(&self, since: Timestamp, until: Timestamp) -> Result<Vec<Departure>, PortError> {
+        const DEPARTURES: &str = "departures";
+        self.covers(until, DEPARTURES).await?;
+        // Read first: what becomes final in between is in both.
+        let mut seen = self.not_final().await.map_err(|e| temporary(DEPARTURES, e))?;
+        let mut left = self
+            .rows
+            .left(since, until)
+            .await
+            .map_err(|e| temporary(DEPARTURES, e))?;
+        seen.retain(|moved| {
+            let name = |other: &Moved| (other.transaction, other.index) == (moved.transaction, moved.index);
+            !moved.incoming && (since..=until).contains(&moved.at) && !left.iter().any(name)
+        });
+        left.append(&mut seen);
+        left.sort_by_key(|moved| moved.at);
+        Ok(left.iter().map(departure).collect())
+    }
+
+    /// Final movements of the treasury behind a position (0 is the beginning), with their positions, at most `limit`. A position
+    /// never changes.
+    ///
+    /// # Errors
+    /// `Temporary` when the rows cannot be read.
+    pub async fn movements_after(&self, after: u64, limit: usize) -> Result<Vec<(u64, Movement)>, PortError> {
+        let page = self.rows.movements(after, limit).await;
+        let page = page.map_err(|e| temporary("movements", e))?;
+        Ok(page
+            .into_iter()
+            .map(|(position, moved)| (position, movement(moved)))
+            .collect())
+    }
+
+    /// See [`purser_actors::port::Settlement::sent_by`].
+    pub(super) async fn sent(&self, from: &Wallet, since: Timestamp) -> Result<Vec<Departure>, PortError> {
+        let Wallet::Solana(from) = from else {
+            return Ok(Vec::new());
+        };
+        match *from == self.treasury() {
+            true => self.departed(since, Timestamp(u64::MAX)).await,
+            false => self.sent_by_other(from, since).await,
+        }
+    }
+}
+
+impl TreasuryList for SolanaSettlement {
+    fn movements<'a>(
+        &'a self,
+        network: Network,
+        after: Option<&'a Cursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Page<Movement>, PortError>> {
+        const MOVEMENTS: &str = "movements";
+        Box::pin(async move {
+            if network != Network::Solana {
+                return Err(temporary(MOVEMENTS, "not a list of this network"));
+            }
+            let after = match after {
+                None => 0,
+                Some(cursor) => cursor
+                    .number()
+                    .ok_or_else(|| temporary(MOVEMENTS, "not a cursor of this list"))?,
+            };
+            let page = self.movements_after(after, limit.max(1)).await?;
+            let next = page.last().map(|(position, _)| Cursor::of_number(*position));
+            let items = page.into_iter().map(|(_, moved)| moved).collect();
+            Ok(Page { items, next })
+        })
+    }
+
+    fn in_transaction<'a>(
+        &'a self,
+        network: Network,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
+        const IN_TRANSACTION: &str = "in transaction";
+        Box::pin(async move {
+            if network != Network::Solana {
+                return Err(temporary(IN_TRANSACTION, "not a list of this network"));
+            }
+            let Some(transaction) = parse_base58(transaction) else {
+                return Ok(Vec::new());
+            };
+            let found = self.rows.in_transaction(&transaction).await;
+            let found = found.map_err(|error: RowError| temporary(IN_TRANSACTION, error))?;
+            Ok(found.into_iter().map(movement).collect())
+        })
+    }
+}

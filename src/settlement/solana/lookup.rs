@@ -1,0 +1,227 @@
+//! What became of a payment, from what is known here.
+
+use purser_actors::money::Usdc;
+use purser_actors::port::{ChainStanding, ErrorKind, Finality, Lookup, PortError, Prepared, SolanaTransfer, Submitted};
+use purser_chains::solana::Signature;
+use purser_chains::solana::address::{base58, parse_base58};
+use purser_chains::solana::life::Stage;
+use purser_chains::solana::status::Commitment;
+use purser_chains::solana::transaction::{Transaction, co_sign};
+
+use super::SolanaSettlement;
+use super::decline::{error, on_chain, temporary};
+use super::rows::{End, Open};
+use super::settings::Depth;
+
+/// What is known of a transaction of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Known {
+    /// It is on the chain with its effects.
+    Landed { slot: u64, level: Commitment },
+    /// It can never land.
+    Impossible,
+    /// It may land.
+    Open,
+    /// There is no trace of it here.
+    Nothing,
+}
+
+impl SolanaSettlement {
+    async fn known(&self, id: &Signature, operation: &'static str) -> Result<Known, PortError> {
+        let told = |error| temporary(operation, error);
+        // The treasury's own list first: it was read block by block.
+        if let Some(seen) = self.rows.final_one(id).await.map_err(told)?
+            && !seen.failed
+        {
+            let (slot, level) = (seen.slot, Commitment::Finalized);
+            return Ok(Known::Landed { slot, level });
+        }
+        let pending = self.followed.lock().pending(id);
+        let stage = self.flights.lock().stage(id).cloned();
+        if let Some(Stage::Seen { slot, level }) = stage
+            && level >= Commitment::Confirmed
+        {
+            return Ok(Known::Landed { slot, level });
+        }
+        if let Some(seen) = pending
+            && !seen.failed
+        {
+            let (slot, level) = (seen.slot, Commitment::Confirmed);
+            return Ok(Known::Landed { slot, level });
+        }
+        if stage.is_some() {
+            return Ok(Known::Open);
+        }
+        let closed = self.rows.closed(id).await.map_err(told)?;
+        Ok(match closed.map(|closed| closed.end) {
+            // The slot of what is final does not matter.
+            Some(End::Landed) => Known::Landed {
+                slot: 0,
+                level: Commitment::Finalized,
+            },
+            Some(End::Failed(_) | End::Expired) => Known::Impossible,
+            None => Known::Nothing,
+        })
+    }
+
+    /// How sure a transfer of this amount is.
+    pub(super) fn finality(&self, amount: Usdc, slot: u64, level: Commitment) -> Finality {
+        let deep = match self.finality.of(amount) {
+            Depth::Confirmed => level >= Commitment::Confirmed,
+            Depth::Slots(slots) => self.tip.lock().slot() >= slot.saturating_add(slots),
+            Depth::Finalized => false,
+        };
+        match deep || level == Commitment::Finalized {
+            true => Finality::Final,
+            false => Finality::Seen,
+        }
+    }
+
+    /// The id that the transaction has once our fee payer has signed it; `None` if the fee payer is somebody else's.
+    fn id_of(&self, transfer: &SolanaTransfer, prepared: Option<&Prepared>) -> Option<Signature> {
+        if let Some(id) = prepared.and_then(|prepared| parse_base58(&prepared.transaction)) {
+            return Some(id);
+        }
+        let transaction = Transaction::parse_without_tables(&transfer.transaction).ok()?;
+        let key = self.fee_payer_of(&transaction.message)?;
+        Some(co_sign(&transfer.transaction, key).ok()?.id)
+    }
+
+    /// See [`purser_actors::port::Settlement::lookup`].
+    pub(super) async fn look_up(
+        &self,
+        transfer: &SolanaTransfer,
+        prepared: Option<&Prepared>,
+    ) -> Result<Lookup, PortError> {
+        const LOOKUP: &str = "lookup";
+        let Some(id) = self.id_of(transfer, prepared) else {
+            return self.search(transfer).await;
+        };
+        match self.known(&id, LOOKUP).await? {
+            Known::Landed { slot, level } => Ok(Lookup::Landed {
+                transaction: base58(&id),
+                finality: self.finality(transfer.value, slot, level),
+            }),
+            Known::Impossible => Ok(Lookup::Impossible),
+            Known::Open => Ok(Lookup::Pending),
+            Known::Nothing => self.adopt(transfer, id).await.map(|()| Lookup::Pending),
+        }
+    }
+
+    /// A payment of which nothing is known here: it was never prepared, or by a history that a restore has lost. It is watched
+    /// like one that was sent, and never sent, until two endpoints prove that it cannot land.
+    async fn adopt(&self, transfer: &SolanaTransfer, id: Signature) -> Result<(), PortError> {
+        const ADOPT: &str = "lookup";
+        let slot = self.tip.lock().slot();
+        let validity = self.validity(&transfer.blockhash, slot);
+        let validity = validity.ok_or_else(|| temporary(ADOPT, "no block of the chain was read yet"))?;
+        let open = Open {
+            bytes: Vec::new(),
+            payer: transfer.payer,
+            fee_payer: [0; 32],
+            last_valid_block_height: validity.last_valid_block_height,
+            not_before_slot: validity.not_before_slot,
+            fees: [0; 3],
+            at: self.clock.now(),
+        };
+        self.rows.prepare(&id, &open).await.map_err(|e| temporary(ADOPT, e))?;
+        let _ = self.flights.lock().begin(id, open, true, None);
+        Ok(())
+    }
+
+    /// See [`purser_actors::port::Settlement::standing`].
+    pub(super) async fn stands(
+        &self,
+        transfer: &SolanaTransfer,
+        transaction: &str,
+    ) -> Result<ChainStanding, PortError> {
+        const STANDING: &str = "standing";
+        // A payment with our fee payer lands by one transaction; what is none of this chain is no transaction of it either.
+        let Some(id) = parse_base58(transaction) else {
+            return Ok(ChainStanding::Gone);
+        };
+        if self.id_of(transfer, None).is_some_and(|own| own != id) {
+            return Ok(ChainStanding::Gone);
+        }
+        match self.known(&id, STANDING).await? {
+            Known::Landed { slot, level } => Ok(self.finality(transfer.value, slot, level).into()),
+            Known::Impossible => Ok(ChainStanding::Gone),
+            Known::Open if self.flights.lock().is_removed(&id) => Ok(ChainStanding::Gone),
+            // After a start it is not known before an endpoint has answered.
+            Known::Open => Err(temporary(
+                STANDING,
+                "no endpoint has said yet whether the transaction is there",
+            )),
+            Known::Nothing => self.stands_elsewhere(transfer, &id).await,
+        }
+    }
+
+    /// See [`purser_actors::port::Settlement::submit`].
+    pub(super) async fn submit_transfer(
+        &self,
+        transfer: &SolanaTransfer,
+        prepared: &Prepared,
+    ) -> Result<Submitted, PortError> {
+        const SUBMIT: &str = "submit";
+        let refused = |message: &str| error(ErrorKind::Permanent, SUBMIT, message);
+        let id: Signature = parse_base58(&prepared.transaction).ok_or_else(|| refused("not a prepared transaction"))?;
+        loop {
+            match self.known(&id, SUBMIT).await? {
+                Known::Landed { slot, level } => {
+                    return Ok(Submitted::Settled {
+                        transaction: base58(&id),
+                        finality: self.finality(transfer.value, slot, level),
+                    });
+                }
+                Known::Impossible => return self.ended(&id).await,
+                // Prepared by another store, or another kind of port.
+                Known::Nothing => {
+                    self.adopt(transfer, id).await?;
+                    return Err(error(
+                        ErrorKind::Unknown,
+                        SUBMIT,
+                        "the transaction was not prepared here: it is watched",
+                    ));
+                }
+                Known::Open => {}
+            }
+            let released = self.flights.lock().release(&id);
+            let Some(mut changed) = released else { continue };
+            let first = self.flights.lock().first_send(&id, self.timer.now_ms());
+            if let Some(bytes) = first {
+                self.send(id, &bytes).await;
+            }
+            let stage = self.flights.lock().stage(&id).cloned();
+            match stage {
+                Some(Stage::Failed { level, error, .. }) if level >= Commitment::Confirmed => {
+                    return Ok(Submitted::Declined(on_chain(&error)));
+                }
+                Some(Stage::Seen { level, .. }) if level >= Commitment::Confirmed => {}
+                // A sender that is gone means an end: the rows have it.
+                Some(_) => drop(changed.changed().await),
+                None => {}
+            }
+        }
+    }
+
+    /// What a transaction that can never land is answered with.
+    async fn ended(&self, id: &Signature) -> Result<Submitted, PortError> {
+        let closed = self.rows.closed(id).await.map_err(|e| temporary("submit", e))?;
+        match closed.map(|closed| closed.end) {
+            Some(End::Failed(text)) => {
+                let read = serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text));
+                let error = purser_chains::solana::status::TransactionError::from_json(&read);
+                Ok(Submitted::Declined(on_chain(&error.unwrap_or_else(unnamed))))
+            }
+            _ => Err(error(ErrorKind::Permanent, "submit", "the transaction has expired")),
+        }
+    }
+}
+
+fn unnamed() -> purser_chains::solana::status::TransactionError {
+    purser_chains::solana::status::TransactionError {
+        text: "failed".into(),
+        instruction: None,
+        custom: None,
+    }
+}

@@ -1,0 +1,158 @@
+//! Transfers out of the treasury: signed here, then prepared and sent like a payment. And who can receive one.
+
+use purser_actors::id::Wallet;
+use purser_actors::money::Usdc;
+use purser_actors::port::{Authorization, ErrorKind, PortError, SolanaTransfer, Transfer};
+use purser_chains::solana::Pubkey;
+use purser_chains::solana::address::{SYSTEM, is_on_curve};
+use purser_chains::solana::draft::Draft;
+use purser_chains::solana::message::Version;
+use purser_chains::solana::node::Account;
+use purser_chains::solana::status::Commitment;
+use purser_chains::solana::token::{
+    TOKEN_ACCOUNT_BYTES, TransferChecked, create_associated_token_account, memo, set_compute_unit_limit,
+    set_compute_unit_price,
+};
+use purser_chains::solana::transaction::{Transaction, sign_partially};
+use sha2::{Digest as _, Sha256};
+
+use super::SolanaSettlement;
+use super::decline::{error, temporary};
+
+/// Compute units of a withdrawal: the creation of a token account takes about half of it.
+const UNITS: u32 = 60_000;
+/// A blockhash that is older is not signed with, in milliseconds: less than half of its life is left.
+const OLDEST_BLOCKHASH_MS: u64 = 25_000;
+
+/// Whether an owner can be sent USDC.
+enum Receives {
+    /// There is a token account of theirs.
+    Yes,
+    /// There will be one if its rent is paid.
+    WithAccount,
+    No(&'static str),
+}
+
+impl SolanaSettlement {
+    /// See [`purser_actors::port::Settlement::sign`]. The receiver's token account is created if a setting allows its rent.
+    pub(super) async fn sign_transfer(&self, transfer: &Transfer) -> Result<Authorization, PortError> {
+        const SIGN: &str = "sign";
+        let refused = |message: &str| error(ErrorKind::Permanent, SIGN, message);
+        let Wallet::Solana(to) = transfer.to else {
+            return Err(refused("not an address of Solana"));
+        };
+        let creates = match self.receives(&to, SIGN).await? {
+            Receives::Yes => false,
+            Receives::WithAccount => true,
+            Receives::No(why) => return Err(refused(why)),
+        };
+        let recent = self.tip.lock().newest();
+        let now_ms = self.timer.now_ms();
+        let fresh = recent.filter(|(_, read_ms)| now_ms.saturating_sub(*read_ms) <= OLDEST_BLOCKHASH_MS);
+        let (blockhash, _) = fresh.ok_or_else(|| temporary(SIGN, "no recent blockhash is known"))?;
+        let fee_payer = self.choose_fee_payer();
+        let fee_payer = fee_payer.ok_or_else(|| temporary(SIGN, "every fee payer is below its floor"))?;
+        let underivable = || refused("the address has no token account");
+        let moves = TransferChecked::between(&self.treasury(), &to, &self.mint, transfer.amount.atomic());
+        let mut instructions = vec![
+            set_compute_unit_limit(UNITS),
+            set_compute_unit_price(self.withdrawal_unit_price),
+        ];
+        if creates {
+            let create = create_associated_token_account(&fee_payer, &to, &self.mint);
+            instructions.push(create.ok_or_else(underivable)?);
+        }
+        instructions.push(moves.ok_or_else(underivable)?.instruction());
+        instructions.push(memo(&format!("{:032x}", transfer.key)));
+        let draft = Draft {
+            fee_payer,
+            blockhash: blockhash.hash,
+            instructions,
+            version: Version::V0,
+        };
+        let bytes = sign_partially(&draft, &[&self.treasury]).map_err(|e| refused(&e.to_string()))?;
+        let message = Transaction::parse(&bytes)
+            .map_err(|e| refused(&e.to_string()))?
+            .message_bytes;
+        Ok(Authorization::Solana(SolanaTransfer {
+            message_hash: Sha256::digest(message).into(),
+            transaction: bytes,
+            payer: self.treasury(),
+            value: transfer.amount,
+            blockhash: blockhash.hash,
+        }))
+    }
+
+    /// The fee payer with the fewest transactions in flight; `None` while each is below its floor or not read yet.
+    pub fn choose_fee_payer(&self) -> Option<Pubkey> {
+        self.payers.lock().choose()
+    }
+
+    /// All fee payers: a payment with any of them is ours to co-sign.
+    pub fn fee_payers(&self) -> &[Pubkey] {
+        &self.fee_payer_addresses
+    }
+
+    /// See [`purser_actors::port::Settlement::can_receive`].
+    pub(super) async fn owner_can_receive(&self, to: &Wallet) -> Result<bool, PortError> {
+        let Wallet::Solana(owner) = to else { return Ok(false) };
+        let receives = self.receives(owner, "can receive").await?;
+        Ok(!matches!(receives, Receives::No(_)))
+    }
+
+    async fn receives(&self, owner: &Pubkey, operation: &'static str) -> Result<Receives, PortError> {
+        let account = self.token_account_of(owner, operation)?;
+        let read = self.node.accounts(&[account, *owner], Commitment::Confirmed).await;
+        let (_, mut read) = read.map_err(|e| temporary(operation, e))?;
+        let (own, token) = (read.pop().flatten(), read.pop().flatten());
+        if let Some(token) = token {
+            return Ok(match token.token_account() {
+                Some(state) if state.frozen => Receives::No("the token account is frozen"),
+                Some(state) if state.mint == self.mint && state.owner == *owner => Receives::Yes,
+                _ => Receives::No("the token account is not the owner's"),
+            });
+        }
+        // A token account or a program in place of an owner: nobody could spend what is sent there.
+        let is_wallet = own.is_none_or(|own: Account| own.owner == SYSTEM && !own.executable);
+        if !is_wallet || !is_on_curve(owner) {
+            return Ok(Receives::No("the address has no token account and is no wallet"));
+        }
+        match self.account_rent(operation).await? <= self.account_rent_cap {
+            true => Ok(Receives::WithAccount),
+            false => Ok(Receives::No("the address has no token account")),
+        }
+    }
+
+    /// Rent of a token account in lamports. Not read while the setting allows none.
+    pub(super) async fn account_rent(&self, operation: &'static str) -> Result<u64, PortError> {
+        if self.account_rent_cap == 0 {
+            return Ok(u64::MAX);
+        }
+        let rent = self.node.rent_exemption(TOKEN_ACCOUNT_BYTES).await;
+        rent.map_err(|e| temporary(operation, e))
+    }
+
+    /// The USDC of an owner, in the newest state known; zero without a token account.
+    ///
+    /// # Errors
+    /// `Temporary` when the chain cannot be read.
+    pub async fn holds_of(&self, owner: &Pubkey, commitment: Commitment) -> Result<Usdc, PortError> {
+        const HOLDS: &str = "holds";
+        let account = self.token_account_of(owner, HOLDS)?;
+        let state = self.node.token_account(&account, commitment).await;
+        let state = state.map_err(|e| temporary(HOLDS, e))?;
+        Ok(Usdc::from_atomic(state.map_or(0, |state| state.amount)))
+    }
+
+    /// See [`purser_actors::port::Settlement::treasury_holds`]: what has come in counts when it is final, what has left when it
+    /// is seen.
+    pub(super) async fn treasury_keeps(&self) -> Result<Usdc, PortError> {
+        let treasury = self.treasury();
+        let (seen, durable) = futures_util::future::join(
+            self.holds_of(&treasury, Commitment::Confirmed),
+            self.holds_of(&treasury, Commitment::Finalized),
+        )
+        .await;
+        Ok(seen?.min(durable?))
+    }
+}

@@ -1,0 +1,81 @@
+//! The engine's port.
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Authorization, BoxFuture, ChainStanding, Departure, ErrorKind, Lookup, PortError, Preparation, Prepared,
+    Settlement, SolanaTransfer, Submitted, Timestamp, Transfer,
+};
+
+use super::SolanaSettlement;
+use super::decline::error;
+
+fn on_solana<'a>(authorization: &'a Authorization, operation: &'static str) -> Result<&'a SolanaTransfer, PortError> {
+    match authorization {
+        Authorization::Solana(transfer) => Ok(transfer),
+        Authorization::Evm(_) => Err(error(ErrorKind::Permanent, operation, "not a payment on Solana")),
+    }
+}
+
+impl Settlement for SolanaSettlement {
+    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+        Box::pin(self.sign_transfer(transfer))
+    }
+
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
+        Box::pin(async move { self.prepare_transfer(on_solana(authorization, "prepare")?).await })
+    }
+
+    fn submit<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        prepared: &'a Prepared,
+    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        Box::pin(async move {
+            self.submit_transfer(on_solana(authorization, "submit")?, prepared)
+                .await
+        })
+    }
+
+    fn lookup<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        prepared: Option<&'a Prepared>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(async move { self.look_up(on_solana(authorization, "lookup")?, prepared).await })
+    }
+
+    fn standing<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _: Option<&'a Prepared>,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
+        Box::pin(async move { self.stands(on_solana(authorization, "standing")?, transaction).await })
+    }
+
+    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+        Box::pin(self.owner_can_receive(to))
+    }
+
+    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+        Box::pin(async move {
+            match network {
+                Network::Solana => self.treasury_keeps().await,
+                Network::Base => Err(error(
+                    ErrorKind::Permanent,
+                    "treasury holds",
+                    "not the network of this port",
+                )),
+            }
+        })
+    }
+
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+        Box::pin(self.sent(from, since))
+    }
+
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+        Box::pin(self.departed(since, until))
+    }
+}

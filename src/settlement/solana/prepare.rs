@@ -1,0 +1,212 @@
+//! From a signed payment to bytes that may be sent: judged, simulated, durable.
+
+use purser_actors::port::{Decline, ErrorKind, PortError, Preparation, Prepared, SolanaTransfer};
+use purser_chains::solana::Pubkey;
+use purser_chains::solana::address::base58;
+use purser_chains::solana::fees::{Fees, fees_of};
+use purser_chains::solana::keypair::Keypair;
+use purser_chains::solana::message::Message;
+use purser_chains::solana::node::Simulation;
+use purser_chains::solana::payers::{FeeOutcome, FeeReservation, PayerError};
+use purser_chains::solana::status::Commitment;
+use purser_chains::solana::token::PaymentInstruction;
+use purser_chains::solana::transaction::{Signed, Transaction, co_sign};
+use sha2::{Digest as _, Sha256};
+
+use super::SolanaSettlement;
+use super::decline::{error, not_taken, simulated, temporary};
+use super::rows::Open;
+use super::tip::Validity;
+
+const PREPARE: &str = "prepare";
+
+/// What a simulation leaves to do.
+enum Simulated {
+    /// It would execute, or has executed; it existed at this slot at the latest.
+    Good(u64),
+    Declined(Decline),
+}
+
+fn permanent(message: impl ToString) -> PortError {
+    error(ErrorKind::Permanent, PREPARE, message)
+}
+
+impl SolanaSettlement {
+    /// See [`purser_actors::port::Settlement::prepare`]. Two calls of this give the same bytes: signatures are deterministic.
+    pub(super) async fn prepare_transfer(&self, transfer: &SolanaTransfer) -> Result<Preparation, PortError> {
+        let transaction = Transaction::parse_without_tables(&transfer.transaction).map_err(permanent)?;
+        let message = &transaction.message;
+        let key = self
+            .fee_payer_of(message)
+            .ok_or_else(|| permanent("the fee payer is not ours"))?;
+        if Sha256::digest(transaction.message_bytes)[..] != transfer.message_hash {
+            return Err(permanent("the message hash is not the transaction's"));
+        }
+        let own = transfer.payer == self.treasury();
+        // Our fee payer signs what somebody else built: it must authorise nothing in it but the fee.
+        if message.names_fee_payer() && !own {
+            return Err(permanent("the fee payer may not appear in an instruction"));
+        }
+        let mut fees = fees_of(message).map_err(permanent)?;
+        if creates_account(message) {
+            if !own {
+                return Err(permanent("only withdrawals create token accounts"));
+            }
+            fees.rent = self.account_rent(PREPARE).await?;
+        }
+        let now_ms = self.clock.now().0;
+        let declined_for = self.losses.lock().declined_for_ms(&transfer.payer, now_ms);
+        if let Some(ms) = declined_for.filter(|_| !own) {
+            let message = format!(
+                "payments of this wallet failed too often: try again in {} s",
+                ms.div_ceil(1_000)
+            );
+            return Ok(Preparation::Declined(not_taken(&message)));
+        }
+        let signed = co_sign(&transfer.transaction, key).map_err(permanent)?;
+        let prepared = Prepared {
+            transaction: base58(&signed.id),
+            bytes: signed.bytes.clone(),
+        };
+        // What was prepared before may be on its way: it is not judged again.
+        if self.is_known(&signed.id).await? {
+            return Ok(Preparation::Ready(prepared));
+        }
+        let reservation = match self.reserve(&key.address(), fees) {
+            Ok(reservation) => reservation,
+            Err(PayerError::PriorityFee { lamports, cap }) => {
+                let message = format!("the priority fee of {lamports} lamports is above {cap}");
+                return Ok(Preparation::Declined(not_taken(&message)));
+            }
+            Err(refused) => return Err(temporary(PREPARE, refused)),
+        };
+        self.simulate_and_keep(transfer, (&signed, reservation), prepared).await
+    }
+
+    async fn simulate_and_keep(
+        &self,
+        transfer: &SolanaTransfer,
+        (signed, reservation): (&Signed, Reserved<'_>),
+        prepared: Prepared,
+    ) -> Result<Preparation, PortError> {
+        let slot = match self.simulate(&signed.bytes).await? {
+            Simulated::Good(slot) => slot,
+            Simulated::Declined(decline) => return Ok(Preparation::Declined(decline)),
+        };
+        let validity = self.validity(&transfer.blockhash, slot);
+        let validity = validity.ok_or_else(|| temporary(PREPARE, "no block of the chain was read yet"))?;
+        let Fees { base, priority, rent } = reservation.fees();
+        let open = Open {
+            bytes: signed.bytes.clone(),
+            payer: transfer.payer,
+            fee_payer: reservation.payer(),
+            last_valid_block_height: validity.last_valid_block_height,
+            not_before_slot: validity.not_before_slot,
+            fees: [base, priority, rent],
+            at: self.clock.now(),
+        };
+        // Durable before anybody can send it.
+        self.rows
+            .prepare(&signed.id, &open)
+            .await
+            .map_err(|e| temporary(PREPARE, e))?;
+        let unused = self.flights.lock().begin(signed.id, open, false, reservation.keep());
+        if let Some(unused) = unused {
+            self.payers.lock().end(unused, FeeOutcome::Unused);
+        }
+        Ok(Preparation::Ready(prepared))
+    }
+
+    /// Our key that the transaction names as its fee payer.
+    pub(super) fn fee_payer_of(&self, message: &Message<'_>) -> Option<&Keypair> {
+        let first = message.keys.first()?;
+        self.fee_payers.iter().find(|key| key.address() == *first)
+    }
+
+    /// Whether this transaction has rows: of this port's sending, or of its reading.
+    async fn is_known(&self, id: &[u8; 64]) -> Result<bool, PortError> {
+        if self.flights.lock().has_bytes(id) {
+            return Ok(true);
+        }
+        let told = |e| temporary(PREPARE, e);
+        Ok(self.rows.closed(id).await.map_err(told)?.is_some()
+            || self.rows.final_one(id).await.map_err(told)?.is_some())
+    }
+
+    async fn simulate(&self, bytes: &[u8]) -> Result<Simulated, PortError> {
+        let shown = self.node.simulate(bytes, Commitment::Processed).await;
+        let Simulation { slot, error, .. } = shown.map_err(|e| temporary(PREPARE, e))?;
+        match error {
+            None => Ok(Simulated::Good(slot)),
+            // Sent by a history that a restore has lost: it is found on the chain.
+            Some(error) if error.is_already_processed() => Ok(Simulated::Good(slot)),
+            Some(error) => Ok(Simulated::Declined(simulated(&error))),
+        }
+    }
+
+    /// How long a transaction can execute whose blockhash was valid at this slot. `None` before the first block was read.
+    pub(super) fn validity(&self, blockhash: &[u8; 32], slot: u64) -> Option<Validity> {
+        let tip = self.tip.lock();
+        let covered = self.followed.lock().covered_slot();
+        tip.of(blockhash).or_else(|| {
+            Some(Validity {
+                last_valid_block_height: tip.bound(slot)?,
+                // What the follower has read has no such transaction, or it would be known.
+                not_before_slot: covered,
+            })
+        })
+    }
+
+    fn reserve(&self, payer: &Pubkey, fees: Fees) -> Result<Reserved<'_>, PayerError> {
+        let reservation = self.payers.lock().begin(payer, fees)?;
+        Ok(Reserved {
+            port: self,
+            reservation: Some(reservation),
+        })
+    }
+}
+
+fn creates_account(message: &Message<'_>) -> bool {
+    message.instructions.iter().any(|call| {
+        let (Some(program), Some(accounts)) = (message.program(call), message.accounts(call)) else {
+            return false;
+        };
+        let call = PaymentInstruction::decode(program, &accounts, call.data);
+        matches!(call, Some(PaymentInstruction::CreateAccount { .. }))
+    })
+}
+
+/// A reservation that is ended unless it is kept: the future may be dropped at any await.
+struct Reserved<'a> {
+    port: &'a SolanaSettlement,
+    reservation: Option<FeeReservation>,
+}
+
+impl Reserved<'_> {
+    fn payer(&self) -> Pubkey {
+        self.reservation
+            .as_ref()
+            .map_or([0; 32], |reservation| reservation.payer)
+    }
+
+    fn fees(&self) -> Fees {
+        let none = Fees {
+            base: 0,
+            priority: 0,
+            rent: 0,
+        };
+        self.reservation.as_ref().map_or(none, |reservation| reservation.fees)
+    }
+
+    fn keep(mut self) -> Option<FeeReservation> {
+        self.reservation.take()
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        if let Some(reservation) = self.reservation.take() {
+            self.port.payers.lock().end(reservation, FeeOutcome::Unused);
+        }
+    }
+}

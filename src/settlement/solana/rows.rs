@@ -1,0 +1,375 @@
+//! Durable rows of the Solana port, in the engine's own store, so that one backup holds both.
+
+mod writes;
+
+use std::sync::Arc;
+
+use purser_actors::kernel::table;
+use purser_actors::port::Timestamp;
+use purser_chains::solana::fees::Fees;
+use purser_chains::solana::follow::Row as ChainRow;
+use purser_chains::solana::life::Prepared;
+use purser_chains::solana::{Pubkey, Signature};
+use purser_storage::codec::{self, Stored};
+use purser_storage::{Batch, CommitError, Condition, RowKey, Store, StoreError, Write};
+use tokio::sync::oneshot;
+
+pub(super) use self::writes::{finalized, gone, moved, seen};
+
+/// Transactions that were prepared and have no end yet, by signature.
+const OPEN: u8 = b'x';
+/// How prepared transactions ended, by signature.
+const CLOSED: u8 = b'y';
+/// How far the treasury's transactions were read.
+const PLACE: u8 = b'c';
+/// Transactions of the treasury that are not final, by signature.
+const PENDING: u8 = b'p';
+/// Transactions of the treasury that are final, by number.
+const FINAL: u8 = b'f';
+/// The number of a final transaction, by signature.
+const NUMBER: u8 = b'i';
+/// Movements of the treasury, by position from 1.
+const MOVEMENT: u8 = b'm';
+/// The position of a movement, by signature and index.
+const POSITION: u8 = b'k';
+/// Movements out of the treasury, by time and position.
+const OUT: u8 = b'o';
+
+/// Rows that are read at once.
+const PAGE: usize = 1_000;
+
+/// A transaction that was co-signed and may be sent.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct Open {
+    /// The wire transaction.
+    pub(super) bytes: Vec<u8>,
+    /// Whose money moves.
+    pub(super) payer: Pubkey,
+    /// Who pays the fee.
+    pub(super) fee_payer: Pubkey,
+    /// The last block height at which it can execute.
+    pub(super) last_valid_block_height: u64,
+    /// A slot before which it cannot have executed.
+    pub(super) not_before_slot: u64,
+    /// Lamports: base fee, priority fee, rent.
+    pub(super) fees: [u64; 3],
+    /// When it was prepared.
+    pub(super) at: Timestamp,
+}
+
+impl Stored for Open {
+    const SCHEMA: u16 = 520;
+}
+
+impl Open {
+    pub(super) const fn prepared(&self, id: Signature) -> Prepared {
+        Prepared {
+            id,
+            last_valid_block_height: self.last_valid_block_height,
+            not_before_slot: self.not_before_slot,
+        }
+    }
+
+    pub(super) const fn fees(&self) -> Fees {
+        let [base, priority, rent] = self.fees;
+        Fees { base, priority, rent }
+    }
+}
+
+/// How a prepared transaction ended.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) enum End {
+    /// It executed with its effects and is final.
+    Landed,
+    /// Two endpoints have it as final and without effects. The text is the chain's.
+    Failed(String),
+    /// Two endpoints past its last block height do not know it.
+    Expired,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct Closed {
+    pub(super) end: End,
+    pub(super) at: Timestamp,
+}
+
+impl Stored for Closed {
+    const SCHEMA: u16 = 521;
+}
+
+/// How far the treasury's transactions were read.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct Place {
+    /// Transactions of earlier slots are not listed.
+    pub(super) from_slot: u64,
+    /// Everything up to this final slot is listed.
+    pub(super) covered_slot: u64,
+    /// The first final transaction that the next reading is compared with, by number.
+    pub(super) overlap_from: u64,
+    /// The next number of a final transaction.
+    pub(super) next_number: u64,
+    /// The next position of a movement.
+    pub(super) next_position: u64,
+    /// When the last complete reading began.
+    pub(super) covered_at: Timestamp,
+}
+
+impl Stored for Place {
+    const SCHEMA: u16 = 522;
+}
+
+/// A transaction that names the treasury's token account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct Seen {
+    pub(super) id: Signature,
+    pub(super) slot: u64,
+    pub(super) failed: bool,
+}
+
+impl Stored for Seen {
+    const SCHEMA: u16 = 523;
+}
+
+impl From<ChainRow> for Seen {
+    fn from(row: ChainRow) -> Self {
+        Self {
+            id: row.id,
+            slot: row.slot,
+            failed: row.failed,
+        }
+    }
+}
+
+impl From<Seen> for ChainRow {
+    fn from(seen: Seen) -> Self {
+        Self {
+            id: seen.id,
+            slot: seen.slot,
+            failed: seen.failed,
+        }
+    }
+}
+
+/// One movement of the treasury's token account, final.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct Moved {
+    pub(super) transaction: Signature,
+    /// Its place among the movements of the transaction, from 0.
+    pub(super) index: u32,
+    /// The instruction, as `purser_chains` writes its path: `2`, `2.0`, `2+1`.
+    pub(super) instruction: String,
+    pub(super) incoming: bool,
+    /// Owner of the other token account; the mint for what was minted or burned.
+    pub(super) other: Pubkey,
+    pub(super) atomic: u64,
+    pub(super) at: Timestamp,
+    /// SHA-256 of the message; of what came in without a fee payer of ours, `Movement::plain_mark`.
+    pub(super) mark: [u8; 32],
+}
+
+impl Stored for Moved {
+    const SCHEMA: u16 = 524;
+}
+
+/// A read or a write of the rows that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RowError {
+    /// The store could not be read.
+    #[error("the store could not be read: {0}")]
+    Store(String),
+    /// A row is damaged.
+    #[error("a row of the Solana port is damaged: {0}")]
+    Damaged(#[from] codec::DecodeError),
+    /// A batch was refused.
+    #[error("the rows of the Solana port could not be written: {0}")]
+    Commit(#[from] CommitError),
+}
+
+impl From<StoreError> for RowError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error.to_string())
+    }
+}
+
+fn key(kind: u8, parts: &[&[u8]]) -> RowKey {
+    [&[&[table::SOLANA, kind][..]][..], parts].concat().concat().into()
+}
+
+fn put<T: Stored>(key: RowKey, value: &T) -> Write {
+    let (revision, value) = (0, codec::encode(value));
+    Write::Put { key, revision, value }
+}
+
+const fn put_bytes(key: RowKey, value: Vec<u8>) -> Write {
+    Write::Put {
+        key,
+        revision: 0,
+        value,
+    }
+}
+
+/// The rows.
+#[derive(Clone)]
+pub(super) struct Rows(pub(super) Arc<dyn Store>);
+
+impl Rows {
+    /// Durable when it returns.
+    pub(super) async fn commit(&self, conditions: Vec<Condition>, writes: Vec<Write>) -> Result<(), RowError> {
+        let (done, committed) = oneshot::channel();
+        let batch = Batch {
+            conditions,
+            writes,
+            ..Batch::default()
+        };
+        self.0.commit(batch, Box::new(move |result| drop(done.send(result))));
+        let result = committed.await.unwrap_or(Err(CommitError::Stopped));
+        Ok(result.map(drop)?)
+    }
+
+    async fn one<T: Stored>(&self, key: &[u8]) -> Result<Option<T>, RowError> {
+        let row = self.0.read(key).await?;
+        Ok(row.map(|row| codec::decode(&row.value)).transpose()?)
+    }
+
+    /// Every row of a kind, with what follows the kind in its key.
+    async fn all<T: Stored>(&self, kind: u8, after: Option<RowKey>) -> Result<Vec<(RowKey, T)>, RowError> {
+        let (prefix, mut after, mut all) = (key(kind, &[]), after, Vec::new());
+        loop {
+            let page = self.0.scan(&prefix, after.as_deref(), PAGE).await?;
+            for (key, row) in &page {
+                all.push((key[prefix.len()..].into(), codec::decode(&row.value)?));
+            }
+            match page.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => return Ok(all),
+            }
+        }
+    }
+
+    /// Prepared transactions without an end.
+    pub(super) async fn open(&self) -> Result<Vec<(Signature, Open)>, RowError> {
+        let all = self.all(OPEN, None).await?;
+        let of = |(key, open): (RowKey, Open)| Some((Signature::try_from(&*key).ok()?, open));
+        Ok(all.into_iter().filter_map(of).collect())
+    }
+
+    /// Makes a prepared transaction durable.
+    pub(super) async fn prepare(&self, id: &Signature, open: &Open) -> Result<(), RowError> {
+        self.commit(Vec::new(), vec![put(key(OPEN, &[id]), open)]).await
+    }
+
+    pub(super) async fn closed(&self, id: &Signature) -> Result<Option<Closed>, RowError> {
+        self.one(&key(CLOSED, &[id])).await
+    }
+
+    /// Ends a prepared transaction.
+    pub(super) async fn close(&self, id: &Signature, closed: &Closed) -> Result<(), RowError> {
+        let open = key(OPEN, &[id]);
+        self.commit(
+            Vec::new(),
+            vec![Write::Delete { key: open }, put(key(CLOSED, &[id]), closed)],
+        )
+        .await
+    }
+
+    /// How far the chain was read, with the revision of that row.
+    pub(super) async fn place(&self) -> Result<Option<(Place, u64)>, RowError> {
+        let Some(row) = self.0.read(&key(PLACE, &[])).await? else {
+            return Ok(None);
+        };
+        Ok(Some((codec::decode(&row.value)?, row.revision)))
+    }
+
+    /// Writes rows of the follower together with how far it has read, unless somebody else has done so since `revision`.
+    pub(super) async fn advance(&self, place: &Place, revision: u64, mut writes: Vec<Write>) -> Result<(), RowError> {
+        let at = key(PLACE, &[]);
+        let condition = Condition::Revision(at.clone(), revision);
+        writes.push(Write::Put {
+            key: at,
+            revision: revision + 1,
+            value: codec::encode(place),
+        });
+        self.commit(vec![condition], writes).await
+    }
+
+    /// Transactions that were seen and are not final, oldest first.
+    pub(super) async fn pending(&self) -> Result<Vec<Seen>, RowError> {
+        let mut all: Vec<Seen> = self
+            .all(PENDING, None)
+            .await?
+            .into_iter()
+            .map(|(_, seen)| seen)
+            .collect();
+        all.sort_by_key(|seen| seen.slot);
+        Ok(all)
+    }
+
+    /// Final transactions from a number on, with their numbers.
+    pub(super) async fn finals(&self, from: u64) -> Result<Vec<(u64, Seen)>, RowError> {
+        let after = from.checked_sub(1).map(|number| key(FINAL, &[&number.to_be_bytes()]));
+        let all = self.all(FINAL, after).await?;
+        let of = |(key, seen): (RowKey, Seen)| Some((u64::from_be_bytes((*key).try_into().ok()?), seen));
+        Ok(all.into_iter().filter_map(of).collect())
+    }
+
+    /// A final transaction of the treasury.
+    pub(super) async fn final_one(&self, id: &Signature) -> Result<Option<Seen>, RowError> {
+        match self.0.read(&key(NUMBER, &[id])).await? {
+            Some(row) => self.one(&key(FINAL, &[&row.value])).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Movements behind a position, at most `limit`, with their positions.
+    pub(super) async fn movements(&self, after: u64, limit: usize) -> Result<Vec<(u64, Moved)>, RowError> {
+        let (prefix, after) = (key(MOVEMENT, &[]), key(MOVEMENT, &[&after.to_be_bytes()]));
+        let page = self.0.scan(&prefix, Some(&after), limit).await?;
+        let mut movements = Vec::with_capacity(page.len());
+        for (key, row) in page {
+            let Ok(position) = key[prefix.len()..].try_into() else {
+                continue;
+            };
+            movements.push((u64::from_be_bytes(position), codec::decode(&row.value)?));
+        }
+        Ok(movements)
+    }
+
+    /// The movements of a transaction, by index.
+    pub(super) async fn in_transaction(&self, transaction: &Signature) -> Result<Vec<Moved>, RowError> {
+        let prefix = key(POSITION, &[transaction]);
+        // A transaction of 1,232 bytes cannot make as many instructions.
+        let positions = self.0.scan(&prefix, None, PAGE).await?;
+        let mut found = Vec::with_capacity(positions.len());
+        for (_, position) in positions {
+            found.extend(self.one::<Moved>(&key(MOVEMENT, &[&position.value])).await?);
+        }
+        Ok(found)
+    }
+
+    /// What left the treasury in a span of the chain's time, both ends included, oldest first.
+    pub(super) async fn left(&self, since: Timestamp, until: Timestamp) -> Result<Vec<Moved>, RowError> {
+        let prefix = key(OUT, &[]);
+        let mut after = since
+            .0
+            .checked_sub(1)
+            .map(|ms| key(OUT, &[&ms.to_be_bytes(), &[u8::MAX; 8]]));
+        let mut left = Vec::new();
+        loop {
+            let page = self.0.scan(&prefix, after.as_deref(), PAGE).await?;
+            for (key, _) in &page {
+                let rest = &key[prefix.len()..];
+                let (Some(at), Some(position)) = (rest.first_chunk::<8>(), rest.last_chunk::<8>()) else {
+                    continue;
+                };
+                if u64::from_be_bytes(*at) > until.0 {
+                    return Ok(left);
+                }
+                left.extend(self.one::<Moved>(&self::key(MOVEMENT, &[position])).await?);
+            }
+            match page.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => return Ok(left),
+            }
+        }
+    }
+}

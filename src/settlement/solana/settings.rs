@@ -1,0 +1,137 @@
+//! What the operator decides about Solana.
+
+use purser_actors::money::Usdc;
+use purser_chains::rpc::EndpointSettings;
+use purser_chains::solana::Pubkey;
+use purser_chains::solana::keypair::Keypair;
+use purser_chains::solana::life::Pacing;
+use purser_chains::solana::losses::LossLimits;
+use purser_chains::solana::payers::PayerLimits;
+
+/// Settings of [`super::SolanaSettlement`]. Keys and endpoints have no default; [`Self::new`] sets the rest.
+#[derive(Debug)]
+pub struct SolanaSettings {
+    /// Genesis hash that every endpoint must report.
+    pub genesis: Pubkey,
+    /// The USDC mint, of the SPL Token program.
+    pub mint: Pubkey,
+    /// Owner of the token account that is paid. Signs withdrawals; pays no fees.
+    pub treasury: Keypair,
+    /// Keys that co-sign payments and pay their fees, at least one.
+    pub fee_payers: Vec<Keypair>,
+    /// JSON-RPC endpoints in order of preference. With fewer than two no payment is ever proven impossible.
+    pub endpoints: Vec<EndpointSettings>,
+    /// Balance that a fee payer keeps, and most priority fee of one payment, in lamports.
+    pub payer_limits: PayerLimits,
+    /// Fees that one paying wallet may cost by payments that fail on the chain.
+    pub loss_limits: LossLimits,
+    /// Most rent for the token account of a withdrawal's receiver, in lamports; 0 creates none. Rent is 2,039,280 today.
+    pub account_rent_cap: u64,
+    /// Price of a compute unit in withdrawals, in 10^-6 lamports. A withdrawal is limited to 60,000 units.
+    pub withdrawal_unit_price: u64,
+    /// From which depth a transfer counts as final, by amount.
+    pub finality: FinalityByAmount,
+    /// First slot that is read on a store without Solana rows. Default: the slot that is final then. Older transfers of the
+    /// treasury are not listed.
+    pub from_slot: Option<u64>,
+    /// Intervals.
+    pub pace: Pace,
+}
+
+impl SolanaSettings {
+    /// With the defaults: 0.01 SOL floor, 20,000 lamports of priority fee, no rent, everything final at `finalized`.
+    pub fn new(genesis: Pubkey, mint: Pubkey, treasury: Keypair) -> Self {
+        Self {
+            genesis,
+            mint,
+            treasury,
+            fee_payers: Vec::new(),
+            endpoints: Vec::new(),
+            payer_limits: PayerLimits::default(),
+            loss_limits: LossLimits::default(),
+            account_rent_cap: 0,
+            withdrawal_unit_price: 10_000,
+            finality: FinalityByAmount::default(),
+            from_slot: None,
+            pace: Pace::default(),
+        }
+    }
+}
+
+/// How deep a transfer must be to count as final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Two thirds of the stake have voted for the block.
+    Confirmed,
+    /// Confirmed, and this many slots have passed since.
+    Slots(u64),
+    /// Irreversible by the chain's own rule: 31 confirmed blocks are on top, about 13 s.
+    Finalized,
+}
+
+/// Depths by amount: the first step whose amount is not exceeded decides; above all of them `finalized`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FinalityByAmount(pub Vec<(Usdc, Depth)>);
+
+impl FinalityByAmount {
+    /// The depth for an amount.
+    pub fn of(&self, amount: Usdc) -> Depth {
+        let step = self.0.iter().find(|(up_to, _)| amount <= *up_to);
+        step.map_or(Depth::Finalized, |(_, depth)| *depth)
+    }
+}
+
+/// Intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Of one transaction in flight: sends, status queries, proofs.
+    pub pacing: Pacing,
+    /// Between two looks at what is due, in milliseconds.
+    pub tick_ms: u64,
+    /// Between two reads of the treasury's transactions, in milliseconds.
+    pub follow_ms: u64,
+    /// Between two reads of a recent blockhash, in milliseconds.
+    pub blockhash_ms: u64,
+    /// Between two reads of the fee payers' balances, in milliseconds.
+    pub balance_ms: u64,
+    /// A transaction whose block is older than this by the chain's clock is final and listed, if the chain was read since;
+    /// in milliseconds. Covers the time to finality and the drift of the chain's clock.
+    pub settled_after_ms: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            pacing: Pacing::default(),
+            tick_ms: 100,
+            follow_ms: 1_000,
+            blockhash_ms: 2_000,
+            balance_ms: 10_000,
+            settled_after_ms: 60_000,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Aim: the first step that holds the amount decides, its edge included; above all steps nothing but finality counts.
+    #[test]
+    fn the_depth_rises_with_the_amount() {
+        let usdc = Usdc::from_atomic;
+        let steps = vec![(usdc(10), Depth::Confirmed), (usdc(100), Depth::Slots(8))];
+        let finality = FinalityByAmount(steps);
+        let cases = [
+            (0, Depth::Confirmed),
+            (10, Depth::Confirmed),
+            (11, Depth::Slots(8)),
+            (100, Depth::Slots(8)),
+        ];
+        for (amount, depth) in cases {
+            assert_eq!(finality.of(usdc(amount)), depth, "{amount}");
+        }
+        assert_eq!(finality.of(usdc(101)), Depth::Finalized);
+        assert_eq!(FinalityByAmount::default().of(Usdc::ZERO), Depth::Finalized);
+    }
+}

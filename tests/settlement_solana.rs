@@ -1,0 +1,20 @@
+//! The settlement port for Solana against a real runtime: Agave inside surfpool.
+//!
+//! Without Node.js or the runtime's package each test is skipped and prints a line; with CI=true it fails. The two endpoints
+//! are two addresses of one process; faults are put between them and the port.
+#![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
+
+#[path = "settlement_solana/faults.rs"]
+mod faults;
+#[path = "settlement_solana/house.rs"]
+mod house;
+#[path = "settlement_solana/kills.rs"]
+mod kills;
+#[path = "settlement_solana/lists.rs"]
+mod lists;
+#[path = "settlement_solana/outgoing.rs"]
+mod outgoing;
+#[path = "settlement_solana/payments.rs"]
+mod payments;
+#[path = "../src/chains/tests/surfpool/runtime.rs"]
+mod runtime;

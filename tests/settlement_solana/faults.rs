@@ -1,0 +1,74 @@
+//! Faults between the port and its endpoints.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_chains::rpc::{BoxFuture, EndpointUrl, HttpTransport, Response, Transport, TransportError};
+use serde_json::{Value, json};
+
+/// A transport that loses what it is told to lose.
+pub struct Faults {
+    inner: HttpTransport,
+    dead: Mutex<BTreeSet<&'static str>>,
+    swallows: AtomicBool,
+    pub swallowed: AtomicUsize,
+    pub sent: AtomicUsize,
+}
+
+impl Faults {
+    pub fn new(inner: HttpTransport) -> Self {
+        Self {
+            inner,
+            dead: Mutex::default(),
+            swallows: AtomicBool::new(false),
+            swallowed: AtomicUsize::new(0),
+            sent: AtomicUsize::new(0),
+        }
+    }
+
+    /// Endpoints whose host begins so do not answer.
+    pub fn kill(&self, host: &'static str) {
+        self.dead.lock().insert(host);
+    }
+
+    pub fn revive(&self) {
+        self.dead.lock().clear();
+    }
+
+    /// Transactions are accepted and dropped.
+    pub fn swallow(&self, swallows: bool) {
+        self.swallows.store(swallows, Ordering::SeqCst);
+    }
+}
+
+impl Transport for Faults {
+    fn post<'a>(
+        &'a self,
+        url: &'a EndpointUrl,
+        body: Vec<u8>,
+        timeout: Duration,
+        max_response_bytes: usize,
+    ) -> BoxFuture<'a, Result<Response, TransportError>> {
+        Box::pin(async move {
+            if self.dead.lock().iter().any(|host| url.host().starts_with(host)) {
+                return Err(TransportError::Timeout);
+            }
+            let request: Value = serde_json::from_slice(&body).unwrap();
+            if request["method"] == "sendTransaction" {
+                self.sent.fetch_add(1, Ordering::SeqCst);
+                if self.swallows.load(Ordering::SeqCst) {
+                    self.swallowed.fetch_add(1, Ordering::SeqCst);
+                    let body = json!({"jsonrpc": "2.0", "id": request["id"], "result": "1"}).to_string();
+                    return Ok(Response {
+                        status: 200,
+                        retry_after: None,
+                        body: body.into_bytes(),
+                    });
+                }
+            }
+            self.inner.post(url, body, timeout, max_response_bytes).await
+        })
+    }
+}

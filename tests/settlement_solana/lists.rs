@@ -1,0 +1,126 @@
+//! What the follower lists.
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{Movement, Settlement as _, Timestamp, TreasuryList as _};
+use purser_chains::solana::address::{USDC_MAINNET, base58};
+use purser_chains::solana::draft::Draft;
+use purser_chains::solana::message::Version;
+use purser_chains::solana::token::{TransferChecked, memo};
+use purser_chains::solana::transaction::sign;
+
+use crate::house::{House, until, wallet};
+
+// Aim: transfers of strangers are listed like any others, two in one transaction each by its own name; a restart neither loses
+// nor repeats one.
+#[tokio::test(flavor = "multi_thread")]
+async fn transfers_of_strangers_are_listed_each_once() {
+    let Some(mut house) = House::open(60).await else { return };
+    let stranger = house.another(40);
+    house.chain.set_lamports(&stranger.address(), 1_000_000_000).await;
+    house.chain.set_usdc(&stranger.address(), 100, false).await;
+    let draft = Draft {
+        fee_payer: stranger.address(),
+        blockhash: house.blockhash().await.hash,
+        instructions: vec![
+            house.transfer(&stranger, 3),
+            memo("two at once"),
+            house.transfer(&stranger, 4),
+        ],
+        version: Version::Legacy,
+    };
+    let signed = sign(&draft, &[&stranger]).unwrap();
+    house.node().send_each(&signed.bytes).await;
+    let two = house.movements(2).await;
+    house.kill().await;
+    let payment = house.payment(5, "ours").await;
+    let ours = house.pay(&payment).await;
+    house.until_final(&payment, &ours).await;
+    let all = house.movements(3).await;
+    assert_eq!(all[..2], two);
+    let shown: Vec<_> = all.iter().map(|m| (m.incoming, m.other, m.amount.atomic())).collect();
+    let (their, our) = (wallet(&stranger), wallet(&house.client()));
+    assert_eq!(shown, [(true, their, 3), (true, their, 4), (true, our, 5)]);
+    assert!(two[0].transaction == two[1].transaction && two[0].key() != two[1].key());
+    assert_eq!(two[0].transaction, base58(&signed.id));
+    let in_transaction = async |id: &str| house.port.in_transaction(Network::Solana, id).await.unwrap();
+    assert_eq!(in_transaction(&two[0].transaction).await, two);
+    assert_eq!(in_transaction(&ours).await, all[2..]);
+    assert_eq!(in_transaction("no transaction").await, []);
+    // Without our fee payer it can be no payment: each transfer has a mark of its own.
+    let marks: Vec<_> = all.iter().map(|moved| moved.mark).collect();
+    let plain = |moved: &Movement| Movement::plain_mark(&moved.transaction, moved.index);
+    assert_eq!(marks, [plain(&two[0]), plain(&two[1]), payment.mark()]);
+    assert_eq!(house.port.status().unread, 0);
+}
+
+// Aim: what left a wallet is listed from the chain for any wallet, and from rows for the treasury; nothing that came in is.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_left_a_wallet_is_listed() {
+    let Some(house) = House::open(61).await else { return };
+    let payment = house.payment(6, "out of the client").await;
+    let transaction = house.pay(&payment).await;
+    house.until_final(&payment, &transaction).await;
+    let client = wallet(&house.client());
+    let sent = until("it is listed", || async {
+        let sent = house.port.sent_by(&client, Timestamp(0)).await.unwrap();
+        (!sent.is_empty()).then_some(sent)
+    })
+    .await;
+    let [departure] = sent.as_slice() else {
+        panic!("{sent:?}")
+    };
+    assert_eq!((&departure.transaction, departure.mark), (&transaction, payment.mark()));
+    assert_eq!(
+        (departure.to, departure.amount),
+        (wallet(&house.treasury()), Usdc::from_atomic(6))
+    );
+    house.movements(1).await;
+    let treasury = wallet(&house.treasury());
+    assert_eq!(house.port.sent_by(&treasury, Timestamp(0)).await.unwrap(), []);
+    assert_eq!(
+        house.port.sent_by(&Wallet::Evm([0; 20]), Timestamp(0)).await.unwrap(),
+        []
+    );
+}
+
+// Aim: what somebody with the treasury's key sends past the service is listed as having left.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_leaves_past_the_service_is_listed() {
+    let Some(house) = House::open(62).await else { return };
+    let treasury = house.treasury();
+    house.chain.set_lamports(&treasury.address(), 1_000_000_000).await;
+    house.chain.set_usdc(&treasury.address(), 100, false).await;
+    let client = house.client().address();
+    let transfer = TransferChecked::between(&treasury.address(), &client, &USDC_MAINNET, 8).unwrap();
+    let draft = Draft {
+        fee_payer: treasury.address(),
+        blockhash: house.blockhash().await.hash,
+        instructions: vec![transfer.instruction()],
+        version: Version::V0,
+    };
+    let signed = sign(&draft, &[&treasury]).unwrap();
+    house.node().send_each(&signed.bytes).await;
+    house.movements(1).await;
+    let left = house.port.departures(Timestamp(0), Timestamp(u64::MAX)).await.unwrap();
+    let [departure] = left.as_slice() else {
+        panic!("{left:?}")
+    };
+    assert_eq!(departure.transaction, base58(&signed.id));
+    assert_eq!(
+        (departure.to, departure.amount),
+        (Wallet::Solana(client), Usdc::from_atomic(8))
+    );
+    let before = Timestamp(departure.at.0 - 1);
+    assert_eq!(house.port.departures(Timestamp(0), before).await.unwrap(), []);
+    let from = Timestamp(departure.at.0);
+    assert_eq!(house.port.departures(from, from).await.unwrap().len(), 1);
+    assert_eq!(
+        house
+            .port
+            .departures(Timestamp(from.0 + 1), Timestamp(u64::MAX))
+            .await
+            .unwrap(),
+        []
+    );
+}
