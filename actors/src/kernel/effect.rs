@@ -6,6 +6,7 @@
 mod at_line;
 mod cause;
 mod failure;
+mod lane;
 mod leaves;
 mod row;
 mod share;
@@ -217,11 +218,22 @@ pub enum Work {
         /// Of the day on which it was paid: one for each budget that it may have been of.
         shares: Vec<Share>,
     },
+    /// Ask the chain until a settled payment is final, or gone for good.
+    AwaitFinal(PaymentId),
+    /// End the hold of a credit once the payment that it rests on is final, or gone for good.
+    ReleaseCredit {
+        /// Whose balance.
+        account: Wallet,
+        /// Which payment.
+        payment: PaymentId,
+        /// What is held.
+        amount: Usdc,
+    },
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 51] = [
+    pub const NAMES: [&str; 53] = [
         "settle",
         "watch",
         "issue_card",
@@ -273,6 +285,8 @@ impl Work {
         "steer_prepaid",
         "count_share",
         "count_unclaimed",
+        "await_final",
+        "release_credit",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -329,6 +343,8 @@ impl Work {
             Self::SteerPrepaid(_) => 48,
             Self::CountShare { .. } => 49,
             Self::CountUnclaimed { .. } => 50,
+            Self::AwaitFinal(_) => 51,
+            Self::ReleaseCredit { .. } => 52,
         }
     }
 
@@ -340,7 +356,9 @@ impl Work {
     /// Whose supervisor runs it.
     pub const fn family(&self) -> Kind {
         match self {
-            Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } => Kind::Payment,
+            Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } | Self::AwaitFinal(_) => {
+                Kind::Payment
+            }
             Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) | Self::SteerPrepaid(_) => Kind::Card,
             Self::OrderGiftCard(_) => Kind::GiftCard,
             Self::Credit { .. }
@@ -348,6 +366,7 @@ impl Work {
             | Self::CountShare { .. }
             | Self::CountUnclaimed { .. }
             | Self::EndHold { .. }
+            | Self::ReleaseCredit { .. }
             | Self::SendBack { .. } => Kind::Account,
             Self::EndLease { .. } | Self::IntlOverdue(_) | Self::ExpireIntl(_) | Self::ForgetCvv(_) => Kind::IntlOrder,
             Self::CheckIdentity(_) => Kind::Identity,
@@ -370,14 +389,6 @@ impl Work {
             Self::ConfirmRefund(_) | Self::ExpireRefund { .. } => Kind::Refund,
             Self::Pursue(_) => Kind::Difference,
             Self::PlaceIncoming(_) | Self::ConfirmIncoming(_) => Kind::Incoming,
-        }
-    }
-
-    /// Whose tries go one behind the other, a few at a time, so that what is slow there keeps no other waiting.
-    pub const fn lane(&self) -> Option<u128> {
-        match self {
-            Self::PostWebhook { endpoint, .. } => Some(endpoint.0),
-            _ => None,
         }
     }
 }

@@ -29,16 +29,43 @@ impl Desk {
             let message = format!("{paid}, which paid for it, was taken back by its chain");
             return Err(for_a_person(message));
         }
-        let command = account::Command::Credit {
-            effect: effect.id,
-            amount,
-            cause,
+        let effect_id = effect.id;
+        let command = match self.rests_on_unfinal(cause).await? {
+            Some(payment) => account::Command::CreditUnfinal {
+                effect: effect_id,
+                amount,
+                cause,
+                payment,
+            },
+            None => account::Command::Credit {
+                effect: effect_id,
+                amount,
+                cause,
+            },
         };
         tell(&self.families.accounts, account, command).await?;
         if planted::is(Bug::CreditThenDelete) {
             self.strike_off(effect).await?;
         }
         Ok(())
+    }
+
+    /// The payment that a credit rests on, if it is not final.
+    async fn rests_on_unfinal(&self, cause: CreditCause) -> Result<Option<PaymentId>, Failure> {
+        if !self.departures.may_be_unfinal() {
+            return Ok(None);
+        }
+        let all = &self.families;
+        let payment = match cause {
+            CreditCause::Payment(id) => Some(id),
+            CreditCause::Refund(id) => {
+                let read = all.refunds.read(&id).await.map_err(unreadable)?;
+                read.map(|(refund, _)| refund.asked.payment)
+            }
+            cause => paid_by(all, cause).await.map_err(unreadable)?,
+        };
+        let Some(payment) = payment else { return Ok(None) };
+        Ok(self.is_unfinal(payment).await?.then_some(payment))
     }
 }
 
