@@ -201,8 +201,7 @@ impl Entity for Account {
                 Ok(done.put_new(table::link(&code.hash), codec::encode(&grant)))
             }
             (Some(_), Command::UseLink { code, amr, session }) => {
-                let decision = done.take(table::link(&code));
-                opened(decision, wallet, amr, session, context)
+                opened(done.take(table::link(&code)), wallet, amr, session, context)
             }
             (Some(account), Command::SetCaps(caps)) if account.own_caps == caps => Ok(done),
             (Some(_), Command::SetCaps(caps)) => Ok(done.event(Event::CapsChanged(caps))),

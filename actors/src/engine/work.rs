@@ -101,18 +101,10 @@ impl Desk {
             Work::IssueCard(id) => self.issue(effect, *id).await,
             Work::Credit { account, amount, cause } => self.credit(effect, *account, *amount, *cause).await,
             Work::ConfirmCredit(id) => self.confirm_credit(effect, *id).await,
-            Work::ReleaseCredit {
-                account,
-                payment,
-                amount,
-            } => self.release_credit(effect, *account, (*payment, *amount)).await,
-            Work::FreeShare { account, share } => self.free_share(effect, *account, *share).await,
-            Work::CountShare { account, share } => self.count_share(effect, *account, *share).await,
-            Work::CountUnclaimed {
-                account,
-                payment,
-                shares,
-            } => self.count_unclaimed(effect, *account, (*payment, shares)).await,
+            Work::ReleaseCredit { account, .. } => self.release_credit(effect, *account).await,
+            Work::FreeShare { .. } | Work::CountShare { .. } | Work::CountUnclaimed { .. } => {
+                self.about_shares(effect).await
+            }
             Work::ExpireCard(id) => tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await,
             Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
             Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,

@@ -267,17 +267,9 @@ impl Entity for Payment {
                 },
                 context,
             )),
-            (Status::Fulfilled { .. } | Status::Credited { .. }, Command::Reversed { effect }) => {
-                Ok(payment.reversed(id, effect, context))
+            (_, command @ (Command::Reversed { .. } | Command::Finalized { .. })) => {
+                payment.known_for_good(id, &command, context)
             }
-            // Found again meanwhile: one loss is booked. What was gone before it was final never becomes final.
-            (Status::Reversed { .. }, Command::Reversed { effect } | Command::Finalized { effect }) => {
-                Ok(done.completes(effect))
-            }
-            (
-                Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. },
-                Command::Finalized { effect },
-            ) => Ok(done.completes(effect).take(table::unfinal(*id))),
             (_, _) => Err(Rejection::OutOfOrder(payment.status())),
         }
     }

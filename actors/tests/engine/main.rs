@@ -14,6 +14,7 @@ mod declined_unsent;
 mod deliveries;
 mod durability;
 mod figures;
+mod finality;
 mod gate;
 mod gift_cards;
 mod identified;

@@ -32,5 +32,6 @@ mod signatures;
 mod spends;
 mod spends_own;
 mod top_ups;
+mod unfinal;
 mod webhooks;
 mod withdrawals;

@@ -4,8 +4,8 @@
 use super::{Desk, Done, tell};
 use crate::account;
 use crate::id::{PaymentId, Wallet};
+use crate::kernel::effect::Work;
 use crate::kernel::{Effect, Failure};
-use crate::money::Usdc;
 use crate::payment::{self, Payment, Status};
 use crate::port::{ChainStanding, Finality, Lookup};
 
@@ -69,12 +69,10 @@ impl Desk {
     }
 
     /// Ends the hold of a credit once it is known whether it stays.
-    pub(super) async fn release_credit(
-        &self,
-        effect: &Effect,
-        account: Wallet,
-        (payment, amount): (PaymentId, Usdc),
-    ) -> Done {
+    pub(super) async fn release_credit(&self, effect: &Effect, account: Wallet) -> Done {
+        let Work::ReleaseCredit { payment, amount, .. } = effect.work else {
+            return Ok(());
+        };
         let is_final = match self.is_unfinal(payment).await? {
             false => true,
             true if self.is_gone(payment).await? => false,

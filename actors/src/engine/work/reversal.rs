@@ -85,11 +85,6 @@ impl Desk {
 
     /// An operator unfreezes it, and finds it in the audit log. What one has said to the holder before stays.
     async fn freeze_for_reversal(&self, effect: &Effect, wallet: Wallet, payment: PaymentId) -> Done {
-        let accounts = &self.families.accounts;
-        let read = accounts.read(&wallet).await.map_err(unreadable)?;
-        if read.is_some_and(|(account, _)| account.frozen.is_some()) {
-            return Ok(());
-        }
         let act = Act {
             by: house::RECONCILIATION.to_owned(),
             role: Role::Support,
@@ -98,6 +93,12 @@ impl Desk {
         // An operator's act may take this place first: then it is tried again.
         let link = audit::next(&*self.store).await;
         let link = link.map_err(|error| Failure::temporary(error.to_string()))?;
+        // Behind the place in the log: whoever else freezes it for the same reason has taken that place, or is seen here.
+        let accounts = &self.families.accounts;
+        let read = accounts.read(&wallet).await.map_err(unreadable)?;
+        if read.is_some_and(|(account, _)| account.frozen.is_some()) {
+            return Ok(());
+        }
         let freeze = account::Command::Freeze {
             message: format!("{payment} was taken back by its chain. Please contact support."),
             act: Some(Deed {

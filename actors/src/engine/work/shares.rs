@@ -3,24 +3,37 @@
 use super::{Desk, Done, tell, unreadable};
 use crate::account;
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::Effect;
-use crate::kernel::effect::Share;
+use crate::kernel::effect::{Share, Work};
+use crate::kernel::{Effect, Failure};
 use crate::payment;
 
 impl Desk {
-    pub(super) async fn free_share(&self, effect: &Effect, account: Wallet, share: Share) -> Done {
+    pub(super) async fn about_shares(&self, effect: &Effect) -> Done {
+        match &effect.work {
+            Work::FreeShare { account, share } => self.free_share(effect, *account, *share).await,
+            Work::CountShare { account, share } => self.count_share(effect, *account, *share).await,
+            Work::CountUnclaimed {
+                account,
+                payment,
+                shares,
+            } => self.count_unclaimed(effect, *account, (*payment, shares)).await,
+            _ => Err(Failure::temporary("no work with shares")),
+        }
+    }
+
+    async fn free_share(&self, effect: &Effect, account: Wallet, share: Share) -> Done {
         let effect = effect.id;
         let command = account::Command::FreeShare { effect, share };
         tell(&self.families.accounts, account, command).await
     }
 
-    pub(super) async fn count_share(&self, effect: &Effect, account: Wallet, share: Share) -> Done {
+    async fn count_share(&self, effect: &Effect, account: Wallet, share: Share) -> Done {
         let effect = effect.id;
         let command = account::Command::CountShare { effect, share };
         tell(&self.families.accounts, account, command).await
     }
 
-    pub(super) async fn count_unclaimed(
+    async fn count_unclaimed(
         &self,
         effect: &Effect,
         account: Wallet,
