@@ -225,11 +225,8 @@ impl Entity for Payment {
                 },
             ) => payment.settled(id, effect, (transaction, finality), false, context),
             (Status::Settling(_), Command::Declined { effect, decline }) => {
-                let declined = done.completes(effect).event(Event::Declined(decline, now)).then_as(
-                    watch(id),
-                    Work::Watch(*id),
-                    context,
-                );
+                let declined = done.completes(effect).event(Event::Declined(decline, now));
+                let declined = declined.then_as(watch(id), Work::Watch(*id), context);
                 if planted::is(Bug::ShareFreedTwice) {
                     return Ok(declined.then(payment.freed_share(), context));
                 }
