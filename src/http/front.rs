@@ -14,7 +14,7 @@ use axum::response::Response;
 use futures_util::FutureExt;
 use http::header::{ACCEPT, ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version};
 use purser_actors::kernel::origin;
 use purser_actors::port::{Clock, Entropy};
 use tower::Service;
@@ -208,7 +208,9 @@ impl Front {
             let hint = format!("At most {} bytes of headers.", self.max_header_bytes);
             return Err(ApiError::of_status(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &none).hint(hint));
         }
-        if parts.headers.get_all(HOST).iter().count() > 1 {
+        // RFC 9112, section 3.2.
+        let hosts = parts.headers.get_all(HOST).iter().count();
+        if hosts > 1 || (hosts == 0 && parts.version == Version::HTTP_11) {
             return Err(ApiError::of_status(StatusCode::BAD_REQUEST, &none));
         }
         if !self.open_to_pages && !parts.headers.get(HOST).is_none_or(is_address) {

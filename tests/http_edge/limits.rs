@@ -302,3 +302,19 @@ async fn connections_beyond_the_limit_wait() {
     let (answer, ()) = tokio::join!(second, third);
     assert_eq!(answer.status, 200);
 }
+
+// Aim: RFC 9112, section 3.2: HTTP/1.1 without a host is refused, also in absolute form; HTTP/1.0 needs none.
+#[tokio::test]
+async fn a_request_names_its_host_once() {
+    let world = World::with(&[]).await;
+    for (line, status) in [
+        ("GET /healthz HTTP/1.1", 400),
+        ("GET http://purser.example/healthz HTTP/1.1", 400),
+        ("GET /healthz HTTP/1.0", 200),
+    ] {
+        let answer = world
+            .raw(format!("{line}\r\nconnection: close\r\n\r\n").as_bytes())
+            .await;
+        assert_eq!(answer.status, status, "{line}: {}", answer.body);
+    }
+}

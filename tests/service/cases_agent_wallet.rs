@@ -27,7 +27,7 @@ pub(crate) async fn keyed(site: &Site<'_>, token: &str, name: &str, key: &str, d
 }
 
 /// A wallet that its chain knows: Solana has no token account for others.
-async fn known(site: &Site<'_>, wallet: &str) {
+pub(crate) async fn known(site: &Site<'_>, wallet: &str) {
     let answer = site
         .post("/sandbox/faucet", &json!({"wallet": wallet, "amount": "1"}))
         .await;

@@ -4,7 +4,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_agent_wallet::{opened, refused};
+use super::cases_agent_wallet::{known, opened, refused};
 use super::cases_banking::{call, result};
 use super::cases_incoming::{self, waiting};
 use super::cases_metrics::scrape;
@@ -12,6 +12,7 @@ use super::cases_restore::{QUIET_S, backup, restore};
 use super::cases_top_up::{id_of, linked, once};
 use super::desk::Desk;
 use super::host::{Host, Service};
+use super::payee::register;
 use super::wire::{Answer, Site, until};
 
 const PUSH: &str = "/get-push-to-card?amount=25&currency=USD";
@@ -41,24 +42,27 @@ fn capped(answer: &Answer) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_lost_payment_may_have_bought_counts_until_it_is_presented() {
-    // Aim: with caps of 60 dollars of top-ups and one payout of each line a day, a top-up of 50 and a payout are of the lost history:
-    // no further payout of any line is sold, nor a top-up of 20. Each payment presented again is what it was and is not counted
-    // twice: then there is room for exactly what the caps leave.
+    // Aim: with caps of 60 dollars of top-ups and one payout of each line a day, a top-up of 50 and a bank payment are of the lost
+    // history: no payout of any line is sold, since nobody says which line it was of, nor a top-up of 20. Each payment presented
+    // again is what it was and is not counted twice: then there is room for exactly what the caps leave.
     let host = host()
         .with("PURSER_CAPS__TOP_UP_USD_PER_DAY", "60")
         .with("PURSER_CAPS__PUSH_TO_CARD_PER_DAY", "1")
-        .with("PURSER_CAPS__APP_PAYMENTS_PER_DAY", "1");
+        .with("PURSER_CAPS__BANK_PAYMENTS_PER_DAY", "1");
     let service = host.start();
     let (agent, token, _) = linked(&Site::of(&service), Network::Base).await;
+    let destination = register(&Site::of(&service), &agent).await;
+    let bank = format!("/send-bank-payment?amount=40&destination_id={destination}");
     service.stop();
     let file = backup(&host);
     let service = host.start();
     let site = Site::of(&service);
-    let (top_up, push) = (agent.payment(&site, TOP_UP).await, agent.payment(&site, PUSH).await);
+    let top_up = agent.payment(&site, TOP_UP).await;
+    let paid = agent.payment(&site, &bank).await;
     let bought = Agent::pay(&site, TOP_UP, &top_up).await;
     once(&site, &token, &id_of(&bought), "credited").await;
-    assert_eq!(Agent::pay(&site, PUSH, &push).await.status, 200);
-    capped(&agent.buy(&site, PUSH).await);
+    assert_eq!(Agent::pay(&site, &bank, &paid).await.status, 200);
+    capped(&agent.buy(&site, &bank).await);
     service.stop();
     restore(&host, &file);
 
@@ -71,12 +75,14 @@ async fn what_a_lost_payment_may_have_bought_counts_until_it_is_presented() {
     })
     .await;
     counted(&service).await;
+    capped(&agent.buy(&site, &bank).await);
     capped(&agent.buy(&site, PUSH).await);
     capped(&agent.buy(&site, "/fund-card-balance?amount=20").await);
 
-    let again = Agent::pay(&site, PUSH, &push).await;
+    let again = Agent::pay(&site, &bank, &paid).await;
     assert_eq!(again.status, 200, "{}", again.text);
-    capped(&agent.buy(&site, PUSH).await);
+    capped(&agent.buy(&site, &bank).await);
+    assert_eq!(agent.buy(&site, PUSH).await.status, 200);
     let again = Agent::pay(&site, TOP_UP, &top_up).await;
     assert_eq!(again.status, 200, "{}", again.text);
     capped(&agent.buy(&site, "/fund-card-balance?amount=11").await);
@@ -93,7 +99,7 @@ async fn transfer(site: &Site<'_>, token: &str, to: &Agent, amount: u64) -> Answ
 
 async fn limit(site: &Site<'_>, token: &str) -> [Value; 2] {
     let limit = result(site, token, "getAgentSpendLimit", json!({})).await;
-    ["used_today_usd", "left_today_usd"].map(|name| limit[name].clone())
+    ["usedTodayUsd", "leftTodayUsd"].map(|name| limit[name].clone())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -106,6 +112,7 @@ async fn what_a_managed_wallet_spent_in_the_lost_time_counts_against_its_cap() {
     let site = Site::of(&service);
     let (agent, token, _) = opened(&site, Network::Base).await;
     let other = Agent::new(Network::Solana);
+    known(&site, &other.address()).await;
     assert_eq!(transfer(&site, &token, &agent, 40).await.status, 200);
     service.stop();
     let file = backup(&host);

@@ -133,10 +133,15 @@ impl Departures {
         self.free.load(Ordering::Acquire) || self.restored.is_none_or(over)
     }
 
+    /// Whether a history that was lost may have sent what was begun at this time and not signed.
+    pub(super) fn may_be_sent(&self, begun: Timestamp) -> bool {
+        self.restored.is_some() && begun.0 <= self.begun.load(Ordering::Acquire)
+    }
+
     /// For what was begun at this time and not signed: since when a history that was lost may have sent it. `None` when none
     /// can have: it was begun after the restore.
     pub(super) async fn may_be_sent_since(&self, begun: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let Some(restored) = self.restored.filter(|_| begun.0 <= self.begun.load(Ordering::Acquire)) else {
+        let Some(restored) = self.restored.filter(|_| self.may_be_sent(begun)) else {
             return Ok(None);
         };
         let earlier = self.earlier().await?;

@@ -29,7 +29,7 @@ impl Desk {
         }
         sent.retain(|one| of_that_day(one.at));
         if !sent.is_empty() {
-            self.each_spend(&wallet.owner, |_, spend| leave_out(spend, &mut sent))
+            self.each_spend(&wallet.owner, |_, spend| self.leave_out(spend, &mut sent))
                 .await?;
         }
         Ok(sent.iter().fold(Usdc::ZERO, |sum, one| {
@@ -53,17 +53,16 @@ impl Desk {
         let before = self.spent_before(&wallet, spend.created_at).await?;
         Ok(before > Usdc::ZERO && wallet.is_beyond(id, before))
     }
-}
 
-/// What a spend was sent by, or was sent by in the lost history: then its amount is reserved here, and it will be recognised.
-fn leave_out(spend: &Spend, sent: &mut Vec<Departure>) {
-    match spend.status {
-        Status::Reserved => {
+    /// What a spend was sent by, or was sent by in the lost history: then its amount is reserved here, and it will be recognised.
+    fn leave_out(&self, spend: &Spend, sent: &mut Vec<Departure>) {
+        if spend.status != Status::Reserved {
+            sent.retain(|one| !spend.was_sent_by(one));
+        } else if self.departures.may_be_sent(spend.created_at) {
             let order = (spend.order.to, spend.order.amount);
             if let Some(at) = sent.iter().position(|one| (one.to, one.amount) == order) {
                 sent.remove(at);
             }
         }
-        _ => sent.retain(|one| !spend.was_sent_by(one)),
     }
 }
