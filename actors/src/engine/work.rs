@@ -48,7 +48,7 @@ use crate::port::{
 };
 use crate::refund;
 
-pub(super) use crediting::taken_back;
+pub(super) use crediting::{rests_on_unfinal, taken_back};
 pub(super) use webhooks::Rooms;
 pub use webhooks::{OUTCOMES, PostFigures};
 
