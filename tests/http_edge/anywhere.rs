@@ -52,7 +52,11 @@ async fn every_operation_answers(routes: Router, settings: &[(&str, &str)], stat
         };
         let (method, path) = operation.split_once(' ').unwrap();
         assert!(statuses.split(' ').any(|known| known == status.to_string()), "{line}");
-        let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", "purser.example");
+        let request = request.body(Body::empty()).unwrap();
         let given = front.respond(request, SocketAddr::from(([127, 0, 0, 1], 9))).await;
         let (head, body) = given.into_parts();
         let body: Value = serde_json::from_slice(&body.collect().await.unwrap().to_bytes()).unwrap();
