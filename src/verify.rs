@@ -12,6 +12,7 @@ mod banking;
 mod books;
 mod departures;
 mod differences;
+mod finality;
 mod fold;
 mod gate;
 mod incoming;
@@ -196,7 +197,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     late_returns::check(&contents, &history, &holders, &mut report);
     departures::check(&contents, &holders, &mut report);
     differences::check(&contents.differences, &mut report);
-    gate::check(store, &contents, &mut report).await?;
+    gate::check(store, &contents, &holders, &mut report).await?;
     agent_wallets::check(&contents, &mut report);
     api_keys::check(&contents, &mut report);
     saved::check(store, &contents, &mut report).await?;

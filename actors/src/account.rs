@@ -10,9 +10,11 @@
 mod caps;
 mod claims;
 mod holds;
+mod login_link;
 mod machine;
 mod paying_out;
 mod statement;
+mod unfinal;
 
 use purser_storage::codec::Stored;
 
@@ -27,8 +29,10 @@ use crate::session::Amr;
 
 pub use caps::{OwnCap, OwnCaps};
 pub(crate) use claims::{counted_day, day_of};
+pub use login_link::{LinkCode, LinkGrant};
 pub use paying_out::{BankPayout, Outgoing, PaidFor};
 pub use statement::{Change, Entry};
+pub use unfinal::{held_cause, rests_on};
 
 /// An account's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -93,32 +97,6 @@ impl Admission {
     pub fn requires(&self) -> Vec<Requirement> {
         self.purchase.requires()
     }
-}
-
-/// A one-time code for a login link.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkCode {
-    /// Hash of the code.
-    pub hash: [u8; 32],
-    /// Worthless from this second on.
-    pub expires_s: u64,
-}
-
-/// Who a login link lets in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct LinkGrant {
-    /// The account.
-    pub wallet: Wallet,
-    /// No more than the session that made the link.
-    pub amr: Amr,
-    /// Worthless from this second on.
-    pub expires_s: u64,
-    /// The session that made it: the link dies with it.
-    pub maker: SessionId,
-}
-
-impl Stored for LinkGrant {
-    const SCHEMA: u16 = 412;
 }
 
 /// What may be asked.
@@ -190,6 +168,28 @@ pub enum Command {
         amount: Usdc,
         /// Of what.
         cause: CreditCause,
+    },
+    /// The same, of money that rests on a payment which is not final: it is held until that is known.
+    CreditUnfinal {
+        /// What says so.
+        effect: EffectId,
+        /// How much.
+        amount: Usdc,
+        /// Of what.
+        cause: CreditCause,
+        /// Which payment.
+        payment: PaymentId,
+    },
+    /// The payment that a credit rests on is final, or gone for good.
+    EndUnfinal {
+        /// What says so.
+        effect: EffectId,
+        /// Which payment.
+        payment: PaymentId,
+        /// What is held.
+        amount: Usdc,
+        /// Whether it is final; else the credit is taken out of the balance.
+        is_final: bool,
     },
     /// A withheld credit ends without being given: what stood in suspense for it is the house's.
     Keep {
@@ -308,6 +308,12 @@ pub enum Event {
     Departed(Usdc, DepartureId),
     /// Part of the balance paid for something.
     PaidOut(Usdc, PaidFor),
+    /// A credit is held, since the payment that it rests on is not final.
+    HeldUnfinal(Usdc, PaymentId),
+    /// That payment is final: the credit is available.
+    Finalized(Usdc, PaymentId),
+    /// That payment is gone for good: the credit is not there any more.
+    Reversed(Usdc, PaymentId),
 }
 
 /// Why a command was refused.

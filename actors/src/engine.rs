@@ -231,6 +231,7 @@ impl Engine {
             .lines
             .remember(&self.0.families.lines, self.0.clock.now())
             .await?;
+        self.0.departures.find_unfinal().await?;
         self.watch_departures().await;
         self.take_up(&*deliveries).await?;
         self.keep_house();

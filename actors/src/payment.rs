@@ -12,6 +12,9 @@
 //! FULFILLED or CREDITED --the chain has taken it back for good--> REVERSED
 //! ```
 //!
+//! A settled payment that a reorganisation may still remove is not final: a row of the gate says so, from the batch that settles
+//! it to the one that finds it final, and what rests on it does not leave.
+//!
 //! Nothing is sent before `settling` is durable, with the bytes that will be sent. A settled payment has exactly one
 //! end: the product it was claimed for, or, when it lands after its caller was told of a refusal, a credit.
 
@@ -34,7 +37,7 @@ use crate::kernel::effect::Share;
 use crate::kernel::{Kind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::port::{Authorization, Decline, Lookup, Prepared, Timestamp};
+use crate::port::{Authorization, Decline, Finality, Lookup, Prepared, Timestamp};
 use crate::product::{Product, Purchase};
 
 /// A session to be opened when the payment is fulfilled; the tokens are made by whoever holds the key.
@@ -189,6 +192,8 @@ pub enum Command {
         effect: EffectId,
         /// The transaction.
         transaction: String,
+        /// How sure that is.
+        finality: Finality,
     },
     /// The chain refused it.
     Declined {
@@ -237,6 +242,11 @@ pub enum Command {
     /// What the chain had shown is gone, and it can never land again.
     Reversed {
         /// The effect that has proved it.
+        effect: EffectId,
+    },
+    /// No reorganisation removes it any more.
+    Finalized {
+        /// The effect that saw it.
         effect: EffectId,
     },
 }

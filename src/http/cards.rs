@@ -8,9 +8,10 @@ use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::get;
-use http::{HeaderMap, Uri};
-use purser_actors::engine::Engine;
+use http::{HeaderMap, HeaderValue, Uri, header};
+use purser_actors::engine::{Engine, Held as Unopened};
 use purser_actors::id::{CardId, PaymentId};
+use purser_actors::kernel::View;
 use purser_actors::product::Purchase;
 use utoipa::OpenApi;
 
@@ -27,6 +28,9 @@ use crate::config::Product;
 use crate::provider::Issuer;
 use crate::provider::program::Program;
 use crate::vault::{CvvVault, Vault};
+
+/// When to ask again for what is shown once its payment is final, in seconds.
+const FINAL_AGAIN_S: u64 = 2;
 
 /// What the routes of cards need.
 pub struct Cards {
@@ -102,7 +106,8 @@ async fn get_card(
 /// Read cards
 ///
 /// With `card_id`: the card, and its number, CVV and expiry while it is ready or paused; the account's owner is told that they were
-/// given (`card.details_viewed`). With `details=false` they are left out and nobody is told. Without `card_id`: all cards of a type, without
+/// given (`card.details_viewed`). What redeems a gift card is shown once its payment is final; until then `held` and `hint` say so, with
+/// `Retry-After`. With `details=false` they are left out and nobody is told. Without `card_id`: all cards of a type, without
 /// their numbers, and without orders that were refused.
 #[utoipa::path(get, path = "/get-card-data", tag = "Cards", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "One card."),
@@ -141,9 +146,27 @@ async fn one(cards: &Cards, claims: &Claims, id: CardId, details: bool) -> Resul
         if !claims.may_read_secrets(held.payment(), cards.payment_token_reads_earlier) {
             return Err(of_earlier());
         }
+        if held.is_unfinal(&cards.engine).await? {
+            return not_final(&cards.engine, &held, view).await;
+        }
         view = held.opened(cards, id, view).await?;
     }
     Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+/// What opens the card is not shown before its payment is final; that has cost nothing, and nobody is told that it was shown.
+async fn not_final(engine: &Engine, held: &Held, view: View) -> Result<Response, ApiError> {
+    let view = view.text("held", Unopened::Unfinal.name());
+    if held.is_reversed(engine).await? {
+        let hint = "The chain has taken the payment back: the code is not shown. Please contact support.";
+        return Ok(json::private(json::bytes_as_json(view.text("hint", hint).to_json())));
+    }
+    let hint = "The payment is on chain and not final yet. The code is shown once it is: ask again then.";
+    let view = view.text("hint", hint).integer("retry_after_seconds", FINAL_AGAIN_S);
+    let mut response = json::private(json::bytes_as_json(view.to_json()));
+    let headers = response.headers_mut();
+    headers.insert(header::RETRY_AFTER, HeaderValue::from(FINAL_AGAIN_S));
+    Ok(response)
 }
 
 /// The id of a U.S. card of the caller's. Cards of other kinds have no news.

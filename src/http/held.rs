@@ -7,7 +7,7 @@ use purser_actors::kernel::effect::Work;
 
 use super::error::ApiError;
 
-/// Adds why it waits, if it does: `held_frozen` or `held_restored`.
+/// Adds why it waits, if it does: `held_frozen`, `held_restored` or `held_unfinal`.
 ///
 /// # Errors
 /// 500 when storage fails.

@@ -312,12 +312,12 @@ fn delay(ms: Option<u64>) -> Result<u64, DeskError> {
 /// `None` for what is an action and not a fault.
 fn chain_fault_of(request: &ChainFaultRequest) -> Result<Option<ChainFault>, DeskError> {
     use ChainFaultName::{
-        Clear, Decline, Drop, FailThenLand, Hold, Insufficient, LoseAnswer, Preempt, Resume, Slow, Together,
+        Clear, Decline, Drop, DropFinal, FailThenLand, Hold, Insufficient, LoseAnswer, Preempt, Resume, Slow, Together,
         Unreachable,
     };
     let ms = delay(request.ms)?;
-    if request.ms.is_some() && !matches!(request.fault, Slow | FailThenLand | Drop) {
-        return Err(invalid("ms", "only for slow, fail_then_land and drop"));
+    if request.ms.is_some() && !matches!(request.fault, Slow | FailThenLand | Drop | DropFinal) {
+        return Err(invalid("ms", "only for slow, fail_then_land, drop and drop_final"));
     }
     if request.reason.is_some() && request.fault != Decline {
         return Err(invalid("reason", "only for decline"));
@@ -349,6 +349,7 @@ fn chain_fault_of(request: &ChainFaultRequest) -> Result<Option<ChainFault>, Des
         LoseAnswer => Some(ChainFault::LoseAnswer),
         FailThenLand => Some(ChainFault::FailThenLand { after_ms: ms }),
         Drop => Some(ChainFault::Drop { after_ms: ms }),
+        DropFinal => Some(ChainFault::DropFinal { after_ms: ms }),
         Preempt => Some(ChainFault::Preempt),
         Hold | Resume | Together | Clear => None,
     })

@@ -142,11 +142,11 @@ fn account_event(record: &Record, trail: &mut Trail, history: &mut History) -> R
             history.credits.entry(cause).or_default().push(amount.atomic());
             keep(trail, record);
         }
-        account::Event::Held(amount, _) => {
+        account::Event::Held(amount, _) | account::Event::HeldUnfinal(amount, _) => {
             trail.held += u128::from(amount.atomic());
             keep(trail, record);
         }
-        account::Event::Withdrawn(amount, _) => {
+        account::Event::Withdrawn(amount, _) | account::Event::Reversed(amount, _) => {
             trail.balance = trail.balance.saturating_sub(u128::from(amount.atomic()));
             trail.held = trail.held.saturating_sub(u128::from(amount.atomic()));
             keep(trail, record);
@@ -155,7 +155,7 @@ fn account_event(record: &Record, trail: &mut Trail, history: &mut History) -> R
             trail.balance = trail.balance.saturating_sub(u128::from(amount.atomic()));
             keep(trail, record);
         }
-        account::Event::Released(amount, _) => {
+        account::Event::Released(amount, _) | account::Event::Finalized(amount, _) => {
             trail.held = trail.held.saturating_sub(u128::from(amount.atomic()));
             keep(trail, record);
         }

@@ -1,20 +1,28 @@
-//! The gate's rows: one for each frozen account and for no other, and each transfer of a managed wallet that a restored store
+//! The gate's rows: one for each frozen account and for no other, those of payments that are not final, and each transfer of a managed wallet that a restored store
 //! has recognised is the one by which its spend settled.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::id::{DepartureId, SpendId, Wallet};
+use purser_actors::id::{DepartureId, PaymentId, SpendId, Wallet};
 use purser_actors::kernel::table;
 use purser_storage::{Store, StoreError};
 
-use super::{Contents, Report, each_row};
+use super::books::Books;
+use super::{Contents, Report, each_row, finality};
 
-pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut Report) -> Result<(), StoreError> {
-    let (mut frozen, mut recognised) = (BTreeSet::new(), BTreeMap::new());
-    let accounts = table::all_frozen();
+pub(super) async fn check(
+    store: &dyn Store,
+    contents: &Contents,
+    books: &Books,
+    report: &mut Report,
+) -> Result<(), StoreError> {
+    let (mut frozen, mut recognised, mut unfinal) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
+    let (accounts, payments) = (table::all_frozen(), table::unfinal(PaymentId::NONE));
     each_row(store, &[table::GATE], |key, row| {
         if let Some(wallet) = key.strip_prefix(&*accounts).and_then(Wallet::from_key) {
             frozen.insert(wallet);
+        } else if let Some(id) = key.strip_prefix(&payments[..2]).and_then(|id| id.try_into().ok()) {
+            unfinal.insert(PaymentId(u128::from_be_bytes(id)));
         } else if let (Some(id), Ok(spend)) = (key.last_chunk(), <[u8; 16]>::try_from(&*row.value)) {
             recognised.insert(u128::from_be_bytes(*id), SpendId(u128::from_be_bytes(spend)));
         } else {
@@ -46,5 +54,6 @@ pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut R
             );
         }
     }
+    finality::check(&unfinal, contents, books, report);
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purser_actors::account::rests_on;
 use purser_actors::id::PaymentId;
 use purser_actors::kernel::effect::{CreditCause, Work};
 use purser_actors::payment::Status;
@@ -232,6 +233,7 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
         [&withdrawals, &departures, &late, &bank, &refunds]
             .iter()
             .any(|ids| ids.contains(c))
+            || rests_on(c).is_some_and(|id| contents.payments.contains_key(&id))
     };
     for cause in books.causes.iter().filter(|c| !elsewhere(c)) {
         if !products.contains(cause) && !payments.contains(cause) && !deposits.contains(cause) {
@@ -242,7 +244,11 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     // Through which product an amount is owed is held there; here, that it is owed through one at all.
     let bought: BTreeSet<String> = contents.sold.values().map(|s| s.charge.payment.to_string()).collect();
     let owing = books.owed.keys().chain(books.earned.keys()).chain(books.costs.keys());
-    for cause in books.losses.keys().filter(|c| !payments.contains(*c)) {
+    for cause in books
+        .losses
+        .keys()
+        .filter(|c| !payments.contains(*c) && rests_on(c).is_none())
+    {
         report.find("ledger.cause", cause, "only a payment is taken back");
     }
     let known = |c: &String| {

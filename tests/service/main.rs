@@ -36,6 +36,7 @@ mod cases_elsewhere;
 mod cases_elsewhere_money;
 mod cases_examples;
 mod cases_faults;
+mod cases_final;
 mod cases_forged;
 mod cases_frozen;
 mod cases_gate;

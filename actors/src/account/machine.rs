@@ -4,7 +4,7 @@ use purser_storage::codec;
 use purser_storage::planted::{self, Bug};
 
 use super::statement::{Change, line};
-use super::{Account, Command, Event, LinkGrant, Rejection, claims, holds, paying_out};
+use super::{Account, Command, Event, LinkGrant, Rejection, claims, holds, paying_out, unfinal};
 use crate::id::{EffectId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
@@ -44,7 +44,7 @@ fn opened(
     Ok(decision.open(opening.map_err(|_| Rejection::Nothing)?))
 }
 
-fn credit(
+pub(super) fn credit(
     this: Option<&Account>,
     wallet: &Wallet,
     (effect, amount): (EffectId, Usdc),
@@ -124,6 +124,7 @@ impl Entity for Account {
         "balance.withdrawn",
         "balance.released",
         "balance.paid_out",
+        "balance.reversed",
     ];
     const MOVES: &'static [Move] = &[
         ("-", "first sign-in or payment", "active"),
@@ -166,6 +167,9 @@ impl Entity for Account {
             ) => claims::counted(this, wallet, command, context),
             (Some(_), Command::Keep { effect, amount, cause }) => Ok(kept(effect, amount, cause, context)),
             (this, Command::Credit { effect, amount, cause }) => credit(this, wallet, (effect, amount), cause, context),
+            (this, command @ (Command::CreditUnfinal { .. } | Command::EndUnfinal { .. })) => {
+                unfinal::decide(this, wallet, command, context)
+            }
             (this, command @ Command::SendBack { .. }) => holds::send_back(this, wallet, command, context),
             (Some(account), Command::PayOut(outgoing)) => paying_out::decide(account, outgoing, context),
             (Some(account), command @ (Command::Withdraw { .. } | Command::EndHold { .. } | Command::Book { .. })) => {
@@ -189,8 +193,7 @@ impl Entity for Account {
                 Ok(done.put_new(table::link(&code.hash), codec::encode(&grant)))
             }
             (Some(_), Command::UseLink { code, amr, session }) => {
-                let decision = done.take(table::link(&code));
-                opened(decision, wallet, amr, session, context)
+                opened(done.take(table::link(&code)), wallet, amr, session, context)
             }
             (Some(account), Command::SetCaps(caps)) if account.own_caps == caps => Ok(done),
             (Some(_), Command::SetCaps(caps)) => Ok(done.event(Event::CapsChanged(caps))),
@@ -218,18 +221,18 @@ impl Entity for Account {
                 lines: a.lines.saturating_add(1),
                 ..a
             }),
-            (Some(a), Event::Held(amount, _)) => Ok(Self {
+            (Some(a), Event::Held(amount, _) | Event::HeldUnfinal(amount, _)) => Ok(Self {
                 held: a.held.plus(*amount).map_err(|_| broken())?,
                 lines: a.lines.saturating_add(1),
                 ..a
             }),
-            (Some(a), Event::Withdrawn(amount, _)) => Ok(Self {
+            (Some(a), Event::Withdrawn(amount, _) | Event::Reversed(amount, _)) => Ok(Self {
                 balance: a.balance.minus(*amount).map_err(|_| broken())?,
                 held: a.held.minus(*amount).map_err(|_| broken())?,
                 lines: a.lines.saturating_add(1),
                 ..a
             }),
-            (Some(a), Event::Released(amount, _)) => Ok(Self {
+            (Some(a), Event::Released(amount, _) | Event::Finalized(amount, _)) => Ok(Self {
                 held: a.held.minus(*amount).map_err(|_| broken())?,
                 lines: a.lines.saturating_add(1),
                 ..a
@@ -273,9 +276,10 @@ impl Entity for Account {
             Event::Frozen(_) => Some("frozen"),
             Event::Unfrozen => Some("unfrozen"),
             Event::CapsChanged(_) => Some("caps_changed"),
-            Event::Held(..) => Some("balance.held"),
+            Event::Held(..) | Event::HeldUnfinal(..) => Some("balance.held"),
             Event::Withdrawn(..) | Event::Departed(..) => Some("balance.withdrawn"),
-            Event::Released(..) => Some("balance.released"),
+            Event::Released(..) | Event::Finalized(..) => Some("balance.released"),
+            Event::Reversed(..) => Some("balance.reversed"),
             Event::PaidOut(..) => Some("balance.paid_out"),
         }
     }

@@ -21,6 +21,10 @@ pub enum Change {
     Released,
     /// Part of the balance paid for something.
     PaidOut,
+    /// A credit is reserved as long as the payment that it rests on is not final.
+    HeldUnfinal,
+    /// A reserved credit is gone with the payment that it rested on.
+    Reversed,
 }
 
 impl Change {
@@ -32,6 +36,8 @@ impl Change {
             Self::Withdrawn => "withdrawn",
             Self::Released => "released",
             Self::PaidOut => "paid_out",
+            Self::HeldUnfinal => "held_unfinal",
+            Self::Reversed => "reversed",
         }
     }
 }

@@ -81,6 +81,8 @@ pub(super) struct Departures {
     compared: AtomicU64,
     open: Mutex<Vec<Departure>>,
     promises: Mutex<Promises>,
+    /// Whether there may be payments that are not final: as long as none was, nobody reads a row for it.
+    any_unfinal: AtomicBool,
 }
 
 impl Departures {
@@ -100,6 +102,7 @@ impl Departures {
             compared: AtomicU64::new(0),
             open: Mutex::default(),
             promises: Mutex::default(),
+            any_unfinal: AtomicBool::new(false),
         }
     }
 

@@ -233,11 +233,8 @@ impl Engine {
                 self.told(one, (&all.payouts, payout), words, resolved).await
             }
             Resolvable::Credit(account, amount, cause) if !done => {
-                let credit = || crate::account::Command::Credit {
-                    effect: id,
-                    amount,
-                    cause,
-                };
+                let unfinal = self.unfinal_for(cause).await?;
+                let credit = || crediting::given(id, amount, (cause, unfinal));
                 self.told(one, (&all.accounts, account), words, credit).await
             }
             Resolvable::Recall(payout) if done => {

@@ -176,7 +176,11 @@ impl Engine {
     pub async fn evidence(&self, work: &Work) -> Result<Option<Evidence>, StoreError> {
         let all = &self.0.families;
         match work {
-            Work::Settle(id) | Work::Watch(id) | Work::ConfirmCredit(id) | Work::Readmit { payment: id, .. } => {
+            Work::Settle(id)
+            | Work::Watch(id)
+            | Work::AwaitFinal(id)
+            | Work::ConfirmCredit(id)
+            | Work::Readmit { payment: id, .. } => {
                 of(&all.payments, id, |payment| Some(Money::Usdc(payment.price()))).await
             }
             Work::IssueCard(id) | Work::ExpireCard(id) | Work::RefreshCard(id) | Work::SteerPrepaid(id) => {
@@ -209,7 +213,9 @@ impl Engine {
             Work::Spend(id) | Work::EndSpend { spend: id, .. } | Work::ForgetSpoken(id) => {
                 of(&all.spends, id, |spend| Some(Money::Usdc(spend.order.amount))).await
             }
-            Work::Credit { account, amount, .. } | Work::EndHold { account, amount, .. } => {
+            Work::Credit { account, amount, .. }
+            | Work::EndHold { account, amount, .. }
+            | Work::ReleaseCredit { account, amount, .. } => {
                 of(&all.accounts, account, |_| Some(Money::Usdc(*amount))).await
             }
             Work::FreeShare { account, share } | Work::CountShare { account, share } => {

@@ -5,6 +5,7 @@ mod banking;
 mod cards;
 mod counting;
 mod crediting;
+mod finality;
 mod gate;
 mod gift_cards;
 mod incoming;
@@ -13,6 +14,7 @@ mod payout;
 mod program;
 mod reversal;
 mod sent_as;
+mod shares;
 mod spend;
 mod spent_before;
 mod top_up;
@@ -35,9 +37,8 @@ use super::incoming::{Arrivals, Lost};
 use super::lines::{self, Lines};
 use super::webhooks::PostOffice;
 use super::{Ports, Settings};
-use crate::account;
 use crate::card;
-use crate::id::{CardId, PaymentId, Wallet};
+use crate::id::{CardId, PaymentId};
 use crate::intl_order;
 use crate::kernel::delivery::{Tries, Worker};
 use crate::kernel::effect::{Share, Work};
@@ -49,7 +50,7 @@ use crate::port::{
 };
 use crate::refund;
 
-pub(super) use crediting::taken_back;
+pub(super) use crediting::{rests_on_unfinal, taken_back};
 pub(super) use webhooks::Rooms;
 pub use webhooks::{OUTCOMES, PostFigures};
 
@@ -98,9 +99,11 @@ impl Desk {
         match &effect.work {
             Work::Settle(id) => self.settle(effect, *id).await,
             Work::Watch(id) => self.watch(effect, *id).await,
+            Work::AwaitFinal(id) => self.await_final(effect, *id).await,
             Work::IssueCard(id) => self.issue(effect, *id).await,
             Work::Credit { account, amount, cause } => self.credit(effect, *account, *amount, *cause).await,
             Work::ConfirmCredit(id) => self.confirm_credit(effect, *id).await,
+            Work::ReleaseCredit { account, .. } => self.release_credit(effect, *account).await,
             Work::FreeShare { account, share } => self.free_share(effect, *account, *share).await,
             Work::CountShare { account, share } => self.count_share(effect, *account, *share).await,
             Work::CountUnclaimed { .. } | Work::CountClaimed { .. } => self.count_lost(effect).await,
@@ -159,18 +162,6 @@ impl Desk {
                 tell(&self.families.incoming, *id, command).await
             }
         }
-    }
-
-    async fn free_share(&self, effect: &Effect, account: Wallet, share: Share) -> Done {
-        let effect = effect.id;
-        let command = account::Command::FreeShare { effect, share };
-        tell(&self.families.accounts, account, command).await
-    }
-
-    async fn count_share(&self, effect: &Effect, account: Wallet, share: Share) -> Done {
-        let effect = effect.id;
-        let command = account::Command::CountShare { effect, share };
-        tell(&self.families.accounts, account, command).await
     }
 
     async fn readmit(&self, effect: &Effect, payment: PaymentId, (share, session): (Share, NewSession)) -> Done {
@@ -245,16 +236,20 @@ impl Desk {
         let submitted = self.ports.settlement.submit(authorization, &prepared);
         let effect_id = effect.id;
         let command = match self.in_time(submitted, "submit").await {
-            Ok(Submitted::Settled { transaction, .. }) => match self.taken_in(id, payment.account()).await? {
+            Ok(Submitted::Settled { transaction, finality }) => match self.taken_in(id, payment.account()).await? {
                 Some(taken_in) => payment::Command::Deposited {
                     effect: effect_id,
                     transaction,
                     taken_in,
                 },
-                None => payment::Command::Settled {
-                    effect: effect_id,
-                    transaction,
-                },
+                None => {
+                    self.departures.settles(finality);
+                    payment::Command::Settled {
+                        effect: effect_id,
+                        transaction,
+                        finality,
+                    }
+                }
             },
             Ok(Submitted::Declined(decline)) => payment::Command::Declined {
                 effect: effect_id,

@@ -6,6 +6,8 @@
 mod at_line;
 mod cause;
 mod failure;
+mod family;
+mod lane;
 mod leaves;
 mod row;
 mod share;
@@ -15,7 +17,6 @@ use crate::id::{
     BankAccountId, BankTransferId, CardId, DeliveryId, DepositId, DestinationId, DifferenceId, EndpointId,
     LateReturnId, Network, PaymentId, PayoutId, RefundId, SpendId, TopUpId, Wallet, WithdrawalId,
 };
-use crate::kernel::Kind;
 use crate::money::Usdc;
 use crate::payment::NewSession;
 use crate::port::Timestamp;
@@ -227,11 +228,22 @@ pub enum Work {
         /// Which.
         payment: PaymentId,
     },
+    /// Ask the chain until a settled payment is final, or gone for good.
+    AwaitFinal(PaymentId),
+    /// End the hold of a credit once the payment that it rests on is final, or gone for good.
+    ReleaseCredit {
+        /// Whose balance.
+        account: Wallet,
+        /// Which payment.
+        payment: PaymentId,
+        /// What is held.
+        amount: Usdc,
+    },
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 52] = [
+    pub const NAMES: [&str; 54] = [
         "settle",
         "watch",
         "issue_card",
@@ -284,6 +296,8 @@ impl Work {
         "count_share",
         "count_unclaimed",
         "count_claimed",
+        "await_final",
+        "release_credit",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -341,56 +355,13 @@ impl Work {
             Self::CountShare { .. } => 49,
             Self::CountUnclaimed { .. } => 50,
             Self::CountClaimed { .. } => 51,
+            Self::AwaitFinal(_) => 52,
+            Self::ReleaseCredit { .. } => 53,
         }
     }
 
     /// In logs, metrics and the operator's list.
     pub const fn name(&self) -> &'static str {
         Self::NAMES[self.index()]
-    }
-
-    /// Whose supervisor runs it.
-    pub const fn family(&self) -> Kind {
-        match self {
-            Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } => Kind::Payment,
-            Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) | Self::SteerPrepaid(_) => Kind::Card,
-            Self::OrderGiftCard(_) => Kind::GiftCard,
-            Self::Credit { .. }
-            | Self::FreeShare { .. }
-            | Self::CountShare { .. }
-            | Self::CountUnclaimed { .. }
-            | Self::CountClaimed { .. }
-            | Self::EndHold { .. }
-            | Self::SendBack { .. } => Kind::Account,
-            Self::EndLease { .. } | Self::IntlOverdue(_) | Self::ExpireIntl(_) | Self::ForgetCvv(_) => Kind::IntlOrder,
-            Self::CheckIdentity(_) => Kind::Identity,
-            Self::OpenIssuerAccount(_) => Kind::Link,
-            Self::Withdraw(_) => Kind::Withdrawal,
-            Self::SendPayout(_) | Self::RecallPayout(_) | Self::ExpirePayout(_) | Self::CloseReturns(_) => Kind::Payout,
-            Self::LateReturn(_) => Kind::LateReturn,
-            Self::SaveRecipient(_) | Self::UncountPayment(_) => Kind::Recipient,
-            Self::OpenCard(_) | Self::SteerCard(_) => Kind::Reloadable,
-            Self::ReserveCardBalance(_) | Self::EndReservation(_) | Self::EndCardLease { .. } => Kind::CardWithdrawal,
-            Self::ReviewApplication(_) => Kind::Application,
-            Self::OpenBankAccount(_) => Kind::BankAccount,
-            Self::MoveBankMoney(_) => Kind::BankTransfer,
-            Self::ForgetNumber(_) => Kind::Destination,
-            Self::SendTopUp(_) | Self::CrossBridge(_) | Self::AwaitCardCredit(_) => Kind::TopUp,
-            Self::Spend(_) | Self::ForgetSpoken(_) => Kind::Spend,
-            Self::EndSpend { .. } => Kind::AgentWallet,
-            Self::PostWebhook { .. } => Kind::WebhookDelivery,
-            Self::ResendWebhooks { .. } => Kind::Webhook,
-            Self::ConfirmRefund(_) | Self::ExpireRefund { .. } => Kind::Refund,
-            Self::Pursue(_) => Kind::Difference,
-            Self::PlaceIncoming(_) | Self::ConfirmIncoming(_) => Kind::Incoming,
-        }
-    }
-
-    /// Whose tries go one behind the other, a few at a time, so that what is slow there keeps no other waiting.
-    pub const fn lane(&self) -> Option<u128> {
-        match self {
-            Self::PostWebhook { endpoint, .. } => Some(endpoint.0),
-            _ => None,
-        }
     }
 }

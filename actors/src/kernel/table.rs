@@ -101,8 +101,8 @@ tables! {
     ADDRESS = b'A',
     /// API keys and operators' tokens of before a restore of which an administrator has said that they are good.
     CONFIRMED = b'J',
-    /// What the gate asks before money leaves: which accounts are frozen, and which transfers of managed wallets a restored
-    /// store has recognised as a spend's.
+    /// What the gate asks before money leaves: which accounts are frozen, which payments are not final, and which transfers of
+    /// managed wallets a restored store has recognised as a spend's.
     GATE = b'F',
     /// What the settlement port for Base keeps: blocks, movements, transactions of its gas keys. Only the port reads it.
     BASE = b'E',
@@ -385,6 +385,11 @@ pub fn frozen(wallet: &Wallet) -> RowKey {
 /// Prefix of all accounts that are frozen.
 pub fn all_frozen() -> RowKey {
     key(&[&[GATE, b'a']])
+}
+
+/// Present as long as the payment has settled and is not final: for ever, if its chain has taken it back before it was.
+pub fn unfinal(payment: PaymentId) -> RowKey {
+    key(&[&[GATE, b'u'], &payment.0.to_be_bytes()])
 }
 
 /// A transfer of a managed wallet in which a restored store has recognised a spend: it is no other's. The value is the spend.

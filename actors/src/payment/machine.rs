@@ -9,7 +9,7 @@ use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
-use crate::port::Lookup;
+use crate::port::{Finality, Lookup};
 use crate::product::Product;
 
 type Decided = Result<Decision<Payment>, Rejection>;
@@ -58,7 +58,8 @@ impl Payment {
         &self,
         id: &PaymentId,
         effect: EffectId,
-        (transaction, made): (String, bool),
+        (transaction, finality): (String, Finality),
+        made: bool,
         context: &Context,
     ) -> Decided {
         let treasury = Place::Treasury(self.claim.authorization.network());
@@ -69,6 +70,12 @@ impl Payment {
             .completes(effect)
             .requires_absent(deposit)
             .event(Event::Settled(transaction, context.now));
+        let decision = match finality {
+            Finality::Final => decision,
+            Finality::Seen => decision
+                .put_new(table::unfinal(*id), Vec::new())
+                .then(Work::AwaitFinal(*id), context),
+        };
         if matches!(self.status, Status::Declined(..)) && !made {
             let credit = Work::Credit {
                 account: self.account(),
@@ -93,7 +100,9 @@ impl Payment {
             (Status::Declined(..), Lookup::Landed { .. }) if planted::is(Bug::LateLandingIgnored) => {
                 Ok(Decision::answer(Answer::Done).completes(effect))
             }
-            (_, Lookup::Landed { transaction, .. }) => self.settled(id, effect, (transaction, made), context),
+            (_, Lookup::Landed { transaction, finality }) => {
+                self.settled(id, effect, (transaction, finality), made, context)
+            }
             (_, Lookup::Pending) => Ok(Decision::answer(Answer::Done)),
             (status, Lookup::Impossible) => {
                 let decision = Decision::answer(Answer::Done).completes(effect);
@@ -207,15 +216,17 @@ impl Entity for Payment {
             (Status::Claimed, Command::DeclinedUnsent { effect, decline }) => {
                 Ok(payment.released(effect, Event::DeclinedUnsent(decline, now), context))
             }
-            (Status::Settling(_), Command::Settled { effect, transaction }) => {
-                payment.settled(id, effect, (transaction, false), context)
-            }
+            (
+                Status::Settling(_),
+                Command::Settled {
+                    effect,
+                    transaction,
+                    finality,
+                },
+            ) => payment.settled(id, effect, (transaction, finality), false, context),
             (Status::Settling(_), Command::Declined { effect, decline }) => {
-                let declined = done.completes(effect).event(Event::Declined(decline, now)).then_as(
-                    watch(id),
-                    Work::Watch(*id),
-                    context,
-                );
+                let declined = done.completes(effect).event(Event::Declined(decline, now));
+                let declined = declined.then_as(watch(id), Work::Watch(*id), context);
                 if planted::is(Bug::ShareFreedTwice) {
                     return Ok(declined.then(payment.freed_share(), context));
                 }
@@ -253,11 +264,9 @@ impl Entity for Payment {
                 },
                 context,
             )),
-            (Status::Fulfilled { .. } | Status::Credited { .. }, Command::Reversed { effect }) => {
-                Ok(payment.reversed(id, effect, context))
+            (_, command @ (Command::Reversed { .. } | Command::Finalized { .. })) => {
+                payment.known_for_good(id, &command, context)
             }
-            // Found again meanwhile: one loss is booked.
-            (Status::Reversed { .. }, Command::Reversed { effect }) => Ok(done.completes(effect)),
             (_, _) => Err(Rejection::OutOfOrder(payment.status())),
         }
     }

@@ -24,7 +24,7 @@ fn quoted() -> Quoted {
 }
 
 /// 5.00 of a gift card, for the price of 5.10.
-fn gift(nonce: u8) -> PayRequest {
+pub(crate) fn gift(nonce: u8) -> PayRequest {
     let mut request = card_for(evm(1), nonce);
     if let Authorization::Evm(signed) = &mut request.authorization {
         signed.value = Usdc::from_atomic(5_100_000);

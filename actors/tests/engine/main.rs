@@ -15,6 +15,7 @@ mod deliveries;
 mod departures;
 mod durability;
 mod figures;
+mod finality;
 mod gate;
 mod gift_cards;
 mod identified;

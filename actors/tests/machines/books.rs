@@ -298,6 +298,7 @@ impl House {
             0 => payment::Command::Settled {
                 effect,
                 transaction: transaction(),
+                finality: Finality::Final,
             },
             1 => payment::Command::Declined {
                 effect,

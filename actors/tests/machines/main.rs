@@ -34,5 +34,6 @@ mod spends;
 mod spends_own;
 mod top_ups;
 mod transfer_names;
+mod unfinal;
 mod webhooks;
 mod withdrawals;

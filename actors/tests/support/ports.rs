@@ -51,6 +51,8 @@ pub(crate) struct Chain {
     pub(crate) holdings: Holdings,
     gate: Semaphore,
     empty: Mutex<Vec<Wallet>>,
+    /// What has landed may still be taken back.
+    shallow: AtomicBool,
 }
 
 pub(crate) fn error(kind: ErrorKind, operation: &'static str) -> PortError {
@@ -76,6 +78,19 @@ impl Chain {
             holdings: Holdings::default(),
             gate: Semaphore::new(0),
             empty: Mutex::default(),
+            shallow: AtomicBool::new(false),
+        }
+    }
+
+    /// What is on chain is only seen, or is final again.
+    pub(crate) fn only_seen(&self, seen: bool) {
+        self.shallow.store(seen, Ordering::SeqCst);
+    }
+
+    fn finality(&self) -> Finality {
+        match self.shallow.load(Ordering::SeqCst) {
+            true => Finality::Seen,
+            false => Finality::Final,
         }
     }
 
@@ -234,7 +249,7 @@ impl Settlement for Chain {
             assert_eq!(prepared.bytes, key, "what was prepared is what is sent");
             self.submissions.fetch_add(1, Ordering::SeqCst);
             let settled = |transaction| {
-                let finality = Finality::Final;
+                let finality = self.finality();
                 Ok(Submitted::Settled { transaction, finality })
             };
             match self.fate_of(&key) {
@@ -270,7 +285,7 @@ impl Settlement for Chain {
         let seen = match self.landed.lock().get(&key) {
             Some(transaction) => Lookup::Landed {
                 transaction: transaction.clone(),
-                finality: Finality::Final,
+                finality: self.finality(),
             },
             None if self.impossible.lock().contains(&key) => Lookup::Impossible,
             None => Lookup::Pending,
@@ -286,7 +301,7 @@ impl Settlement for Chain {
     ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
         let landed = self.landed.lock();
         let standing = match landed.get(&authorization.claim_key()) {
-            Some(known) if known == transaction => ChainStanding::Final,
+            Some(known) if known == transaction => self.finality().into(),
             _ => ChainStanding::Gone,
         };
         Box::pin(std::future::ready(Ok(standing)))

@@ -9,6 +9,7 @@ use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::family::LoadError;
 use purser_actors::kernel::{Entity, View};
 use purser_actors::money::Cents;
+use purser_actors::payment::Status;
 use purser_actors::port::{CardTransaction, PortError, Timestamp};
 use purser_actors::reloadable::{self, Reloadable};
 
@@ -158,6 +159,22 @@ impl Held {
             Self::Intl(order) => order.is_alive(),
             Self::Reloadable(card) => card.is_alive(),
         }
+    }
+
+    /// Whether what opens it waits for its payment to be final: a code is money that has left once it is shown.
+    pub(super) async fn is_unfinal(&self, engine: &Engine) -> Result<bool, ApiError> {
+        let Self::Gift(gift) = self else { return Ok(false) };
+        let unfinal = engine.is_unfinal(gift.charge.payment).await;
+        unfinal.map_err(|_| ApiError::internal())
+    }
+
+    /// Whether the payment that bought it was taken back by its chain.
+    pub(super) async fn is_reversed(&self, engine: &Engine) -> Result<bool, ApiError> {
+        let Some(payment) = self.payment() else {
+            return Ok(false);
+        };
+        let read = engine.payment(&payment).await.map_err(unreadable)?;
+        Ok(read.is_some_and(|payment| matches!(payment.status, Status::Reversed { .. })))
     }
 
     /// Adds what spends it. That it was shown is durable before it is.

@@ -153,7 +153,7 @@ pub struct AgentSpend {
     pub tx_hash: Option<String>,
     /// Why it failed.
     pub failure_reason: Option<String>,
-    /// Why it waits, if it does: `held_frozen` or `held_restored`.
+    /// Why it waits, if it does: `held_frozen`, `held_restored` or `held_unfinal`.
     pub held: Option<String>,
     /// RFC 3339.
     pub created_at: String,

@@ -356,7 +356,7 @@ pub struct BankTransaction {
     pub charged_amount: serde_json::Value,
     /// Why it came to nothing.
     pub failure_reason: Option<String>,
-    /// Why it waits, if it does: `held_frozen` or `held_restored`.
+    /// Why it waits, if it does: `held_frozen`, `held_restored` or `held_unfinal`.
     pub held: Option<String>,
     /// Of a transfer that came back: how much of it.
     #[schema(value_type = Exact, required = false)]

@@ -85,7 +85,7 @@ pub struct TopUp {
     pub failure_code: Option<String>,
     /// What paid for it.
     pub payment_id: String,
-    /// Why it waits, if it does: `held_frozen` or `held_restored`.
+    /// Why it waits, if it does: `held_frozen`, `held_restored` or `held_unfinal`.
     pub held: Option<String>,
     /// RFC 3339.
     pub created_at: String,

@@ -140,4 +140,10 @@ pub struct OneGiftCard {
     pub redemption_code: Option<String>,
     /// Asked for with the code.
     pub pin_code: Option<String>,
+    /// `held_unfinal` of a completed one whose payment is not final: link and code are shown once it is.
+    pub held: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Also sent as `Retry-After`.
+    pub retry_after_seconds: Option<u64>,
 }

@@ -53,7 +53,7 @@ pub struct Withdrawal {
     pub tx_hash: Option<String>,
     /// Why it failed or was rejected; its amount is available again.
     pub failure_reason: Option<String>,
-    /// Why it waits, if it does: `held_frozen` or `held_restored`.
+    /// Why it waits, if it does: `held_frozen`, `held_restored` or `held_unfinal`.
     pub held: Option<String>,
     /// RFC 3339.
     pub created_at: String,
@@ -101,7 +101,8 @@ pub struct Statement {
 pub struct StatementEntry {
     /// `ent_…`.
     pub entry_id: String,
-    /// `credited`, `held`, `withdrawn` or `released`.
+    /// `credited`, `held`, `withdrawn`, `released` or `paid_out`; `held_unfinal` for a credit that is held until the payment that it
+    /// rests on is final, `reversed` for one that is gone with its payment.
     pub r#type: String,
     /// Dollars.
     #[schema(value_type = Exact)]

@@ -210,7 +210,7 @@ pub struct OnePayout {
     /// Why it failed, was stopped or came back.
     #[schema(required)]
     pub failure_reason: Option<String>,
-    /// Why it waits, if it does: `held_frozen` or `held_restored`.
+    /// Why it waits, if it does: `held_frozen`, `held_restored` or `held_unfinal`.
     pub held: Option<String>,
     /// What went back to the account's balance.
     #[schema(value_type = Option<Exact>)]

@@ -84,7 +84,7 @@ pub struct ChainFaultRequest {
     pub times: Option<u32>,
     /// For `decline`: the `errorReason`; `invalid_transaction_state` if absent.
     pub reason: Option<String>,
-    /// For `slow`, `fail_then_land` and `drop`: milliseconds; 3,000 if absent.
+    /// For `slow`, `fail_then_land`, `drop` and `drop_final`: milliseconds; 3,000 if absent.
     pub ms: Option<u64>,
 }
 
@@ -106,6 +106,8 @@ pub enum ChainFaultName {
     FailThenLand,
     /// Settle, and drop it later.
     Drop,
+    /// Settle for good, and drop it later all the same.
+    DropFinal,
     /// Let an observer submit first.
     Preempt,
     /// Hold all executions back.

@@ -309,15 +309,17 @@ impl Chain {
                 let (transfer, index) = self.placed(transfer, intent.transaction.is_empty());
                 let mut records = state.ledger.transfer_beside(&transfer, index)?;
                 let mut finality = state.finality(now, &transfer);
-                if let Some(ChainFault::Drop { after_ms }) = fault
+                if let Some(ChainFault::Drop { after_ms } | ChainFault::DropFinal { after_ms }) = fault
                     && !state.ledger.was_reorganised(&intent.key)
                 {
                     let due = now.plus_ms((*after_ms).max(1));
-                    finality = Finality::Seen;
-                    records.push(Record::Planned {
-                        due,
-                        plan: Plan::Drop(intent.key),
-                    });
+                    let plan = if matches!(fault, Some(ChainFault::Drop { .. })) {
+                        finality = Finality::Seen;
+                        Plan::Drop(intent.key)
+                    } else {
+                        Plan::DropFinal(intent.key)
+                    };
+                    records.push(Record::Planned { due, plan });
                 }
                 Ok((records, Executed::Moved(transfer.transaction, finality)))
             }

@@ -37,6 +37,11 @@ pub enum ChainFault {
     },
     /// Somebody who saw the payment submits it first.
     Preempt,
+    /// The same as `Drop`, by a reorganisation that is deeper than what counts as final: the transfer is shown as final before.
+    DropFinal {
+        /// In milliseconds of the chain's clock.
+        after_ms: u64,
+    },
 }
 
 impl ChainFault {
@@ -51,6 +56,7 @@ impl ChainFault {
             Self::FailThenLand { .. } => "fail_then_land",
             Self::Drop { .. } => "drop",
             Self::Preempt => "preempt",
+            Self::DropFinal { .. } => "drop_final",
         }
     }
 }

@@ -41,13 +41,15 @@ pub(crate) enum Plan {
     Land(Transfer),
     /// The landed transfer is dropped by a reorganisation.
     Drop(Key),
+    /// The same, though it was final.
+    DropFinal(Key),
 }
 
 impl Plan {
     const fn key(&self) -> Key {
         match self {
             Self::Land(transfer) => transfer.key,
-            Self::Drop(key) => *key,
+            Self::Drop(key) | Self::DropFinal(key) => *key,
         }
     }
 }
@@ -295,10 +297,10 @@ impl Ledger {
             Plan::Land(transfer) if self.find(key).is_none() => self.transfer(transfer).unwrap_or(lapsed),
             Plan::Land(_) => lapsed,
             // The money may have moved on; a chain would drop what follows too, the sandbox keeps both.
-            Plan::Drop(_) if self.find(key).is_some_and(|t| self.balance(&t.to) >= t.amount) => {
+            Plan::Drop(_) | Plan::DropFinal(_) if self.find(key).is_some_and(|t| self.balance(&t.to) >= t.amount) => {
                 vec![Record::Dropped { key: *key, at: *due }]
             }
-            Plan::Drop(_) => lapsed,
+            Plan::Drop(_) | Plan::DropFinal(_) => lapsed,
         })
     }
 

@@ -381,7 +381,9 @@ async fn magic_amounts_do_what_the_table_says() {
             ChainFault::FailThenLand { .. } => assert!(matches!(outcome, Ok(Submitted::Declined(_))) && landed),
             ChainFault::Drop { .. } => assert!(matches!(outcome, Ok(Submitted::Settled { .. })) && !landed),
             ChainFault::Preempt => assert!(matches!(outcome, Ok(Submitted::Settled { .. })) && landed),
-            ChainFault::Slow { .. } | ChainFault::Unreachable => panic!("not in the table"),
+            ChainFault::Slow { .. } | ChainFault::Unreachable | ChainFault::DropFinal { .. } => {
+                panic!("not in the table")
+            }
         }
     }
 }

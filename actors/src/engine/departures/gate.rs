@@ -1,5 +1,8 @@
-//! The one gate that money leaves by: whose it is, and whether anything new may be signed or ordered for it now. What has been
+//! The one gate that money leaves by: whose it is, whether the payment that it rests on is final, and whether anything new may be
+//! signed or ordered for it now. What has been
 //! signed already may be on its way; it is looked up, and nothing more is sent of it while its account is frozen.
+
+use std::sync::atomic::Ordering;
 
 use purser_storage::StoreError;
 use purser_storage::planted::{self, Bug};
@@ -13,6 +16,7 @@ use crate::id::{PaymentId, Wallet};
 use crate::kernel::effect::{Leaves, Work};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, table};
+use crate::port::Finality;
 use crate::{spend, top_up, withdrawal};
 
 /// Why money that would leave waits.
@@ -23,17 +27,21 @@ pub enum Held {
     /// The store was restored, and the history that was lost may have sent it. It goes on when that can no longer be, or is
     /// explained.
     Restored,
+    /// The payment that it rests on is not final: a reorganisation of its chain may still remove it. It goes on when that can no
+    /// longer be, and ends if the payment is gone for good.
+    Unfinal,
 }
 
 impl Held {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Frozen, Self::Restored];
+    /// All.
+    pub const ALL: [Self; 3] = [Self::Frozen, Self::Restored, Self::Unfinal];
 
     /// In answers, lists and metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Frozen => "held_frozen",
             Self::Restored => "held_restored",
+            Self::Unfinal => "held_unfinal",
         }
     }
 }
@@ -54,6 +62,15 @@ pub(in crate::engine) enum Shut {
 struct Waiting {
     owner: Wallet,
     shut: Shut,
+    rests_on: PaymentId,
+}
+
+impl Waiting {
+    /// For what a balance or a managed wallet pays: no credit that is not final is available in one.
+    const fn of(owner: Wallet, shut: Shut) -> Self {
+        let rests_on = PaymentId::NONE;
+        Self { owner, shut, rests_on }
+    }
 }
 
 /// What still may leave for it, if anything may.
@@ -65,8 +82,7 @@ async fn waiting(families: &Families, leaves: Leaves) -> Result<Option<Waiting>,
                 withdrawal::Status::Sent(_) => Shut::Never,
                 withdrawal::Status::Complete { .. } | withdrawal::Status::Failed { .. } => return None,
             };
-            let owner = asked.owner;
-            Some(Waiting { owner, shut })
+            Some(Waiting::of(asked.owner, shut))
         }),
         Leaves::TopUp(id) => families.top_ups.read(&id).await?.and_then(|(top_up, _)| {
             let shut = match top_up.status {
@@ -77,8 +93,8 @@ async fn waiting(families: &Families, leaves: Leaves) -> Result<Option<Waiting>,
                 | top_up::Status::Credited
                 | top_up::Status::Failed { .. } => return None,
             };
-            let owner = top_up.owner;
-            Some(Waiting { owner, shut })
+            let (owner, rests_on) = (top_up.owner, top_up.charge.payment);
+            Some(Waiting { owner, shut, rests_on })
         }),
         Leaves::Spend(id) => families.spends.read(&id).await?.and_then(|(spend, _)| {
             let shut = match spend.status {
@@ -90,19 +106,18 @@ async fn waiting(families: &Families, leaves: Leaves) -> Result<Option<Waiting>,
                 | spend::Status::Refused { .. }
                 | spend::Status::Unsettled { .. } => return None,
             };
-            let owner = spend.owner;
-            Some(Waiting { owner, shut })
+            Some(Waiting::of(spend.owner, shut))
         }),
         Leaves::Payout(id) => families.payouts.read(&id).await?.and_then(|(payout, _)| {
-            let shut = shut_for(payout.charge.payment);
-            let owner = payout.owner;
+            let (owner, rests_on) = (payout.owner, payout.charge.payment);
+            let shut = shut_for(rests_on);
             // What the rail has told of is ordered.
-            (payout.is_under_way() && payout.seen == 0).then_some(Waiting { owner, shut })
+            (payout.is_under_way() && payout.seen == 0).then_some(Waiting { owner, shut, rests_on })
         }),
         Leaves::BankTransfer(id) => families.bank_transfers.read(&id).await?.and_then(|(moved, _)| {
             let leaves = moved.way == transfer::Way::ToAccount && matches!(moved.status, transfer::Status::Pending(_));
             let (owner, shut) = (moved.owner, Shut::Unexplained);
-            leaves.then_some(Waiting { owner, shut })
+            leaves.then_some(Waiting::of(owner, shut))
         }),
     })
 }
@@ -122,6 +137,33 @@ impl Departures {
         Ok(frozen && !planted::is(Bug::FreezeLetsOut))
     }
 
+    /// A payment is about to be told that it has settled.
+    pub(in crate::engine) fn settles(&self, finality: Finality) {
+        if finality == Finality::Seen {
+            self.any_unfinal.store(true, Ordering::Release);
+        }
+    }
+
+    /// Finds whether there are payments that are not final, before anything is asked of the gate.
+    pub(in crate::engine) async fn find_unfinal(&self) -> Result<(), StoreError> {
+        let rows = self.store.scan(&table::unfinal(PaymentId::NONE)[..2], None, 1).await?;
+        self.any_unfinal.fetch_or(!rows.is_empty(), Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Whether there may be payments that are not final: if not, nothing is read.
+    pub(in crate::engine) fn may_be_unfinal(&self) -> bool {
+        self.any_unfinal.load(Ordering::Acquire)
+    }
+
+    /// Whether what rests on this payment stays: it is not final, or was gone before it was. What is final once stays so.
+    pub(in crate::engine) async fn is_unfinal(&self, payment: PaymentId) -> Result<bool, StoreError> {
+        if payment == PaymentId::NONE || !self.may_be_unfinal() {
+            return Ok(false);
+        }
+        Ok(self.store.read(&table::unfinal(payment)).await?.is_some())
+    }
+
     /// Whether a restore keeps it.
     pub(in crate::engine) fn is_shut(&self, shut: Shut) -> bool {
         match shut {
@@ -139,15 +181,30 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn held(&self, work: &Work) -> Result<Option<Held>, StoreError> {
+        if let Work::ReleaseCredit { payment, .. } = work {
+            let unfinal = self.0.departures.is_unfinal(*payment).await?;
+            return Ok(unfinal.then_some(Held::Unfinal));
+        }
         let Some(leaves) = work.leaves() else { return Ok(None) };
         let waits = waiting(&self.0.families, leaves).await.map_err(damaged)?;
-        let Some(Waiting { owner, shut }) = waits else {
+        let Some(Waiting { owner, shut, rests_on }) = waits else {
             return Ok(None);
         };
         if self.0.departures.is_frozen(&owner).await? {
             return Ok(Some(Held::Frozen));
         }
+        if self.0.departures.is_unfinal(rests_on).await? {
+            return Ok(Some(Held::Unfinal));
+        }
         Ok(self.0.departures.is_shut(shut).then_some(Held::Restored))
+    }
+
+    /// Whether a payment has settled and is not final: what it bought is made, and nothing that opens it is told.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn is_unfinal(&self, payment: PaymentId) -> Result<bool, StoreError> {
+        self.0.departures.is_unfinal(payment).await
     }
 
     /// Whether this account's money is kept from leaving because it is frozen.

@@ -12,11 +12,12 @@ use crate::engine::acting::Words;
 use crate::engine::giving::Leave;
 use crate::engine::operating::damaged;
 use crate::engine::stuck::Says;
-use crate::engine::work::taken_back;
-use crate::id::EffectId;
+use crate::engine::work::{rests_on_unfinal, taken_back};
+use crate::id::{EffectId, PaymentId};
 use crate::kernel::Effect;
 use crate::kernel::effect::CreditCause;
 use crate::late_return;
+use crate::money::Usdc;
 use crate::operator::Act;
 use crate::reconcile::Standing;
 
@@ -98,6 +99,17 @@ impl Engine {
         self.told(&one, (&all.accounts, account), &words, keep).await
     }
 
+    /// The payment that a credit still waits for though an operator gives it. One of what its chain has taken back waits for nothing:
+    /// it is given at the house's own loss.
+    pub(super) async fn unfinal_for(&self, cause: CreditCause) -> Result<Option<PaymentId>, NotResolved> {
+        let all = &self.0.families;
+        let unread = |error| unread(damaged(error));
+        match taken_back(all, cause).await.map_err(unread)? {
+            Some(_) => Ok(None),
+            None => rests_on_unfinal(all, &self.0.departures, cause).await.map_err(unread),
+        }
+    }
+
     /// Whether it is a credit that is withheld, so that it can be ended without being given.
     ///
     /// # Errors
@@ -108,5 +120,22 @@ impl Engine {
         };
         let paid = taken_back(&self.0.families, cause).await.map_err(damaged)?;
         Ok(effect.stuck && paid.is_some())
+    }
+}
+
+/// The credit itself.
+pub(super) const fn given(
+    effect: EffectId,
+    amount: Usdc,
+    (cause, unfinal): (CreditCause, Option<PaymentId>),
+) -> account::Command {
+    match unfinal {
+        Some(payment) => account::Command::CreditUnfinal {
+            effect,
+            amount,
+            cause,
+            payment,
+        },
+        None => account::Command::Credit { effect, amount, cause },
     }
 }

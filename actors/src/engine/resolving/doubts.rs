@@ -29,6 +29,7 @@ impl Engine {
                 self.shows(&payment, &transaction).await?;
                 // The list does not say how deep it is.
                 let finality = Finality::Seen;
+                self.0.departures.settles(finality);
                 Ok(Lookup::Landed { transaction, finality })
             }
             Outcome::NotDone if *says == Says::Stands(Standing::Refused) || self.is_dead(&payment) => {

@@ -97,7 +97,9 @@ impl Work {
             | Self::Pursue(_)
             | Self::PlaceIncoming(_)
             | Self::SendBack { .. }
-            | Self::ConfirmIncoming(_) => Resolvable::Nobodys,
+            | Self::ConfirmIncoming(_)
+            | Self::AwaitFinal(_)
+            | Self::ReleaseCredit { .. } => Resolvable::Nobodys,
         }
     }
 

@@ -9,7 +9,7 @@ use crate::banking::application::{self, Application, Question};
 use crate::banking::profile::{Holder, Profile};
 use crate::banking::{account, transfer};
 use crate::engine::departures::gate::Shut;
-use crate::id::{BankAccountId, BankTransferId, CardId, EffectId, Wallet};
+use crate::id::{BankAccountId, BankTransferId, CardId, EffectId, PaymentId, Wallet};
 use crate::kernel::{Effect, Failure, table};
 use crate::port::banking::{AccountOrder, BankApplication, MoveOrder, Moved, Ruling, SealedDocument};
 use crate::port::{EntryName, ErrorKind};
@@ -134,7 +134,7 @@ impl Desk {
             return Ok(());
         }
         if asked.way == transfer::Way::ToAccount
-            && let Err(held) = self.pass(&asked.owner, Shut::Unexplained).await
+            && let Err(held) = self.pass(&asked.owner, Shut::Unexplained, PaymentId::NONE).await
             && !self.has_bank(effect.id).await?
         {
             return Err(held);

@@ -4,6 +4,7 @@ use purser_storage::planted::{self, Bug};
 
 use super::{Desk, Done, tell, unreadable};
 use crate::account;
+use crate::engine::departures::Departures;
 use crate::engine::families::Families;
 use crate::id::{CardId, PaymentId, PayoutId, Wallet};
 use crate::kernel::effect::{CreditCause, Pace};
@@ -29,10 +30,20 @@ impl Desk {
             let message = format!("{paid}, which paid for it, was taken back by its chain");
             return Err(for_a_person(message));
         }
-        let command = account::Command::Credit {
-            effect: effect.id,
-            amount,
-            cause,
+        let effect_id = effect.id;
+        let unfinal = rests_on_unfinal(&self.families, &self.departures, cause).await;
+        let command = match unfinal.map_err(unreadable)? {
+            Some(payment) => account::Command::CreditUnfinal {
+                effect: effect_id,
+                amount,
+                cause,
+                payment,
+            },
+            None => account::Command::Credit {
+                effect: effect_id,
+                amount,
+                cause,
+            },
         };
         tell(&self.families.accounts, account, command).await?;
         if planted::is(Bug::CreditThenDelete) {
@@ -40,6 +51,27 @@ impl Desk {
         }
         Ok(())
     }
+}
+
+/// The payment that a credit rests on, if it is not final.
+pub(in crate::engine) async fn rests_on_unfinal(
+    all: &Families,
+    departures: &Departures,
+    cause: CreditCause,
+) -> Result<Option<PaymentId>, LoadError> {
+    if !departures.may_be_unfinal() {
+        return Ok(None);
+    }
+    let payment = match cause {
+        CreditCause::Payment(id) => Some(id),
+        CreditCause::Refund(id) => {
+            let read = all.refunds.read(&id).await?;
+            read.map(|(refund, _)| refund.asked.payment)
+        }
+        cause => paid_by(all, cause).await?,
+    };
+    let Some(payment) = payment else { return Ok(None) };
+    Ok(departures.is_unfinal(payment).await?.then_some(payment))
 }
 
 /// The payment whose charge a credit gives back, if its chain has taken it back: then the credit is withheld.

@@ -4,19 +4,26 @@ use purser_storage::planted::{self, Bug};
 
 use super::{Desk, Done};
 use crate::engine::departures::gate::Shut;
-use crate::id::Wallet;
+use crate::id::{PaymentId, Wallet};
 use crate::kernel::{Entity, Failure, Family};
 
 /// Something new may leave for an account now. Only the gate gives it, and whatever signs or orders asks for it.
 pub(super) struct Pass(());
 
 impl Desk {
-    /// Asks whether something new may be signed or ordered for an account.
-    pub(super) async fn pass(&self, owner: &Wallet, shut: Shut) -> Result<Pass, Failure> {
-        if self.departures.is_shut(shut) || self.is_barred(owner).await? {
+    /// Asks whether something new may be signed or ordered for an account, out of what a payment has bought; or out of a balance or a
+    /// managed wallet, by [`PaymentId::NONE`].
+    pub(super) async fn pass(&self, owner: &Wallet, shut: Shut, rests_on: PaymentId) -> Result<Pass, Failure> {
+        if self.departures.is_shut(shut) || self.is_barred(owner).await? || self.is_unfinal(rests_on).await? {
             return Err(self.held());
         }
         Ok(Pass(()))
+    }
+
+    /// Whether what rests on this payment stays.
+    pub(super) async fn is_unfinal(&self, payment: PaymentId) -> Result<bool, Failure> {
+        let unfinal = self.departures.is_unfinal(payment).await;
+        unfinal.map_err(|e| Failure::temporary(e.to_string()))
     }
 
     /// Whether nothing more of what is signed may be sent: then it is only looked up.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use purser_storage::planted::{self, Bug};
 
+use super::finality::GONE;
 use super::{Desk, Done, tell, unreadable, within};
 use crate::destination;
 use crate::engine::departures::gate::shut_for;
@@ -60,9 +61,19 @@ impl Desk {
         if payout.seen > 0 {
             return self.sent(effect, id, payout).await;
         }
-        match self.pass(&payout.owner, shut_for(payout.charge.payment)).await {
-            Ok(_) => self.sent(effect, id, payout).await,
-            Err(held) => self.found(payout.key).await?.ok_or(held),
+        let rests_on = payout.charge.payment;
+        let held = match self.pass(&payout.owner, shut_for(rests_on), rests_on).await {
+            Ok(_) => return self.sent(effect, id, payout).await,
+            Err(held) => held,
+        };
+        match self.found(payout.key).await? {
+            Some(report) => Ok(report),
+            // It was never ordered, and never will be.
+            None if self.is_gone(rests_on).await? => Ok(Report {
+                sequence: payout.seen.saturating_add(1),
+                state: RailState::Failed { reason: GONE.into() },
+            }),
+            None => Err(held),
         }
     }
 

@@ -6,8 +6,9 @@ use crate::difference::{Command, Status};
 use crate::id::{DifferenceId, PaymentId, Wallet};
 use crate::kernel::{Effect, Failure, audit};
 use crate::operator::{Act, Deed, Role, house};
-use crate::payment;
+use crate::payment::{self, Payment};
 use crate::port::Lookup;
+use crate::product::Product;
 
 impl Desk {
     /// Reads the chain until it shows the payment again, or that it never can: only then the account is frozen and the
@@ -40,19 +41,50 @@ impl Desk {
             // It is booked as an incoming transfer: an operator's to judge.
             return tell(differences, id, over).await;
         }
-        self.freeze_for_reversal(effect, payment.account(), payment_id).await?;
-        tracing::error!(payment = %payment_id, "a chain has taken a payment back for good: its loss is booked");
+        self.reverse(effect, payment_id, &payment).await
+    }
+
+    /// Ends a payment that never can land again. Its account is frozen where something has left for it.
+    pub(super) async fn reverse(&self, effect: &Effect, id: PaymentId, payment: &Payment) -> Done {
+        if self.has_left(id, payment).await? {
+            self.freeze_for_reversal(effect, payment.account(), id).await?;
+        }
+        tracing::error!(payment = %id, "a chain has taken a payment back for good: its loss is booked");
         let command = payment::Command::Reversed { effect: effect.id };
-        tell(&self.families.payments, payment_id, command).await
+        tell(&self.families.payments, id, command).await
+    }
+
+    /// Whether anything has left for a payment, as far as the gate knows. What was made of it may be used, so that it counts as
+    /// left until the whole charge was given back.
+    async fn has_left(&self, id: PaymentId, payment: &Payment) -> Result<bool, Failure> {
+        if !self.is_unfinal(id).await? {
+            return Ok(true);
+        }
+        let payment::Status::Fulfilled { product, .. } = &payment.status else {
+            return Ok(false);
+        };
+        let all = &self.families;
+        let (credited, charged) = match product {
+            Product::Card(id) => match all.cards.read(id).await.map_err(unreadable)? {
+                Some((card, _)) => (card.credited(), card.charge.charged),
+                None => return Ok(true),
+            },
+            Product::GiftCard(id) => match all.gift_cards.read(id).await.map_err(unreadable)? {
+                Some((gift, _)) => (gift.credited(), gift.charge.charged),
+                None => return Ok(true),
+            },
+            Product::IntlOrder(id) => match all.intl_orders.read(id).await.map_err(unreadable)? {
+                Some((order, _)) => (order.credited(), order.charge.charged),
+                None => return Ok(true),
+            },
+            // The gate has kept them.
+            Product::Payout(_) | Product::TopUp(_) => return Ok(false),
+        };
+        Ok(credited != charged)
     }
 
     /// An operator unfreezes it, and finds it in the audit log. What one has said to the holder before stays.
     async fn freeze_for_reversal(&self, effect: &Effect, wallet: Wallet, payment: PaymentId) -> Done {
-        let accounts = &self.families.accounts;
-        let read = accounts.read(&wallet).await.map_err(unreadable)?;
-        if read.is_some_and(|(account, _)| account.frozen.is_some()) {
-            return Ok(());
-        }
         let act = Act {
             by: house::RECONCILIATION.to_owned(),
             role: Role::Support,
@@ -61,6 +93,12 @@ impl Desk {
         // An operator's act may take this place first: then it is tried again.
         let link = audit::next(&*self.store).await;
         let link = link.map_err(|error| Failure::temporary(error.to_string()))?;
+        // Behind the place in the log: whoever else freezes it for the same reason has taken that place, or is seen here.
+        let accounts = &self.families.accounts;
+        let read = accounts.read(&wallet).await.map_err(unreadable)?;
+        if read.is_some_and(|(account, _)| account.frozen.is_some()) {
+            return Ok(());
+        }
         let freeze = account::Command::Freeze {
             message: format!("{payment} was taken back by its chain. Please contact support."),
             act: Some(Deed {

@@ -9,7 +9,7 @@ use super::sent_as::{SentAs, leave_out};
 use super::{Desk, Done, tell, unreadable, within};
 use crate::agent_wallet::{self, AgentWallet};
 use crate::engine::departures::gate::Shut;
-use crate::id::{SpendId, Wallet};
+use crate::id::{PaymentId, SpendId, Wallet};
 use crate::kernel::{Effect, Failure, Kind, table};
 use crate::payment;
 use crate::port::{
@@ -39,7 +39,7 @@ impl Desk {
             effect: effect.id,
             reason: reason.into(),
         };
-        let pass = self.pass(&spend.owner, Shut::Unquiet).await?;
+        let pass = self.pass(&spend.owner, Shut::Unquiet, PaymentId::NONE).await?;
         if let Some(transaction) = self.sent_before(id, spend).await? {
             let (effect, request) = (effect.id, effect.origin);
             tracing::warn!(spend = %id, %request, transaction, "a spend was sent by a history that was lost");

@@ -3,6 +3,7 @@
 
 use purser_storage::planted::{self, Bug};
 
+use super::finality::GONE;
 use super::gate::Pass;
 use super::{Desk, Done, tell, unreadable, within};
 use crate::engine::departures::gate::Shut;
@@ -69,7 +70,12 @@ impl Desk {
         let first = match first {
             Some(first) => (**first).clone(),
             None => {
-                let pass = self.pass(&top_up.owner, Shut::Never).await?;
+                let rests_on = top_up.charge.payment;
+                if self.is_gone(rests_on).await? {
+                    self.may_leave(None)?;
+                    return self.fail_top_up(effect, id, GONE).await;
+                }
+                let pass = self.pass(&top_up.owner, Shut::Never, rests_on).await?;
                 // A burn is another one each time it is signed, so it is not even signed.
                 if top_up.rail == Network::Solana {
                     self.may_leave(None)?;

@@ -63,7 +63,10 @@ impl Desk {
                         };
                         return tell(&self.families.payments, id, command).await;
                     }
-                    None => Lookup::Landed { transaction, finality },
+                    None => {
+                        self.departures.settles(finality);
+                        Lookup::Landed { transaction, finality }
+                    }
                 },
                 Ok(Lookup::Impossible) => Lookup::Impossible,
             }

@@ -4,7 +4,7 @@ use super::gate::Pass;
 use super::{Desk, Done, tell, unreadable};
 use crate::account;
 use crate::engine::departures::gate::Shut;
-use crate::id::{Wallet, WithdrawalId};
+use crate::id::{PaymentId, Wallet, WithdrawalId};
 use crate::kernel::effect::{Leaves, Work};
 use crate::kernel::{Effect, Failure};
 use crate::port::{Authorization, Lookup, PortError, Preparation, Submitted, Transfer};
@@ -26,7 +26,7 @@ impl Desk {
         let outgoing = match &asked.status {
             withdrawal::Status::Sent(outgoing) => (**outgoing).clone(),
             withdrawal::Status::Pending => {
-                let pass = self.pass(&asked.owner, Shut::Never).await?;
+                let pass = self.pass(&asked.owner, Shut::Never, PaymentId::NONE).await?;
                 let signed = self.sign(&pass, id, &asked).await;
                 // What the books do not explain: a transfer on Base is known by what it would be sent as. One that is declined
                 // will not be looked up: it is given back only when everything that left is explained.

@@ -69,7 +69,9 @@ impl Work {
             | Self::Pursue(_)
             | Self::PlaceIncoming(_)
             | Self::SendBack { .. }
-            | Self::ConfirmIncoming(_) => AtLine::None,
+            | Self::ConfirmIncoming(_)
+            | Self::AwaitFinal(_)
+            | Self::ReleaseCredit { .. } => AtLine::None,
         }
     }
 

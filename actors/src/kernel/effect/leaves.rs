@@ -74,7 +74,9 @@ impl Work {
             | Self::Pursue(_)
             | Self::PlaceIncoming(_)
             | Self::SendBack { .. }
-            | Self::ConfirmIncoming(_) => None,
+            | Self::ConfirmIncoming(_)
+            | Self::AwaitFinal(_)
+            | Self::ReleaseCredit { .. } => None,
         }
     }
 }

@@ -6,9 +6,11 @@ impl Work {
     /// What it is about, for the operator's list.
     pub fn subject(&self) -> String {
         match self {
-            Self::Settle(id) | Self::Watch(id) | Self::ConfirmCredit(id) | Self::Readmit { payment: id, .. } => {
-                id.to_string()
-            }
+            Self::Settle(id)
+            | Self::Watch(id)
+            | Self::AwaitFinal(id)
+            | Self::ConfirmCredit(id)
+            | Self::Readmit { payment: id, .. } => id.to_string(),
             Self::IssueCard(id)
             | Self::ExpireCard(id)
             | Self::RefreshCard(id)
@@ -35,6 +37,7 @@ impl Work {
             Self::SendTopUp(id) | Self::CrossBridge(id) | Self::AwaitCardCredit(id) => id.to_string(),
             Self::Spend(id) | Self::EndSpend { spend: id, .. } | Self::ForgetSpoken(id) => id.to_string(),
             Self::Credit { account, .. }
+            | Self::ReleaseCredit { account, .. }
             | Self::FreeShare { account, .. }
             | Self::CountShare { account, .. }
             | Self::CountUnclaimed { account, .. }

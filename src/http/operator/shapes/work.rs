@@ -72,7 +72,7 @@ pub struct StuckWork {
 #[derive(Deserialize, ToSchema)]
 pub struct HeldWork {
     /// Why: `held_frozen` until its account is thawed, `held_restored` until what the lost history signed has landed or never
-    /// can, and is in the books.
+    /// can, and is in the books, `held_unfinal` until the payment that it rests on is final.
     pub held: String,
     /// The work.
     pub effect_id: String,

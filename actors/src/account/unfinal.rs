@@ -1,0 +1,114 @@
+//! Credits that rest on a payment which is not final: in the balance and held, until the payment is final or gone for good.
+
+use super::machine::credit;
+use super::statement::{Change, line};
+use super::{Account, Command, Event, Rejection};
+use crate::id::{PaymentId, Wallet};
+use crate::kernel::effect::Work;
+use crate::kernel::{Context, Decision, table};
+use crate::ledger::{Place, Transaction};
+use crate::money::Usdc;
+
+const HELD: &str = ".unfinal";
+
+/// What the ledger calls the hold of what rests on a payment: the credit itself has a cause of its own.
+pub fn held_cause(payment: PaymentId) -> String {
+    format!("{payment}{HELD}")
+}
+
+/// The payment that such a hold rests on, by what the ledger calls it.
+pub fn rests_on(cause: &str) -> Option<PaymentId> {
+    cause.strip_suffix(HELD)?.parse().ok()
+}
+
+/// Credits, or ends the hold.
+pub(super) fn decide(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    command: Command,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    match (this, command) {
+        (
+            this,
+            Command::CreditUnfinal {
+                effect,
+                amount,
+                cause,
+                payment,
+            },
+        ) => {
+            let credited = credit(this, wallet, (effect, amount), cause, context)?;
+            hold(this, wallet, (amount, payment), credited, context)
+        }
+        (
+            Some(account),
+            Command::EndUnfinal {
+                effect,
+                payment,
+                amount,
+                is_final,
+            },
+        ) => {
+            let done = Decision::answer(()).completes(effect);
+            end(account, (amount, payment), is_final, done, context)
+        }
+        (_, _) => Err(Rejection::Nothing),
+    }
+}
+
+/// Holds what the same batch credits. It holds only while the payment is not final: one that is by now holds nothing.
+fn hold(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    (amount, payment): (Usdc, PaymentId),
+    credited: Decision<Account>,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
+    let balance = before.plus(amount).map_err(|_| Rejection::Overflow)?;
+    let held = held.plus(amount).map_err(|_| Rejection::Overflow)?;
+    let booked =
+        Transaction::new(context.now, held_cause(payment)).book(Place::Holder(*wallet), Place::Held(*wallet), amount);
+    let account = *wallet;
+    let release = Work::ReleaseCredit {
+        account,
+        payment,
+        amount,
+    };
+    let decision = credited
+        .requires_present(table::unfinal(payment))
+        .event(Event::HeldUnfinal(amount, payment))
+        .post(&booked, context)
+        .then(release, context);
+    let noted = (Change::HeldUnfinal, amount, payment.to_string());
+    let after = (balance, held, lines.saturating_add(1));
+    Ok(line(decision, wallet, noted, after, context))
+}
+
+/// Ends the hold: the amount is available, or it is not there any more and the loss of the payment is so much smaller.
+fn end(
+    account: &Account,
+    (amount, payment): (Usdc, PaymentId),
+    is_final: bool,
+    done: Decision<Account>,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let owner = account.wallet;
+    let held = account.held.minus(amount).map_err(|_| Rejection::Overflow)?;
+    let (event, change, balance, goes_to) = match is_final {
+        true => {
+            let event = Event::Finalized(amount, payment);
+            (event, Change::Released, account.balance, Place::Holder(owner))
+        }
+        false => {
+            let balance = account.balance.minus(amount).map_err(|_| Rejection::Overflow)?;
+            let event = Event::Reversed(amount, payment);
+            (event, Change::Reversed, balance, Place::Losses)
+        }
+    };
+    let booked = Transaction::new(context.now, held_cause(payment)).book(Place::Held(owner), goes_to, amount);
+    let decision = done.event(event).post(&booked, context);
+    let noted = (change, amount, payment.to_string());
+    Ok(line(decision, &owner, noted, (balance, held, account.lines), context))
+}

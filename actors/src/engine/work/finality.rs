@@ -1,0 +1,89 @@
+//! Payments that have settled and are not final, and the credits that are held for it: the chain is asked until each is final, or
+//! gone for good.
+
+use super::{Desk, Done, tell};
+use crate::account;
+use crate::id::{PaymentId, Wallet};
+use crate::kernel::effect::Work;
+use crate::kernel::{Effect, Failure};
+use crate::payment::{self, Payment, Status};
+use crate::port::{ChainStanding, Finality, Lookup};
+
+/// Why what was bought with a payment that is gone for good failed.
+pub(super) const GONE: &str = "payment_reversed";
+
+impl Desk {
+    /// Whether the payment was gone for good before it was final: what rests on it never leaves.
+    pub(super) async fn is_gone(&self, id: PaymentId) -> Result<bool, Failure> {
+        if !self.is_unfinal(id).await? {
+            return Ok(false);
+        }
+        Ok(matches!(self.payment(id).await?.status, Status::Reversed { .. }))
+    }
+
+    /// Asks the chain until the payment is final, or gone for good.
+    pub(super) async fn await_final(&self, effect: &Effect, id: PaymentId) -> Done {
+        let payment = self.payment(id).await?;
+        let Some(transaction) = payment.transaction() else {
+            // Found to be gone by somebody else meanwhile: this ends the effect.
+            return self.finalized(effect, id).await;
+        };
+        let every_ms = self.settings.watch_every_ms;
+        let settlement = &self.ports.settlement;
+        let standing = settlement.standing(&payment.claim.authorization, None, transaction);
+        match self.in_time(standing, "standing").await {
+            Ok(ChainStanding::Final) => self.finalized(effect, id).await,
+            Ok(ChainStanding::Seen) => Err(Failure::not_yet(every_ms)),
+            Ok(ChainStanding::Gone) => self.look_for_it(effect, id, &payment).await,
+            Err(error) => Err(Failure::from(error).every_ms(every_ms)),
+        }
+    }
+
+    /// Its transaction is gone: the payment may be there by another, or may land again as long as it is valid.
+    async fn look_for_it(&self, effect: &Effect, id: PaymentId, payment: &Payment) -> Done {
+        let every_ms = self.settings.watch_every_ms;
+        let lookup = self.ports.settlement.lookup(&payment.claim.authorization, None);
+        match self.in_time(lookup, "lookup").await {
+            Ok(Lookup::Landed { transaction, finality }) => {
+                if finality == Finality::Seen {
+                    return Err(Failure::not_yet(every_ms));
+                }
+                tracing::warn!(payment = %id, transaction, "a payment is final by another transaction than it was settled by");
+                return self.finalized(effect, id).await;
+            }
+            Ok(Lookup::Pending) => return Err(Failure::not_yet(every_ms)),
+            Ok(Lookup::Impossible) => {}
+            Err(error) => return Err(Failure::from(error).every_ms(every_ms)),
+        }
+        // Its credit is on the way, and is taken back once it is there. What was taken in otherwise is an operator's to judge.
+        let waits = matches!(payment.status, Status::Settled { .. });
+        if waits || self.taken_in(id, payment.account()).await?.is_some() {
+            return Err(Failure::not_yet(every_ms));
+        }
+        self.reverse(effect, id, payment).await
+    }
+
+    async fn finalized(&self, effect: &Effect, id: PaymentId) -> Done {
+        let command = payment::Command::Finalized { effect: effect.id };
+        tell(&self.families.payments, id, command).await
+    }
+
+    /// Ends the hold of a credit once it is known whether it stays.
+    pub(super) async fn release_credit(&self, effect: &Effect, account: Wallet) -> Done {
+        let Work::ReleaseCredit { payment, amount, .. } = effect.work else {
+            return Ok(());
+        };
+        let is_final = match self.is_unfinal(payment).await? {
+            false => true,
+            true if self.is_gone(payment).await? => false,
+            true => return Err(self.held()),
+        };
+        let command = account::Command::EndUnfinal {
+            effect: effect.id,
+            payment,
+            amount,
+            is_final,
+        };
+        tell(&self.families.accounts, account, command).await
+    }
+}

@@ -1,0 +1,70 @@
+//! Payments that are not final: each is asked after until it is or is gone for good, and what is held for it is released by then.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser_actors::account::{held_cause, rests_on};
+use purser_actors::id::PaymentId;
+use purser_actors::kernel::effect::Work;
+use purser_actors::payment::Status;
+
+use super::books::Books;
+use super::{Contents, Report, outcomes};
+
+pub(super) fn check(unfinal: &BTreeSet<PaymentId>, contents: &Contents, books: &Books, report: &mut Report) {
+    let (mut awaited, mut held) = (BTreeMap::<PaymentId, u32>::new(), BTreeMap::<PaymentId, i128>::new());
+    for effect in &contents.effects {
+        match &effect.work {
+            Work::AwaitFinal(id) => *awaited.entry(*id).or_default() += 1,
+            Work::ReleaseCredit { payment, amount, .. } => {
+                *held.entry(*payment).or_default() += i128::from(amount.atomic());
+            }
+            _ => {}
+        }
+    }
+    let status = |id: &PaymentId| contents.payments.get(id).map(|(payment, _)| &payment.status);
+    for id in unfinal {
+        let asking = awaited.remove(id).unwrap_or_default();
+        match status(id) {
+            Some(Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. }) if asking == 1 => {}
+            // Somebody else has found it to be gone, and whoever asks is about to.
+            Some(Status::Reversed { .. }) if asking <= 1 => {}
+            found => {
+                let name = found.map_or("no payment", outcomes::name_of);
+                report.find(
+                    "payment.unfinal",
+                    id,
+                    format!("{name}, and {asking} effects await that it is final"),
+                );
+            }
+        }
+    }
+    for id in awaited.keys() {
+        report.find(
+            "payment.unfinal",
+            id,
+            "it is awaited that it is final, and its row is not there",
+        );
+    }
+    for id in books.causes.iter().filter_map(|cause| rests_on(cause)) {
+        let cause = held_cause(id);
+        let booked = |by: &BTreeMap<String, i128>| by.get(&cause).copied().unwrap_or(0);
+        let (has, want) = (booked(&books.held_for), held.remove(&id).unwrap_or_default());
+        if has != want {
+            let detail = format!("{has} held for it, and effects end a hold of {want}");
+            report.find("credit.held", id, detail);
+        }
+        // What was taken back out of a balance makes the loss smaller.
+        let taken = -booked(&books.losses);
+        let gone = unfinal.contains(&id) && matches!(status(&id), Some(Status::Reversed { .. }));
+        if taken < 0 || (taken > 0 && !gone) {
+            report.find("credit.reversed", id, format!("{taken} taken out of a balance"));
+        }
+    }
+    for (id, want) in held {
+        report.find(
+            "credit.held",
+            id,
+            format!("nothing held for it, and effects end a hold of {want}"),
+        );
+    }
+}
