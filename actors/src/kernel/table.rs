@@ -13,7 +13,6 @@ use crate::port::Timestamp;
 macro_rules! tables {
     ($($(#[$says:meta])* $name:ident = $byte:literal,)*) => {
         $($(#[$says])* pub const $name: u8 = Table::$name as u8;)*
-
         #[repr(u8)]
         #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "the names of the constants")]
         enum Table {
@@ -101,13 +100,11 @@ tables! {
     ADDRESS = b'A',
     /// API keys and operators' tokens of before a restore of which an administrator has said that they are good.
     CONFIRMED = b'J',
-    /// What the gate asks before money leaves: which accounts are frozen, which payments are not final, and which transfers of
-    /// managed wallets a restored store has recognised as a spend's.
+    /// Asked before money leaves: frozen accounts, payments that are not final, transfers that a restored store took for a spend's.
     GATE = b'F',
     /// What the settlement port for Base keeps: blocks, movements, transactions of its gas keys. Only the port reads it.
     BASE = b'E',
-    /// What the settlement port for Solana keeps: transactions that it sends, the treasury's movements, how far the chain was
-    /// read. Only the port reads it.
+    /// What the settlement port for Solana keeps: what it sends, the treasury's movements. Only the port reads it.
     SOLANA = b'S',
     /// Facts about the store itself.
     META = b'm',

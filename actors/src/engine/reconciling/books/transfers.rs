@@ -98,7 +98,9 @@ pub(in crate::engine::reconciling) fn paid_by(all: Vec<Movement>, ours: &Ours) -
         (None, None) => moved.index == 0,
     };
     let at = incoming.iter().position(fits);
-    // Alone it is what its transaction is known by, whatever else is different.
-    let at = at.or_else(|| (incoming.len() == 1 && name.index.is_none()).then_some(0))?;
+    // Alone it is what its transaction is known by, whatever else is different, but that it is not another payment.
+    let its_own = |moved: &Movement| ours.mark.is_none_or(|mark| moved.mark == mark);
+    let alone = incoming.len() == 1 && name.index.is_none() && incoming.iter().all(its_own);
+    let at = at.or(alone.then_some(0))?;
     Some(incoming.swap_remove(at))
 }

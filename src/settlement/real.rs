@@ -1,0 +1,217 @@
+//! The settlement ports of Base and Solana: opened from the settings, before the engine, and closed behind it.
+
+mod adapters;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_actors::id::Wallet;
+use purser_actors::port::Clock;
+use purser_chains::evm::Address;
+use purser_chains::rpc::{self, Transport};
+use purser_storage::Store;
+
+use super::by_network::ByNetwork;
+use super::chain::{BlockhashSource as _, ChainParts, OwnWallets};
+use super::evm::{BaseSettings, BaseSettlement, FinalityStep, TokenSettings};
+use super::settings::{BaseParts, RealChains, SolanaParts, evm_address};
+use super::solana::{Depth, FinalityByAmount, SolanaSettings, SolanaSettlement, Surroundings, Workers};
+use crate::config::chains::Depth as AnyDepth;
+use crate::config::{ConfigError, Misfit};
+use crate::payment::Chains;
+use crate::payment::solana::address::parse as parse_pubkey;
+
+/// How long the start waits until both chains were read once.
+const FIRST_READ: Duration = Duration::from_secs(10);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What the ports need beside their settings.
+pub struct Around {
+    /// The engine's store: the ports' rows are in it.
+    pub store: Arc<dyn Store>,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// Sends the RPC requests.
+    pub transport: Arc<dyn Transport>,
+    /// Time for intervals and rate limits.
+    pub timer: Arc<dyn rpc::Clock>,
+    /// Managed wallets, whose transfers are kept from the first block that is read.
+    pub wallets: Vec<Wallet>,
+}
+
+/// Both ports, running until [`RealPorts::close`].
+pub struct RealPorts {
+    base: Arc<BaseSettlement>,
+    solana: Arc<SolanaSettlement>,
+    workers: Mutex<Option<Workers>>,
+    names: Chains,
+}
+
+fn rejected(key: &'static str, reason: impl std::fmt::Display) -> ConfigError {
+    ConfigError::Refused {
+        key: key.into(),
+        reason: reason.to_string(),
+    }
+}
+
+fn one(key: &'static str, reason: impl std::fmt::Display) -> Misfit {
+    Misfit(vec![rejected(key, reason)])
+}
+
+/// What the settings may name and this version does not do: it is refused, not left out.
+fn unsupported(chains: &RealChains) -> Result<(), Misfit> {
+    const ALONE: &str = "this version settles by keys of its own alone: name none";
+    const NO_KEY: &str = "set at least one key to pay for transactions";
+    let wrong = [
+        ("chains.base.facilitators", !chains.base.facilitators.is_empty(), ALONE),
+        (
+            "chains.solana.facilitators",
+            !chains.solana.facilitators.is_empty(),
+            ALONE,
+        ),
+        ("chains.base.gas_keys", chains.base.gas_keys.is_empty(), NO_KEY),
+        ("chains.solana.fee_payers", chains.solana.fee_payers.is_empty(), NO_KEY),
+    ];
+    let wrong = wrong.into_iter().filter(|(_, is_wrong, _)| *is_wrong);
+    let wrong: Vec<ConfigError> = wrong.map(|(key, _, why)| rejected(key, why)).collect();
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(Misfit(wrong)),
+    }
+}
+
+fn base_settings(parts: BaseParts, wallets: &[Wallet]) -> BaseSettings {
+    let token = parts.chain.token;
+    let settings = BaseSettings::new(
+        token.chain_id,
+        TokenSettings {
+            address: evm_address(token.asset),
+            name: token.name.to_owned(),
+            version: token.version.to_owned(),
+        },
+        parts.endpoints,
+        parts.treasury,
+        parts.gas_keys,
+    );
+    let step = |(up_to, finality)| FinalityStep { up_to, finality };
+    BaseSettings {
+        gas_floor: parts.gas_floor,
+        fees: parts.fees,
+        finality: parts.finality.into_iter().map(step).collect(),
+        wallets: wallets.iter().filter_map(on_base).collect(),
+        ..settings
+    }
+}
+
+fn on_base(wallet: &Wallet) -> Option<Address> {
+    match wallet {
+        Wallet::Evm(address) => Some(evm_address(*address)),
+        Wallet::Solana(_) => None,
+    }
+}
+
+fn solana_settings(parts: SolanaParts) -> Result<SolanaSettings, Misfit> {
+    let genesis = parse_pubkey(parts.chain.genesis_hash);
+    let genesis = genesis.ok_or_else(|| one("chains.solana.genesis_hash", "is not 32 bytes in base58"))?;
+    let mut settings = SolanaSettings::new(genesis, parts.chain.mint, parts.treasury);
+    settings.fee_payers = parts.fee_payers;
+    settings.endpoints = parts.endpoints;
+    settings.payer_limits.floor_lamports = parts.fee_payer_floor;
+    settings.payer_limits.priority_fee_cap = parts.max_priority_fee;
+    settings.account_rent_cap = parts.account_rent_max;
+    let depth = |depth| match depth {
+        AnyDepth::Confirmed => Depth::Confirmed,
+        AnyDepth::Blocks(slots) => Depth::Slots(slots),
+        // Solana has no level `safe`: the settings refuse it.
+        AnyDepth::Safe | AnyDepth::Finalized => Depth::Finalized,
+    };
+    let steps = parts.finality.into_iter().map(|(up_to, deep)| (up_to, depth(deep)));
+    settings.finality = FinalityByAmount(steps.collect());
+    Ok(settings)
+}
+
+impl RealPorts {
+    /// Opens both ports. What was under way goes on at once: they send what a port before them had begun.
+    ///
+    /// # Errors
+    /// What does not fit, by the name of its setting. Nothing was sent then.
+    pub async fn open(chains: RealChains, around: Around) -> Result<Arc<Self>, Misfit> {
+        unsupported(&chains)?;
+        let names = chains.names();
+        let RealChains { base, solana } = chains;
+        let surroundings = Surroundings {
+            store: around.store.clone(),
+            clock: around.clock,
+            transport: around.transport.clone(),
+            timer: around.timer.clone(),
+        };
+        let solana = SolanaSettlement::open(solana_settings(solana)?, surroundings).await;
+        let solana = solana.map_err(|error| one("chains.solana", error))?;
+        let fits = solana.check().await;
+        fits.map_err(|error| one("chains.solana", error))?;
+        let settings = base_settings(base, &around.wallets);
+        let base = BaseSettlement::open(settings, around.store, around.transport, around.timer).await;
+        let base = Arc::new(base.map_err(|error| one("chains.base", error))?);
+        let workers = Workers::start(solana.clone(), None).await;
+        let workers = workers.map_err(|error| one("chains.solana", error))?;
+        let ports = Self {
+            base,
+            solana,
+            workers: Mutex::new(Some(workers)),
+            names,
+        };
+        if tokio::time::timeout(FIRST_READ, ports.first_read()).await.is_err() {
+            tracing::warn!("the chains could not be read yet; what needs them fails until they can");
+        }
+        Ok(Arc::new(ports))
+    }
+
+    /// Until each chain's time and a blockhash are known.
+    async fn first_read(&self) {
+        while self.base.now().is_err() || self.solana.newest().is_none() {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Both chains as the service uses them.
+    pub fn parts(self: &Arc<Self>) -> ChainParts {
+        let both = Arc::new(ByNetwork {
+            base: self.base.clone(),
+            solana: self.solana.clone(),
+        });
+        ChainParts {
+            settlement: both.clone(),
+            treasury: both.clone(),
+            holdings: both.clone(),
+            blockhashes: self.solana.clone(),
+            time: both.clone(),
+            transfers: both,
+            fee_payers: self.solana.clone(),
+            own_wallets: self.clone(),
+            names: self.names,
+            base_treasury: Wallet::Evm(self.base.treasury().into_array()),
+            solana_treasury: Wallet::Solana(self.solana.treasury()),
+        }
+    }
+
+    /// Ends both ports and waits until neither writes any more. What is durable goes on when they are opened again.
+    pub async fn close(&self) {
+        let workers = self.workers.lock().take();
+        if let Some(workers) = workers {
+            workers.stop().await;
+        }
+        self.base.close().await;
+    }
+}
+
+impl OwnWallets for RealPorts {
+    /// On Solana what left a wallet is searched for on the chain: nothing has to be kept.
+    fn keep(&self, wallet: &Wallet) {
+        self.base.keep(on_base(wallet));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! Both ports behind the service's traits.
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{BoxFuture, ErrorKind, Movement, PortError, Timestamp};
+use purser_chains::solana::status::Commitment;
+
+use crate::payment::solana::address::Pubkey;
+use crate::settlement::chain::{Blockhash, BlockhashSource, ChainTime, FeePayers, Holdings, Listed, TransferList};
+use crate::settlement::evm::{BaseSettlement, Kept};
+use crate::settlement::solana::SolanaSettlement;
+
+/// A caller has asked the port of the other network.
+fn misdirected(operation: &'static str) -> PortError {
+    PortError {
+        kind: ErrorKind::Permanent,
+        operation,
+        message: "this port is of another network".into(),
+    }
+}
+
+impl Holdings for BaseSettlement {
+    fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
+        Box::pin(async move {
+            match wallet {
+                Wallet::Evm(address) => Self::holds(self, *address).await,
+                Wallet::Solana(_) => Err(misdirected("holds")),
+            }
+        })
+    }
+}
+
+impl ChainTime for BaseSettlement {
+    fn now_on(&self, network: Network) -> Result<Timestamp, PortError> {
+        match network {
+            Network::Base => self.now(),
+            Network::Solana => Err(misdirected("now")),
+        }
+    }
+}
+
+impl TransferList for BaseSettlement {
+    fn listed(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>> {
+        Box::pin(async move {
+            if network != Network::Base {
+                return Err(misdirected("listed"));
+            }
+            let kept = self.kept(after, limit).await?;
+            Ok(kept.into_iter().map(listed_on_base).collect())
+        })
+    }
+}
+
+fn listed_on_base(kept: Kept) -> Listed {
+    Listed {
+        position: kept.position,
+        transaction: kept.transaction,
+        index: kept.index,
+        from: Wallet::Evm(kept.from),
+        to: Wallet::Evm(kept.to),
+        amount: kept.amount,
+        at: kept.at,
+        dropped: kept.dropped,
+    }
+}
+
+impl Holdings for SolanaSettlement {
+    fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
+        Box::pin(async move {
+            match wallet {
+                Wallet::Solana(owner) => self.holds_of(owner, Commitment::Confirmed).await,
+                Wallet::Evm(_) => Err(misdirected("holds")),
+            }
+        })
+    }
+}
+
+impl ChainTime for SolanaSettlement {
+    fn now_on(&self, network: Network) -> Result<Timestamp, PortError> {
+        match network {
+            Network::Solana => self.chain_time(),
+            Network::Base => Err(misdirected("now")),
+        }
+    }
+}
+
+impl TransferList for SolanaSettlement {
+    fn listed(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>> {
+        Box::pin(async move {
+            if network != Network::Solana {
+                return Err(misdirected("listed"));
+            }
+            let moved = self.movements_after(after, limit).await?;
+            let treasury = Wallet::Solana(self.treasury());
+            Ok(moved
+                .into_iter()
+                .map(|moved| listed_on_solana(moved, treasury))
+                .collect())
+        })
+    }
+}
+
+/// Only what is final is listed, so that nothing is removed again.
+fn listed_on_solana((position, moved): (u64, Movement), treasury: Wallet) -> Listed {
+    let (from, to) = match moved.incoming {
+        true => (moved.other, treasury),
+        false => (treasury, moved.other),
+    };
+    Listed {
+        position,
+        transaction: moved.transaction,
+        index: moved.index,
+        from,
+        to,
+        amount: moved.amount,
+        at: moved.at,
+        dropped: false,
+    }
+}
+
+impl BlockhashSource for SolanaSettlement {
+    fn newest(&self) -> Option<Blockhash> {
+        let (newest, age_ms) = self.recent_blockhash()?;
+        Some(Blockhash {
+            hash: newest.hash,
+            last_valid_block_height: newest.last_valid_block_height,
+            age_ms,
+        })
+    }
+}
+
+impl FeePayers for SolanaSettlement {
+    fn all(&self) -> &[Pubkey] {
+        self.fee_payers()
+    }
+
+    fn choose(&self) -> Pubkey {
+        // While each is below its floor a payment is declined by `prepare`, whichever is named. There is at least one.
+        let first = || self.fee_payers().first().copied().unwrap_or_default();
+        self.choose_fee_payer().unwrap_or_else(first)
+    }
+}

@@ -1,0 +1,119 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use purser_actors::money::Usdc;
+use purser_chains::evm::U256;
+use purser_chains::evm::blocks::Finality;
+use purser_chains::evm::key::EvmKey;
+use purser_chains::evm::node::FeePolicy;
+use purser_chains::rpc::{EndpointSettings, EndpointUrl};
+use purser_chains::solana::keypair::Keypair;
+use zeroize::Zeroizing;
+
+use super::*;
+use crate::config::chains::{Facilitator, FacilitatorAuth, Location};
+use crate::payment::{BaseChain, SolanaChain};
+
+const HUNDRED: Usdc = Usdc::from_atomic(100_000_000);
+const ALL: Usdc = Usdc::from_atomic(u64::MAX);
+
+fn key(byte: u8) -> EvmKey {
+    EvmKey::from_bytes(Zeroizing::new([byte; 32])).unwrap()
+}
+
+fn endpoints() -> Vec<EndpointSettings> {
+    vec![EndpointSettings::new(
+        EndpointUrl::parse("https://a.example/k").unwrap(),
+    )]
+}
+
+fn facilitator() -> Facilitator {
+    Facilitator {
+        url: "https://f.example".into(),
+        auth: FacilitatorAuth::None,
+        key_id: String::new(),
+        secret: Location::Unset,
+        timeout_ms: 1,
+    }
+}
+
+fn chains() -> RealChains {
+    RealChains {
+        base: BaseParts {
+            chain: BaseChain::SEPOLIA,
+            endpoints: endpoints(),
+            treasury: key(1),
+            gas_keys: vec![key(2)],
+            fees: FeePolicy {
+                min_priority_fee: 3,
+                max_priority_fee: 4,
+                max_fee: 5,
+            },
+            gas_floor: U256::from(6),
+            finality: vec![(HUNDRED, Finality::Blocks(7)), (ALL, Finality::Finalized)],
+            facilitators: Vec::new(),
+        },
+        solana: SolanaParts {
+            chain: SolanaChain::DEVNET,
+            endpoints: endpoints(),
+            treasury: Keypair::from_seed(&[1; 32]),
+            fee_payers: vec![Keypair::from_seed(&[2; 32])],
+            max_priority_fee: 8,
+            fee_payer_floor: 9,
+            account_rent_max: 10,
+            finality: vec![(HUNDRED, AnyDepth::Blocks(11)), (ALL, AnyDepth::Finalized)],
+            facilitators: Vec::new(),
+        },
+    }
+}
+
+// Aim: what the settings say of both chains is what the ports are opened with; managed wallets on Base are kept from the start.
+#[test]
+fn the_ports_are_opened_with_what_the_settings_say() {
+    let RealChains { base, solana } = chains();
+    let wallets = [Wallet::Evm([5; 20]), Wallet::Solana([5; 32])];
+    let base = base_settings(base, &wallets);
+    assert_eq!(base.check(), Ok(()));
+    let token = (base.chain_id, base.token.address, base.token.name.as_str());
+    let sepolia = BaseChain::SEPOLIA.token;
+    assert_eq!(token, (84_532, evm_address(sepolia.asset), sepolia.name));
+    let keys: Vec<Address> = base.gas_keys.iter().map(EvmKey::address).collect();
+    assert_eq!(
+        (base.treasury.address(), keys),
+        (key(1).address(), vec![key(2).address()])
+    );
+    assert_eq!((base.fees.max_fee, base.gas_floor), (5, U256::from(6)));
+    let of = |amount| base.finality_of(Usdc::from_atomic(amount));
+    assert_eq!(
+        (of(100_000_000), of(100_000_001)),
+        (Finality::Blocks(7), Finality::Finalized)
+    );
+    assert_eq!(base.wallets, [evm_address([5; 20])]);
+    let solana = solana_settings(solana).unwrap();
+    assert_eq!(solana.genesis, parse_pubkey(SolanaChain::DEVNET.genesis_hash).unwrap());
+    assert_eq!(solana.mint, SolanaChain::DEVNET.mint);
+    let limits = solana.payer_limits;
+    assert_eq!((limits.priority_fee_cap, limits.floor_lamports), (8, 9));
+    assert_eq!(solana.account_rent_cap, 10);
+    let of = |amount| solana.finality.of(Usdc::from_atomic(amount));
+    assert_eq!((of(100_000_000), of(100_000_001)), (Depth::Slots(11), Depth::Finalized));
+}
+
+// Aim: a setting for what this version does not do ends the start by its name; it is not left out in silence.
+#[test]
+fn what_is_not_done_is_refused_by_name() {
+    assert!(unsupported(&chains()).is_ok());
+    let mut wrong = chains();
+    wrong.base.facilitators.push(facilitator());
+    wrong.base.gas_keys.clear();
+    wrong.solana.facilitators.push(facilitator());
+    wrong.solana.fee_payers.clear();
+    let Misfit(found) = unsupported(&wrong).unwrap_err();
+    let keys: Vec<&str> = found.iter().map(|error| error.key().unwrap()).collect();
+    let expected = [
+        "chains.base.facilitators",
+        "chains.solana.facilitators",
+        "chains.base.gas_keys",
+        "chains.solana.fee_payers",
+    ];
+    assert_eq!(keys, expected);
+}
