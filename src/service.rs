@@ -28,6 +28,7 @@ use crate::http::operator;
 use crate::http::server::{Server, StopHandle};
 use crate::private_file;
 use crate::sandbox::keys::identity_callback;
+use crate::settlement::real::RealPorts;
 use crate::stream::Hub;
 
 /// Why the service does not start.
@@ -66,6 +67,8 @@ pub struct Service {
     /// The engine, for tests and benchmarks.
     pub engine: Engine,
     store: Arc<JournalStore>,
+    /// The ports of the real chains; none in the sandbox.
+    chains: Option<Arc<RealPorts>>,
     hub: Arc<Hub>,
     serving: Arc<AtomicBool>,
     running: Running,
@@ -197,7 +200,7 @@ impl Service {
             std::process::abort();
         }));
         let as_store: Arc<dyn Store> = store.clone();
-        let world = parts::open_world(&config, &data, &*as_store).await?;
+        let world = parts::open_world(&config, &data, &as_store).await?;
         if let Some(sandbox) = &world.sandbox {
             let checks = &sandbox.providers.identity_check;
             checks.call_back_to(callback_url(address), identity_callback());
@@ -219,7 +222,7 @@ impl Service {
             serving: serving.clone(),
             store: store.clone(),
         });
-        let calling = world.calling.clone();
+        let (calling, chains) = (world.calling.clone(), world.real.clone());
         let house = routes::House {
             config: config.clone(),
             data,
@@ -245,6 +248,7 @@ impl Service {
             operator,
             engine,
             store,
+            chains,
             hub,
             serving,
             running: Running::start(&config, listener, public),
@@ -264,6 +268,9 @@ impl Service {
         };
         let (drained, ()) = tokio::join!(self.running.end(), watching);
         self.engine.stop();
+        if let Some(chains) = self.chains {
+            chains.close().await;
+        }
         let store = self.store;
         // Applying what is left to the snapshots blocks.
         let closed = tokio::task::spawn_blocking(move || store.close()).await;

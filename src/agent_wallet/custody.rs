@@ -65,6 +65,10 @@ impl VaultedWallets {
             .vault
             .root(AgentWallet::keys(owner), &plain_of(FIRST, &addresses))
             .map_err(|e| failed(ErrorKind::Temporary, "derive keys", e))?;
+        // Before its owner knows its addresses.
+        for network in Network::ALL {
+            self.chains.own_wallets.keep(&addresses.on(network));
+        }
         Ok((addresses, record))
     }
 

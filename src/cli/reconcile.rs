@@ -52,13 +52,14 @@ pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
         }
     };
     let as_store: Arc<dyn Store> = store.clone();
-    let world = parts::open_world(&config, &data, &*as_store).await.map_err(failed)?;
+    let world = parts::open_world(&config, &data, &as_store).await.map_err(failed)?;
     let reconciling = parts::reconciling(&config, &world);
     let walk = Walk::read(&*as_store).await.map_err(failed)?;
     let reconciler = Reconciler::new(as_store, world.clock.clone(), reconciling)
         .await
         .map_err(failed)?;
     let (walk, found) = whole(reconciler, walk.again()).await;
+    world.close().await;
     store.close();
     conclude(&args, &Report::of(&walk, &found))
 }

@@ -109,9 +109,10 @@ pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     let report = match find(&config)? {
         Found::Store(store, data) => {
             let as_store: Arc<dyn Store> = store.clone();
-            let world = parts::open_world(&config, &data, &*as_store).await.map_err(failed)?;
+            let world = parts::open_world(&config, &data, &as_store).await.map_err(failed)?;
             let chain = moved(&world).await.map_err(failed)?;
             let report = crate::verify::verify(&*as_store, Some(&chain)).await.map_err(failed)?;
+            world.close().await;
             store.close();
             report
         }

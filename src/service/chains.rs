@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use purser_actors::id::Wallet;
+use purser_actors::kernel::table;
 use purser_actors::port::{Clock, Entropy};
 use purser_chains::rpc::{HttpTransport, SystemClock as RpcClock, Transport};
-use purser_storage::Store;
+use purser_storage::{RowKey, Store};
 
 use super::{ServiceError, store_chains};
 use crate::config::{Config, Misfit, ProviderKind};
-use crate::payment::Chains;
 use crate::provider::Providers;
 use crate::provider::elsewhere;
 use crate::provider::sandbox::balances::watching::Watched;
@@ -18,6 +19,7 @@ use crate::provider::sandbox::everybody::SandboxProviders;
 use crate::provider::sandbox::rates::SandboxRates;
 use crate::settlement::chain::ChainParts;
 use crate::settlement::check::{check_all, checks_of};
+use crate::settlement::real::{Around, RealPorts};
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::afar::Chains as ActedOn;
 use crate::settlement::settings::RealChains;
@@ -41,6 +43,8 @@ pub struct Opened {
     pub providers: Providers,
     /// Only in the sandbox.
     pub sandbox: Option<SandboxWorld>,
+    /// Only on the real chains.
+    pub real: Option<Arc<RealPorts>>,
 }
 
 /// The settings of the real chains with their keys; `None` in the sandbox, which needs none.
@@ -60,62 +64,74 @@ pub fn keys(config: &Config) -> Result<Option<RealChains>, Misfit> {
 /// When a file of the sandbox cannot be read, or a real chain is not what the settings say.
 pub(super) async fn open(
     config: &Config,
-    (directory, store): (&Path, &dyn Store),
+    (directory, store): (&Path, &Arc<dyn Store>),
     (clock, machine): (&Arc<dyn Clock>, &Arc<dyn Clock>),
     entropy: &dyn Entropy,
 ) -> Result<Opened, ServiceError> {
     let misfit = |wrong: Misfit| ServiceError::Part("the settings of the chains", format!("\n{wrong}"));
     let real = keys(config).map_err(misfit)?;
     let names = real.as_ref().map(RealChains::names);
-    store_chains::check(store, names.as_ref()).await?;
-    let opened = match real {
-        None => {
-            let sandbox = open_sandbox(config, directory, (clock, machine), entropy)?;
-            Opened {
-                chains: sandbox.chains.clone().parts(),
-                providers: sandbox.providers.providers(),
-                sandbox: Some(sandbox),
-            }
-        }
-        Some(real) => Opened {
-            chains: open_real(&real).await?,
-            providers: elsewhere::unconfigured(Arc::new(SandboxRates::new(config.rates.table(), clock.clone()))),
-            sandbox: None,
-        },
+    store_chains::check(&**store, names.as_ref()).await?;
+    let Some(real) = real else {
+        let sandbox = open_sandbox(config, directory, (clock, machine), entropy)?;
+        return Ok(Opened {
+            chains: sandbox.chains.clone().parts(),
+            providers: sandbox.providers.providers(),
+            sandbox: Some(sandbox),
+            real: None,
+        });
     };
-    store_chains::record(store, names.as_ref()).await?;
-    Ok(opened)
+    let ports = open_real(real, store, machine).await?;
+    store_chains::record(&**store, names.as_ref()).await?;
+    Ok(Opened {
+        chains: ports.parts(),
+        providers: elsewhere::unconfigured(Arc::new(SandboxRates::new(config.rates.table(), clock.clone()))),
+        sandbox: None,
+        real: Some(ports),
+    })
 }
 
 /// Checks the chains and opens their ports.
-async fn open_real(chains: &RealChains) -> Result<ChainParts, ServiceError> {
+async fn open_real(
+    chains: RealChains,
+    store: &Arc<dyn Store>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<RealPorts>, ServiceError> {
     let misfit = |wrong: Misfit| ServiceError::Part("the chains do not fit the settings", format!("\n{wrong}"));
     let http = crate::outbound::client().connect_timeout(CONNECT).build();
     let http = http.map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
     let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(http));
-    let clock: Arc<dyn purser_chains::rpc::Clock> = Arc::new(RpcClock::default());
-    let checks = checks_of(chains, &transport, &clock).map_err(misfit)?;
+    let timer: Arc<dyn purser_chains::rpc::Clock> = Arc::new(RpcClock::default());
+    let checks = checks_of(&chains, &transport, &timer).map_err(misfit)?;
     check_all(&checks).await.map_err(misfit)?;
-    let names = chains.names();
-    names.take_effect().map_err(|[base, solana]| {
+    chains.names().take_effect().map_err(|[base, solana]| {
         ServiceError::Part(
             "the chains",
             format!("this process works on {base} and {solana} already"),
         )
     })?;
-    not_yet(chains)
+    let around = Around {
+        store: store.clone(),
+        clock: clock.clone(),
+        transport,
+        timer,
+        wallets: managed_wallets(&**store).await?,
+    };
+    RealPorts::open(chains, around).await.map_err(misfit)
 }
 
-/// Where the settlement ports of both chains are opened once they are there; until then no start gets any further.
-fn not_yet(chains: &RealChains) -> Result<ChainParts, ServiceError> {
-    let Chains { base, solana } = chains.names();
-    Err(ServiceError::Part(
-        "settlement.kind",
-        format!(
-            "{} and {} are as the settings say, and this version has no settlement for them yet: only \"sandbox\" starts",
-            base.caip2, solana.caip2
-        ),
-    ))
+/// The addresses of all managed wallets.
+async fn managed_wallets(store: &dyn Store) -> Result<Vec<Wallet>, ServiceError> {
+    const PAGE: usize = 1_000;
+    let (mut wallets, mut after) = (Vec::new(), None::<RowKey>);
+    loop {
+        let page = store.scan(&[table::ADDRESS], after.as_deref(), PAGE).await?;
+        wallets.extend(page.iter().filter_map(|(key, _)| Wallet::from_key(&key[1..])));
+        match page.into_iter().last() {
+            Some((key, _)) => after = Some(key),
+            None => return Ok(wallets),
+        }
+    }
 }
 
 fn open_sandbox(

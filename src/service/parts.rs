@@ -29,6 +29,7 @@ use crate::provider::redemption::VaultedCatalog;
 use crate::provider::{Providers, VaultedIssuer, elsewhere};
 use crate::sandbox::moved_clock::MovedClock;
 use crate::settlement::chain::{Blockhash, BlockhashSource, ChainParts};
+use crate::settlement::real::RealPorts;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{CvvVault, Documents, Vault};
 use crate::webhooks::Poster;
@@ -84,6 +85,8 @@ pub struct World {
     pub providers: Providers,
     /// The sandbox's own, for its desk; only there.
     pub sandbox: Option<SandboxWorld>,
+    /// The ports of the real chains; only there.
+    pub real: Option<Arc<RealPorts>>,
     /// Keeps what they upload.
     pub documents: Documents,
     /// Seals card numbers.
@@ -106,12 +109,21 @@ pub struct World {
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// Opens the sandbox's chains and providers, meets those that are elsewhere, and opens the vault.
+impl World {
+    /// Ends what runs beside the engine, and waits until it writes no more: before the store is closed.
+    pub async fn close(&self) {
+        if let Some(real) = &self.real {
+            real.close().await;
+        }
+    }
+}
+
+/// Opens the chains and default providers, meets those that are elsewhere, and opens the vault.
 ///
 /// # Errors
 /// When a file cannot be read or is damaged, when an issuer elsewhere does not answer, or when the vault's key does not
 /// open what the store holds.
-pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> Result<World, ServiceError> {
+pub async fn open_world(config: &Config, data: &DataDir, store: &Arc<dyn Store>) -> Result<World, ServiceError> {
     let machine: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let directory = data.sandbox();
@@ -125,11 +137,12 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         chains,
         providers,
         sandbox,
+        real,
     } = chains::open(config, (&directory, store), (&clock, &machine), &*entropy).await?;
     let providers = elsewhere::meet(&config.providers, providers)
         .await
         .map_err(|e| ServiceError::Part("a provider", e))?;
-    let vault = Arc::new(open_vault(config, data, store, entropy.clone()).await?);
+    let vault = Arc::new(open_vault(config, data, &**store, entropy.clone()).await?);
     let wallets = VaultedWallets::new(vault.clone(), chains.clone(), machine.clone());
     let outbound = OutboundCaller::new(config.outbound.policy(), config.outbound.limits())
         .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
@@ -142,11 +155,12 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     let calling = Calling::new(outbound, vault.clone(), config.outbound.max_body_bytes);
     let documents = Documents::open(data.documents(), vault.clone(), entropy.clone())
         .map_err(|e| ServiceError::Part("the documents", e.to_string()))?;
-    let cvvs = sealed::open_cvvs(&data.cvv_keys(), store, entropy.clone(), clock.now()).await?;
+    let cvvs = sealed::open_cvvs(&data.cvv_keys(), &**store, entropy.clone(), clock.now()).await?;
     Ok(World {
         chains,
         providers,
         sandbox,
+        real,
         documents,
         vault,
         cvvs,

@@ -94,6 +94,12 @@ pub trait FeePayers: Send + Sync {
     fn choose(&self) -> Pubkey;
 }
 
+/// Wallets of ours beside the treasury: managed wallets.
+pub trait OwnWallets: Send + Sync {
+    /// Keeps this wallet's transfers from the next block on. Those that are open when the chains are opened are kept from then.
+    fn keep(&self, wallet: &Wallet);
+}
+
 /// Both chains as the service uses them.
 #[derive(Clone)]
 pub struct ChainParts {
@@ -111,6 +117,8 @@ pub struct ChainParts {
     pub transfers: Arc<dyn TransferList>,
     /// Our keys on Solana that pay fees.
     pub fee_payers: Arc<dyn FeePayers>,
+    /// Is told of managed wallets.
+    pub own_wallets: Arc<dyn OwnWallets>,
     /// Their ids, names and tokens.
     pub names: Chains,
     /// Our treasury on Base.

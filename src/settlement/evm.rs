@@ -47,8 +47,8 @@ impl BaseSettlement {
         self.core.settings.treasury.address()
     }
 
-    /// Wallets beside the treasury whose transfers are to be kept, from the next block on: managed wallets. Told again at
-    /// every start, before it matters what they send.
+    /// Wallets beside the treasury whose transfers are to be kept, from the next block on: managed wallets that are opened while
+    /// the port is. Those of before are in [`BaseSettings::wallets`].
     pub fn keep(&self, wallets: impl IntoIterator<Item = Address>) {
         for wallet in wallets {
             self.core.wallets.insert(wallet);

@@ -190,6 +190,9 @@ impl BaseSettlement {
         };
         let view = Reading::load(&*store, start).await?.view();
         let core = Arc::new(Core::new(settings, node, store, clock, view));
+        for wallet in &core.settings.wallets {
+            core.wallets.insert(*wallet);
+        }
         check_contracts(&core).await?;
         load_owners(&core).await?;
         let began = Actor::spawn(None, Supervisor(core.clone()), ()).await;

@@ -73,6 +73,9 @@ pub struct BaseSettings {
     /// The first block to read where none was read yet; without it the newest one at the first opening. A payment that landed
     /// before it is not found.
     pub start_block: Option<u64>,
+    /// Wallets beside the treasury whose transfers are kept from the first block that is read: managed wallets. See also
+    /// [`super::BaseSettlement::keep`]. Default: none.
+    pub wallets: Vec<Address>,
     /// A payer whose transactions have cost this much gas without settling within an hour, in wei, is declined until the hour
     /// is over. Default 0.0002 ether.
     pub lost_gas_max: U256,
@@ -120,6 +123,7 @@ impl BaseSettings {
             tick_ms: 1_000,
             signed_s: 300,
             start_block: None,
+            wallets: Vec::new(),
             lost_gas_max: milliether / U256::from(5),
         }
     }

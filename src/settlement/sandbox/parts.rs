@@ -12,7 +12,7 @@ use crate::payment::solana::address::Pubkey;
 use crate::payment::{BaseChain, Chains, SolanaChain};
 use crate::sandbox::keys::treasury;
 use crate::settlement::chain::{
-    Blockhash, BlockhashSource, ChainParts, ChainTime, FeePayers, Holdings, Listed, TransferList,
+    Blockhash, BlockhashSource, ChainParts, ChainTime, FeePayers, Holdings, Listed, OwnWallets, TransferList,
 };
 
 impl SandboxSettlement {
@@ -26,6 +26,7 @@ impl SandboxSettlement {
             time: self.clone(),
             transfers: self.clone(),
             fee_payers: self.clone(),
+            own_wallets: self.clone(),
             names: Chains {
                 base: BaseChain::SANDBOX,
                 solana: SolanaChain::MAINNET,
@@ -106,4 +107,9 @@ impl FeePayers for SandboxSettlement {
     fn choose(&self) -> Pubkey {
         self.fee_payers.choose()
     }
+}
+
+impl OwnWallets for SandboxSettlement {
+    /// Its chains keep every transfer.
+    fn keep(&self, _: &Wallet) {}
 }
