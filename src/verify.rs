@@ -17,6 +17,7 @@ mod gate;
 mod incoming;
 mod late_returns;
 mod lines;
+mod lost_orders;
 mod outcomes;
 mod people;
 mod products;
@@ -35,6 +36,7 @@ use purser_actors::engine::lost_times;
 use purser_actors::id::{LateReturnId, PaymentId, SessionId, SpendId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::late_return::LateReturn;
+use purser_actors::lost_order::BookedOrder;
 use purser_actors::payment::Payment;
 use purser_actors::port::Booked;
 use purser_actors::session::Session;
@@ -165,6 +167,8 @@ pub(crate) struct Contents {
     arrivals: incoming::Arrivals,
     /// What an operator has booked after a restore.
     pub(crate) departures: Vec<Booked>,
+    /// Orders at providers that an operator has booked after a restore.
+    pub(crate) lost_orders: Vec<BookedOrder>,
     /// International orders that the operators' queue lists.
     pub(crate) queue: BTreeSet<u128>,
     /// International cards whose holders want something, by the operators' list.
@@ -194,6 +198,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     withdrawals::check(&contents, &holders, &mut report);
     late_returns::check(&contents, &history, &holders, &mut report);
     departures::check(&contents, &holders, &mut report);
+    lost_orders::check(&contents, &holders, &mut report);
     differences::check(&contents.differences, &mut report);
     gate::check(store, &contents, &mut report).await?;
     agent_wallets::check(&contents, &mut report);
@@ -356,6 +361,12 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
     each_row(store, &[table::DEPARTURE], |key, row| {
         if let Some((booked, _)) = take(row, &hex::encode(key), report) {
             contents.departures.push(booked);
+        }
+    })
+    .await?;
+    each_row(store, &[table::LOST_ORDER], |key, row| {
+        if let Some((booked, _)) = take(row, &hex::encode(key), report) {
+            contents.lost_orders.push(booked);
         }
     })
     .await?;

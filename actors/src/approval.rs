@@ -89,6 +89,15 @@ pub enum Gift {
         /// How the operator knows.
         evidence: String,
     },
+    /// Credit what the bank drew from a holder's account before a restore.
+    BookOrder {
+        /// Which order.
+        order: String,
+        /// To whom.
+        account: Wallet,
+        /// How the operator knows.
+        evidence: String,
+    },
 }
 
 impl Gift {
@@ -102,6 +111,7 @@ impl Gift {
             Self::Incoming { returns: false, .. } => "credit_transfer",
             Self::Incoming { returns: true, .. } => "return_transfer",
             Self::BookLoss { .. } => "book_loss",
+            Self::BookOrder { .. } => "book_order",
         }
     }
 
@@ -113,6 +123,7 @@ impl Gift {
             Self::PayCardWithdrawal { withdrawal, .. } => withdrawal.to_string(),
             Self::Incoming { deposit, .. } => deposit.to_string(),
             Self::BookLoss { transaction, .. } => transaction.clone(),
+            Self::BookOrder { order, account, .. } => format!("{order} to {account}"),
         }
     }
 
@@ -152,13 +163,20 @@ impl Gift {
                 vec![deposit.to_string(), to, returns.to_string(), evidence.clone()]
             }
             Self::BookLoss { transaction, evidence } => vec![transaction.clone(), evidence.clone()],
+            Self::BookOrder {
+                order,
+                account,
+                evidence,
+            } => vec![order.clone(), account.to_string(), evidence.clone()],
         }
     }
 
     /// In the operator's own words, behind what they decide where the words alone could say something else.
     pub fn words(&self) -> String {
         match self {
-            Self::CreditBack { evidence, .. } | Self::BookLoss { evidence, .. } => evidence.clone(),
+            Self::CreditBack { evidence, .. } | Self::BookLoss { evidence, .. } | Self::BookOrder { evidence, .. } => {
+                evidence.clone()
+            }
             Self::Incoming {
                 account,
                 returns,

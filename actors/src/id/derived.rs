@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{DepartureId, DepositId, Network, PaymentId, WithdrawalId};
+use super::{DepartureId, DepositId, EffectId, Network, PaymentId, WithdrawalId};
 
 impl PaymentId {
     /// The number of what it buys, and so the name of it at its provider: it follows from the payment alone, so that a
@@ -40,6 +40,17 @@ impl DepartureId {
     /// Of a transaction on a network: the same transaction always has the same id.
     pub fn of(network: Network, transaction: &str) -> Self {
         Self(of_transaction(network, transaction))
+    }
+
+    /// Of an order that a provider has carried out: its list and its key there always give the same id.
+    pub fn of_order(list: &str, key: EffectId) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"order at a provider");
+        hash.update([0]);
+        hash.update(list);
+        hash.update([0]);
+        hash.update(key.0.to_be_bytes());
+        Self(first_half(&hash.finalize()))
     }
 }
 

@@ -55,6 +55,8 @@ tables! {
     INCOMING = b'I',
     /// Transfers out of the treasury that an operator has booked after a restore: none is booked again.
     DEPARTURE = b'h',
+    /// Orders at providers that an operator has booked after a restore, by their key: none is booked again.
+    LOST_ORDER = b'H',
     /// Sealed card numbers.
     VAULT = b'v',
     /// CVVs that operators entered, each sealed under a key of its own.
@@ -207,6 +209,11 @@ pub fn incoming(since: Timestamp, id: DepositId) -> RowKey {
 /// A transfer out of the treasury that an operator has booked.
 pub fn departure(id: DepartureId) -> RowKey {
     key(&[&[DEPARTURE], &id.0.to_be_bytes()])
+}
+
+/// Of an order at a provider that an operator has booked.
+pub fn lost_order(key_there: EffectId) -> RowKey {
+    key(&[&[LOST_ORDER], &key_there.0.to_be_bytes()])
 }
 
 /// A lowercased address.

@@ -103,12 +103,12 @@ fn work() -> Vec<Operation> {
         .refuses(409, "It is no withheld credit, or is under way."),
         Operation::post::<departures::Book>(
             "/admin/departures/book",
-            "Say whose a transfer was that left before a restore; with `deposit_id` also that it sent on what came in with that one",
+            "Say whose a transfer or an order was that left before a restore; with `deposit_id` also that it was for what came in with that one",
             of::<shapes::Booked>,
         )
         .may_wait()
-        .refuses(404, "No such transfer waits to be explained.")
-        .refuses(409, "It does not fit what it is booked to, or not yet."),
+        .refuses(404, "No such transfer or order waits to be explained.")
+        .refuses(409, "It does not fit what it is booked to, or not yet; or the provider did not carry it out."),
     ]
 }
 

@@ -171,10 +171,10 @@ pub struct OneLateReturn {
     pub wallet: String,
 }
 
-/// A transfer that was explained.
+/// A transfer or an order that was explained.
 #[derive(Deserialize, ToSchema)]
 pub struct Booked {
-    /// The chain's name of it.
+    /// The chain's name of it, or the order's idempotency key.
     pub transaction: String,
     /// An account, a withdrawal, a top-up, or `loss`.
     pub booked_to: String,
