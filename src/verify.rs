@@ -18,6 +18,7 @@ mod gate;
 mod incoming;
 mod late_returns;
 mod lines;
+mod lost_orders;
 mod onchain;
 mod outcomes;
 mod people;
@@ -37,6 +38,7 @@ use purser_actors::engine::lost_times;
 use purser_actors::id::{LateReturnId, PaymentId, SessionId, SpendId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::late_return::LateReturn;
+use purser_actors::lost_order::BookedOrder;
 use purser_actors::payment::Payment;
 use purser_actors::port::Booked;
 use purser_actors::session::Session;
@@ -167,6 +169,8 @@ pub(crate) struct Contents {
     arrivals: incoming::Arrivals,
     /// What an operator has booked after a restore.
     pub(crate) departures: Vec<Booked>,
+    /// Orders at providers that an operator has booked after a restore.
+    pub(crate) lost_orders: Vec<BookedOrder>,
     /// International orders that the operators' queue lists.
     pub(crate) queue: BTreeSet<u128>,
     /// International cards whose holders want something, by the operators' list.
@@ -196,6 +200,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     withdrawals::check(&contents, &holders, &mut report);
     late_returns::check(&contents, &history, &holders, &mut report);
     departures::check(&contents, &holders, &mut report);
+    lost_orders::check(&contents, &holders, &mut report);
     differences::check(&contents.differences, &mut report);
     gate::check(store, &contents, &holders, &mut report).await?;
     agent_wallets::check(&contents, &mut report);
@@ -358,6 +363,12 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
     each_row(store, &[table::DEPARTURE], |key, row| match Booked::read(&row.value) {
         Ok(booked) => contents.departures.push(booked),
         Err(error) => report.find("snapshot.damaged", hex::encode(key), error.to_string()),
+    })
+    .await?;
+    each_row(store, &[table::LOST_ORDER], |key, row| {
+        if let Some((booked, _)) = take(row, &hex::encode(key), report) {
+            contents.lost_orders.push(booked);
+        }
     })
     .await?;
     read_lists(store, contents).await

@@ -11,6 +11,7 @@ mod caps;
 mod claims;
 mod holds;
 mod login_link;
+mod lost_orders;
 mod machine;
 mod paying_out;
 mod statement;
@@ -20,6 +21,7 @@ use purser_storage::codec::Stored;
 
 use crate::id::{DepartureId, DepositId, EffectId, Network, PaymentId, SessionId, Wallet, WithdrawalId};
 use crate::kernel::effect::{Counted, CreditCause, Share};
+use crate::lost_order::BookedOrder;
 use crate::money::{Cents, Usdc};
 use crate::operator::Deed;
 use crate::payment::{Found, NewSession};
@@ -240,6 +242,15 @@ pub enum Command {
         /// In the operator's words.
         evidence: String,
     },
+    /// An operator says that the balance paid for an order which a restore has lost, or has what came of one.
+    BookOrder {
+        /// As it is to be booked.
+        booked: Box<BookedOrder>,
+        /// Who says so.
+        act: Deed,
+        /// In the operator's words.
+        evidence: String,
+    },
     /// Pay for something out of the balance.
     PayOut(Outgoing),
     /// Make a login link.
@@ -374,26 +385,5 @@ impl Account {
             day: 0,
             used: Vec::new(),
         }
-    }
-
-    /// Used of a budget on a day.
-    fn used(&self, day: u32, budget: Line) -> (u32, Cents) {
-        let today = self.used.iter().filter(|_| self.day == day);
-        let used = today.into_iter().find(|used| used.budget == budget);
-        used.map_or((0, Cents::ZERO), |used| (used.count, used.sum))
-    }
-
-    /// The same account with so much used of a budget on a day; what was used on earlier days is forgotten.
-    fn using(mut self, day: u32, budget: Line, (count, sum): (u32, Cents)) -> Self {
-        if self.day != day {
-            self.used.clear();
-            self.day = day;
-        }
-        let used = Used { budget, count, sum };
-        match self.used.iter_mut().find(|used| used.budget == budget) {
-            Some(slot) => *slot = used,
-            None => self.used.push(used),
-        }
-        self
     }
 }

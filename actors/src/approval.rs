@@ -90,6 +90,15 @@ pub enum Gift {
         /// How the operator knows.
         evidence: String,
     },
+    /// Credit what the bank drew from a holder's account before a restore.
+    BookOrder {
+        /// Which order.
+        order: String,
+        /// To whom.
+        account: Wallet,
+        /// How the operator knows.
+        evidence: String,
+    },
     /// Book what left the treasury as what it paid for.
     BookOutlay {
         /// Which transfer.
@@ -112,6 +121,7 @@ impl Gift {
             Self::Incoming { returns: false, .. } => "credit_transfer",
             Self::Incoming { returns: true, .. } => "return_transfer",
             Self::BookLoss { .. } => "book_loss",
+            Self::BookOrder { .. } => "book_order",
             Self::BookOutlay { .. } => "book_outlay",
         }
     }
@@ -124,6 +134,7 @@ impl Gift {
             Self::PayCardWithdrawal { withdrawal, .. } => withdrawal.to_string(),
             Self::Incoming { deposit, .. } => deposit.to_string(),
             Self::BookLoss { transaction, .. } | Self::BookOutlay { transaction, .. } => transaction.clone(),
+            Self::BookOrder { order, account, .. } => format!("{order} to {account}"),
         }
     }
 
@@ -168,13 +179,20 @@ impl Gift {
                 outlay,
                 evidence,
             } => vec![transaction.clone(), outlay.name(), evidence.clone()],
+            Self::BookOrder {
+                order,
+                account,
+                evidence,
+            } => vec![order.clone(), account.to_string(), evidence.clone()],
         }
     }
 
     /// In the operator's own words, behind what they decide where the words alone could say something else.
     pub fn words(&self) -> String {
         match self {
-            Self::CreditBack { evidence, .. } | Self::BookLoss { evidence, .. } => evidence.clone(),
+            Self::CreditBack { evidence, .. } | Self::BookLoss { evidence, .. } | Self::BookOrder { evidence, .. } => {
+                evidence.clone()
+            }
             Self::BookOutlay { outlay, evidence, .. } => format!("{}: {evidence}", outlay.name()),
             Self::Incoming {
                 account,

@@ -182,7 +182,8 @@ impl Engine {
         };
         let account_map = AccountMap::load(&*store, restored.map(|_| &*ports.custody)).await?;
         let settlement = ports.settlement.clone();
-        let departures = Arc::new(Departures::new(restored, store.clone(), settlement, clock.clone()));
+        let lists = reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default();
+        let departures = Departures::new(restored, store.clone(), settlement, (clock.clone(), lists.clone()));
         let inner = Inner {
             families: Families::start(&ground, &root).await.map_err(actors)?,
             store: store.clone(),
@@ -206,8 +207,8 @@ impl Engine {
             operating: tokio::sync::Mutex::default(),
             posting: webhooks::PostOffice::new(&settings.webhooks, &entropy),
             lines: Arc::new(lines::Lines::new(settings.lines)),
-            lists: reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default(),
-            departures,
+            lists,
+            departures: Arc::new(departures),
             lost,
             arrivals: Arrivals::of(&*store).await?,
             suspended: suspending::Suspended::load(&*store).await?,

@@ -207,7 +207,7 @@ id!(
     WithdrawalId, "wd_"
 );
 id!(
-    /// A transfer out of our treasury that no history of ours explains.
+    /// A transfer out of our treasury, or an order at a provider, that no history of ours explains.
     DepartureId, "left_"
 );
 id!(

@@ -23,6 +23,7 @@ mod machine;
 use purser_storage::codec::Stored;
 
 use crate::id::{DepartureId, DepositId, EffectId, Network, PaymentId, Wallet};
+use crate::lost_order::BookedOrder;
 use crate::money::{Cents, Usdc};
 use crate::operator::Deed;
 use crate::port::{Departure, Movement, Said, Timestamp, key_of};
@@ -202,10 +203,10 @@ pub enum Command {
         /// How they know.
         evidence: String,
     },
-    /// An operator says that it paid for something that has left the treasury.
+    /// An operator says that it paid for something that has left the treasury, or for an order.
     Forward {
-        /// By what: it is in no other book.
-        departure: Box<Departure>,
+        /// For what: it is in no other book.
+        paid_for: Box<PaidFor>,
         /// The revision of the payment that it would settle, as it was read; 0 if there was none.
         payment: u64,
         /// Who.
@@ -218,6 +219,15 @@ pub enum Command {
         /// The effect that says so.
         effect: EffectId,
     },
+}
+
+/// What a transfer paid for, in a history that a restore has lost.
+#[derive(Clone, Debug)]
+pub enum PaidFor {
+    /// A transfer out of the treasury.
+    Departure(Departure),
+    /// An order at a provider, booked as paid by the transfer.
+    Order(BookedOrder),
 }
 
 /// What may happen.
@@ -241,7 +251,7 @@ pub enum Event {
     SentBack(Wallet, Timestamp),
     /// The withdrawal is open.
     Returned(Timestamp),
-    /// It had been sent on, by this transfer.
+    /// It had been sent on, by this transfer or for this order.
     Forwarded(DepartureId, Timestamp),
 }
 

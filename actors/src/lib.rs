@@ -31,6 +31,7 @@ pub mod lease;
 pub mod ledger;
 pub mod line;
 pub mod link;
+pub mod lost_order;
 pub mod money;
 pub mod operator;
 pub mod payment;

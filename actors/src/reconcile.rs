@@ -205,8 +205,8 @@ impl fmt::Display for Money {
     }
 }
 
-/// What came of a thing, as its list says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What came of a thing, as its list says. The numbers are stored: never reuse one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Standing {
     /// On our list alone: it is there, and was never asked for.
     NotAsked,
@@ -276,9 +276,12 @@ pub fn compare(flow: Flow, ours: Option<&Listed>, theirs: Option<&Listed>, momen
         (Some(ours), Some(theirs)) => (ours, theirs),
         (None, None) => return None,
         (None, Some(theirs)) => {
-            // Whoever pays may be quicker on the chain than here. A provider that refused has done nothing.
+            // Whoever pays may be quicker on the chain than here. A provider that refused has done nothing, and an order that came
+            // back has cost nothing.
             let now = flow == Flow::Order || moment.is_settled(theirs.at);
-            let surplus = now && theirs.standing != Standing::Refused;
+            let undone = theirs.standing == Standing::Refused;
+            let undone = undone || flow == Flow::Order && theirs.standing == Standing::Returned;
+            let surplus = now && !undone;
             return surplus.then(|| Discrepancy::of_surplus(flow));
         }
         (Some(ours), None) => {

@@ -168,7 +168,7 @@ pub enum Act {
         #[arg(long)]
         after: Option<String>,
     },
-    /// Say to whom a transfer belongs that left the treasury and is in no book, or what it paid for
+    /// Say to whom a transfer or an order belongs that left and is in no book, or what it paid for
     #[command(group = clap::ArgGroup::new("to").required(true))]
     Book {
         /// The transaction, or transaction#index as `purser admin stuck` names it
@@ -176,13 +176,16 @@ pub enum Act {
         /// Take it from this account's balance
         #[arg(long, value_name = "ADDRESS", group = "to")]
         account: Option<String>,
+        /// Of an order that this account paid for: what it was charged, in USDC, fee included
+        #[arg(long, value_name = "USDC")]
+        amount: Option<String>,
         /// It is the transfer of this withdrawal
         #[arg(long, value_name = "ID", group = "to")]
         withdrawal: Option<String>,
         /// It is the burn of this top-up
         #[arg(long, value_name = "ID", group = "to")]
         top_up: Option<String>,
-        /// It sent on what came in by this transfer, which waits for a decision: both are booked
+        /// It was for what came in by this transfer, which waits for a decision: both are booked
         #[arg(long, value_name = "ID", group = "to")]
         deposit: Option<String>,
         /// It paid this provider what it is owed: card_issuer, gift_cards, push_to_card, bank, ...
@@ -266,6 +269,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Book {
             transaction,
             account,
+            amount,
             withdrawal,
             top_up,
             deposit,
@@ -276,9 +280,9 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             evidence,
         } => {
             let body = json!({
-                "transaction": transaction, "account": account, "withdrawal_id": withdrawal, "top_up_id": top_up,
-                "deposit_id": deposit, "provider": provider, "operator_funds": operator_funds, "network_fees": network_fees,
-                "loss": loss, "evidence": evidence,
+                "transaction": transaction, "account": account, "amount": amount, "withdrawal_id": withdrawal,
+                "top_up_id": top_up, "deposit_id": deposit, "provider": provider, "operator_funds": operator_funds,
+                "network_fees": network_fees, "loss": loss, "evidence": evidence,
             });
             desk.post("/admin/departures/book", body).await?
         }

@@ -323,9 +323,9 @@ fn say_what_is_known(mark: &RestoreMark, data: &DataDir, known: Known<'_>) -> Re
          international card, which an operator may have made), waits at `purser admin incoming list`",
         "international cards that the backup has as ordered: an operator may have made them; no holder can cancel one until an \
          operator has looked and put it back (`purser admin intl list`, `claim`, `release`)",
-        "transfers out of the treasury: nothing new leaves until those of the lost history are explained (`purser admin stuck`)",
-        "not known: what operators decided, sent or entered by hand since, what balances paid for (payouts, transfers to the bank), \
-         who signed up or in, saved recipients, endpoints and settings; `purser admin reconciliation` shows what providers have",
+        "transfers out of the treasury, and what balances paid to a bank: nothing new leaves until those of the lost history are \
+         explained (`purser admin stuck`)",
+        "not known: what operators decided, sent or entered by hand since, who signed up or in, saved recipients, endpoints and settings; `purser admin reconciliation` shows what providers have",
     ] {
         terminal::result(line)?;
     }

@@ -14,7 +14,7 @@ use purser_storage::{Row, Store, StoreError};
 use super::books::Books;
 use super::fold::History;
 use super::outcomes::credits;
-use super::{Contents, Report, departures, each_row, take};
+use super::{Contents, Report, departures, each_row, lost_orders, take};
 
 /// Transfers, the operators' list of them, and the payments that settle by none of them any more.
 #[derive(Default)]
@@ -193,7 +193,9 @@ fn posted(
         && !contents
             .departures
             .iter()
-            .any(|booked| departures::name_of(booked) == by.to_string())
+            .map(departures::name_of)
+            .chain(contents.lost_orders.iter().map(lost_orders::name_of))
+            .any(|name| name == by.to_string())
     {
         report.find("deposit.forwarded", &name, format!("{by} is not booked"));
     }

@@ -11,7 +11,7 @@ use purser_actors::product::Product;
 use super::books::Books;
 use super::fold::History;
 use super::products::{self, Money, Sold, Went};
-use super::{ChainTransfer, Contents, Report, departures};
+use super::{ChainTransfer, Contents, Report, departures, lost_orders};
 
 /// Credits that are on their way, by cause, in atomic USDC.
 type UnderWay = BTreeMap<String, i128>;
@@ -225,7 +225,9 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     let payments: BTreeSet<String> = contents.payments.keys().map(ToString::to_string).collect();
     let deposits = contents.arrivals.booked();
     let withdrawals: BTreeSet<String> = contents.withdrawals.keys().map(ToString::to_string).collect();
-    let departures: BTreeSet<String> = contents.departures.iter().map(departures::name_of).collect();
+    let booked = contents.departures.iter().map(departures::name_of);
+    let booked = booked.chain(contents.lost_orders.iter().map(lost_orders::name_of));
+    let departures: BTreeSet<String> = booked.collect();
     let late: BTreeSet<String> = contents.late_returns.keys().map(ToString::to_string).collect();
     let bank: BTreeSet<String> = contents.bank.values().map(|kept| kept.name.clone()).collect();
     let refunds: BTreeSet<String> = contents.refunds.all.keys().map(ToString::to_string).collect();

@@ -10,7 +10,7 @@ mod tests;
 mod top_up;
 
 use purser_actors::account::PaidFor;
-use purser_actors::id::{BankTransferId, CardId, LateReturnId, PayoutId, RefundId, TopUpId, Wallet};
+use purser_actors::id::{BankTransferId, CardId, DepartureId, LateReturnId, PayoutId, RefundId, TopUpId, Wallet};
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::effect::{CreditCause, Work};
 use purser_actors::ledger::{Charge, Provider};
@@ -305,6 +305,7 @@ pub(crate) fn paid_for_name(paid_for: &PaidFor) -> String {
     match paid_for {
         PaidFor::Payout(PayoutId(id)) => format!("po_{id:032x}"),
         PaidFor::Transfer(BankTransferId(id)) => format!("btr_{id:032x}"),
+        PaidFor::LostOrder(DepartureId(id)) => format!("left_{id:032x}"),
     }
 }
 
@@ -319,5 +320,6 @@ pub(crate) fn cause_name(cause: &CreditCause) -> String {
         CreditCause::LateReturn(LateReturnId(id)) => format!("lr_{id:032x}"),
         CreditCause::BankTransfer(BankTransferId(id)) => format!("btr_{id:032x}"),
         CreditCause::Refund(RefundId(id)) => format!("rf_{id:032x}"),
+        CreditCause::LostOrder(DepartureId(id)) => format!("left_{id:032x}"),
     }
 }

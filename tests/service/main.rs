@@ -82,6 +82,7 @@ mod cases_replay;
 mod cases_resolved;
 mod cases_restore;
 mod cases_restored_caps;
+mod cases_restored_orders;
 mod cases_restored_products;
 mod cases_revoked;
 mod cases_sandbox;

@@ -309,7 +309,7 @@ async fn book(world: &World, engine: &Engine) {
         let all: Vec<_> = own.chain([Booking::Account(holder), Booking::Loss]).collect();
         for booking in all {
             let by = act(2);
-            let told = engine.book(&name, booking, (&by, "seen on the chain".into()));
+            let told = engine.book(&name, (booking, None), (&by, "seen on the chain".into()));
             let told = told.await;
             world.trace(|| format!("operator: {name} is {booking:?}: {told:?}"));
             if told.is_ok() {
@@ -334,7 +334,10 @@ async fn rule(world: &World, engine: &Engine) {
             .filter(|shows| !shows.contains("maybe for a top-up"));
         let rule = match made {
             Some(_) => Rule::OperatorFunds,
-            None => Rule::Credit(None),
+            None => Rule::Credit {
+                account: None,
+                keeps: false,
+            },
         };
         let told = engine.rule_incoming(id, rule, (&by, "theirs".into())).await;
         world.trace(|| format!("operator: {id} is {rule:?}: {told:?}"));

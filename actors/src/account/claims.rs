@@ -4,7 +4,7 @@ use purser_storage::codec;
 use purser_storage::planted::{self, Bug};
 
 use super::machine::born;
-use super::{Account, Admission, Command, Event, OwnCaps, Rejection};
+use super::{Account, Admission, Command, Event, OwnCaps, Rejection, Used};
 use crate::id::{EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{Counted, Share, Work};
 use crate::kernel::entity::EntityId as _;
@@ -145,6 +145,27 @@ pub(super) fn readmit(
 }
 
 impl Account {
+    /// Used of a budget on a day.
+    pub(super) fn used(&self, day: u32, budget: Line) -> (u32, Cents) {
+        let today = self.used.iter().filter(|_| self.day == day);
+        let used = today.into_iter().find(|used| used.budget == budget);
+        used.map_or((0, Cents::ZERO), |used| (used.count, used.sum))
+    }
+
+    /// The same account with so much used of a budget on a day; what was used on earlier days is forgotten.
+    pub(super) fn using(mut self, day: u32, budget: Line, (count, sum): (u32, Cents)) -> Self {
+        if self.day != day {
+            self.used.clear();
+            self.day = day;
+        }
+        let used = Used { budget, count, sum };
+        match self.used.iter_mut().find(|used| used.budget == budget) {
+            Some(slot) => *slot = used,
+            None => self.used.push(used),
+        }
+        self
+    }
+
     /// The same account with a share given back. One of a day that is over needs no giving back.
     pub(super) fn freeing(self, share: Share) -> Self {
         if share.day != self.day {

@@ -4,7 +4,7 @@ use purser_storage::codec;
 use purser_storage::planted::{self, Bug};
 
 use super::statement::{Change, line};
-use super::{Account, Command, Event, LinkGrant, Rejection, claims, holds, paying_out, unfinal};
+use super::{Account, Command, Event, LinkGrant, Rejection, claims, holds, lost_orders, paying_out, unfinal};
 use crate::id::{EffectId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
@@ -172,6 +172,9 @@ impl Entity for Account {
             }
             (this, command @ Command::SendBack { .. }) => holds::send_back(this, wallet, command, context),
             (Some(account), Command::PayOut(outgoing)) => paying_out::decide(account, outgoing, context),
+            (Some(account), Command::BookOrder { booked, act, evidence }) => {
+                lost_orders::decide(account, *booked, (&act, evidence), context)
+            }
             (Some(account), command @ (Command::Withdraw { .. } | Command::EndHold { .. } | Command::Book { .. })) => {
                 holds::decide(account, command, context)
             }

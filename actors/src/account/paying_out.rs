@@ -4,7 +4,7 @@ use super::claims::admit;
 use super::statement::{Change, line};
 use super::{Account, Event, Rejection};
 use crate::banking::transfer::{BankTransfer, Wanted};
-use crate::id::{BankTransferId, EffectId, PaymentId, PayoutId};
+use crate::id::{BankTransferId, DepartureId, EffectId, PaymentId, PayoutId};
 use crate::kernel::effect::Work;
 use crate::kernel::{Context, Decision, Kind, table};
 use crate::ledger::{Charge, Place, Provider, Transaction};
@@ -43,6 +43,8 @@ pub enum PaidFor {
     Payout(PayoutId),
     /// A move to an account at the bank.
     Transfer(BankTransferId),
+    /// An order that a restore had lost.
+    LostOrder(DepartureId),
 }
 
 impl PaidFor {
@@ -51,6 +53,7 @@ impl PaidFor {
         match self {
             Self::Payout(id) => id.to_string(),
             Self::Transfer(id) => id.to_string(),
+            Self::LostOrder(id) => id.to_string(),
         }
     }
 }
@@ -123,7 +126,7 @@ fn transfer(
     taken(account, decision, amount, PaidFor::Transfer(id), context)
 }
 
-fn taken(
+pub(super) fn taken(
     account: &Account,
     decision: Decision<Account>,
     amount: Usdc,

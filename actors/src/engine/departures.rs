@@ -1,13 +1,16 @@
-//! After a restore: what left the treasury in the history that was lost. Until each such transfer is explained by a row,
-//! nothing new leaves, because the balances do not know yet what has left already.
+//! After a restore: what left the treasury, or was ordered for a balance, in the history that was lost. Until each such transfer and
+//! order is explained by a row, nothing new leaves, because the balances do not know yet what has left already.
 
 mod booking;
 pub(super) mod gate;
 pub(super) mod known;
 mod lost;
+mod order_booking;
+mod orders;
 mod promises;
 mod rows;
 pub(super) mod top_ups;
+mod unexplained;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,22 +20,19 @@ use parking_lot::Mutex;
 use purser_storage::{Batch, Store, StoreError, Write};
 
 use self::known::Known;
+use self::orders::LostOrders;
 use self::promises::Promises;
-use self::rows::{each, each_row, put};
-use self::top_ups::{MayHavePaid, may_be_burn};
+use self::rows::{each, put};
 use super::Engine;
-use super::operating::damaged;
-use crate::id::{DepositId, TopUpId, WithdrawalId};
-use crate::incoming::{self, Incoming};
-use crate::kernel::{Kind, table};
-use crate::port::{Clock, Departure, Settlement, Timestamp};
-use crate::top_up::TopUp;
+use crate::kernel::table;
+use crate::port::{Clock, Departure, Lists, Settlement, Timestamp};
 use crate::withdrawal::{self, Withdrawal};
 
 pub use booking::{Booking, NotBooked};
 pub use gate::Held;
 pub use lost::lost_times;
 pub use promises::{NotPromised, Promise};
+pub use unexplained::Unexplained;
 
 /// Incoming transfers read at once.
 const PAGE: usize = 1_000;
@@ -54,18 +54,6 @@ pub struct Restored {
     pub at: Timestamp,
 }
 
-/// A departure without a row, and what it may have been for.
-#[derive(Clone, Debug)]
-pub struct Unexplained {
-    /// As the chain lists it.
-    pub departure: Departure,
-    /// Whether whoever received it has an account here.
-    pub has_account: bool,
-    /// Withdrawals and top-ups that wait and that it may be the transfer of, and incoming transfers that it may be the top-up of,
-    /// by id.
-    pub may_be: Vec<String>,
-}
-
 /// Watches over what may leave.
 pub(super) struct Departures {
     restored: Option<Restored>,
@@ -80,6 +68,7 @@ pub(super) struct Departures {
     /// Everything that had left by then, in milliseconds, was held against the rows; 0 before the first time.
     compared: AtomicU64,
     open: Mutex<Vec<Departure>>,
+    pub(super) orders: LostOrders,
     promises: Mutex<Promises>,
     /// Whether there may be payments that are not final: as long as none was, nobody reads a row for it.
     any_unfinal: AtomicBool,
@@ -90,7 +79,7 @@ impl Departures {
         restored: Option<Restored>,
         store: Arc<dyn Store>,
         settlement: Arc<dyn Settlement>,
-        clock: Arc<dyn Clock>,
+        (clock, lists): (Arc<dyn Clock>, Lists),
     ) -> Self {
         Self {
             restored,
@@ -101,6 +90,7 @@ impl Departures {
             begun: AtomicU64::new(u64::MAX),
             compared: AtomicU64::new(0),
             open: Mutex::default(),
+            orders: LostOrders::new(lists),
             promises: Mutex::default(),
             any_unfinal: AtomicBool::new(false),
         }
@@ -209,7 +199,7 @@ impl Departures {
         super::commit(&*self.store, batch).await.map_err(|e| e.to_string())
     }
 
-    /// Holds the chains' lists against the rows. Once nothing more can come and all is explained, that is written down.
+    /// Holds the chains' lists against the rows, and those of the payout rails and the bank. Once nothing more can come and all is explained, that is written down.
     async fn compare(&self, patience: Duration) -> Result<(), String> {
         let Some(restored) = self.restored else { return Ok(()) };
         if self.free.load(Ordering::Acquire) {
@@ -232,10 +222,11 @@ impl Departures {
         let all = left.is_empty();
         *self.open.lock() = left;
         self.compared.store(now.0, Ordering::Release);
+        let all = self.orders.compare(&*self.store, since, patience).await? && all;
         if all && now > restored.until {
             let since = table::meta(SINCE);
             self.write(vec![put(key, value), Write::Delete { key: since }]).await?;
-            tracing::info!("everything that left the treasury before the restore is explained");
+            tracing::info!("everything that left before the restore is explained");
             self.free.store(true, Ordering::Release);
         }
         Ok(())
@@ -260,80 +251,6 @@ impl Engine {
     pub fn held_until(&self) -> Option<Timestamp> {
         let restored = self.0.departures.restored.filter(|_| self.is_held());
         restored.map(|restored| restored.until)
-    }
-
-    /// What waits to be explained, and what it may have been for.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub async fn unexplained(&self) -> Result<Vec<Unexplained>, StoreError> {
-        let open = self.0.departures.open.lock().clone();
-        if open.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut waiting: Vec<Vec<String>> = vec![Vec::new(); open.len()];
-        let store = &*self.0.store;
-        each(
-            store,
-            &[table::ENTITY, Kind::Withdrawal as u8],
-            |id, withdrawal: Withdrawal| {
-                for (departure, names) in open.iter().zip(&mut waiting) {
-                    names.extend(may_be_withdrawal(&withdrawal, departure).then(|| WithdrawalId(id).to_string()));
-                }
-            },
-        )
-        .await?;
-        each(store, &[table::ENTITY, Kind::TopUp as u8], |id, top_up: TopUp| {
-            for (departure, names) in open.iter().zip(&mut waiting) {
-                names.extend(may_be_burn(&top_up, departure).then(|| TopUpId(id).to_string()));
-            }
-        })
-        .await?;
-        self.each_may_have_paid(|id, paid| {
-            for (departure, names) in open.iter().zip(&mut waiting) {
-                names.extend(paid.may_be(departure).then(|| id.to_string()));
-            }
-        })
-        .await?;
-        let mut found = Vec::with_capacity(open.len());
-        for (departure, may_be) in open.into_iter().zip(waiting) {
-            let account = self.account(&departure.to).await.map_err(damaged)?;
-            found.push(Unexplained {
-                has_account: account.is_some(),
-                departure,
-                may_be,
-            });
-        }
-        Ok(found)
-    }
-
-    /// Incoming transfers that wait for an operator and may have paid for a top-up.
-    async fn each_may_have_paid(&self, mut take: impl FnMut(DepositId, &MayHavePaid)) -> Result<(), StoreError> {
-        let mut after = None;
-        loop {
-            let page = self.incoming_transfers(after, PAGE).await?;
-            for ((_, id), incoming) in &page {
-                let paid = self.may_have_paid(incoming).await?;
-                if let Some(paid) = paid {
-                    take(DepositId(*id), &paid);
-                }
-            }
-            match page.into_iter().last() {
-                Some((place, _)) => after = Some(place),
-                None => return Ok(()),
-            }
-        }
-    }
-
-    /// For what an incoming transfer may have paid, if it is of the time that a restore has lost and waits for an operator.
-    async fn may_have_paid(&self, incoming: &Incoming) -> Result<Option<MayHavePaid>, StoreError> {
-        let transfer = &incoming.transfer;
-        let lost = self.0.lost.is_some_and(|lost| lost.has(transfer.at));
-        if incoming.status != incoming::Status::Waiting || !lost {
-            return Ok(None);
-        }
-        let account = self.account_of(&transfer.from);
-        MayHavePaid::by(transfer, account, &*self.0.store).await.map(Some)
     }
 
     async fn compare_departures(&self) {

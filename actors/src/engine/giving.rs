@@ -317,14 +317,32 @@ impl Engine {
                 returns,
                 evidence,
             } => {
-                let rule = if *returns { Rule::Return } else { Rule::Credit(*account) };
+                // Whoever asked for it was asked whether the holder is to have both.
+                let (account, keeps) = (*account, true);
+                let rule = match *returns {
+                    true => Rule::Return { keeps },
+                    false => Rule::Credit { account, keeps },
+                };
                 let told = self.rule_incoming_by(*deposit, rule, (leave, evidence.clone()));
                 told.await.map_err(NotApproved::Ruling)?;
             }
             Gift::BookLoss { transaction, evidence } => {
                 let told = self
-                    .book_by(transaction, Booking::Loss, (leave, evidence.clone()))
+                    .book_by(
+                        transaction,
+                        (Booking::Loss, Some(pending.amount)),
+                        (leave, evidence.clone()),
+                    )
                     .await;
+                told.map_err(NotApproved::Booking)?;
+            }
+            Gift::BookOrder {
+                order,
+                account,
+                evidence,
+            } => {
+                let booking = (Booking::Account(*account), None);
+                let told = self.book_by(order, booking, (leave, evidence.clone())).await;
                 told.map_err(NotApproved::Booking)?;
             }
             Gift::BookOutlay {
@@ -332,9 +350,8 @@ impl Engine {
                 outlay,
                 evidence,
             } => {
-                let told = self
-                    .book_by(transaction, Booking::Outlay(*outlay), (leave, evidence.clone()))
-                    .await;
+                let booking = (Booking::Outlay(*outlay), None);
+                let told = self.book_by(transaction, booking, (leave, evidence.clone())).await;
                 told.map_err(NotApproved::Booking)?;
             }
         }

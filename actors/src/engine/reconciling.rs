@@ -2,7 +2,7 @@
 //! have is found by its list, whoever lacks what we have by our books; each is one look-up on the other side, so that
 //! nothing is remembered of a walk but its place.
 
-mod books;
+pub(super) mod books;
 mod chains;
 mod stands;
 mod walk;

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{DepartureId, DepositId, Network, PaymentId, WithdrawalId};
+use super::{DepartureId, DepositId, EffectId, Network, PaymentId, WithdrawalId};
 use crate::port::TransferName;
 
 impl PaymentId {
@@ -49,6 +49,17 @@ impl DepartureId {
             hash.update([0]);
             hash.update(index.to_be_bytes());
         }
+        Self(first_half(&hash.finalize()))
+    }
+
+    /// Of an order that a provider has carried out: its list and its key there always give the same id.
+    pub fn of_order(list: &str, key: EffectId) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"order at a provider");
+        hash.update([0]);
+        hash.update(list);
+        hash.update([0]);
+        hash.update(key.0.to_be_bytes());
         Self(first_half(&hash.finalize()))
     }
 

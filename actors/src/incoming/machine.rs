@@ -2,7 +2,7 @@
 
 use purser_storage::codec;
 
-use super::{Command, Event, Incoming, Rejection, Ruling, Status, Verdict};
+use super::{Command, Event, Incoming, PaidFor, Rejection, Ruling, Status, Verdict};
 use crate::id::{DepositId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::{EntityId as _, Move};
@@ -10,7 +10,7 @@ use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::Usdc;
 use crate::operator::Deed;
-use crate::port::{Booked, Departure, Timestamp};
+use crate::port::{Booked, Timestamp};
 
 type Decided = Result<Decision<Incoming>, Rejection>;
 
@@ -112,34 +112,47 @@ impl Incoming {
         }
     }
 
-    /// What came in has left again, in one batch with what left: the bridge's fee is our cost, and what did not leave was our fee.
+    /// What came in has left again, or paid for an order, in one batch with that. What left beyond it is our cost, as the bridge's fee
+    /// is, and what is left of it was our fee.
     fn forward(
         &self,
         id: DepositId,
-        (departure, payment): (Departure, u64),
+        (paid_for, payment): (PaidFor, u64),
         (act, evidence): (&Deed, String),
         context: &Context,
     ) -> Decision<Self> {
-        let (now, treasury) = (context.now, Place::Treasury(departure.to.network()));
-        let left = departure.id();
-        let (came, went) = (self.transfer.amount, departure.amount);
-        let booked = Transaction::new(now, left)
-            .book(Place::Suspense, treasury, came.min(went))
-            .book(Place::Costs, treasury, went.minus(came).unwrap_or(Usdc::ZERO))
-            .book(Place::Suspense, Place::Fees, came.minus(went).unwrap_or(Usdc::ZERO));
-        let subject = format!("{} {id}", departure.key());
-        let decision = Decision::answer(()).audited(act, "departure.book", subject, Some(evidence), context);
-        let row = Booked {
-            departure,
-            account: None,
-            outlay: None,
+        let now = context.now;
+        let (what, subject, left, booked, row) = match paid_for {
+            PaidFor::Departure(departure) => {
+                let treasury = Place::Treasury(departure.to.network());
+                let left = departure.id();
+                let (came, went) = (self.transfer.amount, departure.amount);
+                let booked = Transaction::new(now, left)
+                    .book(Place::Suspense, treasury, came.min(went))
+                    .book(Place::Costs, treasury, went.minus(came).unwrap_or(Usdc::ZERO))
+                    .book(Place::Suspense, Place::Fees, came.minus(went).unwrap_or(Usdc::ZERO));
+                let subject = format!("{} {id}", departure.key());
+                let row = Booked {
+                    departure,
+                    account: None,
+                    outlay: None,
+                };
+                let row = (table::departure(left), codec::encode(&row));
+                ("departure.book", subject, left, booked, row)
+            }
+            PaidFor::Order(order) => {
+                let subject = format!("{} {} {id}", order.order.source.name(), order.order.key);
+                let row = (table::lost_order(order.order.key), codec::encode(&order));
+                ("order.book", subject, order.order.id(), order.paid(now), row)
+            }
         };
+        let decision = Decision::answer(()).audited(act, what, subject, Some(evidence), context);
         self.taken(id, payment, decision)
             .delete(table::counted(self.transfer.payment))
             .event(Event::Forwarded(left, now))
             .post(&self.received(id, now, Place::Suspense), context)
             .post(&booked, context)
-            .put_new(table::departure(left), codec::encode(&row))
+            .put_new(row.0, row.1)
     }
 
     /// Whether this is what was decided already: the operator's answer was lost.
@@ -263,12 +276,12 @@ impl Entity for Incoming {
             (
                 Status::Waiting,
                 Command::Forward {
-                    departure,
+                    paid_for,
                     payment,
                     act,
                     evidence,
                 },
-            ) => Ok(incoming.forward(*id, (*departure, payment), (&*act, evidence), context)),
+            ) => Ok(incoming.forward(*id, (*paid_for, payment), (&*act, evidence), context)),
             (Status::Crediting(_), Command::Confirm { effect }) => {
                 Ok(done.completes(effect).event(Event::Credited(now)))
             }

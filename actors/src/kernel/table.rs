@@ -1,5 +1,7 @@
 //! Where each kind of row lives: one byte for the table, then what the table is ordered by.
 
+mod gate;
+
 use purser_storage::RowKey;
 
 use crate::id::{
@@ -8,6 +10,8 @@ use crate::id::{
 };
 use crate::kernel::Kind;
 use crate::port::Timestamp;
+
+pub use gate::{all_frozen, frozen, recognised, unfinal};
 
 /// Gives each table its byte. The enum is what lets no two tables have the same one: its discriminants must differ.
 macro_rules! tables {
@@ -54,6 +58,8 @@ tables! {
     INCOMING = b'I',
     /// Transfers out of the treasury that an operator has booked after a restore: none is booked again.
     DEPARTURE = b'h',
+    /// Orders at providers that an operator has booked after a restore, by their key: none is booked again.
+    LOST_ORDER = b'H',
     /// Sealed card numbers.
     VAULT = b'v',
     /// CVVs that operators entered, each sealed under a key of its own.
@@ -209,6 +215,11 @@ pub fn incoming(since: Timestamp, id: DepositId) -> RowKey {
 /// A transfer out of the treasury that an operator has booked.
 pub fn departure(id: DepartureId) -> RowKey {
     key(&[&[DEPARTURE], &id.0.to_be_bytes()])
+}
+
+/// Of an order at a provider that an operator has booked.
+pub fn lost_order(key_there: EffectId) -> RowKey {
+    key(&[&[LOST_ORDER], &key_there.0.to_be_bytes()])
 }
 
 /// A lowercased address.
@@ -372,26 +383,6 @@ pub fn confirmed_key(id: ApiKeyId) -> RowKey {
 /// The same of an operator's token, by its hash.
 pub fn confirmed_token(token_hash: &[u8; 32]) -> RowKey {
     key(&[&[CONFIRMED, 1], token_hash])
-}
-
-/// Present while the account is frozen: what signs for it is a batch that holds only without this row.
-pub fn frozen(wallet: &Wallet) -> RowKey {
-    key(&[&[GATE, b'a'], &wallet.key()])
-}
-
-/// Prefix of all accounts that are frozen.
-pub fn all_frozen() -> RowKey {
-    key(&[&[GATE, b'a']])
-}
-
-/// Present as long as the payment has settled and is not final: for ever, if its chain has taken it back before it was.
-pub fn unfinal(payment: PaymentId) -> RowKey {
-    key(&[&[GATE, b'u'], &payment.0.to_be_bytes()])
-}
-
-/// A transfer of a managed wallet in which a restored store has recognised a spend: it is no other's. The value is the spend.
-pub fn recognised(id: DepartureId) -> RowKey {
-    key(&[&[GATE, b's'], &id.0.to_be_bytes()])
 }
 
 /// A fact about the store.

@@ -67,7 +67,9 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
         request: RequestId(7),
     };
     let book = async || {
-        let booked = world.engine.book("named", Booking::TopUp(id), (&act, "seen".into()));
+        let booked = world
+            .engine
+            .book("named", (Booking::TopUp(id), None), (&act, "seen".into()));
         booked.await
     };
     assert_eq!(book().await, Err(NotBooked::Early), "nobody says whom it reached");

@@ -27,7 +27,10 @@ fn act(by: &str) -> Act {
 }
 
 async fn book(world: &World, name: &str, booking: Booking) -> Result<Booking, NotBooked> {
-    world.engine.book(name, booking, (&act("ana"), "seen".into())).await
+    world
+        .engine
+        .book(name, (booking, None), (&act("ana"), "seen".into()))
+        .await
 }
 
 /// A transfer out of the treasury that nobody here has sent.

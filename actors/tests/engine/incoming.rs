@@ -117,10 +117,24 @@ async fn decided(world: &World) {
     };
     let kept = rule("b", 2, Rule::OperatorFunds).await.unwrap();
     assert_eq!(kept.status, Status::OperatorFunds);
-    assert_eq!(rule("b", 2, Rule::Return).await, Err(NotRuled::State("operator_funds")));
-    assert_eq!(rule("c", 3, Rule::Credit(Some(evm(9)))).await, Err(NotRuled::NoAccount));
+    assert_eq!(
+        rule("b", 2, Rule::Return { keeps: false }).await,
+        Err(NotRuled::State("operator_funds"))
+    );
+    assert_eq!(
+        rule(
+            "c",
+            3,
+            Rule::Credit {
+                account: Some(evm(9)),
+                keeps: false
+            }
+        )
+        .await,
+        Err(NotRuled::NoAccount)
+    );
     for _ in 0..2 {
-        rule("c", 3, Rule::Return).await.unwrap();
+        rule("c", 3, Rule::Return { keeps: false }).await.unwrap();
     }
     becomes(world, "c", 3, "returned").await;
     eventually("it has left", async || world.chain.transfers() == 1).await;
@@ -256,7 +270,7 @@ async fn booked_against(world: &World, plain: DepositId, doubtful: DepositId) {
     let book = async |id| {
         let booked = world
             .engine
-            .book("burned", Booking::Incoming(id), (&act, "seen".into()));
+            .book("burned", (Booking::Incoming(id), None), (&act, "seen".into()));
         booked.await
     };
     assert_eq!(book(plain).await, Err(NotBooked::Differs));

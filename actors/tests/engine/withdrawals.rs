@@ -293,7 +293,7 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
         role: Role::Operator,
         request: RequestId(7),
     };
-    let book = async |world: &World, booking| world.engine.book("left", booking, (&act, "seen".into())).await;
+    let book = async |world: &World, booking| world.engine.book("left", (booking, None), (&act, "seen".into())).await;
     assert_eq!(
         book(&world, Booking::Account(evm(7))).await,
         Err(NotBooked::Differs),

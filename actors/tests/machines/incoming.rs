@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use purser_actors::id::{DepartureId, DepositId, Network, Wallet};
-use purser_actors::incoming::{Command, Event, Incoming, Made, Rejection, Ruling, Transfer, Verdict};
+use purser_actors::incoming::{Command, Event, Incoming, Made, PaidFor, Rejection, Ruling, Transfer, Verdict};
 use purser_actors::kernel::effect::{Share, Work};
 use purser_actors::kernel::{Decision, Entity, Kind, table};
 use purser_actors::ledger::{Place, Transaction};
@@ -88,7 +88,7 @@ fn command(name: &str) -> Command {
         "funds" => rule(Ruling::OperatorFunds),
         "return" => rule(Ruling::Return(WALLET)),
         "forward" => Command::Forward {
-            departure: Box::new(departure(5_100_000)),
+            paid_for: Box::new(PaidFor::Departure(departure(5_100_000))),
             payment: 4,
             act: Box::new(operator()),
             evidence: "Seen.".into(),
@@ -237,7 +237,7 @@ fn what_was_sent_on_is_booked_with_what_came_in() {
     let waiting = &all()[1];
     for (left, costs, fees) in [(5_100_000, 0, 0), (5_100_510, 510, 0), (5_000_000, 0, 100_000)] {
         let command = Command::Forward {
-            departure: Box::new(departure(left)),
+            paid_for: Box::new(PaidFor::Departure(departure(left))),
             payment: 4,
             act: Box::new(operator()),
             evidence: "Seen.".into(),

@@ -18,6 +18,7 @@ mod intl_cards;
 mod intl_orders;
 mod late_returns;
 mod lines;
+mod lost_orders;
 mod names;
 mod payments;
 mod payouts;

@@ -38,7 +38,7 @@ fn standing(name: &str) -> Option<Listed> {
 /// Ours down, theirs across; `=` is no difference.
 const TABLE: &str = "
              -       pending  held     done     refused  returned
--            =       unknown  unknown  unknown  =        unknown
+-            =       unknown  unknown  unknown  =        =
 not_asked    =       state    state    state    =        =
 pending      =       =        state    state    state    state
 held         lacks   state    =        state    state    state

@@ -22,6 +22,9 @@ pub enum Incoming {
         /// This account instead of the sender's
         #[arg(long, value_name = "ADDRESS")]
         account: Option<String>,
+        /// Its holder is to have both: the money and the payout that it had paid for
+        #[arg(long)]
+        holder_keeps_product: bool,
         /// How you know, for the audit log
         #[arg(long, value_name = "TEXT")]
         evidence: String,
@@ -38,6 +41,9 @@ pub enum Incoming {
     Return {
         /// As the list names it
         deposit_id: String,
+        /// Its sender is to have both: the money and the payout that it had paid for
+        #[arg(long)]
+        holder_keeps_product: bool,
         /// Why, for the audit log
         #[arg(long, value_name = "TEXT")]
         evidence: String,
@@ -50,17 +56,27 @@ pub(super) async fn ask(desk: &Desk, act: Incoming) -> Result<Answer, CliError> 
         Incoming::Credit {
             deposit_id,
             account,
+            holder_keeps_product,
             evidence,
         } => {
-            let body = json!({"deposit_id": deposit_id, "account": account, "evidence": evidence});
+            let body = json!({
+                "deposit_id": deposit_id, "account": account, "evidence": evidence,
+                "holder_keeps_product": holder_keeps_product,
+            });
             ("/admin/incoming-transfers/credit", body)
         }
         Incoming::OperatorFunds { deposit_id, evidence } => {
             let body = json!({"deposit_id": deposit_id, "evidence": evidence});
             ("/admin/incoming-transfers/operator-funds", body)
         }
-        Incoming::Return { deposit_id, evidence } => {
-            let body = json!({"deposit_id": deposit_id, "evidence": evidence});
+        Incoming::Return {
+            deposit_id,
+            holder_keeps_product,
+            evidence,
+        } => {
+            let body = json!({
+                "deposit_id": deposit_id, "evidence": evidence, "holder_keeps_product": holder_keeps_product,
+            });
             ("/admin/incoming-transfers/return", body)
         }
     };

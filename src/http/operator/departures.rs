@@ -1,22 +1,30 @@
-//! What left the treasury and is in no book: the operator says whose it was, or what was paid with it.
+//! What left the treasury or was ordered before a restore and is in no book: the operator says whose it was, or what was paid with it.
 
 use axum::response::Response;
 use http::StatusCode;
 use purser_actors::engine::{Booking, NotBooked, Unexplained};
 use purser_actors::kernel::View;
 use purser_actors::ledger::{Outlay, Provider};
+use purser_actors::lost_order::{Direction, LostOrder};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::asked::{Admitted, Asks, EVIDENCE, in_words};
+use super::refunds::dollars;
 use super::{approvals, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
+use crate::http::shapes::Exact;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Book {
+    /// The chain's name of a transfer, or the idempotency key of an order.
     transaction: String,
+    /// Of an order that this account paid for: what it was charged, in USDC, fee included.
+    #[schema(value_type = Option<Exact>)]
+    amount: Option<Box<RawValue>>,
     account: Option<String>,
     withdrawal_id: Option<String>,
     top_up_id: Option<String>,
@@ -92,7 +100,8 @@ impl Book {
 }
 
 pub(super) async fn post_book(Admitted { admin, act, wanted }: Admitted<Book>) -> Result<Response, ApiError> {
-    let booking = wanted.booking()?;
+    let amount = wanted.amount.as_ref().map(|amount| dollars(amount)).transpose()?;
+    let booking = (wanted.booking()?, amount);
     let booked = admin
         .engine
         .book(&wanted.transaction, booking, (&act, wanted.evidence))
@@ -122,7 +131,7 @@ pub(super) fn refused(why: NotBooked) -> ApiError {
     let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
     match why {
         NotBooked::Unknown => {
-            let error = "No such transfer waits to be explained, or it is booked.";
+            let error = "No such transfer or order waits to be explained, or it is booked.";
             ApiError::not_found("departure_unknown", error)
         }
         NotBooked::Ambiguous(names) => {
@@ -139,13 +148,23 @@ pub(super) fn refused(why: NotBooked) -> ApiError {
             conflict("insufficient_balance", error)
         }
         NotBooked::Differs => {
-            let error = "There is no such account, the withdrawal or top-up does not wait for such a transfer, the bridge says that it reached somebody else, or the incoming transfer cannot have paid for it.";
+            let error = "There is no such account, the withdrawal or top-up does not wait for such a transfer, the bridge says that it reached somebody else, the incoming transfer cannot have paid for it, or it cannot be booked so.";
             conflict("departure_differs", error.to_owned())
         }
         NotBooked::Early => {
-            let error = "A burn that this top-up has signed itself may still land, or the bridge has not said yet whom this one reached.";
-            let hint = "Try again in some minutes.";
+            let error = "A burn that this top-up has signed itself may still land, the bridge has not said yet whom this one reached, the bank has not decided yet, or a payment of the lost time may still turn out to have paid for this order.";
+            let hint =
+                "Try again in some minutes, and not before `withdrawals_held_until_at_least` of GET /admin/stuck.";
             conflict("departure_early", error.to_owned()).hint(hint)
+        }
+        NotBooked::NotCarriedOut => {
+            let error =
+                "The provider did not carry this order out, or has sent its money back: nothing is to be booked.";
+            conflict("order_not_carried_out", error.to_owned())
+        }
+        NotBooked::AmountMissing => {
+            let error = "Say in `amount` what was charged for this order, in USDC and with its fee.";
+            ApiError::parameter("parameter_missing", "amount", error)
         }
         // Whoever asked for it was told that it waits.
         NotBooked::Waits(_) | NotBooked::Unavailable => not_now(),
@@ -165,4 +184,24 @@ pub(super) fn shown(unexplained: &Unexplained) -> View {
         .time("at", departure.at)
         .maybe("account", account)
         .list("may_be", unexplained.may_be.iter().map(|id| View::new().text("id", id)))
+}
+
+/// An order as its provider lists it.
+pub(super) fn order(order: &LostOrder) -> View {
+    View::new()
+        .text("transaction", order.key)
+        .text("list", order.source.name())
+        .text("product", &order.product)
+        .number("amount", order.amount.decimal())
+        .text("currency", order.currency.as_str())
+        .text("status", order.standing.name())
+        .text(
+            "direction",
+            if order.direction() == Direction::In {
+                "in"
+            } else {
+                "out"
+            },
+        )
+        .time("at", order.at)
 }

@@ -31,6 +31,9 @@ pub(super) struct Credit {
     deposit_id: String,
     account: Option<String>,
     evidence: String,
+    /// The holder is to have both: the money and the payout that it had paid for.
+    #[serde(default)]
+    holder_keeps_product: bool,
 }
 
 impl Asks for Credit {}
@@ -40,13 +43,9 @@ pub(super) async fn post_credit(Admitted { admin, act, wanted }: Admitted<Credit
     let invalid = || ApiError::parameter("parameter_invalid", "account", "`account` is not an address.");
     let account = wanted.account.as_deref().map(str::parse::<Wallet>);
     let account = account.transpose().map_err(|_| invalid())?;
-    ruled(
-        &admin,
-        &wanted.deposit_id,
-        Rule::Credit(account),
-        (&act, wanted.evidence),
-    )
-    .await
+    let keeps = wanted.holder_keeps_product;
+    let rule = Rule::Credit { account, keeps };
+    ruled(&admin, &wanted.deposit_id, rule, (&act, wanted.evidence)).await
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -70,13 +69,18 @@ pub(super) async fn post_operator_funds(
 pub(super) struct Return {
     deposit_id: String,
     evidence: String,
+    /// Its sender is to have both: the money and the payout that it had paid for.
+    #[serde(default)]
+    holder_keeps_product: bool,
 }
 
 impl Asks for Return {}
 
 pub(super) async fn post_return(Admitted { admin, act, wanted }: Admitted<Return>) -> Result<Response, ApiError> {
     in_words("evidence", EVIDENCE, &wanted.evidence)?;
-    ruled(&admin, &wanted.deposit_id, Rule::Return, (&act, wanted.evidence)).await
+    let keeps = wanted.holder_keeps_product;
+    let rule = Rule::Return { keeps };
+    ruled(&admin, &wanted.deposit_id, rule, (&act, wanted.evidence)).await
 }
 
 async fn ruled(admin: &Admin, id: &str, rule: Rule, (act, evidence): (&Act, String)) -> Result<Response, ApiError> {
@@ -99,6 +103,11 @@ pub(super) fn refused(why: NotRuled) -> ApiError {
         NotRuled::State(state) => {
             let error = format!("The transfer is {state}: it waits for no decision.");
             ApiError::new(StatusCode::CONFLICT, "deposit_not_waiting", error)
+        }
+        NotRuled::Delivered => {
+            let error = "The rail has carried out the payout that this transfer had paid for, or may yet.";
+            let hint = "Book both: POST /admin/departures/book with `deposit_id` (`purser admin book eff_… --deposit dep_…`). If its holder is to have both, say so with `holder_keeps_product`: true (`--holder-keeps-product`).";
+            ApiError::new(StatusCode::CONFLICT, "product_delivered", error).hint(hint)
         }
         // Whoever asked for it was told that it waits.
         NotRuled::Waits(_) | NotRuled::Unavailable => not_now(),

@@ -103,14 +103,14 @@ fn work() -> Vec<Operation> {
         .refuses(409, "It is no withheld credit, or is under way."),
         Operation::post::<departures::Book>(
             "/admin/departures/book",
-            "Say whose a transfer was that left the treasury and is in no book, or what it paid for; with `deposit_id` also that it sent on what came in with that one",
+            "Say whose a transfer or an order was that left and is in no book, or what it paid for; with `deposit_id` also that it was for what came in with that one",
             of::<shapes::Booked>,
         )
         .may_wait()
-        .refuses(404, "No such transfer waits to be explained.")
+        .refuses(404, "No such transfer or order waits to be explained.")
         .refuses(
             409,
-            "It does not fit what it is booked to, or not yet, or its transaction moved money more than once.",
+            "It does not fit what it is booked to, or not yet; its transaction moved money more than once; or the provider did not carry it out.",
         ),
     ]
 }

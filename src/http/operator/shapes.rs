@@ -171,10 +171,10 @@ pub struct OneLateReturn {
     pub wallet: String,
 }
 
-/// A transfer that was explained.
+/// A transfer or an order that was explained.
 #[derive(Deserialize, ToSchema)]
 pub struct Booked {
-    /// As it was named.
+    /// As it was named: the transfer, or the order's idempotency key.
     pub transaction: String,
     /// An account, a withdrawal, a top-up, an incoming transfer, `provider` with its name, `operator_funds`, `network_fees` or `loss`.
     pub booked_to: String,

@@ -78,17 +78,20 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
     }
     let unexplained = admin.engine.unexplained().await.map_err(|_| ApiError::internal())?;
     let unexplained: Vec<String> = unexplained.iter().map(|u| departures::shown(u).to_json()).collect();
+    let orders = admin.engine.unexplained_orders();
+    let orders: Vec<String> = orders.iter().map(|order| departures::order(order).to_json()).collect();
     let held = View::new().flag("withdrawals_held", admin.engine.is_held());
     let held = match admin.engine.held_until() {
         Some(until) => held.time("withdrawals_held_until_at_least", until),
         None => held.maybe("withdrawals_held_until_at_least", None::<&str>),
     };
     let body = format!(
-        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"held\":[{}],\"unexplained_departures\":[{}],{}",
+        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"held\":[{}],\"unexplained_departures\":[{}],\"unexplained_orders\":[{}],{}",
         effects.join(","),
         unknown.join(","),
         held_back.join(","),
         unexplained.join(","),
+        orders.join(","),
         held.to_json().trim_start_matches('{')
     );
     Ok(json::private(json::bytes_as_json(body)))

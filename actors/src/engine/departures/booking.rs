@@ -1,5 +1,5 @@
-//! Whose a transfer was that left the treasury and is in no book: an operator says it, once. After a restore such transfers keep others
-//! from leaving; at any time they are what we did not send ourselves, such as a payment to a provider.
+//! Whose a transfer was that left the treasury and is in no book, and who paid for an order: an operator says it, once. After a restore
+//! such transfers keep others from leaving; at any time they are what we did not send ourselves, such as a payment to a provider.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -57,9 +57,13 @@ pub enum NotBooked {
     },
     /// The withdrawal or top-up does not wait for such a transfer, or the incoming transfer cannot have paid for it.
     Differs,
-    /// A burn that the top-up has signed itself may still land, or the bridge's attesters have not said yet whom this one reached:
-    /// ask again later.
+    /// A burn that the top-up has signed itself may still land, the bridge's attesters have not said yet whom this one reached,
+    /// the bank has not decided yet, or a payment may still turn out to have paid for it: ask again later.
     Early,
+    /// How much its payer was charged has to be said.
+    AmountMissing,
+    /// The provider has not carried the order out: there is nothing to book.
+    NotCarriedOut,
     /// It is too much for one operator, and waits for another.
     Waits(ApprovalId),
     /// Ask again later.
@@ -67,30 +71,48 @@ pub enum NotBooked {
 }
 
 impl Engine {
-    /// Books a departure that nothing explains, once: what left is then where the operator says. Written down with the
-    /// operator's evidence by the batch that does it.
+    /// Books a departure that nothing explains, or by its key an order, once: what left is then where the operator says. Written down
+    /// with the operator's evidence by the batch that does it. `amount` is what the payer of an order was charged.
     ///
     /// # Errors
     /// [`NotBooked`]; nothing has changed then.
     pub async fn book(
         &self,
-        transaction: &str,
-        booking: Booking,
+        name: &str,
+        (booking, amount): (Booking, Option<Usdc>),
         (act, evidence): (&Act, String),
     ) -> Result<Booking, NotBooked> {
-        self.book_by(transaction, booking, (Leave::Own(act), evidence)).await
+        self.book_by(name, (booking, amount), (Leave::Own(act), evidence)).await
     }
 
     /// The same, by somebody's leave.
     pub(in crate::engine) async fn book_by(
         &self,
+        name: &str,
+        (booking, amount): (Booking, Option<Usdc>),
+        (leave, evidence): (Leave<'_>, String),
+    ) -> Result<Booking, NotBooked> {
+        // Two at once could both find it open.
+        let one = self.acting().await;
+        match name.parse::<EffectId>() {
+            Ok(key) => {
+                let booked = (booking, amount);
+                self.book_order(&one, key, booked, (leave, evidence)).await?;
+            }
+            Err(_) => self.book_departure(&one, name, booking, (leave, evidence)).await?,
+        }
+        self.compare_departures().await;
+        Ok(booking)
+    }
+
+    async fn book_departure(
+        &self,
+        one: &Acting<'_>,
         transaction: &str,
         booking: Booking,
         (leave, evidence): (Leave<'_>, String),
-    ) -> Result<Booking, NotBooked> {
+    ) -> Result<(), NotBooked> {
         let act = leave.act();
-        // Two at once could both find it open.
-        let one = self.acting().await;
         let (departure, named) = self.waiting_departure(transaction).await?;
         match booking {
             Booking::Account(wallet) => {
@@ -99,7 +121,7 @@ impl Engine {
                     act,
                     evidence: evidence.clone(),
                 };
-                match self.act(&one, (&self.0.families.accounts, wallet), act, command).await {
+                match self.act(one, (&self.0.families.accounts, wallet), act, command).await {
                     Err(Refusal::Rejected(account::Rejection::Insufficient { available })) => {
                         return Err(NotBooked::Insufficient { available });
                     }
@@ -118,7 +140,7 @@ impl Engine {
                     act,
                     evidence: evidence.clone(),
                 };
-                let told = self.act(&one, (&self.0.families.withdrawals, id), act, command).await;
+                let told = self.act(one, (&self.0.families.withdrawals, id), act, command).await;
                 told.map_err(refused)?;
             }
             Booking::TopUp(id) => {
@@ -140,18 +162,17 @@ impl Engine {
                     act,
                     evidence: evidence.clone(),
                 };
-                let told = self.act(&one, (&self.0.families.top_ups, id), act, command).await;
+                let told = self.act(one, (&self.0.families.top_ups, id), act, command).await;
                 told.map_err(refused)?;
             }
-            Booking::Incoming(id) => self.forward(&one, id, &departure, (act, evidence)).await?,
+            Booking::Incoming(id) => self.forward(one, id, &departure, (act, evidence)).await?,
             Booking::Outlay(_) | Booking::Loss => {
                 let of = (&departure, named, booking);
-                self.spend_on(&one, of, (leave, evidence)).await?;
+                self.spend_on(one, of, (leave, evidence)).await?;
             }
         }
         self.0.departures.open.lock().retain(|open| *open != departure);
-        self.compare_departures().await;
-        Ok(booking)
+        Ok(())
     }
 
     /// What this names and no row explains, and the name by which it is found again: the transaction's, if that moved money once. All
@@ -263,7 +284,7 @@ impl Engine {
     ) -> Result<(), NotBooked> {
         let (incoming, payment) = self.undecided(id).await.map_err(|why| match why {
             NotRuled::Unavailable | NotRuled::Waits(_) => NotBooked::Unavailable,
-            NotRuled::Unknown | NotRuled::NoAccount | NotRuled::State(_) => NotBooked::Differs,
+            NotRuled::Unknown | NotRuled::NoAccount | NotRuled::Delivered | NotRuled::State(_) => NotBooked::Differs,
         })?;
         let paid = self.may_have_paid(&incoming).await;
         let paid = paid.map_err(|_| NotBooked::Unavailable)?;
@@ -275,7 +296,7 @@ impl Engine {
             }
         }
         let command = |act| incoming::Command::Forward {
-            departure: Box::new(departure.clone()),
+            paid_for: Box::new(incoming::PaidFor::Departure(departure.clone())),
             payment,
             act: Box::new(act),
             evidence: evidence.clone(),
@@ -351,7 +372,7 @@ fn burn_of(departure: &Departure) -> SignedBurn {
     }
 }
 
-fn refused<R>(refusal: Refusal<R>) -> NotBooked {
+pub(super) fn refused<R>(refusal: Refusal<R>) -> NotBooked {
     match refusal {
         Refusal::Rejected(_) | Refusal::Missing => NotBooked::Differs,
         Refusal::Conflict => NotBooked::Unknown,

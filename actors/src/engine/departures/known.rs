@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use purser_storage::{Store, StoreError};
 
-use super::{each, each_row};
+use super::rows::{each, each_row};
 use crate::id::{DepartureId, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::{Kind, table};
 use crate::money::Usdc;

@@ -4,7 +4,7 @@ use super::{Settles, settles_by};
 use crate::approval::Gift;
 use crate::engine::Engine;
 use crate::engine::giving::Leave;
-use crate::id::{ApprovalId, DepositId, Wallet};
+use crate::id::{ApprovalId, DepositId, EffectId, Wallet};
 use crate::incoming::{Command, Incoming, Rejection, Ruling, Status};
 use crate::kernel::Refusal;
 use crate::operator::{Act, Beside};
@@ -13,11 +13,19 @@ use crate::operator::{Act, Beside};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Credit whoever sent it, or this account, which must exist.
-    Credit(Option<Wallet>),
+    Credit {
+        /// Whom, if not whoever sent it.
+        account: Option<Wallet>,
+        /// Whether they may have it besides what it had bought.
+        keeps: bool,
+    },
     /// Take it in as the treasury's own.
     OperatorFunds,
     /// Send it back.
-    Return,
+    Return {
+        /// Whether its sender may have it besides what it had bought.
+        keeps: bool,
+    },
 }
 
 /// Why nothing was decided.
@@ -29,6 +37,8 @@ pub enum NotRuled {
     NoAccount,
     /// Its state is against it.
     State(&'static str),
+    /// The payout that it paid for was carried out, or may yet be, and it was not said that its holder is to have both.
+    Delivered,
     /// It is too much for one operator, and waits for another.
     Waits(ApprovalId),
     /// Ask again later.
@@ -46,6 +56,9 @@ impl Engine {
         rule: Rule,
         (act, evidence): (&Act, String),
     ) -> Result<Incoming, NotRuled> {
+        if matches!(rule, Rule::Credit { keeps: false, .. } | Rule::Return { keeps: false }) {
+            self.is_undelivered(id).await?;
+        }
         self.rule_incoming_by(id, rule, (Leave::Own(act), evidence)).await
     }
 
@@ -60,19 +73,21 @@ impl Engine {
         let (incoming, payment) = self.undecided(id).await?;
         let sender = self.account_of(&incoming.transfer.from);
         let ruling = match rule {
-            Rule::Credit(None) => Ruling::Credit(sender),
-            Rule::Credit(Some(account)) => {
+            Rule::Credit { account: None, .. } => Ruling::Credit(sender),
+            Rule::Credit {
+                account: Some(account), ..
+            } => {
                 // A typing error must not bring an account into being.
                 let known = self.account(&account).await.map_err(|_| NotRuled::Unavailable)?;
                 known.ok_or(NotRuled::NoAccount)?;
                 Ruling::Credit(account)
             }
             Rule::OperatorFunds => Ruling::OperatorFunds,
-            Rule::Return => Ruling::Return(sender),
+            Rule::Return { .. } => Ruling::Return(sender),
         };
         let to = match rule {
-            Rule::Credit(account) => Some((account, false)),
-            Rule::Return => Some((None, true)),
+            Rule::Credit { account, .. } => Some((account, false)),
+            Rule::Return { .. } => Some((None, true)),
             Rule::OperatorFunds => None,
         };
         let command = |act| Command::Rule {
@@ -103,6 +118,33 @@ impl Engine {
             Err(Refusal::Rejected(Rejection(state))) => Err(NotRuled::State(state)),
             Err(Refusal::Missing) => Err(NotRuled::Unknown),
             Err(Refusal::Conflict | Refusal::Unknown | Refusal::Quarantined) => Err(NotRuled::Unavailable),
+        }
+    }
+
+    /// Asks the payout rails whether what a transfer of the lost time had bought was carried out.
+    async fn is_undelivered(&self, id: DepositId) -> Result<(), NotRuled> {
+        let incoming = self.incoming_transfer(&id).await.map_err(|_| NotRuled::Unavailable)?;
+        let transfer = incoming.ok_or(NotRuled::Unknown)?.transfer;
+        if self.0.lost.is_none_or(|lost| !lost.has(transfer.at)) {
+            return Ok(());
+        }
+        let key = EffectId(transfer.payment.product());
+        if self
+            .booked_order(key)
+            .await
+            .map_err(|_| NotRuled::Unavailable)?
+            .is_some()
+        {
+            return Ok(());
+        }
+        let order = self.0.departures.orders.find(key, self.patience()).await;
+        let order = order.map_err(|error| {
+            tracing::warn!(%id, error, "it cannot be said whether what a transfer had bought was carried out");
+            NotRuled::Unavailable
+        })?;
+        match order.is_some_and(|order| order.moves()) {
+            true => Err(NotRuled::Delivered),
+            false => Ok(()),
         }
     }
 

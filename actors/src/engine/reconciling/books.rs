@@ -1,6 +1,7 @@
 //! Our side: what each row of the books should be on another list, and the row behind something on one.
 
 mod holders;
+mod lost_orders;
 mod transfers;
 
 use std::fmt::Display;
@@ -8,7 +9,10 @@ use std::fmt::Display;
 use purser_storage::codec::{self, DecodeError, Stored};
 use purser_storage::{Store, StoreError};
 
+pub(in crate::engine) use self::lost_orders::ordered;
+
 use self::holders::{of_balance, of_incoming, of_move, of_opening, of_reservation};
+use self::lost_orders::of_booked;
 pub(super) use self::transfers::{departed, deposited, left_for, paid_by, sent};
 use crate::banking::transfer::BankTransfer;
 use crate::card::{self, Card};
@@ -19,6 +23,7 @@ use crate::gift_card::{self, GiftCard};
 use crate::id::{BankTransferId, CardId, DepositId, EffectId, Network, PaymentId, PayoutId, TopUpId, WithdrawalId};
 use crate::incoming::Incoming;
 use crate::kernel::{Kind, table};
+use crate::lost_order::BookedOrder;
 use crate::money::Cents;
 use crate::payment::Payment;
 use crate::payout::{self, Payout};
@@ -31,7 +36,7 @@ use crate::withdrawal::Withdrawal;
 
 /// Something in our books, and where else it should be.
 #[derive(Clone, Debug)]
-pub(super) struct Ours {
+pub(in crate::engine) struct Ours {
     pub(super) source: Source,
     pub(super) flow: Flow,
     /// Its name on the other list; of a transfer on a chain, as far as we know it.
@@ -44,7 +49,7 @@ pub(super) struct Ours {
 }
 
 /// Every table that holds something of the kind, in the order of a walk.
-pub(super) const TABLES: [&[u8]; 11] = [
+pub(super) const TABLES: [&[u8]; 12] = [
     &[table::ENTITY, Kind::Payment as u8],
     &[table::ENTITY, Kind::Incoming as u8],
     &[table::ENTITY, Kind::Withdrawal as u8],
@@ -56,6 +61,7 @@ pub(super) const TABLES: [&[u8]; 11] = [
     &[table::ENTITY, Kind::BankTransfer as u8],
     &[table::ENTITY, Kind::Reloadable as u8],
     &[table::ENTITY, Kind::CardWithdrawal as u8],
+    &[table::LOST_ORDER],
 ];
 
 /// What a row of one of these tables should be on other lists.
@@ -67,6 +73,10 @@ pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Vec<Ours>, DecodeError>
             let row = Booked::read(value)?;
             let network = row.departure.to.network();
             Some(of_departure(network, known::booked(&row)))
+        }
+        Some(table::LOST_ORDER) => {
+            let row: BookedOrder = codec::decode(value)?;
+            of_booked(row.order.source, &row)
         }
         Some(table::ENTITY) if kind == Kind::Incoming as u8 => of_incoming_transfer(&codec::decode(value)?),
         Some(table::ENTITY) if kind == Kind::Payment as u8 => of_payment(PaymentId(number), &codec::decode(value)?),
@@ -258,7 +268,7 @@ async fn came_in(
 }
 
 /// What was ordered of a provider under this key.
-async fn ordered(store: &dyn Store, source: Source, number: u128) -> Result<Option<Ours>, StoreError> {
+async fn ordered_here(store: &dyn Store, source: Source, number: u128) -> Result<Option<Ours>, StoreError> {
     let entity = |kind| table::entity(kind, &number.to_be_bytes());
     Ok(match source {
         Source::Cards => read(store, &entity(Kind::Card))

@@ -98,9 +98,11 @@ async fn paid_by(all: &Families, cause: CreditCause) -> Result<Option<PaymentId>
             let read = all.top_ups.read(&id).await?;
             read.map(|(top_up, _)| top_up.charge.payment)
         }
-        CreditCause::Payment(_) | CreditCause::Deposit(_) | CreditCause::BankTransfer(_) | CreditCause::Refund(_) => {
-            None
-        }
+        CreditCause::Payment(_)
+        | CreditCause::Deposit(_)
+        | CreditCause::BankTransfer(_)
+        | CreditCause::Refund(_)
+        | CreditCause::LostOrder(_) => None,
     })
 }
 

@@ -1,6 +1,6 @@
 //! What credits are for.
 
-use crate::id::{BankTransferId, CardId, DepositId, LateReturnId, PaymentId, PayoutId, RefundId, TopUpId};
+use crate::id::{BankTransferId, CardId, DepartureId, DepositId, LateReturnId, PaymentId, PayoutId, RefundId, TopUpId};
 
 /// Why an account is credited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -21,6 +21,8 @@ pub enum CreditCause {
     BankTransfer(BankTransferId),
     /// What the house gives back.
     Refund(RefundId),
+    /// An order of a history that a restore has lost: drawn from a bank, not carried out in the end, or sent back.
+    LostOrder(DepartureId),
 }
 
 impl CreditCause {
@@ -35,6 +37,7 @@ impl CreditCause {
             Self::LateReturn(id) => id.to_string(),
             Self::BankTransfer(id) => id.to_string(),
             Self::Refund(id) => id.to_string(),
+            Self::LostOrder(id) => id.to_string(),
         }
     }
 }

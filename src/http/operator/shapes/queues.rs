@@ -317,7 +317,8 @@ pub struct Approvals {
 pub struct Approval {
     /// Which.
     pub approval_id: String,
-    /// `credit_back`, `resolve`, `reject_intl`, `pay_card_withdrawal`, `credit_transfer`, `return_transfer` or `book_loss`.
+    /// `credit_back`, `resolve`, `reject_intl`, `pay_card_withdrawal`, `credit_transfer`, `return_transfer`, `book_loss` or
+    /// `book_order`.
     pub act: String,
     /// What it is about.
     pub subject: String,

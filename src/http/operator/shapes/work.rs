@@ -17,11 +17,35 @@ pub struct Stuck {
     pub held: Vec<HeldWork>,
     /// Transfers that left before a restore and are in no book.
     pub unexplained_departures: Vec<Departure>,
-    /// Whether nothing leaves until those are explained.
+    /// Orders at the payout rails and the bank, of before a restore, that are in no book.
+    pub unexplained_orders: Vec<LostOrder>,
+    /// Whether nothing leaves until all of those are explained.
     pub withdrawals_held: bool,
     /// RFC 3339; null where nothing is held.
     #[schema(required)]
     pub withdrawals_held_until_at_least: Option<String>,
+}
+
+/// An order of before a restore that is in no book.
+#[derive(Deserialize, ToSchema)]
+pub struct LostOrder {
+    /// Its idempotency key at the provider, for `POST /admin/departures/book`.
+    pub transaction: String,
+    /// Whose list has it: `payouts` or `bank`.
+    pub list: String,
+    /// The provider's word for what it is.
+    pub product: String,
+    /// What was ordered.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// ISO 4217.
+    pub currency: String,
+    /// `pending`, `held` or `done`.
+    pub status: String,
+    /// `out`: we paid for it. `in`: it was drawn from a holder's account at the bank and is to be credited.
+    pub direction: String,
+    /// RFC 3339: when it last changed, by the provider's clock.
+    pub at: String,
 }
 
 /// Work that waits for a person.

@@ -1,7 +1,8 @@
-//! The bank's two lists: what it was told to move, once that is decided, and what came in or back.
+//! The bank's two lists: what it was told to move, and what came in or back.
 
 use std::sync::Arc;
 
+use purser_actors::lost_order::FROM_ACCOUNT;
 use purser_actors::money::Cents;
 use purser_actors::port::{BoxFuture, Cursor, EntryName, Page, PortError, ProviderList, Timestamp};
 use purser_actors::product::Currency;
@@ -25,7 +26,6 @@ fn dollars(cents: u64) -> Money {
 
 fn moved(entry: &Entry, now: Timestamp) -> Shown {
     match entry {
-        Entry::Moved { due, .. } if *due > now => Shown::NotYet,
         Entry::Moved {
             key,
             cents,
@@ -35,11 +35,12 @@ fn moved(entry: &Entry, now: Timestamp) -> Shown {
             ..
         } => Shown::As(Listed {
             name: EntryName::of(*key),
-            product: if *to_account { "to_account" } else { "from_account" }.into(),
+            product: if *to_account { "to_account" } else { FROM_ACCOUNT }.into(),
             money: dollars(*cents),
             returns: None,
             terms: None,
             standing: match refused {
+                _ if *due > now => Standing::UnderWay,
                 None => Standing::Done,
                 Some(_) => Standing::Refused,
             },

@@ -1,0 +1,232 @@
+//! Who paid for an order that a restore has lost: an operator says it, once. What came back of one is given to whoever had paid.
+
+use std::time::Duration;
+
+use purser_storage::{CommitError, Condition};
+
+use super::booking::{Booking, NotBooked, refused};
+use crate::account;
+use crate::approval::Gift;
+use crate::engine::acting::{Acting, Words};
+use crate::engine::giving::Leave;
+use crate::engine::operating::put;
+use crate::engine::reconciling::books;
+use crate::engine::{Engine, NotRuled};
+use crate::id::{DepositId, EffectId, Wallet};
+use crate::incoming;
+use crate::kernel::{Refusal, table};
+use crate::lost_order::{BookedOrder, Direction, LostOrder, Payer};
+use crate::money::Usdc;
+use crate::operator::Beside;
+use crate::reconcile::{Source, Standing};
+
+impl Engine {
+    /// Books an order by its key at its provider. `amount` is what its payer was charged.
+    pub(super) async fn book_order(
+        &self,
+        one: &Acting<'_>,
+        key: EffectId,
+        (booking, amount): (Booking, Option<Usdc>),
+        (leave, evidence): (Leave<'_>, String),
+    ) -> Result<(), NotBooked> {
+        let patience = Duration::from_millis(self.0.settings.payouts.timeout_ms);
+        let order = self.0.departures.orders.find(key, patience).await.map_err(|error| {
+            tracing::warn!(%key, error, "it cannot be said what came of an order");
+            NotBooked::Unavailable
+        })?;
+        let order = order.ok_or(NotBooked::Unknown)?;
+        let booked = self.booked_order(key).await.map_err(|_| NotBooked::Unavailable)?;
+        if let Some(booked) = booked {
+            return self.undo(one, booked, (order, booking), (leave, evidence)).await;
+        }
+        let known = books::ordered(&*self.0.store, order.source, key.0).await;
+        if known.map_err(|_| NotBooked::Unavailable)?.is_some() {
+            return Err(NotBooked::Unknown);
+        }
+        if !order.moves() {
+            return Err(NotBooked::NotCarriedOut);
+        }
+        let booked = charged(order, booking, amount)?;
+        // A payment that still comes to light may have paid for it.
+        let may_be_paid = booked.order.source == Source::Payouts && !matches!(booked.payer, Payer::Incoming(_));
+        if may_be_paid && !self.0.departures.is_quiet() {
+            return Err(NotBooked::Early);
+        }
+        match (booked.payer, booked.order.direction()) {
+            (Payer::Account(wallet), Direction::Out) => {
+                let told = self.book_to(one, wallet, booked, (leave, evidence), Beside::default());
+                told.await
+            }
+            (Payer::Account(wallet), Direction::In) => {
+                if booked.order.standing != Standing::Done {
+                    return Err(NotBooked::Early);
+                }
+                let gift = || Gift::BookOrder {
+                    order: key.to_string(),
+                    account: wallet,
+                    evidence: evidence.clone(),
+                };
+                let beside = self.may_give(one, leave, booked.owed, gift).await?;
+                self.book_to(one, wallet, booked, (leave, evidence), beside).await
+            }
+            (Payer::Incoming(id), _) => self.paid_for_by(one, id, booked, (leave, evidence)).await,
+            (Payer::Nobody, _) => {
+                let gift = || Gift::BookLoss {
+                    transaction: key.to_string(),
+                    evidence: evidence.clone(),
+                };
+                let beside = self.may_give(one, leave, booked.owed, gift).await?;
+                self.book_alone(one, &booked, (leave, evidence), beside).await
+            }
+        }
+    }
+
+    /// The provider did not carry out what was booked as paid, or has sent it back.
+    async fn undo(
+        &self,
+        one: &Acting<'_>,
+        booked: BookedOrder,
+        (order, booking): (LostOrder, Booking),
+        (leave, evidence): (Leave<'_>, String),
+    ) -> Result<(), NotBooked> {
+        if order.moves() || booked.is_back() || booked.order.direction() == Direction::In {
+            return Err(NotBooked::Unknown);
+        }
+        let to = match (booked.payer, booking) {
+            (Payer::Account(paid), Booking::Account(to)) if paid == to => Payer::Account(to),
+            (Payer::Incoming(_), Booking::Account(to)) => Payer::Account(to),
+            (Payer::Nobody, Booking::Loss) => Payer::Nobody,
+            _ => return Err(NotBooked::Differs),
+        };
+        let booked = BookedOrder {
+            order,
+            back: Some(to),
+            ..booked
+        };
+        match to {
+            Payer::Account(wallet) => {
+                self.book_to(one, wallet, booked, (leave, evidence), Beside::default())
+                    .await
+            }
+            Payer::Incoming(_) | Payer::Nobody => {
+                self.book_alone(one, &booked, (leave, evidence), Beside::default())
+                    .await
+            }
+        }
+    }
+
+    async fn book_to(
+        &self,
+        one: &Acting<'_>,
+        wallet: Wallet,
+        booked: BookedOrder,
+        (leave, evidence): (Leave<'_>, String),
+        beside: Beside,
+    ) -> Result<(), NotBooked> {
+        let command = |act| account::Command::BookOrder {
+            booked: Box::new(booked.clone()),
+            act,
+            evidence: evidence.clone(),
+        };
+        let accounts = (&self.0.families.accounts, wallet);
+        match self.act_beside(one, accounts, (leave.act(), &beside), command).await {
+            Err(Refusal::Rejected(account::Rejection::Insufficient { available })) => {
+                Err(NotBooked::Insufficient { available })
+            }
+            told => told.map_err(refused),
+        }
+    }
+
+    /// Books it against what came in and paid for it.
+    async fn paid_for_by(
+        &self,
+        one: &Acting<'_>,
+        id: DepositId,
+        booked: BookedOrder,
+        (leave, evidence): (Leave<'_>, String),
+    ) -> Result<(), NotBooked> {
+        let (incoming, payment) = self.undecided(id).await.map_err(|why| match why {
+            NotRuled::Unavailable | NotRuled::Waits(_) => NotBooked::Unavailable,
+            NotRuled::Unknown | NotRuled::NoAccount | NotRuled::Delivered | NotRuled::State(_) => NotBooked::Differs,
+        })?;
+        if EffectId(incoming.transfer.payment.product()) != booked.order.key {
+            return Err(NotBooked::Differs);
+        }
+        let charged = incoming.transfer.amount;
+        // What another currency was worth is not known: all of it was for the provider.
+        let owed = booked.order.worth().map_err(|_| NotBooked::Differs)?.unwrap_or(charged);
+        let order = BookedOrder {
+            charged,
+            owed,
+            ..booked
+        };
+        let command = |act| incoming::Command::Forward {
+            paid_for: Box::new(incoming::PaidFor::Order(order.clone())),
+            payment,
+            act: Box::new(act),
+            evidence: evidence.clone(),
+        };
+        // From now on a settlement looks whether its transfer was taken in.
+        self.0.arrivals.takes();
+        let transfers = (&self.0.families.incoming, id);
+        self.act(one, transfers, leave.act(), command).await.map_err(refused)
+    }
+
+    /// Books what is in nobody's balance.
+    async fn book_alone(
+        &self,
+        one: &Acting<'_>,
+        booked: &BookedOrder,
+        (leave, evidence): (Leave<'_>, String),
+        beside: Beside,
+    ) -> Result<(), NotBooked> {
+        let (order, now) = (&booked.order, self.0.clock.now());
+        let key = table::lost_order(order.key);
+        let (posted, there) = match booked.back {
+            None => (booked.paid(now), Condition::Absent(key.clone())),
+            Some(to) => (booked.undone(to, order.standing, now), Condition::Present(key.clone())),
+        };
+        let words = Words {
+            act: leave.act(),
+            what: "order.book",
+            subject: format!("{} {}", order.source.name(), order.key),
+            words: Some(evidence),
+            beside,
+        };
+        let ledger = table::ledger(now, self.0.entropy.random());
+        let writes = vec![put(key, booked), put(ledger, &posted)];
+        match self.act_alone(one, &words, vec![there], writes).await {
+            Ok(()) => Ok(()),
+            Err(CommitError::Condition(_)) => Err(NotBooked::Unknown),
+            Err(_) => Err(NotBooked::Unavailable),
+        }
+    }
+}
+
+/// As it is to be booked. What was charged for it only the operator knows: no list shows our fee.
+fn charged(order: LostOrder, booking: Booking, amount: Option<Usdc>) -> Result<BookedOrder, NotBooked> {
+    let worth = order.worth().map_err(|_| NotBooked::Differs)?;
+    let out = order.direction() == Direction::Out;
+    let (payer, charged) = match booking {
+        Booking::Account(wallet) if out => (Payer::Account(wallet), amount.ok_or(NotBooked::AmountMissing)?),
+        Booking::Account(wallet) => (Payer::Account(wallet), worth.ok_or(NotBooked::Differs)?),
+        Booking::Incoming(id) if out && order.source == Source::Payouts => {
+            (Payer::Incoming(id), worth.unwrap_or_default())
+        }
+        Booking::Loss if out => {
+            let charged = worth.or(amount).ok_or(NotBooked::AmountMissing)?;
+            (Payer::Nobody, charged)
+        }
+        _ => return Err(NotBooked::Differs),
+    };
+    if charged == Usdc::ZERO && !matches!(payer, Payer::Incoming(_)) {
+        return Err(NotBooked::AmountMissing);
+    }
+    Ok(BookedOrder {
+        order,
+        payer,
+        charged,
+        owed: worth.unwrap_or(charged),
+        back: None,
+    })
+}

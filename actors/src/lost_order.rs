@@ -1,0 +1,205 @@
+//! Orders of a history that a restore has lost: a provider's list shows them, and no row of ours knows them. An operator says who
+//! paid for one; from then on it is in the books, under a row of its own.
+
+use purser_storage::codec::Stored;
+
+use crate::id::{DepartureId, DepositId, EffectId, Wallet};
+use crate::ledger::{Place, Provider, Transaction};
+use crate::money::{AmountError, Cents, Usdc};
+use crate::port::{Entry, Said, Timestamp};
+use crate::product::{Currency, Line};
+use crate::reconcile::{Listed, Money, Source, Standing};
+
+/// A bank's word for a move out of a holder's account there.
+pub const FROM_ACCOUNT: &str = "from_account";
+
+/// Which way an order moves money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// We paid for it.
+    Out,
+    /// It was paid to us: drawn from a holder's account at the bank.
+    In,
+}
+
+/// An order as its provider's list shows it.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct LostOrder {
+    /// Whose list.
+    pub source: Source,
+    /// Its idempotency key there.
+    pub key: EffectId,
+    /// The provider's word for what it is.
+    pub product: Said,
+    /// What was ordered.
+    pub amount: Cents,
+    /// In which currency.
+    pub currency: Currency,
+    /// What came of it.
+    pub standing: Standing,
+    /// When that last changed, by the provider's clock.
+    pub at: Timestamp,
+}
+
+/// Who has paid for an order, or has what it brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Payer {
+    /// This balance.
+    Account(Wallet),
+    /// What this transfer brought in.
+    Incoming(DepositId),
+    /// Nobody: a loss of ours.
+    Nobody,
+}
+
+/// An order that an operator has booked: the row is what lets it be booked once.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct BookedOrder {
+    /// As it was listed when it was booked.
+    pub order: LostOrder,
+    /// See [`Payer`].
+    pub payer: Payer,
+    /// What the payer was charged, fee included.
+    pub charged: Usdc,
+    /// What the provider is owed.
+    pub owed: Usdc,
+    /// Who has the money, where the provider did not carry it out in the end or sent it back.
+    pub back: Option<Payer>,
+}
+
+impl Stored for BookedOrder {
+    const SCHEMA: u16 = 84;
+}
+
+impl LostOrder {
+    /// From a list of what was ordered by a balance: the payout rails' or the bank's. `None` for what no key of ours named, and
+    /// for what is in no currency.
+    pub fn listed(source: Source, entry: Entry) -> Option<Self> {
+        let (Money::Cents(amount, currency), Some(key)) = (entry.money, entry.name.order()) else {
+            return None;
+        };
+        Some(Self {
+            source,
+            key,
+            product: entry.product,
+            amount,
+            currency,
+            standing: entry.standing,
+            at: entry.at,
+        })
+    }
+
+    /// Under which it is in the books.
+    pub fn id(&self) -> DepartureId {
+        DepartureId::of_order(self.source.name(), self.key)
+    }
+
+    /// Which way its money went.
+    pub fn direction(&self) -> Direction {
+        match self.source == Source::Bank && *self.product == *FROM_ACCOUNT {
+            true => Direction::In,
+            false => Direction::Out,
+        }
+    }
+
+    /// Whether the provider has moved money for it, or may yet.
+    pub const fn moves(&self) -> bool {
+        matches!(self.standing, Standing::UnderWay | Standing::Held | Standing::Done)
+    }
+
+    /// Of a payout: its product line, where the list names it as we do.
+    pub fn line(&self) -> Option<Line> {
+        let named = Line::ALL.into_iter().find(|line| line.name() == &*self.product);
+        named.filter(|_| self.source == Source::Payouts)
+    }
+
+    /// Whose clearing account it is in.
+    pub fn provider(&self) -> Provider {
+        match self.source {
+            Source::Bank => Provider::Banking,
+            // Balances pay for bank payments only.
+            _ => self.line().unwrap_or(Line::BankPayment).provider(),
+        }
+    }
+
+    /// What it is worth in USDC; `None` in another currency than the US dollar.
+    ///
+    /// # Errors
+    /// When it is more than USDC can be.
+    pub fn worth(&self) -> Result<Option<Usdc>, AmountError> {
+        match self.currency == Currency::USD {
+            true => Usdc::from_cents(self.amount).map(Some),
+            false => Ok(None),
+        }
+    }
+}
+
+impl BookedOrder {
+    /// Not carried out in the end, or sent back.
+    pub fn is_back(&self) -> bool {
+        self.back.is_some()
+    }
+
+    /// What our books say of it.
+    pub fn our_side(&self) -> Listed {
+        Listed {
+            standing: if self.is_back() {
+                Standing::Returned
+            } else {
+                Standing::Done
+            },
+            money: Money::Cents(self.order.amount, self.order.currency),
+            at: self.order.at,
+        }
+    }
+
+    /// What its payer has for it, or got: everything of what was refused, and our fee stays earned of what came back.
+    pub fn brings_back(&self, standing: Standing) -> Usdc {
+        match standing {
+            Standing::Returned => self.charged.min(self.owed),
+            _ => self.charged,
+        }
+    }
+
+    /// Books it as paid: what the payer was charged beyond what the provider is owed is our fee, what is missing our cost. Drawn from
+    /// a bank, it is the payer's.
+    pub fn paid(&self, at: Timestamp) -> Transaction {
+        let (provider, both) = (Place::Provider(self.order.provider()), self.charged.min(self.owed));
+        let books = Transaction::new(at, self.order.id());
+        let payer = place(self.payer, Place::Suspense);
+        if self.order.direction() == Direction::In {
+            return books.book(provider, payer, self.owed);
+        }
+        books
+            .book(payer, provider, both)
+            .book(payer, Place::Fees, self.charged.minus(self.owed).unwrap_or(Usdc::ZERO))
+            .book(
+                Place::Costs,
+                provider,
+                self.owed.minus(self.charged).unwrap_or(Usdc::ZERO),
+            )
+    }
+
+    /// Books it as not paid after all: refused, or sent back.
+    pub fn undone(&self, to: Payer, standing: Standing, at: Timestamp) -> Transaction {
+        let (provider, to) = (Place::Provider(self.order.provider()), place(to, Place::Costs));
+        let both = self.charged.min(self.owed);
+        let fee = self.brings_back(standing).minus(both).unwrap_or(Usdc::ZERO);
+        Transaction::new(at, self.order.id())
+            .book(provider, to, both)
+            .book(Place::Fees, to, fee)
+            .book(
+                provider,
+                Place::Costs,
+                self.owed.minus(self.charged).unwrap_or(Usdc::ZERO),
+            )
+    }
+}
+
+const fn place(payer: Payer, of_transfer: Place) -> Place {
+    match payer {
+        Payer::Account(wallet) => Place::Holder(wallet),
+        Payer::Incoming(_) => of_transfer,
+        Payer::Nobody => Place::Costs,
+    }
+}

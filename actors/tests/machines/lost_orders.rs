@@ -1,0 +1,173 @@
+//! Orders that a restore had lost, as an operator books them on an account.
+
+use std::collections::BTreeMap;
+
+use purser_actors::account::{Account, Command, Event, Rejection};
+use purser_actors::id::EffectId;
+use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::ledger::{Place, Provider, Transaction};
+use purser_actors::lost_order::{BookedOrder, LostOrder, Payer};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Timestamp;
+use purser_actors::product::{Currency, Line};
+use purser_actors::reconcile::{Source, Standing};
+use purser_storage::{Condition, Write, codec};
+
+use crate::sample::{DAY, DAY_MS, NOW, WALLET, accounts, at, fold, happened, operator};
+
+const KEY: EffectId = EffectId(91);
+
+fn order(source: Source, product: &str, standing: Standing) -> LostOrder {
+    LostOrder {
+        source,
+        key: KEY,
+        product: product.into(),
+        amount: Cents::new(3_00),
+        currency: Currency::USD,
+        standing,
+        at: NOW,
+    }
+}
+
+fn paid(order: LostOrder, charged: u64) -> BookedOrder {
+    BookedOrder {
+        owed: order.worth().unwrap().unwrap(),
+        order,
+        payer: Payer::Account(WALLET),
+        charged: Usdc::from_atomic(charged),
+        back: None,
+    }
+}
+
+/// An account with 5.00.
+fn rich() -> Account {
+    let mut account = accounts().remove(0);
+    account.balance = Usdc::from_atomic(5_000_000);
+    account
+}
+
+fn book(account: &Account, booked: BookedOrder) -> Result<Decision<Account>, Rejection> {
+    let command = Command::BookOrder {
+        booked: Box::new(booked),
+        act: operator(),
+        evidence: "Seen.".into(),
+    };
+    Account::decide(Some(account), &WALLET, command, &at(NOW))
+}
+
+fn books(decision: &Decision<Account>) -> BTreeMap<Place, i128> {
+    let mut books = BTreeMap::new();
+    for write in decision.writes() {
+        let Write::Put { key, value, .. } = write else { continue };
+        if key[0] == table::LEDGER {
+            let booked: Transaction = codec::decode(value).unwrap();
+            for posting in booked.postings {
+                *books.entry(posting.place).or_insert(0) += posting.atomic;
+            }
+        }
+    }
+    books.retain(|_, atomic| *atomic != 0);
+    books
+}
+
+#[test]
+fn an_order_takes_what_was_charged_and_gives_what_came_of_it() {
+    // Aim: 3.00 for 3.00, with a fee of 0.50 and for less than it cost us: holder, provider, fee and cost add up, the balance is what
+    // the books say, and the row is new. Refused afterwards all of it is the holder's, sent back all but our fee.
+    let bank = Place::Provider(Provider::Bank);
+    for (charged, fee, cost) in [(3_000_000, 0, 0), (3_500_000, 500_000, 0), (2_000_000, 0, 1_000_000)] {
+        let booked = paid(order(Source::Payouts, "bank_payment", Standing::Done), charged);
+        let decision = book(&rich(), booked.clone()).unwrap();
+        let atomic = i128::from(charged);
+        let all = [
+            (Place::Holder(WALLET), atomic),
+            (bank, -3_000_000),
+            (Place::Fees, -fee),
+            (Place::Costs, cost),
+        ];
+        let want: BTreeMap<_, _> = all.into_iter().filter(|(_, atomic)| *atomic != 0).collect();
+        assert_eq!(books(&decision), want, "{charged}");
+        let row = Condition::Absent(table::lost_order(KEY));
+        assert!(decision.conditions().contains(&row));
+        let after = fold(Some(rich()), &WALLET, decision.events());
+        assert_eq!(after.balance.atomic(), 5_000_000 - charged);
+        for (standing, given) in [(Standing::Refused, charged), (Standing::Returned, charged - fee as u64)] {
+            let back = BookedOrder {
+                order: order(Source::Payouts, "bank_payment", standing),
+                back: Some(Payer::Account(WALLET)),
+                ..booked.clone()
+            };
+            let decision = book(&after, back).unwrap();
+            let end = fold(Some(after.clone()), &WALLET, decision.events());
+            assert_eq!(end.balance.atomic(), after.balance.atomic() + given, "{standing:?}");
+            let posted = books(&decision);
+            assert_eq!(posted[&Place::Holder(WALLET)], -i128::from(given), "{standing:?}");
+            assert_eq!(posted[&bank], 3_000_000, "{standing:?}");
+        }
+    }
+}
+
+#[test]
+fn what_was_drawn_from_the_bank_is_credited() {
+    // Aim: the bank's word for which way the money went decides; what it does not say so of was paid by the balance.
+    let drawn = book(
+        &rich(),
+        paid(order(Source::Bank, "from_account", Standing::Done), 3_000_000),
+    )
+    .unwrap();
+    let banking = Place::Provider(Provider::Banking);
+    let want = BTreeMap::from([(banking, 3_000_000), (Place::Holder(WALLET), -3_000_000)]);
+    assert_eq!((happened(&drawn).as_str(), books(&drawn)), ("Credited", want));
+    for product in ["to_account", "transfer", ""] {
+        let moved = book(&rich(), paid(order(Source::Bank, product, Standing::Done), 3_000_000)).unwrap();
+        let want = BTreeMap::from([(banking, -3_000_000), (Place::Holder(WALLET), 3_000_000)]);
+        assert_eq!(
+            (happened(&moved).as_str(), books(&moved)),
+            ("PaidOut", want),
+            "{product}"
+        );
+    }
+}
+
+#[test]
+fn a_payout_of_today_counts_against_todays_cap() {
+    // Aim: of today, of yesterday, and of the bank's transfers, which no cap counts.
+    let yesterday = Timestamp(NOW.0 - DAY_MS);
+    for (source, when, counts) in [
+        (Source::Payouts, NOW, true),
+        (Source::Payouts, yesterday, false),
+        (Source::Bank, NOW, false),
+    ] {
+        let order = LostOrder {
+            at: when,
+            ..order(source, "bank_payment", Standing::Done)
+        };
+        let decision = book(&rich(), paid(order, 3_000_000)).unwrap();
+        let share = decision.events().iter().find_map(|event| match event {
+            Event::Reserved(share) => Some((share.day, share.budget, share.cents.get())),
+            _ => None,
+        });
+        assert_eq!(share, counts.then_some((DAY, Line::BankPayment, 3_00)), "{source:?}");
+    }
+}
+
+#[test]
+fn no_more_is_taken_than_is_available() {
+    // Aim: one unit more than there is, also where part of it is held.
+    let mut held = rich();
+    held.held = Usdc::from_atomic(1);
+    for (account, charged, takes) in [
+        (rich(), 5_000_000, true),
+        (rich(), 5_000_001, false),
+        (held.clone(), 4_999_999, true),
+        (held, 5_000_000, false),
+    ] {
+        let booked = paid(order(Source::Payouts, "bank_payment", Standing::Done), charged);
+        let told = book(&account, booked);
+        let available = account.available();
+        match takes {
+            true => assert!(told.is_ok(), "{charged}"),
+            false => assert_eq!(told.unwrap_err(), Rejection::Insufficient { available }, "{charged}"),
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! What balances had ordered of the payout rails and the bank in a history that a restore has lost.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_admin::admin;
+use super::cases_banking::{approve, call, open_account, quick, result};
+use super::cases_banking_money::transaction_is;
+use super::cases_incoming::waiting;
+use super::cases_restore::{BOOK, QUIET_S, backup, restore};
+use super::cases_withdraw::{holder, withdraw};
+use super::desk::Desk;
+use super::host::{Host, text};
+use super::owner::Owner;
+use super::payee::{balance_is, comes_to, register};
+use super::wire::{Site, until};
+
+fn host() -> Host {
+    quick()
+        .with("PURSER_RECONCILIATION__PAUSE_MS", "10")
+        .with("PURSER_RECONCILIATION__GRACE_MS", "300")
+        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
+}
+
+/// A holder with 506.66, an account at the bank with 100 and a destination.
+struct Banked {
+    agent: Agent,
+    account: Value,
+    destination: String,
+}
+
+async fn banked(site: &Site<'_>) -> Banked {
+    let (agent, token) = holder(site, Network::Base).await;
+    Owner::of(site, &agent).await.verify(site, &token).await;
+    approve(site, &token, "Lovelace").await;
+    let on = open_account(site, &token, "onramp").await;
+    let off = open_account(site, &token, "offramp").await;
+    let deposit = json!({"account_id": on["accountId"], "amount": "600.00", "reference": "wire-1"});
+    assert_eq!(site.post("/sandbox/bank-deposits", &deposit).await.status, 200);
+    balance_is(site, &token, "606.66").await;
+    let account = off["accountId"].clone();
+    moves(site, &token, json!({"accountId": account, "amount": 100})).await;
+    let destination = register(site, &agent).await;
+    balance_is(site, &token, "506.66").await;
+    Banked {
+        agent,
+        account,
+        destination,
+    }
+}
+
+/// A transfer between balance and bank, to its end.
+async fn moves(site: &Site<'_>, token: &str, data: Value) {
+    let moved = result(site, token, "createBankingTransfer", data).await;
+    transaction_is(site, token, &moved["transactionId"], "complete").await;
+}
+
+/// What the operator has to explain: list, direction and amount, and under which key.
+async fn orders(desk: &Desk<'_>) -> Vec<(String, String)> {
+    let stuck = desk.get("/admin/stuck").await.body;
+    let orders = stuck["unexplained_orders"].as_array().unwrap().iter();
+    let mut orders: Vec<(String, String)> = orders
+        .map(|order| {
+            let shown = format!("{} {} {}", order["list"], order["direction"], order["amount"]);
+            (
+                shown.replace('"', ""),
+                order["transaction"].as_str().unwrap().to_owned(),
+            )
+        })
+        .collect();
+    orders.sort();
+    orders
+}
+
+fn booking(key: &str, to: Value) -> Value {
+    let mut body = json!({"transaction": key, "evidence": "the rail's letter"});
+    body.as_object_mut().unwrap().extend(to.as_object().unwrap().clone());
+    body
+}
+
+async fn is_held(desk: &Desk<'_>) -> bool {
+    desk.get("/admin/stuck").await.body["withdrawals_held"] == true
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
+    // Aim: a payout of 300 for 301.50 to a bank, 50 moved to the holder's account there and 20 drawn back, all lost by a restore:
+    // nothing leaves, also when nothing more can land, until an operator has said whose each was. The balance is then what it was,
+    // and books, rails and bank agree. A payout that came back in the lost time is not to be booked; one that comes back after it
+    // was booked is given to who had paid, once.
+    let host = host();
+    let service = host.start();
+    let banked_one = banked(&Site::of(&service)).await;
+    service.stop();
+    let file = backup(&host);
+    let service = host.start();
+    let site = Site::of(&service);
+    let token = banked_one.agent.token(&site).await;
+    let data = json!({"destinationId": banked_one.destination, "amount": 300});
+    let paid = result(&site, &token, "sendBankingPayout", data).await;
+    transaction_is(&site, &token, &paid["transactionId"], "complete").await;
+    moves(&site, &token, json!({"accountId": banked_one.account, "amount": 50})).await;
+    let drawn = json!({"accountId": banked_one.account, "amount": 20, "direction": "to_balance"});
+    moves(&site, &token, drawn).await;
+    balance_is(&site, &token, "175.16").await;
+    let data = json!({"destinationId": banked_one.destination, "amount": 25});
+    let returned = result(&site, &token, "sendBankingPayout", data).await;
+    transaction_is(&site, &token, &returned["transactionId"], "complete").await;
+    comes_back(&site, &returned["transactionId"]).await;
+    transaction_is(&site, &token, &returned["transactionId"], "returned").await;
+    service.stop();
+    restore(&host, &file);
+
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let token = banked_one.agent.token(&site).await;
+    balance_is(&site, &token, "506.66").await;
+    let key = |told: &Value| told["transactionId"].as_str().unwrap().replace("po_", "eff_");
+    let early = booking(&key(&paid), json!({"loss": true}));
+    let refused = desk.post(BOOK, early).await;
+    assert_eq!((refused.status, refused.code()), (409, "departure_early"));
+    site.advance(QUIET_S).await;
+    let token = banked_one.agent.token(&site).await;
+    let named = until("three orders that wait to be explained", async || {
+        let named = orders(&desk).await;
+        (named.len() == 3).then_some(named)
+    })
+    .await;
+    let shown: Vec<&str> = named.iter().map(|(shown, _)| &**shown).collect();
+    assert_eq!(shown, ["bank in 20", "bank out 50", "payouts out 300"]);
+    for refused in [
+        withdraw(&site, &token, None, &json!({"amount": 490})).await,
+        call(
+            &site,
+            &token,
+            "createBankingTransfer",
+            json!({"accountId": banked_one.account, "amount": 1}),
+        )
+        .await,
+    ] {
+        assert_eq!((refused.status, refused.code()), (503, "withdrawals_held"));
+    }
+    let refused = desk.post(BOOK, booking(&key(&returned), json!({"loss": true}))).await;
+    assert_eq!((refused.status, refused.code()), (409, "order_not_carried_out"));
+    books(&desk, &banked_one, &named).await;
+    until("nothing is held any more", async || {
+        (!is_held(&desk).await).then_some(())
+    })
+    .await;
+    balance_is(&site, &token, "175.16").await;
+    let refused = withdraw(&site, &token, None, &json!({"amount": 490})).await;
+    assert_eq!((refused.status, refused.code()), (409, "insufficient_balance"));
+    let (_, paid_key) = &named[2];
+    let own = json!({"account": banked_one.agent.address()});
+    comes_back(&site, &paid["transactionId"]).await;
+    let stranger = booking(paid_key, json!({"loss": true}));
+    let refused = desk.post(BOOK, stranger).await;
+    assert_eq!((refused.status, refused.code()), (409, "departure_differs"));
+    desk.done(BOOK, booking(paid_key, own.clone())).await;
+    balance_is(&site, &token, "475.16").await;
+    let again = desk.post(BOOK, booking(paid_key, own)).await;
+    assert_eq!((again.status, again.code()), (404, "departure_unknown"));
+    service.stop();
+    agrees(&host);
+    let report = host.assert_books();
+    assert_eq!(report["balances"]["costs"], Value::Null, "{report}");
+}
+
+/// The rail sends a payout's money back.
+async fn comes_back(site: &Site<'_>, payout: &Value) {
+    let said = json!({"payout_id": payout, "say": "returned"});
+    let said = site.post("/sandbox/payouts", &said).await;
+    assert_eq!(said.status, 200, "{}", said.text);
+}
+
+/// The operator says of each whose it was: wrongly, without being trusted, rightly, and again.
+async fn books(desk: &Desk<'_>, banked: &Banked, named: &[(String, String)]) {
+    let [(_, drawn), (_, moved), (_, paid)] = named else {
+        unreachable!()
+    };
+    let account = banked.agent.address();
+    let stranger = Agent::new(Network::Base).address();
+    for (body, refusal) in [
+        (booking(paid, json!({"account": account})), (400, "parameter_missing")),
+        (
+            booking(paid, json!({"account": account, "amount": 5000})),
+            (409, "insufficient_balance"),
+        ),
+        (
+            booking(paid, json!({"account": stranger, "amount": 301.5})),
+            (409, "departure_differs"),
+        ),
+        (
+            booking(paid, json!({"deposit_id": format!("dep_{:032x}", 1)})),
+            (409, "departure_differs"),
+        ),
+        (booking(drawn, json!({"loss": true})), (409, "departure_differs")),
+        (
+            booking(&format!("eff_{:032x}", 1), json!({"loss": true})),
+            (404, "departure_unknown"),
+        ),
+    ] {
+        let refused = desk.post(BOOK, body).await;
+        assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
+    }
+    let support = desk.hire("sue", "support").await;
+    let own = booking(paid, json!({"account": account, "amount": 301.5}));
+    assert_eq!(support.post(BOOK, own.clone()).await.status, 403);
+    for body in [
+        own,
+        booking(moved, json!({"account": account, "amount": 50})),
+        booking(drawn, json!({"account": account})),
+    ] {
+        assert!(is_held(desk).await);
+        desk.done(BOOK, body.clone()).await;
+        let again = desk.post(BOOK, body).await;
+        assert_eq!(
+            (again.status, again.code()),
+            (404, "departure_unknown"),
+            "{}",
+            again.text
+        );
+    }
+    assert!(orders(desk).await.is_empty());
+    let audited = desk.audit().await.into_iter();
+    assert_eq!(audited.filter(|(_, what, _)| what == "order.book").count(), 3);
+}
+
+/// Books and everybody's lists agree.
+fn agrees(host: &Host) {
+    let told = host.run(&["reconcile"]);
+    assert!(told.status.success(), "{}", text(&told));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
+    // Aim: a bank payment of the lost history, paid by a transfer that waits: it holds nothing back, is booked against that transfer
+    // alone, and credits nobody; the transfer is then decided, and rails and books agree.
+    let host = host();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agents = [Network::Base, Network::Solana].map(Agent::new);
+    let mut destinations = Vec::new();
+    for agent in &agents {
+        destinations.push(register(&site, agent).await);
+    }
+    service.stop();
+    let file = backup(&host);
+    let service = host.start();
+    let site = Site::of(&service);
+    for (agent, destination) in agents.iter().zip(&destinations) {
+        let path = format!("/send-bank-payment?amount=40&destination_id={destination}");
+        let bought = agent.buy(&site, &path).await;
+        assert_eq!(bought.status, 200, "{}", bought.text);
+        let token = agent.token(&site).await;
+        let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
+        comes_to(&site, &token, payout, "complete").await;
+    }
+    service.stop();
+    restore(&host, &file);
+
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let mut pairs = Vec::new();
+    for agent in &agents {
+        let waits = waiting(&desk, agent).await;
+        let shows = waits["shows"].as_str().unwrap();
+        let key = shows.split_whitespace().find(|word| word.starts_with("eff_")).unwrap();
+        let deposit = waits["deposit_id"].as_str().unwrap().to_owned();
+        pairs.push((key.to_owned(), deposit));
+    }
+    site.advance(QUIET_S).await;
+    until("the gate opens", async || (!is_held(&desk).await).then_some(())).await;
+    assert!(orders(&desk).await.is_empty());
+    let crossed = booking(&pairs[0].0, json!({"deposit_id": pairs[1].1}));
+    let refused = desk.post(BOOK, crossed).await;
+    assert_eq!((refused.status, refused.code()), (409, "departure_differs"));
+    for (key, deposit) in &pairs {
+        let credit = json!({"deposit_id": deposit, "evidence": "it was not sold"});
+        for what in ["credit", "return"] {
+            let path = format!("/admin/incoming-transfers/{what}");
+            let refused = desk.post(&path, credit.clone()).await;
+            assert_eq!((refused.status, refused.code()), (409, "product_delivered"));
+        }
+        let booked = ["book", key, "--deposit", deposit, "--evidence", "its recipient has it"];
+        let told = admin(&host, &service, &booked, "").unwrap();
+        assert_eq!(told["booked_to"], json!(deposit), "{told}");
+        let credit = json!({"deposit_id": deposit, "evidence": "once more"});
+        let refused = desk.post("/admin/incoming-transfers/credit", credit).await;
+        assert_eq!((refused.status, refused.code()), (409, "deposit_not_waiting"));
+    }
+    for agent in &agents {
+        let token = agent.token(&site).await;
+        balance_is(&site, &token, "0").await;
+    }
+    service.stop();
+    agrees(&host);
+    host.assert_books();
+}
