@@ -176,7 +176,7 @@ pub enum Act {
         /// Take it from this account's balance
         #[arg(long, value_name = "ADDRESS", group = "to")]
         account: Option<String>,
-        /// Of an order that this account paid for: what it was charged, in USDC, fee included
+        /// Of a payout that this account paid for: what it was charged, in USDC, fee included
         #[arg(long, value_name = "USDC")]
         amount: Option<String>,
         /// It is the transfer of this withdrawal

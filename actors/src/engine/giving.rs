@@ -10,10 +10,8 @@ use crate::id::ApprovalId;
 use crate::kernel::{Context, Entity, table};
 use crate::money::Usdc;
 use crate::operator::{Act, Beside, Deed, Link};
+use crate::port::DAY_MS;
 use crate::{card_withdrawal, intl_order};
-
-/// Milliseconds of a day.
-const DAY_MS: u64 = 86_400_000;
 
 /// By whose leave an act is done.
 #[derive(Clone, Copy)]
@@ -275,7 +273,12 @@ impl Engine {
         if pending.amount != amount {
             return Err(NotApproved::Differs);
         }
-        let leave = Leave::Approved(&pending, act);
+        self.give(&pending, Leave::Approved(&pending, act)).await?;
+        Ok(pending)
+    }
+
+    /// Does what was approved.
+    async fn give(&self, pending: &Pending, leave: Leave<'_>) -> Result<(), NotApproved> {
         match &pending.gift {
             Gift::CreditBack {
                 effect,
@@ -327,13 +330,8 @@ impl Engine {
                 told.await.map_err(NotApproved::Ruling)?;
             }
             Gift::BookLoss { transaction, evidence } => {
-                let told = self
-                    .book_by(
-                        transaction,
-                        (Booking::Loss, Some(pending.amount)),
-                        (leave, evidence.clone()),
-                    )
-                    .await;
+                let booking = (Booking::Loss, Some(pending.amount));
+                let told = self.book_by(transaction, booking, (leave, evidence.clone())).await;
                 told.map_err(NotApproved::Booking)?;
             }
             Gift::BookOrder {
@@ -346,7 +344,7 @@ impl Engine {
                 told.map_err(NotApproved::Booking)?;
             }
         }
-        Ok(pending)
+        Ok(())
     }
 
     /// An operator takes an act off the list, another's or their own: it is not done.
