@@ -133,9 +133,10 @@ async fn bind(
 }
 
 async fn bind_operator(config: &Config) -> Result<Option<(TcpListener, SocketAddr)>, ServiceError> {
-    let setting = "operator.listen, empty turns it off";
     match config.operator.listen {
-        Some(listen) => bind(listen, config.operator.moves_on, setting).await.map(Some),
+        Some(listen) => bind(listen, config.operator.moves_on, "operator.listen")
+            .await
+            .map(Some),
         None => Ok(None),
     }
 }
@@ -188,11 +189,11 @@ impl Service {
     pub async fn start(config: Config) -> Result<Self, ServiceError> {
         let config = Arc::new(config);
         let data = DataDir::create(&config.data_dir)?;
+        // Before it listens: where another process has the store, that one serves at the address.
+        let store = parts::take_store(&config, &data).await?;
         let (listener, address) = bind(config.server.listen, config.server.moves_on, "server.listen").await?;
         let watched = bind_operator(&config).await?;
         let public_url = config.server.public_url(address);
-
-        let store = parts::open_store(&config, &data)?;
         data.write_addresses(address, watched.as_ref().map(|(_, address)| *address))?;
         // An acknowledged answer may rest on what a failed disk did not keep: no further word leaves this process.
         store.on_fatal(Box::new(|what| {

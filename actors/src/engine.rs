@@ -57,7 +57,7 @@ use crate::kernel::family::{Ground, StartEffects};
 use crate::kernel::{Effect, root, table, timer};
 use crate::port::{BoxFuture, Clock, Entropy, Lists};
 
-pub use departures::{Booking, Held, NotBooked, NotPromised, Promise, Restored, Unexplained, lost_times};
+pub use departures::{Booking, Early, Held, NotBooked, NotPromised, Promise, Restored, Unexplained, lost_times};
 pub use families::event_types;
 pub use giving::NotApproved;
 pub use holder::{Collision, Denied, TooMuch, Waits};

@@ -66,9 +66,11 @@ impl Timestamp {
     }
 }
 
+/// Milliseconds of a day (UTC).
+pub const DAY_MS: u64 = 86_400_000;
+
 /// The same time of the day so many calendar months later (UTC), on the last day of a month that is too short.
 pub const fn months_later(at: Timestamp, months: u64) -> Timestamp {
-    const DAY_MS: u64 = 86_400_000;
     // Days from the civil calendar's 0000-03-01, where a year ends with February; eras of 400 years are all alike.
     let days = at.0 / DAY_MS + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

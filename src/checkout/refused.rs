@@ -38,8 +38,12 @@ pub(crate) fn product_unavailable(not_sold: NotSold) -> ApiError {
 pub(super) fn refused(error: PayError, line: Line, time_moves: bool) -> ApiError {
     let cap = |most: String| {
         let what = match line.budget() {
-            Line::UsaCard => "prepaid cards",
-            _ => line.name(),
+            Line::UsaCard | Line::IntlCard => "prepaid cards",
+            Line::GiftCard => "gift cards",
+            Line::PushToCard => "payouts to debit cards",
+            Line::BankPayment => "bank payments",
+            Line::AppPayment => "payments to apps",
+            Line::CardBalance => "top-ups",
         };
         ApiError::forbidden("cap_exceeded", format!("An account buys {what} at most {most} a day.")).hint(
             match time_moves {

@@ -176,7 +176,7 @@ pub enum Act {
         /// Take it from this account's balance
         #[arg(long, value_name = "ADDRESS", group = "to")]
         account: Option<String>,
-        /// Of an order that this account paid for: what it was charged, in USDC, fee included
+        /// Of a payout that this account paid for: what it was charged, in USDC, fee included
         #[arg(long, value_name = "USDC")]
         amount: Option<String>,
         /// It is the transfer of this withdrawal
@@ -243,8 +243,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let answer = match args.act {
         Act::Customers { quoted, after, limit } => desk.found(&quoted, after.as_deref(), limit).await?,
         Act::System => desk.get("/admin/system").await?,
-        // Answered above.
-        Act::Openapi | Act::Sandbox { .. } => desk.get("/admin/openapi.json").await?,
+        Act::Openapi | Act::Sandbox { .. } => desk.get("/admin/openapi.json").await?, // The sandbox is answered above.
         Act::Freeze { wallet, message } => {
             let body = json!({"wallet": wallet, "message": message});
             desk.post("/admin/freeze", body).await?

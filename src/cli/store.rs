@@ -308,6 +308,12 @@ fn say_what_is_known(mark: &RestoreMark, data: &DataDir, known: Known<'_>) -> Re
             log.display(),
             entries.len()
         ),
+        Known::Part(_) if !log.exists() => format!(
+            "{} is not there yet: copy the newest there before the first start. Without one that goes on from the backup, every session, \
+             API key and operator's token of before is suspended until confirmed (`purser admin confirm`), and a freeze made after the \
+             backup is not known",
+            log.display(),
+        ),
         Known::Part(entries) => format!(
             "{} does not go on from the backup ({} lines): from the first start on every session, API key and operator's token of \
              before is suspended until confirmed (`purser admin confirm`); what the file names is ended, and accounts that it leaves \

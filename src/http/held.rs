@@ -27,7 +27,7 @@ pub(super) fn takes_on(engine: &Engine) -> Result<(), ApiError> {
     if !engine.is_held() {
         return Ok(());
     }
-    let error = "Withdrawals wait until the books have been checked after a restore.";
+    let error = "Nothing leaves a balance until the books have been checked after a restore.";
     Err(ApiError::unavailable("withdrawals_held", error, 60).hint("Nothing was held or sent. Ask again later."))
 }
 

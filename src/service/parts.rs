@@ -1,6 +1,7 @@
 //! The parts behind the edge, built from settings.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use purser_actors::approval;
@@ -12,7 +13,7 @@ use purser_actors::kernel::family::Limits;
 use purser_actors::kernel::table;
 use purser_actors::money::Cents;
 use purser_actors::port::{Clock, Entropy, Lists};
-use purser_storage::{JournalStore, Limits as StoreLimits, Options, Store};
+use purser_storage::{JournalStore, Limits as StoreLimits, OpenError, Options, Store};
 
 use super::chains::{self, Opened, SandboxWorld};
 use super::{DataDir, ServiceError, sealed};
@@ -47,6 +48,9 @@ const QUARANTINE_AFTER: u32 = 5;
 const PREPARE_ATTEMPTS: u32 = 3;
 /// Deliveries of one family that run at once.
 const DELIVERIES_MAX: usize = 20_000;
+/// How often it is looked whether another process has let go of the store, and the pause between two looks.
+const LOCK_LOOKS: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// The store's sizes and times from the settings.
 pub fn store_limits(config: &Config) -> StoreLimits {
@@ -75,6 +79,20 @@ pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, 
         limits: store_limits(config),
         clock,
     })?)
+}
+
+/// The same, for a process that is to serve: one that was just killed has the store for as long as the kernel takes to clear up.
+///
+/// # Errors
+/// As [`open_store`]; another process has it all the same.
+pub async fn take_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, ServiceError> {
+    for _ in 1..LOCK_LOOKS {
+        match open_store(config, data) {
+            Err(ServiceError::Open(OpenError::Locked(_))) => tokio::time::sleep(LOCK_PAUSE).await,
+            opened => return opened,
+        }
+    }
+    open_store(config, data)
 }
 
 /// Everything outside the house.

@@ -191,6 +191,10 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
     .await
 }
 
+fn expired<T>() -> ControlFlow<End, T> {
+    ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"))
+}
+
 fn frozen<T>() -> ControlFlow<End, T> {
     ControlFlow::Break(close_with(close::FROZEN, "the account is frozen"))
 }
@@ -239,15 +243,16 @@ impl Session {
         let grace = Duration::from_millis(state.config.close_grace_ms);
         loop {
             self.check_signals()?;
+            // The sandbox's time may have been moved since the timer was set.
+            if claims.expires_at <= state.clock.now() {
+                return expired();
+            }
             let freeze = self.frozen(grace)?;
             if self.subscribed {
                 // One event a turn: what the client says, and signals, are heard between any two.
                 match self.feed.next().await {
                     Ok(Some(event)) => {
                         client.feed(event_frame(&event), event.seq).await?;
-                        if claims.expires_at <= state.clock.now() {
-                            return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"));
-                        }
                         if let Some(message) = futures_util::FutureExt::now_or_never(client.socket.next()) {
                             self.hear(client, state, message).await?;
                         }
@@ -267,9 +272,7 @@ impl Session {
                 biased;
                 () = self.feed.subscription().woken() => {}
                 message = client.socket.next() => self.hear(client, state, message).await?,
-                () = &mut expiry => {
-                    return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"));
-                }
+                () = &mut expiry => return expired(),
                 () = tokio::time::sleep(grace), if freeze == Freeze::Coming => {}
                 _ = ping.tick() => {
                     let cursor = self.subscribed.then(|| self.feed.cursor());

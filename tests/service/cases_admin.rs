@@ -258,7 +258,7 @@ async fn stuck_work_is_tried_again_by_an_operator() {
     assert_eq!((over.status, over.code()), (404, "effect_unknown"));
     assert_eq!(
         desk.get("/admin/stuck").await.body,
-        json!({"effects": [], "held": [], "unexplained_departures": [], "unknown_payments": [], "withdrawals_held": false,
+        json!({"effects": [], "held": [], "unexplained_departures": [], "unexplained_orders": [], "unknown_payments": [], "withdrawals_held": false,
             "withdrawals_held_until_at_least": null})
     );
 }

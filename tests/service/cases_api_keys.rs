@@ -157,7 +157,7 @@ async fn an_agent_signs_up_and_is_revoked() {
 type Stream = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
 
 /// A stream that has told something, so that it is subscribed.
-async fn listening(site: &Site<'_>, token: &str) -> Stream {
+pub(super) async fn listening(site: &Site<'_>, token: &str) -> Stream {
     let url = format!("ws://{}/stream", site.service.authority());
     let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
     for frame in [

@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use purser::http::sandbox::elsewhere::STEERS;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
 
 use super::agent::Agent;
 use super::cases_admin::admin;
+use super::cases_api_keys::listening;
 use super::cases_cards::comes_to;
 use super::elsewhere::Provider;
 use super::host::{Host, Service};
@@ -28,10 +31,10 @@ fn steer(host: &Host, service: &Service, line: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn time_goes_forward_and_what_is_due_becomes_due() {
-    // Aim: seven years later the card has expired and the old token with it; wallets, whose clocks nobody moved, buy by
+    // Aim: seven years later the card has expired, the old token with it, and the stream that it had opened; wallets, whose clocks nobody moved, buy by
     // x402 on both chains and by MPP, a challenge is good for one payment still, and sign in; a kill keeps the time, which
     // never goes back; and the books are right.
-    let host = Host::new();
+    let host = Host::new().with("PURSER_STREAM__PING_INTERVAL_MS", "2000");
     let service = host.start();
     let site = Site::of(&service);
     let agent = Agent::new(Network::Base);
@@ -39,10 +42,17 @@ async fn time_goes_forward_and_what_is_due_becomes_due() {
     let old = bought.body["auth"]["id_token"].as_str().unwrap();
     comes_to(&site, old, bought.card(), "ready").await;
     assert_eq!(steer(&host, &service, "time")["ahead_seconds"], 0);
+    let mut stream = listening(&site, old).await;
     let years = 7 * 366 * 86_400;
     let moved = steer(&host, &service, "advance 2562d");
     assert_eq!(moved["ahead_seconds"], json!(years), "{moved}");
     assert_eq!(site.get_as(old, "/get-account-balance").await.code(), "token_expired");
+    let closed = loop {
+        if let Message::Close(Some(frame)) = stream.next().await.unwrap().unwrap() {
+            break u16::from(frame.code);
+        }
+    };
+    assert_eq!(closed, 4001);
     let token = agent.token(&site).await;
     comes_to(&site, &token, bought.card(), "expired").await;
     site.hears(&token, &["card.expired ready"]).await;

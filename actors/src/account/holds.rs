@@ -169,8 +169,9 @@ fn book(
     let id = departure.id();
     let booked = Transaction::new(context.now, id).book(Place::Holder(owner), Place::Treasury(network), amount);
     let balance = account.balance.minus(amount).map_err(|_| Rejection::Overflow)?;
+    let subject = format!("{} {} from {owner}", departure.key(), amount.decimal());
     let decision = Decision::answer(())
-        .audited(act, "departure.book", departure.key(), Some(evidence), context)
+        .audited(act, "departure.book", subject, Some(evidence), context)
         .event(Event::Departed(amount, id))
         .post(&booked, context);
     let noted = (Change::Withdrawn, amount, id.to_string());

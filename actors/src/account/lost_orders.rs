@@ -22,13 +22,18 @@ pub(super) fn decide(
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let order = &booked.order;
-    let subject = format!("{} {}", order.source.name(), order.key);
+    let (amount, side) = match (booked.back, order.direction()) {
+        (None, Direction::Out) => (booked.charged, "from"),
+        (None, Direction::In) => (booked.owed, "to"),
+        (Some(_), _) => (booked.brings_back(order.standing), "back to"),
+    };
+    let (list, wallet) = (order.source.name(), account.wallet);
+    let subject = format!("{list} {} {} {side} {wallet}", order.key, amount.decimal());
     let decision = Decision::answer(()).audited(act, "order.book", subject, Some(evidence), context);
     let key = table::lost_order(order.key);
     match (booked.back, order.direction()) {
         (Some(to), _) => {
             let transaction = booked.undone(to, order.standing, context.now);
-            let amount = booked.brings_back(order.standing);
             let decision = decision.post(&transaction, context).put(key, codec::encode(&booked));
             given(account, decision, (&booked, amount), context)
         }

@@ -1,14 +1,12 @@
 //! How often a card's issuer may be asked for news: two budgets that are part of the card, so no restart refills them.
 
 use super::{Card, Rejection};
-use crate::port::Timestamp;
+use crate::port::{DAY_MS, Timestamp};
 
 /// Refreshes of one card in any 24 hours, at most (contract, "Limits").
 pub const REFRESHES_A_DAY: usize = 12;
 /// Between two refreshes of one card, at least, in milliseconds (contract, "Limits").
 pub const REFRESH_SPACING_MS: u64 = 5 * 60_000;
-const DAY_MS: u64 = 86_400_000;
-
 impl Card {
     /// When a refresh counts as asked, if one may be: after the last one whatever the clock says, so that a clock that is set
     /// back gives no new budget.

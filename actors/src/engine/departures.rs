@@ -28,7 +28,7 @@ use crate::kernel::table;
 use crate::port::{Clock, Departure, Lists, Settlement, Timestamp};
 use crate::withdrawal::{self, Withdrawal};
 
-pub use booking::{Booking, NotBooked};
+pub use booking::{Booking, Early, NotBooked};
 pub use gate::Held;
 pub use lost::lost_times;
 pub use promises::{NotPromised, Promise};

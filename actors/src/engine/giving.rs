@@ -10,10 +10,8 @@ use crate::id::ApprovalId;
 use crate::kernel::{Context, Entity, table};
 use crate::money::Usdc;
 use crate::operator::{Act, Beside, Deed, Link};
+use crate::port::DAY_MS;
 use crate::{card_withdrawal, intl_order};
-
-/// Milliseconds of a day.
-const DAY_MS: u64 = 86_400_000;
 
 /// By whose leave an act is done.
 #[derive(Clone, Copy)]
@@ -275,7 +273,12 @@ impl Engine {
         if pending.amount != amount {
             return Err(NotApproved::Differs);
         }
-        let leave = Leave::Approved(&pending, act);
+        self.give(&pending, Leave::Approved(&pending, act)).await?;
+        Ok(pending)
+    }
+
+    /// Does what was approved.
+    async fn give(&self, pending: &Pending, leave: Leave<'_>) -> Result<(), NotApproved> {
         match &pending.gift {
             Gift::CreditBack {
                 effect,
@@ -326,36 +329,34 @@ impl Engine {
                 let told = self.rule_incoming_by(*deposit, rule, (leave, evidence.clone()));
                 told.await.map_err(NotApproved::Ruling)?;
             }
+            Gift::BookLoss { .. } | Gift::BookOrder { .. } | Gift::BookOutlay { .. } => {
+                self.book_given(pending, leave).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Books what was approved to be booked.
+    async fn book_given(&self, pending: &Pending, leave: Leave<'_>) -> Result<(), NotApproved> {
+        let (name, booking, evidence) = match &pending.gift {
             Gift::BookLoss { transaction, evidence } => {
-                let told = self
-                    .book_by(
-                        transaction,
-                        (Booking::Loss, Some(pending.amount)),
-                        (leave, evidence.clone()),
-                    )
-                    .await;
-                told.map_err(NotApproved::Booking)?;
+                let loss = (Booking::Loss, Some(pending.amount));
+                (transaction, loss, evidence)
             }
             Gift::BookOrder {
                 order,
                 account,
                 evidence,
-            } => {
-                let booking = (Booking::Account(*account), None);
-                let told = self.book_by(order, booking, (leave, evidence.clone())).await;
-                told.map_err(NotApproved::Booking)?;
-            }
+            } => (order, (Booking::Account(*account), None), evidence),
             Gift::BookOutlay {
                 transaction,
                 outlay,
                 evidence,
-            } => {
-                let booking = (Booking::Outlay(*outlay), None);
-                let told = self.book_by(transaction, booking, (leave, evidence.clone())).await;
-                told.map_err(NotApproved::Booking)?;
-            }
-        }
-        Ok(pending)
+            } => (transaction, (Booking::Outlay(*outlay), None), evidence),
+            _ => return Err(NotApproved::Unknown),
+        };
+        let told = self.book_by(name, booking, (leave, evidence.clone())).await;
+        told.map(drop).map_err(NotApproved::Booking)
     }
 
     /// An operator takes an act off the list, another's or their own: it is not done.

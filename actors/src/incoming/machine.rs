@@ -131,7 +131,7 @@ impl Incoming {
                     .book(Place::Suspense, treasury, came.min(went))
                     .book(Place::Costs, treasury, went.minus(came).unwrap_or(Usdc::ZERO))
                     .book(Place::Suspense, Place::Fees, came.minus(went).unwrap_or(Usdc::ZERO));
-                let subject = format!("{} {id}", departure.key());
+                let subject = format!("{} {} from {id}", departure.key(), went.decimal());
                 let row = Booked {
                     departure,
                     account: None,
@@ -141,7 +141,8 @@ impl Incoming {
                 ("departure.book", subject, left, booked, row)
             }
             PaidFor::Order(order) => {
-                let subject = format!("{} {} {id}", order.order.source.name(), order.order.key);
+                let (list, paid) = (order.order.source.name(), order.charged.decimal());
+                let subject = format!("{list} {} {paid} from {id}", order.order.key);
                 let row = (table::lost_order(order.order.key), codec::encode(&order));
                 ("order.book", subject, order.order.id(), order.paid(now), row)
             }

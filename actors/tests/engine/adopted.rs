@@ -1,6 +1,6 @@
 //! A transfer that left before a restore, named by an operator as a top-up's burn.
 
-use purser_actors::engine::{Booking, NotBooked, PayRequest, Restored};
+use purser_actors::engine::{Booking, Early, NotBooked, PayRequest, Restored};
 use purser_actors::id::{RequestId, TopUpId, Wallet};
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
@@ -57,8 +57,7 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
         mark: [3; 32],
         index: 0,
     });
-    let (since, until) = (now, now.plus_ms(60_000));
-    let world = world.restored(spanning(since, until)).await;
+    let world = world.restored(spanning(now, now.plus_ms(60_000))).await;
     let unexplained = world.engine.unexplained().await.unwrap();
     assert_eq!(unexplained[0].may_be, [id.to_string()], "an operator could think so");
     let act = Act {
@@ -72,11 +71,19 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
             .book("named", (Booking::TopUp(id), None), (&act, "seen".into()));
         booked.await
     };
-    assert_eq!(book().await, Err(NotBooked::Early), "nobody says whom it reached");
+    assert_eq!(
+        book().await,
+        Err(NotBooked::Early(Early::Attesters)),
+        "nobody says whom it reached"
+    );
     world.bridge.has_burned("named", [0xcc; 20], 5_000_000);
     assert_eq!(book().await, Err(NotBooked::Differs), "it reached somebody else");
     world.bridge.has_burned("named", [0xdd; 20], 5_000_000);
-    assert_eq!(book().await, Err(NotBooked::Early), "its own may still land");
+    assert_eq!(
+        book().await,
+        Err(NotBooked::Early(Early::Burn)),
+        "its own may still land"
+    );
     assert!(own(&world, id).await);
     world.bridge.lapse_unsent();
     assert_eq!(book().await, Ok(Booking::TopUp(id)));

@@ -125,8 +125,12 @@ async fn case_77_a_freeze_at_any_batch_stops_what_is_not_signed() {
             ended || world.store.is_starving()
         })
         .await;
-        let freezing = world.engine.clone();
+        let (freezing, before) = (world.engine.clone(), world.store.queued());
         let frozen = tokio::spawn(async move { freezing.set_frozen(OWNER, Some("call us".into()), None).await });
+        eventually("the freeze is behind that batch", async || {
+            frozen.is_finished() || world.store.queued() > before
+        })
+        .await;
         world.store.release();
         in_time("an answer", frozen)
             .await

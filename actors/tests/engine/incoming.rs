@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Booking, Lost, NotBooked, NotRuled, Restored, Rule};
+use purser_actors::engine::{Booking, Early, Lost, NotBooked, NotRuled, Restored, Rule};
 use purser_actors::id::{DepositId, EffectId, Network, RequestId, Wallet};
 use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::Entity as _;
@@ -115,26 +115,14 @@ async fn decided(world: &World) {
         let id = DepositId::of(Network::Base, transaction, index);
         world.engine.rule_incoming(id, rule, (&act, "seen".into())).await
     };
+    let (back, account) = (Rule::Return { keeps: false }, Some(evm(9)));
+    let credit = Rule::Credit { account, keeps: false };
     let kept = rule("b", 2, Rule::OperatorFunds).await.unwrap();
     assert_eq!(kept.status, Status::OperatorFunds);
-    assert_eq!(
-        rule("b", 2, Rule::Return { keeps: false }).await,
-        Err(NotRuled::State("operator_funds"))
-    );
-    assert_eq!(
-        rule(
-            "c",
-            3,
-            Rule::Credit {
-                account: Some(evm(9)),
-                keeps: false
-            }
-        )
-        .await,
-        Err(NotRuled::NoAccount)
-    );
+    assert_eq!(rule("b", 2, back).await, Err(NotRuled::State("operator_funds")));
+    assert_eq!(rule("c", 3, credit).await, Err(NotRuled::NoAccount));
     for _ in 0..2 {
-        rule("c", 3, Rule::Return { keeps: false }).await.unwrap();
+        rule("c", 3, back).await.unwrap();
     }
     becomes(world, "c", 3, "returned").await;
     eventually("it has left", async || world.chain.transfers() == 1).await;
@@ -276,7 +264,7 @@ async fn booked_against(world: &World, plain: DepositId, doubtful: DepositId) {
     assert_eq!(book(plain).await, Err(NotBooked::Differs));
     assert_eq!(
         book(doubtful).await,
-        Err(NotBooked::Early),
+        Err(NotBooked::Early(Early::Attesters)),
         "nobody says whom it reached"
     );
     world.bridge.has_burned("burned", [0xdd; 20], 1_000_000);
@@ -328,8 +316,8 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     let world = world.reconciling(lists.reconciling()).await;
     let id = |transaction, index| DepositId::of(Network::Solana, transaction, index);
     let status = async |id| {
-        let found = world.engine.incoming_transfer(&id).await.unwrap();
-        found.map_or("-", |found| found.status())
+        let found = world.engine.incoming_transfer(&id).await;
+        found.unwrap().map_or("-", |found| found.status())
     };
     let (doubtful, plain, later) = (id("paid", 0), id("else", 1), id("later", 2));
     for all in [doubtful, plain, later] {
@@ -356,11 +344,8 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     let account = world.engine.account(&payer).await.unwrap().expect("it has a credit");
     assert_eq!(account.balance.atomic(), 6_000_000);
     assert_eq!(world.books()[&Place::Costs], 2_200);
-    assert_eq!(
-        world.books()[&Place::Treasury(Network::Solana)],
-        6_000_000 - 2_200,
-        "both are in the books"
-    );
+    // Both are in the books.
+    assert_eq!(world.books()[&Place::Treasury(Network::Solana)], 6_000_000 - 2_200);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -5,7 +5,7 @@ use purser_actors::id::{ApprovalId, DepartureId, Network, Wallet};
 use purser_actors::ledger::{Outlay, Place, Provider};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Booked, Departure, Movement, Timestamp, TransferName};
-use purser_storage::codec::{self, DecodeError, Stored};
+use purser_storage::codec::{self, DecodeError};
 
 fn departure(index: u32) -> Departure {
     Departure {
@@ -63,50 +63,17 @@ fn the_first_transfer_has_the_id_that_its_transaction_had() {
     }
 }
 
-/// As it was.
-#[derive(bincode::Encode, bincode::Decode)]
-struct OldDeparture {
-    transaction: String,
-    to: Wallet,
-    amount: Usdc,
-    at: Timestamp,
-    mark: [u8; 32],
-}
-
-#[derive(bincode::Encode, bincode::Decode)]
-struct OldBooked {
-    departure: OldDeparture,
-    account: Option<Wallet>,
-}
-
-impl Stored for OldBooked {
-    const SCHEMA: u16 = 82;
-}
+/// A row of before, in hexadecimal: of the transfer `left`, taken from the balance of an account.
+const OLD: &str = "0152006bf48d3704000000000000006c6566740000000009090909090909090909090909090909090909090500000000\
+    000000080000000000000004040404040404040404040404040404040404040404040404040404040404040100000000\
+    0101010101010101010101010101010101010101";
 
 #[test]
 fn a_booking_of_before_is_read() {
     // Aim: an old row is the booking of the first transfer of its transaction; a new one keeps its place and what it paid for; what
     // is neither is refused.
     let owner = Wallet::Evm([1; 20]);
-    let Departure {
-        transaction,
-        to,
-        amount,
-        at,
-        mark,
-        ..
-    } = departure(0);
-    let old = OldBooked {
-        departure: OldDeparture {
-            transaction,
-            to,
-            amount,
-            at,
-            mark,
-        },
-        account: Some(owner),
-    };
-    let read = Booked::read(&codec::encode(&old)).unwrap();
+    let read = Booked::read(&hex::decode(OLD).unwrap()).unwrap();
     assert_eq!(
         (&read.departure, read.account, read.outlay),
         (&departure(0), Some(owner), None)

@@ -287,12 +287,22 @@ async fn entered(cards: &Cards, id: CardId, order: &IntlOrder) -> Result<View, A
         .vault
         .open(id, &sealed(cards, id).await?)
         .map_err(|e| closed(&e))?;
-    let sealed_cvv = cards.engine.sealed_cvv(id).await.ok().flatten();
-    let sealed_cvv = sealed_cvv.ok_or_else(|| closed(&"there is no CVV"))?;
-    let cvvs = cards.cvvs.clone();
-    let opened = tokio::task::spawn_blocking(move || cvvs.open_cvv(id, &sealed_cvv)).await;
-    let cvv = opened.map_err(|e| closed(&e))?.map_err(|e| closed(&e))?;
-    let cvv = cvv.ok_or_else(|| closed(&"the CVV's key is destroyed"))?;
+    let cvv = match cards.engine.sealed_cvv(id).await.ok().flatten() {
+        None => None,
+        Some(sealed) => {
+            let cvvs = cards.cvvs.clone();
+            let opened = tokio::task::spawn_blocking(move || cvvs.open_cvv(id, &sealed)).await;
+            opened.map_err(|e| closed(&e))?.map_err(|e| closed(&e))?
+        }
+    };
+    let Some(cvv) = cvv else {
+        // It is destroyed when the card ends, which it may have done since it was read.
+        let now = cards.engine.intl_order(&id).await.map_err(unreadable)?;
+        return Err(match now.is_some_and(|order| order.is_alive()) {
+            true => closed(&"its CVV or the key of that is gone"),
+            false => ApiError::unavailable("unavailable", "The card has just ended.", 1),
+        });
+    };
     match cards.engine.reveal_intl(id).await {
         Ok(()) => {}
         Err(Denied::Rejected(_)) => return Err(unknown()),

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{Booking, NotBooked, Unexplained};
+use purser_actors::engine::{Booking, Early, NotBooked, Unexplained};
 use purser_actors::kernel::View;
 use purser_actors::ledger::{Outlay, Provider};
 use purser_actors::lost_order::{Direction, LostOrder};
@@ -22,7 +22,7 @@ use crate::http::shapes::Exact;
 pub(super) struct Book {
     /// The chain's name of a transfer, or the idempotency key of an order.
     transaction: String,
-    /// Of an order that this account paid for: what it was charged, in USDC, fee included.
+    /// Of a payout that this account paid for: what it was charged, in USDC, fee included.
     #[schema(value_type = Option<Exact>)]
     amount: Option<Box<RawValue>>,
     account: Option<String>,
@@ -151,11 +151,35 @@ pub(super) fn refused(why: NotBooked) -> ApiError {
             let error = "There is no such account, the withdrawal or top-up does not wait for such a transfer, the bridge says that it reached somebody else, the incoming transfer cannot have paid for it, or it cannot be booked so.";
             conflict("departure_differs", error.to_owned())
         }
-        NotBooked::Early => {
-            let error = "A burn that this top-up has signed itself may still land, the bridge has not said yet whom this one reached, the bank has not decided yet, or a payment of the lost time may still turn out to have paid for this order.";
-            let hint =
-                "Try again in some minutes, and not before `withdrawals_held_until_at_least` of GET /admin/stuck.";
+        NotBooked::Early(why) => {
+            let (error, hint) = match why {
+                Early::Burn => (
+                    "A burn that this top-up has signed itself may still land.",
+                    "Try again in some minutes.",
+                ),
+                Early::Attesters => (
+                    "The bridge has not said yet whom this burn reached.",
+                    "Try again in some minutes.",
+                ),
+                Early::Bank => (
+                    "The bank has not decided about this transfer yet.",
+                    "Try again in some minutes.",
+                ),
+                Early::Payment => (
+                    "A payment of the lost time may still turn out to have paid for this order.",
+                    "Try again after `withdrawals_held_until_at_least` of GET /admin/stuck.",
+                ),
+            };
             conflict("departure_early", error.to_owned()).hint(hint)
+        }
+        NotBooked::AmountDiffers(least, most) if least == most => {
+            let error = format!("This order was charged {}: leave `amount` out.", least.decimal());
+            ApiError::parameter("parameter_invalid", "amount", error)
+        }
+        NotBooked::AmountDiffers(least, most) => {
+            let (least, most) = (least.decimal(), most.decimal());
+            let error = format!("`amount` is what its payer was charged, fee included: from {least} to {most}.");
+            ApiError::parameter("parameter_invalid", "amount", error)
         }
         NotBooked::NotCarriedOut => {
             let error =
@@ -163,7 +187,7 @@ pub(super) fn refused(why: NotBooked) -> ApiError {
             conflict("order_not_carried_out", error.to_owned())
         }
         NotBooked::AmountMissing => {
-            let error = "Say in `amount` what was charged for this order, in USDC and with its fee.";
+            let error = "Say in `amount` what its payer was charged, in USDC and fee included.";
             ApiError::parameter("parameter_missing", "amount", error)
         }
         // Whoever asked for it was told that it waits.

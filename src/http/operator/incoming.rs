@@ -100,6 +100,11 @@ pub(super) fn refused(why: NotRuled) -> ApiError {
     match why {
         NotRuled::Unknown => unknown(),
         NotRuled::NoAccount => ApiError::not_found("account_unknown", "There is no such account."),
+        NotRuled::State("found") => {
+            let error = "The transfer is still being looked into.";
+            let hint = "GET /admin/stuck says by `withdrawals_held_until_at_least` from when on it can be decided.";
+            ApiError::new(StatusCode::CONFLICT, "deposit_not_waiting", error).hint(hint)
+        }
         NotRuled::State(state) => {
             let error = format!("The transfer is {state}: it waits for no decision.");
             ApiError::new(StatusCode::CONFLICT, "deposit_not_waiting", error)

@@ -76,25 +76,37 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
                 .to_json(),
         );
     }
-    let unexplained = admin.engine.unexplained().await.map_err(|_| ApiError::internal())?;
-    let unexplained: Vec<String> = unexplained.iter().map(|u| departures::shown(u).to_json()).collect();
-    let orders = admin.engine.unexplained_orders();
-    let orders: Vec<String> = orders.iter().map(|order| departures::order(order).to_json()).collect();
+    let unexplained = in_no_book(&admin).await?;
     let held = View::new().flag("withdrawals_held", admin.engine.is_held());
     let held = match admin.engine.held_until() {
         Some(until) => held.time("withdrawals_held_until_at_least", until),
         None => held.maybe("withdrawals_held_until_at_least", None::<&str>),
     };
     let body = format!(
-        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"held\":[{}],\"unexplained_departures\":[{}],\"unexplained_orders\":[{}],{}",
+        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"held\":[{}],{},{}",
         effects.join(","),
         unknown.join(","),
         held_back.join(","),
-        unexplained.join(","),
-        orders.join(","),
+        unexplained,
         held.to_json().trim_start_matches('{')
     );
     Ok(json::private(json::bytes_as_json(body)))
+}
+
+/// What left, or was ordered, before a restore.
+async fn in_no_book(admin: &Admin) -> Result<String, ApiError> {
+    let departures = admin.engine.unexplained().await.map_err(|_| ApiError::internal())?;
+    let departures: Vec<String> = departures
+        .iter()
+        .map(|left| departures::shown(left).to_json())
+        .collect();
+    let orders = admin.engine.unexplained_orders();
+    let orders: Vec<String> = orders.iter().map(|order| departures::order(order).to_json()).collect();
+    Ok(format!(
+        "\"unexplained_departures\":[{}],\"unexplained_orders\":[{}]",
+        departures.join(","),
+        orders.join(",")
+    ))
 }
 
 /// What waits before money leaves, and why.
@@ -328,7 +340,8 @@ pub(super) fn refused(why: NotResolved) -> ApiError {
         }
         NotResolved::Contradicted(standing) => {
             let error = format!("The other side says `{}` now.", standing.name());
-            conflict("other_side_disagrees", error).hint("POST /admin/retry has it asked, and what it says done.")
+            conflict("other_side_disagrees", error)
+                .hint("POST /admin/retry (`purser admin retry`) asks it again and does what it says.")
         }
         NotResolved::Unproven => {
             let error = "Nothing proves that the money has not left.";

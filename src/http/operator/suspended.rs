@@ -36,6 +36,10 @@ pub(super) async fn post_confirm(Admitted { admin, act, wanted }: Admitted<Confi
             return Err(ApiError::parameter("parameter_invalid", "api_key_id", error));
         }
     };
+    let unknown = || match what {
+        Confirmed::Everything => ApiError::not_found("suspended_unknown", "Nothing is suspended."),
+        _ => unknown(),
+    };
     match admin.engine.confirm_suspended(&what, &act).await {
         Ok(()) => {
             let view = View::new().flag("suspended", admin.engine.suspended_since().is_some());

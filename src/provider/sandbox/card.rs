@@ -1,7 +1,7 @@
 //! The sandbox's cards, derived from the order's key: the same key is always the same card.
 
 use purser_actors::id::EffectId;
-use purser_actors::port::Timestamp;
+use purser_actors::port::{DAY_MS, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 use crate::secret::Secret;
@@ -14,8 +14,6 @@ const ACCOUNTS: u64 = 1_000_000_000;
 const MONTHS_VALID: u64 = 6;
 /// Three years and the rest of the month.
 const RELOADABLE_MONTHS_VALID: u64 = 36;
-const DAY_MS: u64 = 86_400_000;
-
 /// The number's nine middle digits.
 pub(super) fn account_part(key: EffectId, attempt: u32) -> u64 {
     derive(b"number", key, attempt) % ACCOUNTS

@@ -275,11 +275,8 @@ impl Chain {
             };
         }
         check_validity(state, now, &intent.validity)?;
-        let submitter = if fault == Some(&ChainFault::Preempt) {
-            "an observer"
-        } else {
-            "the server"
-        };
+        let preempted = fault == Some(&ChainFault::Preempt);
+        let submitter = if preempted { "an observer" } else { "the server" };
         let transfer = Transfer {
             transaction: self.transaction_id(state, intent, submitter),
             key: intent.key,

@@ -43,6 +43,19 @@ pub enum Booking {
     Loss,
 }
 
+/// For what a booking has to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Early {
+    /// A burn that the top-up has signed itself may still land.
+    Burn,
+    /// The bridge's attesters have not said yet whom it reached.
+    Attesters,
+    /// The bank has not decided yet.
+    Bank,
+    /// A payment of the lost history may still turn out to have paid for it.
+    Payment,
+}
+
 /// Why a departure was not booked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotBooked {
@@ -57,11 +70,12 @@ pub enum NotBooked {
     },
     /// The withdrawal or top-up does not wait for such a transfer, or the incoming transfer cannot have paid for it.
     Differs,
-    /// A burn that the top-up has signed itself may still land, the bridge's attesters have not said yet whom this one reached,
-    /// the bank has not decided yet, or a payment may still turn out to have paid for it: ask again later.
-    Early,
+    /// Ask again later.
+    Early(Early),
     /// How much its payer was charged has to be said.
     AmountMissing,
+    /// Its payer was charged an amount between these two.
+    AmountDiffers(Usdc, Usdc),
     /// The provider has not carried the order out: there is nothing to book.
     NotCarriedOut,
     /// It is too much for one operator, and waits for another.
@@ -235,7 +249,7 @@ impl Engine {
         let patience = Duration::from_millis(self.0.settings.settle_timeout_ms);
         match within(patience, self.0.ports.bridge.find_burn(burn), "find burn").await {
             Ok(Lookup::Impossible) => Ok(Some(burn.transaction.clone())),
-            Ok(Lookup::Pending) => Err(NotBooked::Early),
+            Ok(Lookup::Pending) => Err(NotBooked::Early(Early::Burn)),
             // Its own is on the chain: this is another's.
             Ok(Lookup::Landed { .. }) => Err(NotBooked::Differs),
             Err(error) => {
@@ -251,12 +265,12 @@ impl Engine {
         let bridge = &self.0.ports.bridge;
         let told = match within(patience, bridge.attestation(burn), "attestation").await {
             Ok(Attestation::Complete(attested)) => return Ok(attested),
-            Ok(Attestation::Pending { .. }) => return Err(NotBooked::Early),
+            Ok(Attestation::Pending { .. }) => return Err(NotBooked::Early(Early::Attesters)),
             Ok(Attestation::Lapsed { nonce }) => within(patience, bridge.attest_again(&nonce), "attest again").await,
             Err(error) => Err(error),
         };
         match told {
-            Ok(()) => Err(NotBooked::Early),
+            Ok(()) => Err(NotBooked::Early(Early::Attesters)),
             Err(error) => {
                 tracing::warn!(burn = burn.transaction, %error, "it cannot be said whom a burn reached");
                 Err(NotBooked::Unavailable)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use purser_storage::{CommitError, Condition};
 
-use super::booking::{Booking, NotBooked, refused};
+use super::booking::{Booking, Early, NotBooked, refused};
 use crate::account;
 use crate::approval::Gift;
 use crate::engine::acting::{Acting, Words};
@@ -50,7 +50,7 @@ impl Engine {
         // A payment that still comes to light may have paid for it.
         let may_be_paid = booked.order.source == Source::Payouts && !matches!(booked.payer, Payer::Incoming(_));
         if may_be_paid && !self.0.departures.is_quiet() {
-            return Err(NotBooked::Early);
+            return Err(NotBooked::Early(Early::Payment));
         }
         match (booked.payer, booked.order.direction()) {
             (Payer::Account(wallet), Direction::Out) => {
@@ -59,7 +59,7 @@ impl Engine {
             }
             (Payer::Account(wallet), Direction::In) => {
                 if booked.order.standing != Standing::Done {
-                    return Err(NotBooked::Early);
+                    return Err(NotBooked::Early(Early::Bank));
                 }
                 let gift = || Gift::BookOrder {
                     order: key.to_string(),
@@ -189,7 +189,7 @@ impl Engine {
         let words = Words {
             act: leave.act(),
             what: "order.book",
-            subject: format!("{} {}", order.source.name(), order.key),
+            subject: format!("{} {} {}", order.source.name(), order.key, booked.charged.decimal()),
             words: Some(evidence),
             beside,
         };
@@ -203,25 +203,33 @@ impl Engine {
     }
 }
 
-/// As it is to be booked. What was charged for it only the operator knows: no list shows our fee.
+/// As it is to be booked. What a payout was charged only the operator knows, since no list shows our fee: at least what was paid out,
+/// and at most twice that.
 fn charged(order: LostOrder, booking: Booking, amount: Option<Usdc>) -> Result<BookedOrder, NotBooked> {
     let worth = order.worth().map_err(|_| NotBooked::Differs)?;
     let out = order.direction() == Direction::Out;
-    let (payer, charged) = match booking {
-        Booking::Account(wallet) if out => (Payer::Account(wallet), amount.ok_or(NotBooked::AmountMissing)?),
-        Booking::Account(wallet) => (Payer::Account(wallet), worth.ok_or(NotBooked::Differs)?),
-        Booking::Incoming(id) if out && order.source == Source::Payouts => {
+    let exactly = |worth: Usdc| match amount.is_none_or(|amount| amount == worth) {
+        true => Ok(worth),
+        false => Err(NotBooked::AmountDiffers(worth, worth)),
+    };
+    let (payer, charged) = match (booking, worth) {
+        (Booking::Account(wallet), Some(worth)) if out && order.source == Source::Payouts => {
+            let amount = amount.ok_or(NotBooked::AmountMissing)?;
+            let most = worth.plus(worth).map_err(|_| NotBooked::Differs)?;
+            if !(worth..=most).contains(&amount) {
+                return Err(NotBooked::AmountDiffers(worth, most));
+            }
+            (Payer::Account(wallet), amount)
+        }
+        (Booking::Account(wallet), Some(worth)) => (Payer::Account(wallet), exactly(worth)?),
+        (Booking::Incoming(id), _) if out && order.source == Source::Payouts => {
             (Payer::Incoming(id), worth.unwrap_or_default())
         }
-        Booking::Loss if out => {
-            let charged = worth.or(amount).ok_or(NotBooked::AmountMissing)?;
-            (Payer::Nobody, charged)
-        }
+        (Booking::Loss, Some(worth)) if out => (Payer::Nobody, exactly(worth)?),
+        (Booking::Loss, None) if out => (Payer::Nobody, amount.ok_or(NotBooked::AmountMissing)?),
+        // A balance pays in US dollars only.
         _ => return Err(NotBooked::Differs),
     };
-    if charged == Usdc::ZERO && !matches!(payer, Payer::Incoming(_)) {
-        return Err(NotBooked::AmountMissing);
-    }
     Ok(BookedOrder {
         order,
         payer,

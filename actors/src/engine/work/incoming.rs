@@ -160,7 +160,7 @@ impl Desk {
         let (doubts, lines): (Vec<String>, Vec<Line>) = left.into_iter().chain(by_hand).unzip();
         Ok(match lines.is_empty() {
             true => Verdict::Credit(account),
-            false => wait(doubts.join("; ").into(), lines),
+            false => wait(Said::by_us(&doubts.join("; ")), lines),
         })
     }
 
@@ -253,7 +253,10 @@ impl Desk {
             RailState::Returned { .. } => "returned",
         };
         // Of which line it was, the rails do not say.
-        Ok(Shown::Else(format!("payouts: {key} {stands}").into(), PAYOUTS.to_vec()))
+        Ok(Shown::Else(
+            Said::by_us(&format!("payouts: {key} {stands}")),
+            PAYOUTS.to_vec(),
+        ))
     }
 
     /// What left for a top-up that this may have paid for, and is in no book: whose it was is an operator's to say first. What the

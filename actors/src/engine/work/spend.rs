@@ -17,6 +17,14 @@ use crate::port::{
 };
 use crate::spend::{self, Answer, CallFailure, Part, Sending, Signed, Spend, Status, Way};
 
+/// What came of signing a spend.
+enum SignedSpend {
+    /// With it, of a call, the sealed payment.
+    Ready(Signed, Vec<u8>),
+    /// Why the chain would refuse it.
+    Declined(Decline),
+}
+
 impl Desk {
     /// Sign, make durable, send the same until it is known what has become of it, and read the chain.
     pub(super) async fn spend(&self, effect: &Effect, id: SpendId) -> Done {
@@ -50,12 +58,12 @@ impl Desk {
             return tell(&self.families.spends, id, fail("daily_cap")).await;
         }
         match self.sign_spend(&pass, id, spend).await {
-            Ok(Err(decline)) => {
+            Ok(SignedSpend::Declined(decline)) => {
                 let reason = &decline.reason;
                 tracing::warn!(spend = %id, reason = reason.as_str(), "a spend is declined unsent");
                 tell(&self.families.spends, id, fail(reason)).await
             }
-            Ok(Ok((signed, payment))) => {
+            Ok(SignedSpend::Ready(signed, payment)) => {
                 let command = spend::Command::Signed {
                     signed: Box::new(signed.clone()),
                     payment,
@@ -128,13 +136,7 @@ impl Desk {
         }
     }
 
-    /// What was signed, and of a call the sealed payment; or why the chain would refuse it.
-    async fn sign_spend(
-        &self,
-        _: &Pass,
-        id: SpendId,
-        spend: &Spend,
-    ) -> Result<Result<(Signed, Vec<u8>), Decline>, PortError> {
+    async fn sign_spend(&self, _: &Pass, id: SpendId, spend: &Spend) -> Result<SignedSpend, PortError> {
         let key = table::vault(AgentWallet::keys(&spend.owner));
         let unreadable = |message: String| PortError {
             kind: ErrorKind::Temporary,
@@ -162,9 +164,9 @@ impl Desk {
                 Ok(match preparation {
                     Preparation::Ready(prepared) => {
                         let sending = Sending::ToChain(prepared);
-                        Ok((Signed { authorization, sending }, Vec::new()))
+                        SignedSpend::Ready(Signed { authorization, sending }, Vec::new())
                     }
-                    Preparation::Declined(decline) => Err(decline),
+                    Preparation::Declined(decline) => SignedSpend::Declined(decline),
                 })
             }
             Way::Call { .. } => {
@@ -175,7 +177,7 @@ impl Desk {
                 };
                 let (authorization, payment) = self.in_time(custody.sign_call(keys, call), "sign").await?;
                 let sending = Sending::ToServer;
-                Ok(Ok((Signed { authorization, sending }, payment)))
+                Ok(SignedSpend::Ready(Signed { authorization, sending }, payment))
             }
         }
     }

@@ -7,10 +7,8 @@ use crate::agent_wallet::AgentWallet;
 use crate::id::{Network, SpendId};
 use crate::kernel::Failure;
 use crate::money::Usdc;
-use crate::port::{Departure, Timestamp};
+use crate::port::{DAY_MS, Departure, Timestamp};
 use crate::spend::Spend;
-
-const DAY_MS: u64 = 86_400_000;
 
 impl Desk {
     /// What has left a managed wallet on the day of a moment, on both chains, that no spend explains. Only the time that a restore
