@@ -319,9 +319,15 @@ impl Engine {
                 account,
                 returns,
                 evidence,
+            }
+            | Gift::IncomingBesides {
+                deposit,
+                account,
+                returns,
+                evidence,
             } => {
-                // Whoever asked for it was asked whether the holder is to have both.
-                let (account, keeps) = (*account, true);
+                let keeps = matches!(pending.gift, Gift::IncomingBesides { .. });
+                let account = *account;
                 let rule = match *returns {
                     true => Rule::Return { keeps },
                     false => Rule::Credit { account, keeps },
@@ -329,18 +335,18 @@ impl Engine {
                 let told = self.rule_incoming_by(*deposit, rule, (leave, evidence.clone()));
                 told.await.map_err(NotApproved::Ruling)?;
             }
-            Gift::BookLoss { transaction, evidence } => {
-                let booking = (Booking::Loss, Some(pending.amount));
-                let told = self.book_by(transaction, booking, (leave, evidence.clone())).await;
-                told.map_err(NotApproved::Booking)?;
-            }
-            Gift::BookOrder {
-                order,
-                account,
+            Gift::BookLoss {
+                transaction: name,
                 evidence,
+            }
+            | Gift::BookOrder {
+                order: name, evidence, ..
             } => {
-                let booking = (Booking::Account(*account), None);
-                let told = self.book_by(order, booking, (leave, evidence.clone())).await;
+                let booking = match &pending.gift {
+                    Gift::BookOrder { account, .. } => (Booking::Account(*account), None),
+                    _ => (Booking::Loss, Some(pending.amount)),
+                };
+                let told = self.book_by(name, booking, (leave, evidence.clone())).await;
                 told.map_err(NotApproved::Booking)?;
             }
         }
