@@ -327,11 +327,7 @@ impl Engine {
                 evidence,
             } => {
                 let keeps = matches!(pending.gift, Gift::IncomingBesides { .. });
-                let account = *account;
-                let rule = match *returns {
-                    true => Rule::Return { keeps },
-                    false => Rule::Credit { account, keeps },
-                };
+                let rule = Rule::asked(*account, (*returns, keeps));
                 let told = self.rule_incoming_by(*deposit, rule, (leave, evidence.clone()));
                 told.await.map_err(NotApproved::Ruling)?;
             }

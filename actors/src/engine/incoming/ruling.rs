@@ -28,6 +28,16 @@ pub enum Rule {
     },
 }
 
+impl Rule {
+    /// As an approval keeps it.
+    pub(in crate::engine) const fn asked(account: Option<Wallet>, (returns, keeps): (bool, bool)) -> Self {
+        match returns {
+            true => Self::Return { keeps },
+            false => Self::Credit { account, keeps },
+        }
+    }
+}
+
 /// Why nothing was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotRuled {
