@@ -246,6 +246,8 @@ pub enum Command {
     BookOrder {
         /// As it is to be booked.
         booked: Box<BookedOrder>,
+        /// Whether it was booked before, and refused in between.
+        again: bool,
         /// Who says so.
         act: Deed,
         /// In the operator's words.

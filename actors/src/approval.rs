@@ -90,6 +90,17 @@ pub enum Gift {
         /// How the operator knows.
         evidence: String,
     },
+    /// The same as [`Gift::Incoming`], where its holder is to have the payout too that the transfer had paid for.
+    IncomingBesides {
+        /// Which transfer.
+        deposit: DepositId,
+        /// To whom, if not to whoever sent it.
+        account: Option<Wallet>,
+        /// Whether it is sent back.
+        returns: bool,
+        /// How the operator knows.
+        evidence: String,
+    },
     /// Credit what the bank drew from a holder's account before a restore.
     BookOrder {
         /// Which order.
@@ -111,6 +122,29 @@ pub enum Gift {
 }
 
 impl Gift {
+    /// A transfer that no payment claims is credited, or sent back; its holder may keep the payout that it had paid for.
+    pub const fn incoming(
+        deposit: DepositId,
+        account: Option<Wallet>,
+        (returns, keeps): (bool, bool),
+        evidence: String,
+    ) -> Self {
+        match keeps {
+            false => Self::Incoming {
+                deposit,
+                account,
+                returns,
+                evidence,
+            },
+            true => Self::IncomingBesides {
+                deposit,
+                account,
+                returns,
+                evidence,
+            },
+        }
+    }
+
     /// On the wire and in the audit log.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -118,8 +152,8 @@ impl Gift {
             Self::Resolve { .. } => "resolve",
             Self::RejectIntl { .. } => "reject_intl",
             Self::PayCardWithdrawal { .. } => "pay_card_withdrawal",
-            Self::Incoming { returns: false, .. } => "credit_transfer",
-            Self::Incoming { returns: true, .. } => "return_transfer",
+            Self::Incoming { returns: false, .. } | Self::IncomingBesides { returns: false, .. } => "credit_transfer",
+            Self::Incoming { returns: true, .. } | Self::IncomingBesides { returns: true, .. } => "return_transfer",
             Self::BookLoss { .. } => "book_loss",
             Self::BookOrder { .. } => "book_order",
             Self::BookOutlay { .. } => "book_outlay",
@@ -133,6 +167,7 @@ impl Gift {
             Self::RejectIntl { order, .. } => order.to_string(),
             Self::PayCardWithdrawal { withdrawal, .. } => withdrawal.to_string(),
             Self::Incoming { deposit, .. } => deposit.to_string(),
+            Self::IncomingBesides { deposit, .. } => format!("{deposit} besides its payout"),
             Self::BookLoss { transaction, .. } | Self::BookOutlay { transaction, .. } => transaction.clone(),
             Self::BookOrder { order, account, .. } => format!("{order} to {account}"),
         }
@@ -173,6 +208,16 @@ impl Gift {
                 let to = account.map(|account| account.address()).unwrap_or_default();
                 vec![deposit.to_string(), to, returns.to_string(), evidence.clone()]
             }
+            Self::IncomingBesides {
+                deposit,
+                account,
+                returns,
+                evidence,
+            } => {
+                let to = account.map(|account| account.address()).unwrap_or_default();
+                let besides = "besides its payout".to_owned();
+                vec![deposit.to_string(), to, returns.to_string(), besides, evidence.clone()]
+            }
             Self::BookLoss { transaction, evidence } => vec![transaction.clone(), evidence.clone()],
             Self::BookOutlay {
                 transaction,
@@ -195,6 +240,12 @@ impl Gift {
             }
             Self::BookOutlay { outlay, evidence, .. } => format!("{}: {evidence}", outlay.name()),
             Self::Incoming {
+                account,
+                returns,
+                evidence,
+                ..
+            }
+            | Self::IncomingBesides {
                 account,
                 returns,
                 evidence,

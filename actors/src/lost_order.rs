@@ -63,8 +63,30 @@ pub struct BookedOrder {
     pub charged: Usdc,
     /// What the provider is owed.
     pub owed: Usdc,
-    /// Who has the money, where the provider did not carry it out in the end or sent it back.
-    pub back: Option<Payer>,
+    /// What came back of it since.
+    pub back: Option<Back>,
+}
+
+/// What came back of an order that was booked as paid.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Back {
+    /// Who has it.
+    pub to: Payer,
+    /// How much.
+    pub amount: Usdc,
+    /// How that is known.
+    pub how: How,
+}
+
+/// How money of an order came back.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum How {
+    /// The provider's list says that it did not carry the order out: it has cost nothing.
+    Refused,
+    /// The rails' list says that the money came back: our fee stays earned.
+    SentBack,
+    /// The bank gave money back under this name of its own; what it kept is not given.
+    Returned(String),
 }
 
 impl Stored for BookedOrder {
@@ -135,30 +157,48 @@ impl LostOrder {
 }
 
 impl BookedOrder {
-    /// Not carried out in the end, or sent back.
-    pub fn is_back(&self) -> bool {
-        self.back.is_some()
-    }
-
-    /// What our books say of it.
+    /// What our books say of it, on the list that it is on.
     pub fn our_side(&self) -> Listed {
+        let standing = match self.back.as_ref().map(|back| &back.how) {
+            // What comes back of a bank's transfer is an entry of its own.
+            None | Some(How::Returned(_)) => Standing::Done,
+            Some(How::Refused | How::SentBack) => Standing::Returned,
+        };
         Listed {
-            standing: if self.is_back() {
-                Standing::Returned
-            } else {
-                Standing::Done
-            },
+            standing,
             money: Money::Cents(self.order.amount, self.order.currency),
             at: self.order.at,
         }
     }
 
-    /// What its payer has for it, or got: everything of what was refused, and our fee stays earned of what came back.
-    pub fn brings_back(&self, standing: Standing) -> Usdc {
-        match standing {
-            Standing::Returned => self.charged.min(self.owed),
-            _ => self.charged,
+    /// What the bank gave back of it, and its name for that.
+    pub fn returned(&self) -> Option<(&str, Usdc)> {
+        match self.back.as_ref() {
+            Some(Back {
+                how: How::Returned(reference),
+                amount,
+                ..
+            }) => Some((reference, *amount)),
+            _ => None,
         }
+    }
+
+    /// Whether it may be booked once more: it was refused, that was undone, and its provider carried it out after all.
+    pub fn may_be_again(&self, now: &LostOrder) -> bool {
+        let refused = self.back.as_ref().is_some_and(|back| back.how == How::Refused);
+        refused && now.moves() && !matches!(self.payer, Payer::Incoming(_))
+    }
+
+    /// What came back of it goes to this payer. Of what the bank gave back, no more than it had.
+    #[must_use]
+    pub fn with_back(self, to: Payer, how: How, returned: Usdc) -> Self {
+        let amount = match how {
+            How::Refused => self.charged,
+            How::SentBack => self.charged.min(self.owed),
+            How::Returned(_) => returned.min(self.owed),
+        };
+        let back = Some(Back { to, amount, how });
+        Self { back, ..self }
     }
 
     /// Books it as paid: what the payer was charged beyond what the provider is owed is our fee, what is missing our cost. Drawn from
@@ -180,19 +220,22 @@ impl BookedOrder {
             )
     }
 
-    /// Books it as not paid after all: refused, or sent back.
-    pub fn undone(&self, to: Payer, standing: Standing, at: Timestamp) -> Transaction {
-        let (provider, to) = (Place::Provider(self.order.provider()), place(to, Place::Costs));
+    /// Books what came back: from the provider, with our fee where it was refused.
+    pub fn undone(&self, back: &Back, at: Timestamp) -> Transaction {
+        let (provider, to) = (Place::Provider(self.order.provider()), place(back.to, Place::Costs));
         let both = self.charged.min(self.owed);
-        let fee = self.brings_back(standing).minus(both).unwrap_or(Usdc::ZERO);
-        Transaction::new(at, self.order.id())
-            .book(provider, to, both)
-            .book(Place::Fees, to, fee)
-            .book(
-                provider,
-                Place::Costs,
+        let (owed, fee, cost) = match back.how {
+            How::Returned(_) => (back.amount, Usdc::ZERO, Usdc::ZERO),
+            How::Refused | How::SentBack => (
+                both,
+                back.amount.minus(both).unwrap_or(Usdc::ZERO),
                 self.owed.minus(self.charged).unwrap_or(Usdc::ZERO),
-            )
+            ),
+        };
+        Transaction::new(at, self.order.id())
+            .book(provider, to, owed)
+            .book(Place::Fees, to, fee)
+            .book(provider, Place::Costs, cost)
     }
 }
 

@@ -1,7 +1,7 @@
 //! An order that a restore had lost is in the books once, where an operator said who paid for it; and so is what came of it.
 
-use purser_actors::lost_order::{BookedOrder, Direction, Payer};
-use purser_actors::reconcile::Standing;
+use purser_actors::kernel::Kind;
+use purser_actors::lost_order::{BookedOrder, Direction, How, Payer};
 
 use super::books::Books;
 use super::{Contents, Report};
@@ -27,40 +27,37 @@ struct Posted {
 /// What they should say.
 fn expected(booked: &BookedOrder) -> Posted {
     let (charged, owed) = (i128::from(booked.charged.atomic()), i128::from(booked.owed.atomic()));
-    let (fee, cost) = ((charged - owed).max(0), (owed - charged).max(0));
-    let to_account = |payer: Payer| matches!(payer, Payer::Account(_));
+    let mut posted = Posted {
+        owed,
+        credited: 0,
+        earned: (charged - owed).max(0),
+        costs: (owed - charged).max(0),
+    };
     if booked.order.direction() == Direction::In {
-        return Posted {
-            owed: -owed,
-            credited: owed,
-            earned: 0,
-            costs: 0,
-        };
+        (posted.owed, posted.earned, posted.costs) = (-owed, 0, 0);
+        pay(&mut posted, booked.payer, owed);
+        return posted;
     }
-    let taken = if to_account(booked.payer) { charged } else { 0 };
-    let lost = if booked.payer == Payer::Nobody { charged } else { 0 };
-    match booked.back {
-        None => Posted {
-            owed,
-            credited: -taken,
-            earned: fee,
-            costs: cost + lost,
-        },
-        Some(to) => {
-            // Of what came back our fee stays earned; what was refused has cost nothing.
-            let kept = if booked.order.standing == Standing::Returned {
-                fee
-            } else {
-                0
-            };
-            let back = charged - kept;
-            Posted {
-                owed: 0,
-                credited: if to_account(to) { back } else { 0 } - taken,
-                earned: kept,
-                costs: if to == Payer::Nobody { lost - back } else { lost },
-            }
+    pay(&mut posted, booked.payer, -charged);
+    if let Some(back) = &booked.back {
+        let given = i128::from(back.amount.atomic());
+        pay(&mut posted, back.to, given);
+        match back.how {
+            // It has cost nothing.
+            How::Refused => (posted.owed, posted.earned, posted.costs) = (0, 0, posted.costs - (owed - charged).max(0)),
+            // Our fee stays earned.
+            How::SentBack => (posted.owed, posted.costs) = (0, posted.costs - (owed - charged).max(0)),
+            How::Returned(_) => posted.owed -= given,
         }
+    }
+    posted
+}
+
+fn pay(posted: &mut Posted, payer: Payer, amount: i128) {
+    match payer {
+        Payer::Account(_) => posted.credited += amount,
+        Payer::Incoming(_) => {}
+        Payer::Nobody => posted.costs -= amount,
     }
 }
 
@@ -77,6 +74,11 @@ pub(super) fn check(contents: &Contents, books: &Books, report: &mut Report) {
             earned: books.earned.get(&name).copied().unwrap_or(0),
             costs: books.costs.get(&name).copied().unwrap_or(0),
         };
+        let number = booked.order.key.0;
+        let moved = (Kind::BankTransfer as u8, number.to_be_bytes().to_vec());
+        if contents.sold.contains_key(&(Kind::Payout as u8, number)) || contents.bank.contains_key(&moved) {
+            report.find("lost_order.twice", &name, "a row of its own has the same order");
+        }
         let want = expected(booked);
         if has != want {
             report.find("lost_order.posting", &name, format!("{has:?}, expected {want:?}"));

@@ -50,10 +50,11 @@ async fn banked(site: &Site<'_>) -> Banked {
     }
 }
 
-/// A transfer between balance and bank, to its end.
-async fn moves(site: &Site<'_>, token: &str, data: Value) {
+/// A transfer between balance and bank, to its end. Returns its id.
+async fn moves(site: &Site<'_>, token: &str, data: Value) -> Value {
     let moved = result(site, token, "createBankingTransfer", data).await;
     transaction_is(site, token, &moved["transactionId"], "complete").await;
+    moved["transactionId"].clone()
 }
 
 /// What the operator has to explain: list, direction and amount, and under which key.
@@ -102,7 +103,7 @@ async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
     let service = host.start();
     let site = Site::of(&service);
     let token = banked_one.agent.token(&site).await;
-    let (paid, returned) = lost_history(&site, &token, &banked_one).await;
+    let (paid, returned, moved) = lost_history(&site, &token, &banked_one).await;
     service.stop();
     restore(&host, &file);
 
@@ -148,18 +149,25 @@ async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
     balance_is(&site, &token, "175.16").await;
     let refused = withdraw(&site, &token, None, &json!({"amount": 490})).await;
     assert_eq!((refused.status, refused.code()), (409, "insufficient_balance"));
-    let (_, paid_key) = &named[2];
-    let own = json!({"account": banked_one.agent.address()});
     comes_back(&site, &paid).await;
-    let stranger = booking(paid_key, json!({"loss": true}));
-    refuses(&desk, stranger, (409, "departure_differs")).await;
-    desk.done(BOOK, booking(paid_key, own.clone())).await;
-    balance_is(&site, &token, "475.16").await;
-    refuses(&desk, booking(paid_key, own), (404, "departure_unknown")).await;
+    let back = json!({"account_id": banked_one.account, "amount": "45.00", "returns": moved, "reference": "ach-1"});
+    assert_eq!(site.post("/sandbox/bank-deposits", &back).await.status, 200);
+    gives_back(&desk, &banked_one, &named).await;
+    balance_is(&site, &token, "520.16").await;
     service.stop();
     agrees(&host);
     let report = host.assert_books();
     assert_eq!(report["balances"]["costs"], Value::Null, "{report}");
+}
+
+/// What the rail sent back, and what the bank gave back of 50, is given to whoever had paid, once.
+async fn gives_back(desk: &Desk<'_>, banked: &Banked, named: &[(String, String)]) {
+    let own = json!({"account": banked.agent.address()});
+    for (_, key) in &named[1..] {
+        refuses(desk, booking(key, json!({"loss": true})), (409, "departure_differs")).await;
+        desk.done(BOOK, booking(key, own.clone())).await;
+        refuses(desk, booking(key, own.clone()), (404, "departure_unknown")).await;
+    }
 }
 
 /// The rail sends a payout's money back.
@@ -169,12 +177,12 @@ async fn comes_back(site: &Site<'_>, payout: &Value) {
     assert_eq!(said.status, 200, "{}", said.text);
 }
 
-/// 301.50 to a bank, 50 to the own account there and 20 back; and a payout that came back. Returns both payouts' ids.
-async fn lost_history(site: &Site<'_>, token: &str, banked: &Banked) -> (Value, Value) {
+/// 301.50 to a bank, 50 to the own account there and 20 back; and a payout that came back. Returns the ids of both payouts and of the 50.
+async fn lost_history(site: &Site<'_>, token: &str, banked: &Banked) -> (Value, Value, Value) {
     let data = json!({"destinationId": banked.destination, "amount": 300});
     let paid = result(site, token, "sendBankingPayout", data).await;
     transaction_is(site, token, &paid["transactionId"], "complete").await;
-    moves(site, token, json!({"accountId": banked.account, "amount": 50})).await;
+    let moved = moves(site, token, json!({"accountId": banked.account, "amount": 50})).await;
     let drawn = json!({"accountId": banked.account, "amount": 20, "direction": "to_balance"});
     moves(site, token, drawn).await;
     balance_is(site, token, "175.16").await;
@@ -183,7 +191,7 @@ async fn lost_history(site: &Site<'_>, token: &str, banked: &Banked) -> (Value, 
     transaction_is(site, token, &returned["transactionId"], "complete").await;
     comes_back(site, &returned["transactionId"]).await;
     transaction_is(site, token, &returned["transactionId"], "returned").await;
-    (paid["transactionId"].clone(), returned["transactionId"].clone())
+    (paid["transactionId"].clone(), returned["transactionId"].clone(), moved)
 }
 
 /// The operator says of each whose it was: wrongly, without being trusted, rightly, and again.
@@ -207,7 +215,7 @@ async fn books(desk: &Desk<'_>, banked: &Banked, named: &[(String, String)]) {
             booking(paid, json!({"deposit_id": format!("dep_{:032x}", 1)})),
             (409, "departure_differs"),
         ),
-        (booking(drawn, json!({"loss": true})), (409, "departure_differs")),
+        (booking(drawn, json!({"account": stranger})), (409, "departure_differs")),
         (
             booking(&format!("eff_{:032x}", 1), json!({"loss": true})),
             (404, "departure_unknown"),
@@ -287,6 +295,7 @@ async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
             let refused = desk.post(&path, credit.clone()).await;
             assert_eq!((refused.status, refused.code()), (409, "product_delivered"));
         }
+        refuses(&desk, booking(key, json!({"loss": true})), (409, "departure_differs")).await;
         let booked = ["book", key, "--deposit", deposit, "--evidence", "its recipient has it"];
         let told = admin(&host, &service, &booked, "").unwrap();
         assert_eq!(told["booked_to"], json!(deposit), "{told}");
@@ -294,9 +303,15 @@ async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
         let refused = desk.post("/admin/incoming-transfers/credit", credit).await;
         assert_eq!((refused.status, refused.code()), (409, "deposit_not_waiting"));
     }
-    for agent in &agents {
+    // Sent back after it was booked, it is its payer's and nobody else's.
+    let ((key, _), [payer, other]) = (&pairs[0], &agents);
+    comes_back(&site, &json!(key.replace("eff_", "po_"))).await;
+    let to = |agent: &Agent| booking(key, json!({"account": agent.address()}));
+    refuses(&desk, to(other), (409, "departure_differs")).await;
+    desk.done(BOOK, to(payer)).await;
+    for (agent, has) in [(payer, "40"), (other, "0")] {
         let token = agent.token(&site).await;
-        balance_is(&site, &token, "0").await;
+        balance_is(&site, &token, has).await;
     }
     service.stop();
     agrees(&host);

@@ -3,60 +3,64 @@
 use purser_storage::codec;
 
 use super::claims::{counted_day, day_of};
+use super::machine::born;
 use super::paying_out::taken;
 use super::statement::{Change, line};
-use super::{Account, Event, PaidFor, Rejection};
+use super::{Account, Command, Event, PaidFor, Rejection};
+use crate::id::Wallet;
 use crate::kernel::effect::{CreditCause, Share};
 use crate::kernel::{Context, Decision, table};
 use crate::lost_order::{BookedOrder, Direction};
 use crate::money::Usdc;
-use crate::operator::Deed;
 use crate::product::Line;
 use crate::reconcile::Source;
 
 /// Takes what was charged for it, or gives what it brought.
 pub(super) fn decide(
-    account: &Account,
-    booked: BookedOrder,
-    (act, evidence): (&Deed, String),
+    this: Option<&Account>,
+    wallet: &Wallet,
+    command: Command,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
-    let order = &booked.order;
-    let (amount, side) = match (booked.back, order.direction()) {
-        (None, Direction::Out) => (booked.charged, "from"),
-        (None, Direction::In) => (booked.owed, "to"),
-        (Some(_), _) => (booked.brings_back(order.standing), "back to"),
+    let Command::BookOrder {
+        booked,
+        again,
+        act,
+        evidence,
+    } = command
+    else {
+        return Err(Rejection::Nothing);
     };
-    let (list, wallet) = (order.source.name(), account.wallet);
-    let subject = format!("{list} {} {} {side} {wallet}", order.key, amount.decimal());
-    let decision = Decision::answer(()).audited(act, "order.book", subject, Some(evidence), context);
-    let key = table::lost_order(order.key);
-    match (booked.back, order.direction()) {
-        (Some(to), _) => {
-            let transaction = booked.undone(to, order.standing, context.now);
-            let decision = decision.post(&transaction, context).put(key, codec::encode(&booked));
-            given(account, decision, (&booked, amount), context)
-        }
-        (None, Direction::In) => {
-            let transaction = booked.paid(context.now);
-            let decision = decision
-                .post(&transaction, context)
-                .put_new(key, codec::encode(&booked));
-            given(account, decision, (&booked, booked.owed), context)
-        }
-        (None, Direction::Out) => {
-            let transaction = booked.paid(context.now);
-            let decision = decision
-                .post(&transaction, context)
-                .put_new(key, codec::encode(&booked));
+    let order = &booked.order;
+    let (amount, side) = match (&booked.back, order.direction()) {
+        (Some(back), _) => (back.amount, "back to"),
+        (None, Direction::In) => (booked.owed, "to"),
+        (None, Direction::Out) => (booked.charged, "from"),
+    };
+    let subject = format!(
+        "{} {} {} {side} {wallet}",
+        order.source.name(),
+        order.key,
+        amount.decimal()
+    );
+    let decision = Decision::answer(()).audited(&act, "order.book", subject, Some(evidence), context);
+    let (key, row) = (table::lost_order(order.key), codec::encode(&*booked));
+    if let Some(back) = &booked.back {
+        let decision = born(this, wallet, decision, context).put(key, row);
+        let decision = decision.post(&booked.undone(back, context.now), context);
+        return given(this, wallet, decision, (&booked, amount), context);
+    }
+    let decision = match again {
+        true => decision.put(key, row),
+        false => decision.put_new(key, row),
+    };
+    let decision = decision.post(&booked.paid(context.now), context);
+    let account = this.ok_or(Rejection::Nothing)?;
+    match order.direction() {
+        Direction::In => given(this, wallet, decision, (&booked, amount), context),
+        Direction::Out => {
             let decision = counted(account, &booked, decision, context);
-            taken(
-                account,
-                decision,
-                booked.charged,
-                PaidFor::LostOrder(order.id()),
-                context,
-            )
+            taken(account, decision, amount, PaidFor::LostOrder(order.id()), context)
         }
     }
 }
@@ -83,17 +87,18 @@ fn counted(
 }
 
 fn given(
-    account: &Account,
+    this: Option<&Account>,
+    wallet: &Wallet,
     decision: Decision<Account>,
     (booked, amount): (&BookedOrder, Usdc),
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
-    let most = account.total_deposits.max(account.balance);
+    let most = this.map_or(Usdc::ZERO, |account| account.total_deposits.max(account.balance));
     most.plus(amount).map_err(|_| Rejection::Overflow)?;
-    let balance = account.balance.plus(amount).map_err(|_| Rejection::Overflow)?;
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
+    let balance = before.plus(amount).map_err(|_| Rejection::Overflow)?;
     let cause = CreditCause::LostOrder(booked.order.id());
     let noted = (Change::Credited, amount, cause.name());
-    let after = (balance, account.held, account.lines);
     let decision = decision.event(Event::Credited { amount, cause });
-    Ok(line(decision, &account.wallet, noted, after, context))
+    Ok(line(decision, wallet, noted, (balance, held, lines), context))
 }

@@ -172,9 +172,7 @@ impl Entity for Account {
             }
             (this, command @ Command::SendBack { .. }) => holds::send_back(this, wallet, command, context),
             (Some(account), Command::PayOut(outgoing)) => paying_out::decide(account, outgoing, context),
-            (Some(account), Command::BookOrder { booked, act, evidence }) => {
-                lost_orders::decide(account, *booked, (&act, evidence), context)
-            }
+            (this, command @ Command::BookOrder { .. }) => lost_orders::decide(this, wallet, command, context),
             (Some(account), command @ (Command::Withdraw { .. } | Command::EndHold { .. } | Command::Book { .. })) => {
                 holds::decide(account, command, context)
             }

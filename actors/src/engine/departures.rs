@@ -199,6 +199,13 @@ impl Departures {
         super::commit(&*self.store, batch).await.map_err(|e| e.to_string())
     }
 
+    /// Reads what the payout rails and the bank list. Nobody else waits for it.
+    async fn read_orders(&self, patience: Duration) -> Result<(), String> {
+        let Some(restored) = self.restored else { return Ok(()) };
+        let (since, now) = (self.since(restored.since).await?, self.clock.now());
+        self.orders.read(since, now, patience).await
+    }
+
     /// Holds the chains' lists against the rows, and those of the payout rails and the bank. Once nothing more can come and all is explained, that is written down.
     async fn compare(&self, patience: Duration) -> Result<(), String> {
         let Some(restored) = self.restored else { return Ok(()) };
@@ -222,7 +229,8 @@ impl Departures {
         let all = left.is_empty();
         *self.open.lock() = left;
         self.compared.store(now.0, Ordering::Release);
-        let all = self.orders.compare(&*self.store, since, patience).await? && all;
+        let ordered = self.orders.compare(&*self.store, restored.until).await;
+        let all = ordered.map_err(|e| e.to_string())? && all;
         if all && now > restored.until {
             let since = table::meta(SINCE);
             self.write(vec![put(key, value), Write::Delete { key: since }]).await?;
@@ -253,6 +261,16 @@ impl Engine {
         restored.map(|restored| restored.until)
     }
 
+    async fn read_lost_orders(&self) {
+        let patience = Duration::from_millis(self.0.settings.payouts.timeout_ms);
+        if let Err(error) = self.0.departures.read_orders(patience).await {
+            tracing::warn!(
+                error,
+                "what was ordered before the restore could not be read, and nothing leaves"
+            );
+        }
+    }
+
     async fn compare_departures(&self) {
         let patience = Duration::from_millis(self.0.settings.settle_timeout_ms);
         if let Err(error) = self.0.departures.compare(patience).await {
@@ -273,6 +291,7 @@ impl Engine {
         if !self.is_held() {
             return;
         }
+        self.read_lost_orders().await;
         self.compare_departures().await;
         for departure in self.0.departures.open.lock().iter() {
             let (name, to) = (departure.name(), departure.to);
@@ -288,6 +307,7 @@ impl Engine {
                 if !engine.is_held() {
                     return;
                 }
+                engine.read_lost_orders().await;
                 // Not beside a booking: what it explains must not be found open by rows read before it.
                 let _one = engine.0.operating.lock().await;
                 engine.compare_departures().await;

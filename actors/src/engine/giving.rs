@@ -319,13 +319,15 @@ impl Engine {
                 account,
                 returns,
                 evidence,
+            }
+            | Gift::IncomingBesides {
+                deposit,
+                account,
+                returns,
+                evidence,
             } => {
-                // Whoever asked for it was asked whether the holder is to have both.
-                let (account, keeps) = (*account, true);
-                let rule = match *returns {
-                    true => Rule::Return { keeps },
-                    false => Rule::Credit { account, keeps },
-                };
+                let keeps = matches!(pending.gift, Gift::IncomingBesides { .. });
+                let rule = Rule::asked(*account, (*returns, keeps));
                 let told = self.rule_incoming_by(*deposit, rule, (leave, evidence.clone()));
                 told.await.map_err(NotApproved::Ruling)?;
             }

@@ -24,6 +24,7 @@ mod incoming;
 mod intl_orders;
 mod late_returns;
 mod lists;
+mod lost_orders;
 mod managed;
 mod operating;
 mod paid_call;

@@ -6,7 +6,7 @@ use purser_actors::account::{Account, Command, Event, Rejection};
 use purser_actors::id::EffectId;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::ledger::{Place, Provider, Transaction};
-use purser_actors::lost_order::{BookedOrder, LostOrder, Payer};
+use purser_actors::lost_order::{BookedOrder, How, LostOrder, Payer};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::product::{Currency, Line};
@@ -49,6 +49,7 @@ fn rich() -> Account {
 fn book(account: &Account, booked: BookedOrder) -> Result<Decision<Account>, Rejection> {
     let command = Command::BookOrder {
         booked: Box::new(booked),
+        again: false,
         act: operator(),
         evidence: "Seen.".into(),
     };
@@ -91,18 +92,19 @@ fn an_order_takes_what_was_charged_and_gives_what_came_of_it() {
         assert!(decision.conditions().contains(&row));
         let after = fold(Some(rich()), &WALLET, decision.events());
         assert_eq!(after.balance.atomic(), 5_000_000 - charged);
-        for (standing, given) in [(Standing::Refused, charged), (Standing::Returned, charged - fee as u64)] {
-            let back = BookedOrder {
-                order: order(Source::Payouts, "bank_payment", standing),
-                back: Some(Payer::Account(WALLET)),
-                ..booked.clone()
-            };
+        let part = Usdc::from_atomic(1_250_000);
+        for (how, given, owed) in [
+            (How::Refused, charged, 3_000_000),
+            (How::SentBack, charged - fee as u64, 3_000_000),
+            (How::Returned("ach-1".into()), 1_250_000, 1_250_000),
+        ] {
+            let back = booked.clone().with_back(Payer::Account(WALLET), how.clone(), part);
             let decision = book(&after, back).unwrap();
             let end = fold(Some(after.clone()), &WALLET, decision.events());
-            assert_eq!(end.balance.atomic(), after.balance.atomic() + given, "{standing:?}");
+            assert_eq!(end.balance.atomic(), after.balance.atomic() + given, "{how:?}");
             let posted = books(&decision);
-            assert_eq!(posted[&Place::Holder(WALLET)], -i128::from(given), "{standing:?}");
-            assert_eq!(posted[&bank], 3_000_000, "{standing:?}");
+            assert_eq!(posted[&Place::Holder(WALLET)], -i128::from(given), "{how:?}");
+            assert_eq!(posted[&bank], owed, "{how:?}");
         }
     }
 }

@@ -172,9 +172,14 @@ pub(super) fn refused(why: NotBooked) -> ApiError {
             };
             conflict("departure_early", error.to_owned()).hint(hint)
         }
-        NotBooked::AmountDiffers(least, most) if least == most => {
-            let error = format!("This order was charged {}: leave `amount` out.", least.decimal());
+        NotBooked::AmountNotAsked => {
+            let error = "How much this order was charged is known: leave `amount` out.";
             ApiError::parameter("parameter_invalid", "amount", error)
+        }
+        NotBooked::PaidBy(id) => {
+            let error = format!("{id} had paid for this order, and waits for a decision.");
+            let hint = "Book it with `deposit_id` (`--deposit`), or decide about the transfer first.";
+            conflict("departure_differs", error).hint(hint)
         }
         NotBooked::AmountDiffers(least, most) => {
             let (least, most) = (least.decimal(), most.decimal());

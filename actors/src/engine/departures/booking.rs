@@ -76,6 +76,10 @@ pub enum NotBooked {
     AmountMissing,
     /// Its payer was charged an amount between these two.
     AmountDiffers(Usdc, Usdc),
+    /// How much it was is known.
+    AmountNotAsked,
+    /// A transfer that waits for a decision had paid for it.
+    PaidBy(DepositId),
     /// The provider has not carried the order out: there is nothing to book.
     NotCarriedOut,
     /// It is too much for one operator, and waits for another.

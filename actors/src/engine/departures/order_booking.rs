@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use purser_storage::{CommitError, Condition};
-
+use super::PAGE;
 use super::booking::{Booking, Early, NotBooked, refused};
 use crate::account;
 use crate::approval::Gift;
@@ -15,10 +14,11 @@ use crate::engine::{Engine, NotRuled};
 use crate::id::{DepositId, EffectId, Wallet};
 use crate::incoming;
 use crate::kernel::{Refusal, table};
-use crate::lost_order::{BookedOrder, Direction, LostOrder, Payer};
+use crate::lost_order::{BookedOrder, Direction, How, LostOrder, Payer};
 use crate::money::Usdc;
 use crate::operator::Beside;
-use crate::reconcile::{Source, Standing};
+use crate::product::Currency;
+use crate::reconcile::{Money, Source, Standing};
 
 impl Engine {
     /// Books an order by its key at its provider. `amount` is what its payer was charged.
@@ -36,41 +36,46 @@ impl Engine {
         })?;
         let order = order.ok_or(NotBooked::Unknown)?;
         let booked = self.booked_order(key).await.map_err(|_| NotBooked::Unavailable)?;
-        if let Some(booked) = booked {
+        let again = booked.as_ref().is_some_and(|booked| booked.may_be_again(&order));
+        if let Some(booked) = booked.filter(|_| !again) {
             return self.undo(one, booked, (order, booking), (leave, evidence)).await;
         }
-        let known = books::ordered(&*self.0.store, order.source, key.0).await;
-        if known.map_err(|_| NotBooked::Unavailable)?.is_some() {
-            return Err(NotBooked::Unknown);
+        if !again {
+            let known = books::ordered(&*self.0.store, order.source, key.0).await;
+            if known.map_err(|_| NotBooked::Unavailable)?.is_some() {
+                return Err(NotBooked::Unknown);
+            }
         }
         if !order.moves() {
             return Err(NotBooked::NotCarriedOut);
         }
         let booked = charged(order, booking, amount)?;
-        // A payment that still comes to light may have paid for it.
-        let may_be_paid = booked.order.source == Source::Payouts && !matches!(booked.payer, Payer::Incoming(_));
-        if may_be_paid && !self.0.departures.is_quiet() {
-            return Err(NotBooked::Early(Early::Payment));
+        self.may_have_no_payment(&booked).await?;
+        if booked.order.direction() == Direction::In && booked.order.standing != Standing::Done {
+            return Err(NotBooked::Early(Early::Bank));
         }
         match (booked.payer, booked.order.direction()) {
             (Payer::Account(wallet), Direction::Out) => {
-                let told = self.book_to(one, wallet, booked, (leave, evidence), Beside::default());
-                told.await
+                let beside = Beside::default();
+                self.book_to(one, wallet, (booked, again), (leave, evidence), beside)
+                    .await
             }
             (Payer::Account(wallet), Direction::In) => {
-                if booked.order.standing != Standing::Done {
-                    return Err(NotBooked::Early(Early::Bank));
-                }
                 let gift = || Gift::BookOrder {
                     order: key.to_string(),
                     account: wallet,
                     evidence: evidence.clone(),
                 };
                 let beside = self.may_give(one, leave, booked.owed, gift).await?;
-                self.book_to(one, wallet, booked, (leave, evidence), beside).await
+                self.book_to(one, wallet, (booked, false), (leave, evidence), beside)
+                    .await
             }
             (Payer::Incoming(id), _) => self.paid_for_by(one, id, booked, (leave, evidence)).await,
-            (Payer::Nobody, _) => {
+            (Payer::Nobody, Direction::In) => {
+                self.book_alone(one, &booked, (leave, evidence), Beside::default())
+                    .await
+            }
+            (Payer::Nobody, Direction::Out) => {
                 let gift = || Gift::BookLoss {
                     transaction: key.to_string(),
                     evidence: evidence.clone(),
@@ -81,7 +86,32 @@ impl Engine {
         }
     }
 
-    /// The provider did not carry out what was booked as paid, or has sent it back.
+    /// An order that a transfer which nobody has decided about had paid for is that transfer's; and a payment may still come to light.
+    async fn may_have_no_payment(&self, booked: &BookedOrder) -> Result<(), NotBooked> {
+        let order = &booked.order;
+        if order.source != Source::Payouts || matches!(booked.payer, Payer::Incoming(_)) {
+            return Ok(());
+        }
+        if !self.0.departures.is_quiet() {
+            return Err(NotBooked::Early(Early::Payment));
+        }
+        let mut after = None;
+        loop {
+            let page = self.incoming_transfers(after, PAGE).await;
+            let page = page.map_err(|_| NotBooked::Unavailable)?;
+            for ((_, id), incoming) in &page {
+                if EffectId(incoming.transfer.payment.product()) == order.key {
+                    return Err(NotBooked::PaidBy(DepositId(*id)));
+                }
+            }
+            match page.into_iter().last() {
+                Some((place, _)) => after = Some(place),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// The provider did not carry out what was booked as paid, or has sent its money back.
     async fn undo(
         &self,
         one: &Acting<'_>,
@@ -89,23 +119,25 @@ impl Engine {
         (order, booking): (LostOrder, Booking),
         (leave, evidence): (Leave<'_>, String),
     ) -> Result<(), NotBooked> {
-        if order.moves() || booked.is_back() || booked.order.direction() == Direction::In {
+        if booked.back.is_some() || booked.order.direction() == Direction::In {
             return Err(NotBooked::Unknown);
         }
+        let (how, returned) = match order.standing {
+            Standing::Refused | Standing::NotAsked => (How::Refused, Usdc::ZERO),
+            Standing::Returned => (How::SentBack, Usdc::ZERO),
+            Standing::UnderWay | Standing::Held | Standing::Done => self.given_back(&order).await?,
+        };
         let to = match (booked.payer, booking) {
             (Payer::Account(paid), Booking::Account(to)) if paid == to => Payer::Account(to),
-            (Payer::Incoming(_), Booking::Account(to)) => Payer::Account(to),
+            (Payer::Incoming(id), Booking::Account(to)) if self.has_sent(id, to).await? => Payer::Account(to),
             (Payer::Nobody, Booking::Loss) => Payer::Nobody,
             _ => return Err(NotBooked::Differs),
         };
-        let booked = BookedOrder {
-            order,
-            back: Some(to),
-            ..booked
-        };
+        let booked = BookedOrder { order, ..booked }.with_back(to, how, returned);
         match to {
             Payer::Account(wallet) => {
-                self.book_to(one, wallet, booked, (leave, evidence), Beside::default())
+                let beside = Beside::default();
+                self.book_to(one, wallet, (booked, false), (leave, evidence), beside)
                     .await
             }
             Payer::Incoming(_) | Payer::Nobody => {
@@ -115,16 +147,42 @@ impl Engine {
         }
     }
 
+    /// What the bank gave back of a transfer: an entry of its own on its other list.
+    async fn given_back(&self, order: &LostOrder) -> Result<(How, Usdc), NotBooked> {
+        if order.source != Source::Bank {
+            return Err(NotBooked::Unknown);
+        }
+        let patience = Duration::from_millis(self.0.settings.payouts.timeout_ms);
+        let found = self.0.departures.orders.given_back(order.key, patience).await;
+        let found = found.map_err(|error| {
+            tracing::warn!(key = %order.key, error, "it cannot be said whether the bank gave a transfer back");
+            NotBooked::Unavailable
+        })?;
+        let entry = found.ok_or(NotBooked::Unknown)?;
+        let Money::Cents(cents, Currency::USD) = entry.money else {
+            return Err(NotBooked::Differs);
+        };
+        let amount = Usdc::from_cents(cents).map_err(|_| NotBooked::Differs)?;
+        Ok((How::Returned(entry.name.as_str().to_owned()), amount))
+    }
+
+    /// Whether this account is the sender's of a transfer.
+    async fn has_sent(&self, id: DepositId, account: Wallet) -> Result<bool, NotBooked> {
+        let incoming = self.incoming_transfer(&id).await.map_err(|_| NotBooked::Unavailable)?;
+        Ok(incoming.is_some_and(|incoming| self.account_of(&incoming.transfer.from) == account))
+    }
+
     async fn book_to(
         &self,
         one: &Acting<'_>,
         wallet: Wallet,
-        booked: BookedOrder,
+        (booked, again): (BookedOrder, bool),
         (leave, evidence): (Leave<'_>, String),
         beside: Beside,
     ) -> Result<(), NotBooked> {
         let command = |act| account::Command::BookOrder {
             booked: Box::new(booked.clone()),
+            again,
             act,
             evidence: evidence.clone(),
         };
@@ -182,9 +240,9 @@ impl Engine {
     ) -> Result<(), NotBooked> {
         let (order, now) = (&booked.order, self.0.clock.now());
         let key = table::lost_order(order.key);
-        let (posted, there) = match booked.back {
-            None => (booked.paid(now), Condition::Absent(key.clone())),
-            Some(to) => (booked.undone(to, order.standing, now), Condition::Present(key.clone())),
+        let posted = match &booked.back {
+            None => booked.paid(now),
+            Some(back) => booked.undone(back, now),
         };
         let words = Words {
             act: leave.act(),
@@ -195,9 +253,8 @@ impl Engine {
         };
         let ledger = table::ledger(now, self.0.entropy.random());
         let writes = vec![put(key, booked), put(ledger, &posted)];
-        match self.act_alone(one, &words, vec![there], writes).await {
+        match self.act_alone(one, &words, Vec::new(), writes).await {
             Ok(()) => Ok(()),
-            Err(CommitError::Condition(_)) => Err(NotBooked::Unknown),
             Err(_) => Err(NotBooked::Unavailable),
         }
     }
@@ -210,7 +267,7 @@ fn charged(order: LostOrder, booking: Booking, amount: Option<Usdc>) -> Result<B
     let out = order.direction() == Direction::Out;
     let exactly = |worth: Usdc| match amount.is_none_or(|amount| amount == worth) {
         true => Ok(worth),
-        false => Err(NotBooked::AmountDiffers(worth, worth)),
+        false => Err(NotBooked::AmountNotAsked),
     };
     let (payer, charged) = match (booking, worth) {
         (Booking::Account(wallet), Some(worth)) if out && order.source == Source::Payouts => {
@@ -223,9 +280,12 @@ fn charged(order: LostOrder, booking: Booking, amount: Option<Usdc>) -> Result<B
         }
         (Booking::Account(wallet), Some(worth)) => (Payer::Account(wallet), exactly(worth)?),
         (Booking::Incoming(id), _) if out && order.source == Source::Payouts => {
+            if amount.is_some() {
+                return Err(NotBooked::AmountNotAsked);
+            }
             (Payer::Incoming(id), worth.unwrap_or_default())
         }
-        (Booking::Loss, Some(worth)) if out => (Payer::Nobody, exactly(worth)?),
+        (Booking::Loss, Some(worth)) => (Payer::Nobody, exactly(worth)?),
         (Booking::Loss, None) if out => (Payer::Nobody, amount.ok_or(NotBooked::AmountMissing)?),
         // A balance pays in US dollars only.
         _ => return Err(NotBooked::Differs),

@@ -11,11 +11,11 @@ use super::each;
 use crate::engine::Engine;
 use crate::engine::operating::damaged;
 use crate::engine::reconciling::books;
-use crate::id::EffectId;
+use crate::id::{BankTransferId, EffectId};
 use crate::incoming::Incoming;
 use crate::kernel::{Kind, table};
 use crate::lost_order::{BookedOrder, LostOrder};
-use crate::port::{Cursor, EntryName, Lists, ProviderList, Timestamp};
+use crate::port::{Cursor, Entry, EntryName, Lists, ProviderList, Timestamp};
 use crate::reconcile::Source;
 
 /// Of whom balances order. Everything else is bought by payments, and known by them.
@@ -36,6 +36,8 @@ struct Seen {
     /// Up to where each list was read.
     places: BTreeMap<Source, Cursor>,
     open: BTreeMap<(Source, EffectId), LostOrder>,
+    /// When all of them were last read to their ends.
+    read_at: Option<Timestamp>,
 }
 
 impl LostOrders {
@@ -53,34 +55,79 @@ impl LostOrders {
         open
     }
 
-    /// Reads on in each list, and holds what was unknown against the rows and its list again. Returns whether all is explained.
-    pub(super) async fn compare(
-        &self,
-        store: &dyn Store,
-        since: Timestamp,
-        patience: Duration,
-    ) -> Result<bool, String> {
+    /// Reads on in each list, and asks again after what was unknown. A list that does not answer keeps no other from being read.
+    pub(super) async fn read(&self, since: Timestamp, now: Timestamp, patience: Duration) -> Result<(), String> {
         let from = Timestamp(since.0.saturating_sub(BEHIND_MS));
         let mut seen = self.seen.lock().clone();
+        let mut silent = Vec::new();
         for source in SOURCES {
-            if let Some(list) = self.lists.providers.get(&source) {
-                read_on(&mut seen, (source, &**list), from, patience).await?;
-            }
-        }
-        let mut open = BTreeMap::new();
-        let paid_for = products(store).await.map_err(|e| e.to_string())?;
-        for (source, key) in std::mem::take(&mut seen.open).into_keys() {
-            let known = books::ordered(store, source, key.0).await.map_err(|e| e.to_string())?;
-            if known.is_some() || source == Source::Payouts && paid_for.contains(&key) {
+            if let Some(list) = self.lists.providers.get(&source)
+                && let Err(error) = read_on(&mut seen, (source, &**list), from, patience).await
+            {
+                silent.push(format!("{}: {error}", source.name()));
                 continue;
             }
-            let now = self.asked(source, key, patience).await?;
-            open.extend(now.filter(LostOrder::moves).map(|now| ((source, key), now)));
+            let own = seen.open.iter_mut().filter(|((of, _), _)| *of == source);
+            for ((_, key), order) in own {
+                match self.asked(source, *key, patience).await {
+                    // What was listed once is not gone because it is not found now.
+                    Ok(now) => *order = now.unwrap_or_else(|| order.clone()),
+                    Err(error) => {
+                        silent.push(format!("{}: {error}", source.name()));
+                        break;
+                    }
+                }
+            }
         }
-        seen.open = open;
-        let all = seen.open.is_empty();
+        if silent.is_empty() {
+            seen.read_at = Some(now);
+        }
         *self.seen.lock() = seen;
-        Ok(all)
+        match silent.is_empty() {
+            true => Ok(()),
+            false => Err(silent.join("; ")),
+        }
+    }
+
+    /// Holds what the lists showed against the rows. Returns whether all is explained that they had when all of them were last read,
+    /// after this time.
+    pub(super) async fn compare(&self, store: &dyn Store, until: Timestamp) -> Result<bool, StoreError> {
+        let open: Vec<(Source, EffectId)> = self.seen.lock().open.keys().copied().collect();
+        let paid_for = if open.is_empty() {
+            BTreeSet::new()
+        } else {
+            products(store).await?
+        };
+        let mut known = Vec::new();
+        for (source, key) in open {
+            let is_paid = source == Source::Payouts && paid_for.contains(&key);
+            if is_paid || books::ordered(store, source, key.0).await?.is_some() {
+                known.push((source, key));
+            }
+        }
+        let mut seen = self.seen.lock();
+        seen.open.retain(|name, order| order.moves() && !known.contains(name));
+        Ok(seen.open.is_empty() && seen.read_at.is_some_and(|at| at > until))
+    }
+
+    /// What the bank gave back of a transfer of this key.
+    pub(super) async fn given_back(&self, key: EffectId, patience: Duration) -> Result<Option<Entry>, String> {
+        let Some(list) = self.lists.providers.get(&Source::BankDeposits) else {
+            return Ok(None);
+        };
+        let mut after = None;
+        loop {
+            let page = tokio::time::timeout(patience, list.entries(after.as_ref(), PAGE)).await;
+            let page = page.map_err(|_| LATE)?.map_err(|e| e.to_string())?;
+            let own = |entry: &Entry| entry.returns == Some(BankTransferId(key.0));
+            if let Some(entry) = page.items.into_iter().find(own) {
+                return Ok(Some(entry));
+            }
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return Ok(None),
+            }
+        }
     }
 
     /// The order of this key, as its list has it now.
@@ -90,7 +137,7 @@ impl LostOrders {
         };
         let name = EntryName::of(key);
         let entry = tokio::time::timeout(patience, list.entry(&name)).await;
-        let entry = entry.map_err(|_| late(source))?.map_err(|e| e.to_string())?;
+        let entry = entry.map_err(|_| LATE)?.map_err(|e| e.to_string())?;
         Ok(entry.and_then(|entry| LostOrder::listed(source, entry)))
     }
 
@@ -106,9 +153,7 @@ impl LostOrders {
     }
 }
 
-fn late(source: Source) -> String {
-    format!("{}: no answer in time", source.name())
-}
+const LATE: &str = "no answer in time";
 
 /// Adds what changed since the place up to which it was read.
 async fn read_on(
@@ -119,7 +164,7 @@ async fn read_on(
 ) -> Result<(), String> {
     loop {
         let page = tokio::time::timeout(patience, list.entries(seen.places.get(&source), PAGE)).await;
-        let page = page.map_err(|_| late(source))?.map_err(|e| e.to_string())?;
+        let page = page.map_err(|_| LATE)?.map_err(|e| e.to_string())?;
         let changed = page.items.into_iter().filter(|entry| entry.at >= from);
         let orders = changed.filter_map(|entry| LostOrder::listed(source, entry));
         seen.open.extend(orders.map(|order| ((source, order.key), order)));

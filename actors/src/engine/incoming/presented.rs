@@ -3,7 +3,7 @@
 
 use super::{Lost, damaged};
 use crate::engine::{Engine, PayError};
-use crate::id::{DepositId, PaymentId};
+use crate::id::{DepositId, EffectId, PaymentId};
 use crate::incoming::{Incoming, Status, Transfer};
 use crate::kernel::table;
 use crate::port::{Authorization, Timestamp};
@@ -19,9 +19,15 @@ impl Engine {
         line: Line,
     ) -> Result<(), PayError> {
         let now = self.0.clock.now();
-        let Some(lost) = self.0.lost.filter(|lost| now <= lost.until) else {
+        let Some(lost) = self.0.lost else { return Ok(()) };
+        // An operator has said who paid for what it had bought.
+        let booked = self.booked_order(EffectId(id.product())).await;
+        if booked.map_err(|_| PayError::Unavailable)?.is_some() {
+            return Err(PayError::AlreadyUsed);
+        }
+        if now > lost.until {
             return Ok(());
-        };
+        }
         let worker = self.0.worker();
         let is_there = worker.shows(authorization).await.map_err(|_| PayError::Unavailable)?;
         if !is_there || self.is_taken_in(id).await? {

@@ -28,6 +28,16 @@ pub enum Rule {
     },
 }
 
+impl Rule {
+    /// As an approval keeps it.
+    pub(in crate::engine) const fn asked(account: Option<Wallet>, (returns, keeps): (bool, bool)) -> Self {
+        match returns {
+            true => Self::Return { keeps },
+            false => Self::Credit { account, keeps },
+        }
+    }
+}
+
 /// Why nothing was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotRuled {
@@ -56,9 +66,6 @@ impl Engine {
         rule: Rule,
         (act, evidence): (&Act, String),
     ) -> Result<Incoming, NotRuled> {
-        if matches!(rule, Rule::Credit { keeps: false, .. } | Rule::Return { keeps: false }) {
-            self.is_undelivered(id).await?;
-        }
         self.rule_incoming_by(id, rule, (Leave::Own(act), evidence)).await
     }
 
@@ -69,6 +76,9 @@ impl Engine {
         rule: Rule,
         (leave, evidence): (Leave<'_>, String),
     ) -> Result<Incoming, NotRuled> {
+        if matches!(rule, Rule::Credit { keeps: false, .. } | Rule::Return { keeps: false }) {
+            self.is_undelivered(id).await?;
+        }
         let one = self.acting().await;
         let (incoming, payment) = self.undecided(id).await?;
         let sender = self.account_of(&incoming.transfer.from);
@@ -98,12 +108,8 @@ impl Engine {
         };
         let beside = match to.filter(|_| self.would_change(Some(&incoming), &id, leave, &command)) {
             Some((account, returns)) => {
-                let gift = || Gift::Incoming {
-                    deposit: id,
-                    account,
-                    returns,
-                    evidence: evidence.clone(),
-                };
+                let keeps = matches!(rule, Rule::Credit { keeps: true, .. } | Rule::Return { keeps: true });
+                let gift = || Gift::incoming(id, account, (returns, keeps), evidence.clone());
                 self.may_give(&one, leave, incoming.transfer.amount, gift).await?
             }
             None => Beside::default(),
@@ -124,19 +130,12 @@ impl Engine {
     /// Asks the payout rails whether what a transfer of the lost time had bought was carried out.
     async fn is_undelivered(&self, id: DepositId) -> Result<(), NotRuled> {
         let incoming = self.incoming_transfer(&id).await.map_err(|_| NotRuled::Unavailable)?;
-        let transfer = incoming.ok_or(NotRuled::Unknown)?.transfer;
-        if self.0.lost.is_none_or(|lost| !lost.has(transfer.at)) {
+        let incoming = incoming.ok_or(NotRuled::Unknown)?;
+        let transfer = incoming.transfer;
+        if incoming.status != Status::Waiting || self.0.lost.is_none_or(|lost| !lost.has(transfer.at)) {
             return Ok(());
         }
         let key = EffectId(transfer.payment.product());
-        if self
-            .booked_order(key)
-            .await
-            .map_err(|_| NotRuled::Unavailable)?
-            .is_some()
-        {
-            return Ok(());
-        }
         let order = self.0.departures.orders.find(key, self.patience()).await;
         let order = order.map_err(|error| {
             tracing::warn!(%id, error, "it cannot be said whether what a transfer had bought was carried out");

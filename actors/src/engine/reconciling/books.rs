@@ -12,7 +12,7 @@ use purser_storage::{Store, StoreError};
 pub(in crate::engine) use self::lost_orders::ordered;
 
 use self::holders::{of_balance, of_incoming, of_move, of_opening, of_reservation};
-use self::lost_orders::of_booked;
+use self::lost_orders::{of_booked, of_returned};
 pub(super) use self::transfers::{departed, deposited, left_for, paid_by, sent};
 use crate::banking::transfer::BankTransfer;
 use crate::card::{self, Card};
@@ -76,7 +76,8 @@ pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Vec<Ours>, DecodeError>
         }
         Some(table::LOST_ORDER) => {
             let row: BookedOrder = codec::decode(value)?;
-            of_booked(row.order.source, &row)
+            let (paid, back) = (of_booked(row.order.source, &row), of_returned(&row));
+            return Ok(paid.into_iter().chain(back).collect());
         }
         Some(table::ENTITY) if kind == Kind::Incoming as u8 => of_incoming_transfer(&codec::decode(value)?),
         Some(table::ENTITY) if kind == Kind::Payment as u8 => of_payment(PaymentId(number), &codec::decode(value)?),
@@ -262,8 +263,14 @@ async fn came_in(
     returns: Option<BankTransferId>,
 ) -> Result<Option<Ours>, StoreError> {
     let id = returns.unwrap_or_else(|| BankTransferId::of(reference));
-    let transfer = read(store, &table::entity(Kind::BankTransfer, &id.0.to_be_bytes())).await?;
-    let came = transfer.and_then(|transfer| of_incoming(id.0, &transfer));
+    let transfer: Option<BankTransfer> = read(store, &table::entity(Kind::BankTransfer, &id.0.to_be_bytes())).await?;
+    let came = match transfer {
+        Some(transfer) => of_incoming(id.0, &transfer),
+        None => {
+            let booked: Option<BookedOrder> = read(store, &table::lost_order(EffectId(id.0))).await?;
+            booked.as_ref().and_then(of_returned)
+        }
+    };
     Ok(came.filter(|came| came.key == reference))
 }
 

@@ -6,7 +6,8 @@ use super::{Ours, ordered_here, read};
 use crate::id::EffectId;
 use crate::kernel::table;
 use crate::lost_order::BookedOrder;
-use crate::reconcile::Source;
+use crate::product::Currency;
+use crate::reconcile::{Listed, Money, Source, Standing};
 
 /// What was ordered of a provider under this key, also where only an operator knows of it.
 pub(in crate::engine) async fn ordered(
@@ -32,5 +33,22 @@ pub(super) fn of_booked(source: Source, booked: &BookedOrder) -> Option<Ours> {
         mark: None,
         subject: order.id().to_string(),
         listed: booked.our_side(),
+    })
+}
+
+/// What the bank gave back of one, by its own name for that.
+pub(super) fn of_returned(booked: &BookedOrder) -> Option<Ours> {
+    let (reference, amount) = booked.returned()?;
+    Some(Ours {
+        source: Source::BankDeposits,
+        flow: Source::BankDeposits.flow(),
+        key: reference.to_owned(),
+        mark: None,
+        subject: booked.order.id().to_string(),
+        listed: Listed {
+            standing: Standing::Done,
+            money: Money::Cents(amount.whole_cents(), Currency::USD),
+            at: booked.order.at,
+        },
     })
 }
