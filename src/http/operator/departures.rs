@@ -136,10 +136,8 @@ pub(super) fn refused(why: NotBooked) -> ApiError {
         }
         NotBooked::Ambiguous(names) => {
             let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-            let error = format!(
-                "This transaction moved money out of the treasury more than once, and these transfers of it wait: {}.",
-                names.join(", ")
-            );
+            let names = names.join(", ");
+            let error = format!("This transaction moved our money out more than once. These wait: {names}.");
             let hint = "Name one of them, with its place in the transaction.";
             conflict("departure_ambiguous", error).hint(hint)
         }
