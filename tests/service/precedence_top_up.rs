@@ -64,6 +64,9 @@ async fn a_reader_of_the_card_balance_is_refused_for_the_first_rule_that_it_brea
     let token = agent.token(&site).await;
     link(&site, &another, true).await;
     let theirs = id_of(&another.buy(&site, "/fund-card-balance?amount=5").await);
+    // Whoever waits for that credit asks the issuer, and would meet the fault that is for this reader.
+    let their_token = another.token(&site).await;
+    once(&site, &their_token, &theirs, "credited").await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
     let mut ladder = Ladder::of("GET /list-card-transactions", "list-card-transactions");

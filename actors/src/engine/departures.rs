@@ -199,9 +199,19 @@ impl Departures {
         super::commit(&*self.store, batch).await.map_err(|e| e.to_string())
     }
 
+    /// Whether an earlier process has written down that everything is.
+    async fn is_explained(&self, restored: Restored) -> Result<bool, String> {
+        let row = self.store.read(&table::meta(EXPLAINED)).await;
+        let row = row.map_err(|e| e.to_string())?;
+        Ok(row.is_some_and(|row| *row.value == restored.at.0.to_be_bytes()))
+    }
+
     /// Reads what the payout rails and the bank list. Nobody else waits for it.
     async fn read_orders(&self, patience: Duration) -> Result<(), String> {
         let Some(restored) = self.restored else { return Ok(()) };
+        if self.is_explained(restored).await? {
+            return Ok(());
+        }
         let (since, now) = (self.since(restored.since).await?, self.clock.now());
         self.orders.read(since, now, patience).await
     }
@@ -212,10 +222,7 @@ impl Departures {
         if self.free.load(Ordering::Acquire) {
             return Ok(());
         }
-        let key = table::meta(EXPLAINED);
-        let value = restored.at.0.to_be_bytes().to_vec();
-        let done = self.store.read(&key).await.map_err(|e| e.to_string())?;
-        if done.is_some_and(|row| *row.value == *value) {
+        if self.is_explained(restored).await? {
             self.free.store(true, Ordering::Release);
             return Ok(());
         }
@@ -232,8 +239,9 @@ impl Departures {
         let ordered = self.orders.compare(&*self.store, restored.until).await;
         let all = ordered.map_err(|e| e.to_string())? && all;
         if all && now > restored.until {
+            let done = put(table::meta(EXPLAINED), restored.at.0.to_be_bytes().to_vec());
             let since = table::meta(SINCE);
-            self.write(vec![put(key, value), Write::Delete { key: since }]).await?;
+            self.write(vec![done, Write::Delete { key: since }]).await?;
             tracing::info!("everything that left before the restore is explained");
             self.free.store(true, Ordering::Release);
         }
