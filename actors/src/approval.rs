@@ -204,19 +204,19 @@ impl Gift {
                 account,
                 returns,
                 evidence,
-            } => {
-                let to = account.map(|account| account.address()).unwrap_or_default();
-                vec![deposit.to_string(), to, returns.to_string(), evidence.clone()]
             }
-            Self::IncomingBesides {
+            | Self::IncomingBesides {
                 deposit,
                 account,
                 returns,
                 evidence,
             } => {
                 let to = account.map(|account| account.address()).unwrap_or_default();
-                let besides = "besides its payout".to_owned();
-                vec![deposit.to_string(), to, returns.to_string(), besides, evidence.clone()]
+                let mut parts = vec![deposit.to_string(), to, returns.to_string(), evidence.clone()];
+                if matches!(self, Self::IncomingBesides { .. }) {
+                    parts.push("besides its payout".to_owned());
+                }
+                parts
             }
             Self::BookLoss { transaction, evidence } => vec![transaction.clone(), evidence.clone()],
             Self::BookOutlay {

@@ -107,7 +107,7 @@ impl Till {
         let seconds = u32::try_from(config.payment.max_timeout_seconds)?;
         let solana = SolanaPayee::usdc(solana, fee_payer(), None).ok_or("no token account")?;
         let terms = [
-            Payee::Base(Arc::new(BasePayee::usdc(base))),
+            Payee::Base(Arc::new(BasePayee::sandbox(base))),
             Payee::Solana(Arc::new(solana)),
         ];
         let keys = Keys::generate(SystemClock.now(), &SystemEntropy);

@@ -300,10 +300,7 @@ impl Engine {
         departure: &Departure,
         (act, evidence): (&Act, String),
     ) -> Result<(), NotBooked> {
-        let (incoming, payment) = self.undecided(id).await.map_err(|why| match why {
-            NotRuled::Unavailable | NotRuled::Waits(_) => NotBooked::Unavailable,
-            NotRuled::Unknown | NotRuled::NoAccount | NotRuled::Delivered | NotRuled::State(_) => NotBooked::Differs,
-        })?;
+        let (incoming, payment) = self.undecided(id).await.map_err(undecidable)?;
         let paid = self.may_have_paid(&incoming).await;
         let paid = paid.map_err(|_| NotBooked::Unavailable)?;
         let paid = paid.filter(|paid| paid.may_be(departure)).ok_or(NotBooked::Differs)?;
@@ -395,5 +392,13 @@ pub(super) fn refused<R>(refusal: Refusal<R>) -> NotBooked {
         Refusal::Rejected(_) | Refusal::Missing => NotBooked::Differs,
         Refusal::Conflict => NotBooked::Unknown,
         Refusal::Unknown | Refusal::Quarantined => NotBooked::Unavailable,
+    }
+}
+
+/// Why nothing is booked against an incoming transfer that an operator could not decide about either.
+pub(super) fn undecidable(why: NotRuled) -> NotBooked {
+    match why {
+        NotRuled::Unavailable | NotRuled::Waits(_) => NotBooked::Unavailable,
+        NotRuled::Unknown | NotRuled::NoAccount | NotRuled::Delivered | NotRuled::State(_) => NotBooked::Differs,
     }
 }

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use super::PAGE;
-use super::booking::{Booking, Early, NotBooked, refused};
+use super::booking::{Booking, Early, NotBooked, refused, undecidable};
 use crate::account;
 use crate::approval::Gift;
+use crate::engine::Engine;
 use crate::engine::acting::{Acting, Words};
 use crate::engine::giving::Leave;
 use crate::engine::operating::put;
 use crate::engine::reconciling::books;
-use crate::engine::{Engine, NotRuled};
 use crate::id::{DepositId, EffectId, Wallet};
 use crate::incoming;
 use crate::kernel::{Refusal, table};
@@ -203,10 +203,7 @@ impl Engine {
         booked: BookedOrder,
         (leave, evidence): (Leave<'_>, String),
     ) -> Result<(), NotBooked> {
-        let (incoming, payment) = self.undecided(id).await.map_err(|why| match why {
-            NotRuled::Unavailable | NotRuled::Waits(_) => NotBooked::Unavailable,
-            NotRuled::Unknown | NotRuled::NoAccount | NotRuled::Delivered | NotRuled::State(_) => NotBooked::Differs,
-        })?;
+        let (incoming, payment) = self.undecided(id).await.map_err(undecidable)?;
         if EffectId(incoming.transfer.payment.product()) != booked.order.key {
             return Err(NotBooked::Differs);
         }

@@ -136,14 +136,17 @@ impl Engine {
             return Ok(());
         }
         let key = EffectId(transfer.payment.product());
+        let shown = incoming.shows.is_some_and(|shows| shows.contains(&key.to_string()));
         let order = self.0.departures.orders.find(key, self.patience()).await;
         let order = order.map_err(|error| {
             tracing::warn!(%id, error, "it cannot be said whether what a transfer had bought was carried out");
             NotRuled::Unavailable
         })?;
-        match order.is_some_and(|order| order.moves()) {
-            true => Err(NotRuled::Delivered),
-            false => Ok(()),
+        match order {
+            Some(order) if order.moves() => Err(NotRuled::Delivered),
+            // What the rails have shown once is not gone because it is not found now.
+            None if shown => Err(NotRuled::Unavailable),
+            _ => Ok(()),
         }
     }
 
