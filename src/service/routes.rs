@@ -120,6 +120,8 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         limiter: limiter.clone(),
         calls: checkout.calls.clone(),
         mode: if config.is_sandbox() { "sandbox" } else { "production" },
+        chains: house.world.real.clone(),
+        clock: house.world.clock.clone(),
     };
     let shop = shop::open(&house, &checkout);
     let rooms = described(config, shop.documents);

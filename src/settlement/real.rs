@@ -1,6 +1,7 @@
 //! The settlement ports of Base and Solana: opened from the settings, before the engine, and closed behind it.
 
 mod adapters;
+pub mod figures;
 
 use std::sync::Arc;
 use std::time::Duration;
