@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     if args.json {
         return terminal::json(&keys.addresses(), true);
     }
-    terminal::result(&keys.settings())
+    keys.settings().lines().try_for_each(terminal::result)
 }
 
 /// The files, and the addresses of those that have one.

@@ -3,7 +3,7 @@
 //   node call.mjs URL '{"client":"x402|mppx|extension|wrapper","chain":"base|solana","key":"HEX", …}'
 // Further members: rpc (Solana's JSON-RPC), cap (the client's own limit, like "$100"), withoutBlockhash (the server's
 // hint is cut out of the challenge on its way, so that the client has to ask the chain), withoutMpp (the MPP challenge is
-// cut out), name (the purchase's payment identifier), network (the cluster of Solana, if it is not mainnet).
+// cut out), name (the purchase's payment identifier).
 import { Receipt } from 'mppx'
 import { extensionSignIn, mppxBuyer, wallet, wrapperSignIn, x402Buyer } from './clients.mjs'
 

@@ -35,14 +35,14 @@ function naming(name) {
   }
 }
 
-/** `@x402/fetch`. Without `cap` its own spending limit stays as shipped; `network` is a cluster of Solana other than mainnet. */
-export async function x402Buyer(send, { chain, key, rpc, cap, name, network }) {
+/** `@x402/fetch`. Without `cap` its own spending limit stays as shipped. */
+export async function x402Buyer(send, { chain, key, rpc, cap, name }) {
   const client = new x402Client()
   if (name) client.registerExtension(naming(name))
   if (cap) client.setSpendControls({ maxAmountPerPayment: cap })
   const signer = await wallet(chain, key)
   if (chain === 'base') client.register(BASE, new ExactEvmScheme(signer))
-  else client.register(network ?? SOLANA, new ExactSvmScheme(signer, { rpcUrl: rpc }))
+  else client.register(SOLANA, new ExactSvmScheme(signer, { rpcUrl: rpc }))
   return wrapFetchWithPayment(send, client)
 }
 

@@ -4,12 +4,14 @@
 // both chains. Prints environment variables that name the chains in the settings, then runs until it is stopped.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 const BASE_USDC = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const SOLANA_USDC = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
+const MAINNET_GENESIS = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d'
 const SLOT_MS = 400
 const USDC = 1_000_000
 
@@ -27,6 +29,8 @@ function install(name) {
   console.error(`installing ${name} …`)
   execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: folder(name), stdio: ['ignore', 2, 2] })
 }
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(0))
 
 /** Starts a node and waits for the line of its output that `find` finds something in. */
 function start(program, args, find) {
@@ -73,7 +77,26 @@ async function solana() {
   await call(url, 'surfnet_setAccount', keys.solana.fees, { lamports: 1_000_000_000 })
   await holds(keys.solana.treasury, 0)
   for (const wallet of wallets) await holds(wallet.solana, 1_000 * USDC)
-  return url
+  return asMainnet(url)
+}
+
+/** A node as mainnet: stock clients pay on no cluster of Solana that they do not know. */
+function asMainnet(node) {
+  const server = createServer(async (request, response) => {
+    const chunks = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks)
+    const answer = (text) => response.writeHead(200, { 'content-type': 'application/json' }).end(text)
+    try {
+      const { id, method } = JSON.parse(body)
+      if (method === 'getGenesisHash') return answer(JSON.stringify({ jsonrpc: '2.0', id, result: MAINNET_GENESIS }))
+      const passed = await fetch(node, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      answer(await passed.text())
+    } catch (error) {
+      response.writeHead(502).end(String(error))
+    }
+  })
+  return new Promise((found) => server.listen(0, '127.0.0.1', () => found(`http://127.0.0.1:${server.address().port}`)))
 }
 
 /** Two addresses of a node: a proof that a payment never settles needs two. */
@@ -85,5 +108,4 @@ function endpoints(url) {
 const [baseUrl, solanaUrl] = await Promise.all([base(), solana()])
 console.log(`export PURSER_CHAINS__BASE__ENDPOINTS='${endpoints(baseUrl)}'`)
 console.log(`export PURSER_CHAINS__SOLANA__ENDPOINTS='${endpoints(solanaUrl)}'`)
-console.log(`export PURSER_CHAINS__SOLANA__GENESIS_HASH='${await call(solanaUrl, 'getGenesisHash')}'`)
-console.log('# The chains run; press Ctrl-C to stop them.')
+console.log('# The chains run until this program is stopped.')

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use toml::Table;
 
 use crate::anvil::{self, Anvil};
+use crate::rpc_proxy::RpcProxy;
 use crate::running::Purser;
 use crate::runtime::Chain;
 
@@ -32,8 +33,8 @@ pub struct LocalChains {
     anvil: Anvil,
     pub solana: Chain,
     solana_rpc: RpcPool,
-    /// Genesis hash of the Solana runtime, base58.
-    pub genesis: String,
+    /// In front of Solana.
+    pub mainnet: RpcProxy,
 }
 
 impl LocalChains {
@@ -50,12 +51,12 @@ impl LocalChains {
         let transport = std::sync::Arc::new(HttpTransport::new(anvil::client()));
         let clock = std::sync::Arc::new(SystemClock::default());
         let solana_rpc = RpcPool::new(solana.endpoints(1), transport, clock).unwrap();
-        let genesis = solana_rpc.call("getGenesisHash", json!([])).await.unwrap();
+        let mainnet = RpcProxy::start(solana.url, 0, false).await;
         Some(Self {
             anvil,
             solana,
             solana_rpc,
-            genesis: genesis.as_str().unwrap().to_owned(),
+            mainnet,
         })
     }
 
@@ -91,7 +92,7 @@ impl LocalChains {
 
     /// The nodes of Base and Solana.
     pub fn urls(&self) -> [String; 2] {
-        [self.anvil.url.clone(), self.solana.url.to_owned()]
+        [self.anvil.url.clone(), self.mainnet.url.clone()]
     }
 }
 
@@ -132,7 +133,7 @@ impl Production {
         let fee_payer = parse(address("/solana/fees")).unwrap();
         chains.solana.set_lamports(&fee_payer, 1_000_000_000).await;
         chains.set_solana_usdc(address("/solana/treasury"), 0).await;
-        complete(&mut settings, &chains, endpoints);
+        complete(&mut settings, endpoints);
         let config = folder.path().join("purser.toml");
         std::fs::write(&config, settings.to_string()).unwrap();
         let purser = Purser::start_from(Some(&config), &[]);
@@ -171,12 +172,12 @@ impl Production {
 }
 
 /// What the settings of `purser keys create` leave to the operator.
-fn complete(settings: &mut Table, chains: &LocalChains, endpoints: &Endpoints) {
+fn complete(settings: &mut Table, endpoints: &Endpoints) {
     let rest = r#"
         [server]
         public_url = "https://pay.example"
         [chains.base]
-        finality = [{ depth = "2" }]
+        finality = [{ depth = "safe" }]
         [chains.solana]
         finality = [{ depth = "finalized" }]
     "#;
@@ -187,8 +188,6 @@ fn complete(settings: &mut Table, chains: &LocalChains, endpoints: &Endpoints) {
         let chain = format!("[chains.{name}]\nendpoints = [{}]", urls.join(", "));
         merge(settings, chain.parse().unwrap());
     }
-    let genesis = format!("[chains.solana]\ngenesis_hash = \"{}\"", chains.genesis);
-    merge(settings, genesis.parse().unwrap());
     for product in NOT_SOLD {
         merge(
             settings,

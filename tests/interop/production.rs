@@ -39,10 +39,8 @@ fn network(chain: &str) -> Network {
 
 /// What a stock client needs to buy on a chain with this wallet.
 fn buyer(of: &str, chain: &str, production: &Production) -> Value {
-    let chains = &production.chains;
-    let network = format!("solana:{}", &chains.genesis[..32]);
-    json!({"client": "x402", "chain": chain, "key": hex::encode(key(of)), "cap": "$1000", "rpc": chains.solana.url,
-        "network": network})
+    let rpc = &production.chains.mainnet.url;
+    json!({"client": "x402", "chain": chain, "key": hex::encode(key(of)), "cap": "$1000", "rpc": rpc})
 }
 
 #[tokio::test(flavor = "multi_thread")]

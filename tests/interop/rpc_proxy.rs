@@ -1,4 +1,4 @@
-//! A JSON-RPC endpoint in front of a node that fails, loses and lies by a seed.
+//! A JSON-RPC endpoint in front of a node that fails, loses and lies by a seed. A cluster of Solana is mainnet behind it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,6 +11,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use purser::payment::SolanaChain;
 use purser_chains::evm::tx::SignedTransaction;
 use purser_chains::solana::address::base58;
 use serde_json::{Value, json};
@@ -67,10 +68,15 @@ impl RpcProxy {
 }
 
 async fn serve(State(node): State<Arc<Node>>, body: Bytes) -> Response {
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    if request["method"] == "getGenesisHash" {
+        // Stock clients pay on no cluster that they do not know.
+        let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": SolanaChain::MAINNET.genesis_hash});
+        return answer.to_string().into_response();
+    }
     if !node.faulty.load(Ordering::SeqCst) {
         return node.forward(body).await;
     }
-    let request: Value = serde_json::from_slice(&body).unwrap();
     if node.lies
         && node.below(100) < LIES
         && let Some(lie) = node.lie(&request).await
