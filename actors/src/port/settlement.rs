@@ -113,6 +113,14 @@ pub trait Settlement: Send + Sync {
     /// and looked up like a payment.
     fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>>;
 
+    /// Why the chain would refuse this payment now, as far as the port can say at once or by one read of the chain within a
+    /// second or two. Asked before the payment is claimed, of no payment that is. `None` if it would not refuse it, or if that
+    /// cannot be said in time: then [`Self::prepare`] decides, after the claim. Never `Some` of a payment that the chain already
+    /// shows. By default nothing is known.
+    fn precheck<'a>(&'a self, _: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
+        Box::pin(std::future::ready(None))
+    }
+
     /// Makes ready what will be sent, or declines what the chain would refuse now. Sends nothing and spends nothing.
     /// `Permanent` means this port can never send this payment, `Temporary` and `Unknown` that it cannot say now: neither is
     /// the payer's fault.

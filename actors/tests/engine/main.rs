@@ -29,6 +29,7 @@ mod managed;
 mod operating;
 mod paid_call;
 mod payouts;
+mod prechecked;
 mod people;
 mod prepaid;
 mod program;
