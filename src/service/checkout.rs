@@ -91,6 +91,7 @@ pub(super) async fn open(
         time_moves: house.world.moved.is_some() && !config.providers.elsewhere(),
         base: payees.base,
         solana: payees.solana,
+        contract_wallets: house.world.chains.contract_wallets.clone(),
         fee_payers: house.world.chains.fee_payers.clone(),
         mpp,
         blockhashes: Arc::new(SlotBlockhash::new(house.world.chains.blockhashes.clone())),

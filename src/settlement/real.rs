@@ -190,6 +190,7 @@ impl RealPorts {
             transfers: both,
             fee_payers: self.solana.clone(),
             own_wallets: self.clone(),
+            contract_wallets: self.base.clone(),
             names: self.names,
             base_treasury: Wallet::Evm(self.base.treasury().into_array()),
             solana_treasury: Wallet::Solana(self.solana.treasury()),
