@@ -101,6 +101,7 @@ fn base_settings(parts: BaseParts, wallets: &[Wallet]) -> BaseSettings {
         fees: parts.fees,
         finality: parts.finality.into_iter().map(step).collect(),
         wallets: wallets.iter().filter_map(on_base).collect(),
+        erc6492_factories: parts.erc6492_factories,
         ..settings
     }
 }

@@ -5,9 +5,6 @@
 
 use sha3::{Digest as _, Keccak256};
 
-/// Bytes of a signature.
-pub(crate) const SIGNATURE_LEN: usize = 85;
-
 /// What its address is made from, in front of the owner's.
 const NAME: &[u8] = b"purser sandbox contract wallet";
 

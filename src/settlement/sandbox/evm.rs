@@ -280,7 +280,7 @@ pub(crate) mod tests {
             let (recovery, rs) = RecoverableSignature::sign_ecdsa_recoverable(message, &key).serialize_compact();
             let v = 27 + u8::from(recovery == RecoveryId::One);
             let bytes = [owner.as_slice(), &rs, &[v]].concat();
-            assert_eq!(bytes.len(), contract_wallet::SIGNATURE_LEN);
+            assert_eq!(bytes.len(), 85);
             payment.signature = EvmSignature::new(&bytes).unwrap();
             payment
         };

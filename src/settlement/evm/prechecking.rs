@@ -1,0 +1,201 @@
+//! What is asked of the chain before a payment is claimed: whether its payer has the money, and whether a contract accepts a
+//! signature that no key has made. What was found is kept for a moment, so that preparing the payment does not ask again.
+
+use std::sync::Arc;
+
+use purser_actors::money::Usdc;
+use purser_actors::port::{Authorization, BoxFuture, Decline, EvmAuthorization, PortError};
+use purser_chains::evm::node::{BlockTag, CallError, NodeError};
+use purser_chains::evm::{Address, contract_wallet};
+
+use super::BaseSettlement;
+use super::checking::{Failure, Verdict, signature_of};
+use super::core::{Core, decline, temporary};
+use super::paying::payment;
+use super::rows::{Key, Payment};
+use crate::settlement::chain::{Acceptance, ContractWallets};
+use crate::settlement::reads::{Reads, Recent};
+
+/// Payments that wait for an answer at the same time. Those that come while another check runs go together.
+const AT_ONCE: usize = 256;
+/// The same of signatures that no key has made: each is a request of its own, whoever sent it.
+const CONTRACTS_AT_ONCE: usize = 16;
+/// What would settle needs no other check while it is prepared, for so long.
+const GOOD_MS: u64 = 5_000;
+/// Whoever lacks the money, or has no code, is not asked about again, for so long.
+const KEPT_MS: u64 = 2_000;
+/// Entries of each kind.
+const MOST: usize = 10_000;
+
+/// What was found of payers and payments a moment ago.
+pub(super) struct Prechecks {
+    /// Payments that would settle, and whether their payers have code.
+    good: Recent<Key, (Arc<Payment>, bool)>,
+    /// What payers had too little for.
+    short: Recent<Address, Usdc>,
+    /// Payers without code.
+    plain: Recent<Address, ()>,
+    reads: Reads,
+    contracts: Reads,
+}
+
+impl Default for Prechecks {
+    fn default() -> Self {
+        Self {
+            good: Recent::new(GOOD_MS, MOST),
+            short: Recent::new(KEPT_MS, MOST),
+            plain: Recent::new(KEPT_MS, MOST),
+            reads: Reads::at_once(AT_ONCE),
+            contracts: Reads::at_once(CONTRACTS_AT_ONCE),
+        }
+    }
+}
+
+/// The code of a payer who lacks the money.
+const SHORT: &str = "insufficient_funds";
+
+/// What a check says of a signature that no key of the payer's has made; `None` if the token has not asked for it, since the
+/// payment's nonce is used. `deploys`: the payer becomes a contract with the payment.
+fn acceptance(verdict: &Verdict, deploys: bool) -> Option<Acceptance> {
+    if !verdict.has_code && !deploys {
+        return Some(Acceptance::NoContract);
+    }
+    match &verdict.failure {
+        None => Some(Acceptance::Accepted),
+        Some(Failure::Used) => None,
+        // The token asks for the signature before it looks at the balance.
+        Some(Failure::Refused(decline)) if decline.reason == SHORT => Some(Acceptance::Accepted),
+        Some(Failure::Refused(decline)) if decline.reason == "invalid_exact_evm_signature" => Some(Acceptance::Refused),
+        Some(Failure::Refused(decline)) => Some(Acceptance::Declined(decline.clone())),
+    }
+}
+
+/// Why a payment that was checked is not claimed. One whose nonce is used may have landed: that is for its settlement to find.
+fn refusal(verdict: &Verdict) -> Option<Decline> {
+    match &verdict.failure {
+        Some(Failure::Refused(decline)) => Some(decline.clone()),
+        Some(Failure::Used) | None => None,
+    }
+}
+
+impl Prechecks {
+    fn keep(&self, payment: &Arc<Payment>, verdict: &Verdict, now_ms: u64) {
+        let payer = Address::from(payment.from);
+        if !verdict.has_code {
+            self.plain.insert(payer, (), now_ms);
+        }
+        match &verdict.failure {
+            None => {
+                let found = (payment.clone(), verdict.has_code);
+                self.good.insert(payment.key(), found, now_ms);
+            }
+            Some(Failure::Refused(decline)) if decline.reason == SHORT => {
+                self.short.insert(payer, payment.value, now_ms);
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn is_good(&self, payment: &Payment, now_ms: u64) -> bool {
+        let good = self.good.get(&payment.key(), now_ms);
+        good.is_some_and(|((good, _), _)| *good == *payment)
+    }
+
+    /// Whether this very payment would have settled a moment ago, told once: whether its payer has code, and when that was.
+    pub(super) fn take_good(&self, payment: &Payment, now_ms: u64) -> Option<(bool, u64)> {
+        let ((good, has_code), at_ms) = self.good.take(&payment.key(), now_ms)?;
+        (*good == *payment).then_some((has_code, at_ms))
+    }
+}
+
+impl Core {
+    /// Why nothing of this payer is sent for a while.
+    pub(super) fn too_dear(&self, payer: &Address) -> Option<Decline> {
+        self.is_too_dear(payer).then(|| {
+            let why = "transactions of this payer have failed too often within an hour";
+            decline("invalid_exact_evm_transaction_simulation_failed", why)
+        })
+    }
+
+    /// Asks the payer's contract itself (ERC-1271).
+    async fn contract_accepts(&self, payment: &Payment) -> Result<Acceptance, NodeError> {
+        let digest = self.token.transfer_digest(&payment.authorization());
+        let payer = Address::from(payment.from);
+        let call = contract_wallet::signature_call(digest, &signature_of(payment));
+        let request = self.request(payer, call.into(), self.settings.gas.smart_account);
+        match self.node.call(&request, BlockTag::Latest).await {
+            Ok(returned) if contract_wallet::accepts(&returned) => Ok(Acceptance::Accepted),
+            Ok(_) | Err(CallError::Reverted { .. }) => Ok(Acceptance::Refused),
+            Err(CallError::Node(error)) => Err(error),
+        }
+    }
+}
+
+impl BaseSettlement {
+    pub(super) async fn precheck_payment(&self, authorization: &Authorization) -> Option<Decline> {
+        let payment = Arc::new(payment("precheck", authorization).ok()?);
+        let (core, payer) = (&self.core, Address::from(payment.from));
+        let now_ms = core.clock.now_ms();
+        if let Some(decline) = core.too_dear(&payer) {
+            return Some(decline);
+        }
+        if core.prechecks.is_good(&payment, now_ms) {
+            return None;
+        }
+        let short = core.prechecks.short.get(&payer, now_ms);
+        if short.is_some_and(|(amount, _)| payment.value >= amount) {
+            return Some(decline(SHORT, "the payer had less than the amount a moment ago"));
+        }
+        let asked = core.prechecks.reads.run(self.desk.ask(core, payment.clone())).await;
+        match asked {
+            Some(Ok(verdict)) => {
+                core.prechecks.keep(&payment, &verdict, core.clock.now_ms());
+                refusal(&verdict)
+            }
+            Some(Err(error)) => {
+                tracing::warn!(error, "a payment was not checked before its claim");
+                None
+            }
+            None => None,
+        }
+    }
+
+    async fn judge_signature(&self, signed: &EvmAuthorization) -> Result<Acceptance, PortError> {
+        const LATE: &str = "the chain does not answer in time";
+        let payment = Arc::new(payment("accepts", &Authorization::Evm(signed.clone()))?);
+        let (core, payer) = (&self.core, Address::from(payment.from));
+        let (prechecks, now_ms) = (&core.prechecks, core.clock.now_ms());
+        if let Some(decline) = core.too_dear(&payer) {
+            return Ok(Acceptance::Declined(decline));
+        }
+        if prechecks.is_good(&payment, now_ms) {
+            return Ok(Acceptance::Accepted);
+        }
+        let deploys = payment.deploys();
+        if !deploys && prechecks.plain.get(&payer, now_ms).is_some() {
+            return Ok(Acceptance::NoContract);
+        }
+        let late = || temporary("accepts", &LATE);
+        let failed = |error: NodeError| temporary("accepts", &error);
+        let read = prechecks.contracts.run(core.check_one(&payment)).await;
+        let verdict = read.ok_or_else(late)?.map_err(failed)?;
+        if let Some(acceptance) = acceptance(&verdict, deploys) {
+            // What is not accepted is kept of nobody: whoever sends it is not the payer.
+            if acceptance != Acceptance::Refused {
+                prechecks.keep(&payment, &verdict, core.clock.now_ms());
+            }
+            return Ok(acceptance);
+        }
+        let read = prechecks.contracts.run(core.contract_accepts(&payment)).await;
+        read.ok_or_else(late)?.map_err(failed)
+    }
+}
+
+impl ContractWallets for BaseSettlement {
+    fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> BoxFuture<'a, Result<Acceptance, PortError>> {
+        Box::pin(self.judge_signature(signed))
+    }
+}
+
+#[cfg(test)]
+mod tests;

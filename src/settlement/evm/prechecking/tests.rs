@@ -1,0 +1,84 @@
+#![allow(clippy::unwrap_used, reason = "a test")]
+use super::*;
+
+fn failed(reason: &str) -> Option<Failure> {
+    Some(Failure::Refused(decline(reason, "as the token says")))
+}
+
+fn verdict(has_code: bool, failure: Option<Failure>) -> Verdict {
+    Verdict { has_code, failure }
+}
+
+// Aim: by the payer (a key's, a contract, one that becomes a contract) and by what the token says: what is said of a signature that
+// no key has made, and whether the payment is refused before its claim.
+#[test]
+fn what_a_check_says_before_the_claim() {
+    let declined = |reason: &str| Some(Acceptance::Declined(decline(reason, "as the token says")));
+    let other = "invalid_exact_evm_transaction_simulation_failed";
+    let signature = "invalid_exact_evm_signature";
+    // What the token says, then: what is said of a contract's signature, and why the payment is refused.
+    let table = [
+        (None, Some(Acceptance::Accepted), None),
+        (Some(Failure::Used), None, None),
+        (failed(SHORT), Some(Acceptance::Accepted), Some(SHORT)),
+        (failed(signature), Some(Acceptance::Refused), Some(signature)),
+        (failed(other), declined(other), Some(other)),
+    ];
+    for (failure, of_contract, refused) in table {
+        for (has_code, deploys) in [(true, false), (false, true), (true, true)] {
+            let found = verdict(has_code, failure.clone());
+            assert_eq!(acceptance(&found, deploys), of_contract, "{failure:?} {has_code} {deploys}");
+        }
+        let plain = verdict(false, failure.clone());
+        assert_eq!(acceptance(&plain, false), Some(Acceptance::NoContract), "{failure:?}");
+        for has_code in [false, true] {
+            let refusal = refusal(&verdict(has_code, failure.clone()));
+            assert_eq!(refusal.map(|decline| decline.reason.to_string()).as_deref(), refused);
+        }
+    }
+}
+
+fn payment(nonce: u8, value: u64, signature: &[u8]) -> Arc<Payment> {
+    Arc::new(Payment {
+        from: [1; 20],
+        to: [2; 20],
+        value: Usdc::from_atomic(value),
+        valid_after: 0,
+        valid_before: 100,
+        nonce: [nonce; 32],
+        signature: signature.to_vec(),
+    })
+}
+
+// Aim: what was found good is good for these very bytes alone, once, and for a moment: never for another amount or another signature
+// under the same nonce, which nobody has judged.
+#[test]
+fn a_check_holds_for_the_payment_that_was_checked() {
+    let prechecks = Prechecks::default();
+    let checked = payment(1, 5, &[7; 80]);
+    prechecks.keep(&checked, &verdict(true, None), 0);
+    assert!(prechecks.is_good(&checked, GOOD_MS - 1));
+    assert!(!prechecks.is_good(&checked, GOOD_MS));
+    for other in [payment(1, 500, &[7; 80]), payment(1, 5, &[8; 80]), payment(2, 5, &[7; 80])] {
+        assert!(!prechecks.is_good(&other, 0), "{other:?}");
+    }
+    assert_eq!(prechecks.take_good(&checked, 1), Some((true, 0)));
+    assert_eq!(prechecks.take_good(&checked, 1), None, "told once");
+    prechecks.keep(&checked, &verdict(true, None), 0);
+    assert_eq!(prechecks.take_good(&payment(1, 500, &[7; 80]), 1), None);
+}
+
+// Aim: who lacks the money and who has no code is remembered for a moment; who has code is not taken for one without.
+#[test]
+fn payers_are_remembered_for_a_moment() {
+    let prechecks = Prechecks::default();
+    let payer = Address::repeat_byte(1);
+    prechecks.keep(&payment(1, 5, &[7; 65]), &verdict(true, failed(SHORT)), 0);
+    assert_eq!(prechecks.plain.get(&payer, 0), None);
+    let short = prechecks.short.get(&payer, KEPT_MS - 1);
+    assert_eq!(short, Some((Usdc::from_atomic(5), 0)));
+    assert_eq!(prechecks.short.get(&payer, KEPT_MS), None);
+    prechecks.keep(&payment(1, 5, &[7; 65]), &verdict(false, Some(Failure::Used)), 0);
+    assert!(prechecks.plain.get(&payer, KEPT_MS - 1).is_some());
+    assert!(prechecks.plain.get(&payer, KEPT_MS).is_none());
+}
