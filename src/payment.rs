@@ -30,7 +30,7 @@ pub mod verify;
 pub use chains::{BaseChain, Chains, SolanaChain};
 pub use decode::{Payment, decode};
 pub use header::{mpp_credential, payment_header};
+pub use proof::Judged;
 pub use refusal::{PaymentError, Reason, Refusal};
 pub use terms::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, Token};
-pub use proof::Judged;
 pub use verify::{Verified, judge, judge_for_replay, verify, verify_for_replay};

@@ -79,7 +79,11 @@ impl Answers {
 
     /// The same of a payment that was not claimed, so that nothing was sent.
     pub fn declined_unclaimed(&self, authorization: &Authorization, decline: &Decline) -> Response {
-        unsettled(authorization, decline, "Nothing was charged, and nothing was sent to the chain.")
+        unsettled(
+            authorization,
+            decline,
+            "Nothing was charged, and nothing was sent to the chain.",
+        )
     }
 
     /// 200: paid, not bought, on the payer's balance.
@@ -147,9 +151,7 @@ impl Answers {
 
 fn unsettled(authorization: &Authorization, decline: &Decline, so_far: &str) -> Response {
     let next = match contract_reason(&decline.reason, &decline.message) {
-        INSUFFICIENT_FUNDS => {
-            "Fund the wallet with amount plus fee in USDC on this network, then sign a new payment."
-        }
+        INSUFFICIENT_FUNDS => "Fund the wallet with amount plus fee in USDC on this network, then sign a new payment.",
         _ => "Call the route again without a payment for a fresh challenge.",
     };
     let failed = Failed {

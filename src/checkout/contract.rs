@@ -45,9 +45,7 @@ impl Checkout {
                 Reason::EvmSignature,
                 "the contract at `from` does not accept the signature",
             ))),
-            Ok(Acceptance::Declined(decline)) => {
-                Err(Unproven::Other(Unfit::Declined(authorization.clone(), decline)))
-            }
+            Ok(Acceptance::Declined(decline)) => Err(Unproven::Other(Unfit::Declined(authorization.clone(), decline))),
             Err(error) => {
                 tracing::warn!(%error, "the signature of a contract wallet could not be judged");
                 Err(Unproven::Other(Unfit::Unavailable(refused::unreached())))

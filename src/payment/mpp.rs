@@ -244,11 +244,7 @@ pub fn nonce(id: &str, realm: &str) -> [u8; 32] {
 }
 
 /// The payment of a credential: tied to its challenge, named as its source says, and good.
-fn answered(
-    credential: Credential,
-    demand: &EvmDemand<'_>,
-    recovery: Recovery,
-) -> Result<Judged<Answered>, Rejection> {
+fn answered(credential: Credential, demand: &EvmDemand<'_>, recovery: Recovery) -> Result<Judged<Answered>, Rejection> {
     let Credential {
         challenge,
         payload,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Cursor, Decline, Departure, Lookup, Movement, Page, PortError, Preparation,
-    Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
+    Authorization, BoxFuture, ChainStanding, Cursor, Decline, Departure, Lookup, Movement, Page, PortError,
+    Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
 };
 
 use super::chain::{ChainTime, Holdings, Listed, TransferList};

@@ -71,7 +71,10 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     /// What was found, and when, if it is young enough.
     pub fn get(&self, key: &K, now_ms: u64) -> Option<(V, u64)> {
         let found = self.found.lock();
-        found.get(key).filter(|(_, at_ms)| self.is_young(*at_ms, now_ms)).cloned()
+        found
+            .get(key)
+            .filter(|(_, at_ms)| self.is_young(*at_ms, now_ms))
+            .cloned()
     }
 
     /// The same, and it is forgotten: it is used once.

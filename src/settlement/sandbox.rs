@@ -28,8 +28,8 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Clock, Decline, Departure, Entropy, ErrorKind, EvmAuthorization, Lookup, PortError,
-    Preparation, Prepared, Settlement, SolanaTransfer, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Clock, Decline, Departure, Entropy, ErrorKind, EvmAuthorization, Lookup,
+    PortError, Preparation, Prepared, Settlement, SolanaTransfer, Submitted, Timestamp, Transfer,
 };
 
 use self::chain::{Chain, Intent, State, Target, Validity};

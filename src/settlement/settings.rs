@@ -164,7 +164,10 @@ impl Reader<'_> {
         for (n, text) in settings.erc6492_factories.iter().enumerate() {
             match parse_address(text) {
                 Some(factory) => erc6492_factories.push(evm_address(factory)),
-                None => self.reject(format!("chains.base.erc6492_factories[{n}]"), "is not an address on Base"),
+                None => self.reject(
+                    format!("chains.base.erc6492_factories[{n}]"),
+                    "is not an address on Base",
+                ),
             }
         }
         let treasury = treasury?;

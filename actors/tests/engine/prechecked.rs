@@ -64,7 +64,11 @@ async fn case_02_a_payment_that_is_claimed_is_not_asked_about_again() {
         let paid = world.pay(&request).await.unwrap();
         assert!(matches!(paid.outcome, Outcome::Declined(_)), "{:?}", paid.outcome);
     }
-    assert_eq!(world.chain.prechecks(), 2, "its claim was asked about, its return was not");
+    assert_eq!(
+        world.chain.prechecks(),
+        2,
+        "its claim was asked about, its return was not"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -107,7 +107,9 @@ impl Core {
         let payers: Vec<Address> = payments.iter().map(|payment| payment.from.into()).collect();
         let codes = self.node.have_code(&payers).await?;
         let alone = codes.iter().zip(payments);
-        let alone: Vec<bool> = alone.map(|(has_code, payment)| *has_code || payment.deploys()).collect();
+        let alone: Vec<bool> = alone
+            .map(|(has_code, payment)| *has_code || payment.deploys())
+            .collect();
         self.simulate(payments, &alone).await
     }
 
@@ -184,7 +186,10 @@ impl Core {
         let Some((to, data)) = self.call_of(std::slice::from_ref(payment)) else {
             return Ok(Some(unsendable()));
         };
-        outcome(payment, self.node.call(&self.request(to, data, gas), BlockTag::Latest).await)
+        outcome(
+            payment,
+            self.node.call(&self.request(to, data, gas), BlockTag::Latest).await,
+        )
     }
 
     /// A call that fails in a batch without a word may have been left without gas by another: it is asked for itself.

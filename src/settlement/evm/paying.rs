@@ -6,8 +6,8 @@ use std::time::Duration;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Decline, Departure, ErrorKind, EvmAuthorization, EvmSignature, Finality, Lookup,
-    PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Decline, Departure, ErrorKind, EvmAuthorization, EvmSignature, Finality,
+    Lookup, PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer,
 };
 use purser_chains::evm::Address;
 use purser_chains::evm::node::BlockTag;

@@ -13,8 +13,8 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{Clock, Decline, Entropy, ErrorKind, Finality, PortError, Submitted, Timestamp};
 use tokio::sync::watch;
 
-pub(crate) use self::together::Plain;
 use self::empty::EmptyWallets;
+pub(crate) use self::together::Plain;
 use self::together::Together;
 use super::evm;
 use super::fault::{ChainFault, ChainFaults, Stage, magic_amounts};

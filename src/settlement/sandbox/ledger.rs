@@ -353,7 +353,10 @@ pub(crate) fn decline(reason: &str, message: &str) -> Decline {
 
 /// Of a payer who has less than the amount.
 pub(crate) fn insufficient() -> Decline {
-    decline("insufficient_funds", "the payer's USDC balance is lower than the amount")
+    decline(
+        "insufficient_funds",
+        "the payer's USDC balance is lower than the amount",
+    )
 }
 
 fn overflow() -> Decline {

@@ -12,8 +12,8 @@ use crate::payment::solana::address::Pubkey;
 use crate::payment::{BaseChain, Chains, SolanaChain};
 use crate::sandbox::keys::treasury;
 use crate::settlement::chain::{
-    Acceptance, Blockhash, BlockhashSource, ChainParts, ChainTime, ContractWallets, FeePayers, Holdings, Listed, OwnWallets,
-    TransferList,
+    Acceptance, Blockhash, BlockhashSource, ChainParts, ChainTime, ContractWallets, FeePayers, Holdings, Listed,
+    OwnWallets, TransferList,
 };
 
 impl SandboxSettlement {

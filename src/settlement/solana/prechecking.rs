@@ -73,7 +73,9 @@ impl SolanaSettlement {
         if short.is_some_and(|(amount, _)| transfer.value >= amount) {
             return Some(insufficient());
         }
-        let simulation = self.node.simulate_unsigned(&transfer.transaction, Commitment::Processed);
+        let simulation = self
+            .node
+            .simulate_unsigned(&transfer.transaction, Commitment::Processed);
         match self.prechecks.reads.run(simulation).await? {
             Ok(shown) => self.prechecks.judge(transfer, shown, self.timer.now_ms()),
             Err(error) => {
@@ -87,7 +89,9 @@ impl SolanaSettlement {
 /// Of a wallet that has cost fees by payments that failed.
 pub(super) fn too_many_failures(for_ms: u64) -> Decline {
     let seconds = for_ms.div_ceil(1_000);
-    not_taken(&format!("payments of this wallet failed too often: try again in {seconds} s"))
+    not_taken(&format!(
+        "payments of this wallet failed too often: try again in {seconds} s"
+    ))
 }
 
 #[cfg(test)]
@@ -133,8 +137,16 @@ mod tests {
         for (error, refused, is_short, is_good) in table {
             let prechecks = Prechecks::default();
             let decline = prechecks.judge(&transfer(5), shown(error.clone()), 0);
-            assert_eq!(decline.map(|decline| decline.reason.to_string()).as_deref(), refused, "{error}");
-            assert_eq!(prechecks.short.get(&[9; 32], KEPT_MS - 1).is_some(), is_short, "{error}");
+            assert_eq!(
+                decline.map(|decline| decline.reason.to_string()).as_deref(),
+                refused,
+                "{error}"
+            );
+            assert_eq!(
+                prechecks.short.get(&[9; 32], KEPT_MS - 1).is_some(),
+                is_short,
+                "{error}"
+            );
             assert_eq!(prechecks.short.get(&[9; 32], KEPT_MS), None, "{error}");
             assert_eq!(prechecks.take_good(&[6; 32], 0), None, "another message");
             assert_eq!(prechecks.take_good(&[5; 32], 0), is_good.then_some(77), "{error}");

@@ -27,7 +27,11 @@ fn what_a_check_says_before_the_claim() {
     for (failure, of_contract, refused) in table {
         for (has_code, deploys) in [(true, false), (false, true), (true, true)] {
             let found = verdict(has_code, failure.clone());
-            assert_eq!(acceptance(&found, deploys), of_contract, "{failure:?} {has_code} {deploys}");
+            assert_eq!(
+                acceptance(&found, deploys),
+                of_contract,
+                "{failure:?} {has_code} {deploys}"
+            );
         }
         let plain = verdict(false, failure.clone());
         assert_eq!(acceptance(&plain, false), Some(Acceptance::NoContract), "{failure:?}");
@@ -59,7 +63,11 @@ fn a_check_holds_for_the_payment_that_was_checked() {
     prechecks.keep(&checked, &verdict(true, None), 0);
     assert!(prechecks.is_good(&checked, GOOD_MS - 1));
     assert!(!prechecks.is_good(&checked, GOOD_MS));
-    for other in [payment(1, 500, &[7; 80]), payment(1, 5, &[8; 80]), payment(2, 5, &[7; 80])] {
+    for other in [
+        payment(1, 500, &[7; 80]),
+        payment(1, 5, &[8; 80]),
+        payment(2, 5, &[7; 80]),
+    ] {
         assert!(!prechecks.is_good(&other, 0), "{other:?}");
     }
     assert_eq!(prechecks.take_good(&checked, 1), Some((true, 0)));
