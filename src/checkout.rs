@@ -1,8 +1,8 @@
 //! A paid call, from the request's headers to its answer: challenge, verify, claim, wait, render.
 //!
 //! The order of the checks is the contract's: parameters (the route's) → no payment 402 → two payments 400 → invalid
-//! payment 402 (where only the chain can judge a contract wallet's signature, it is asked here) → rate of the payer 429 →
-//! wrong wallet 403 → what only the account knows → what the chain would refuse 402 → claim → settlement.
+//! payment 402 (the chain verifies the signature of a contract wallet here) → rate of the payer 429 →
+//! wrong wallet 403 → what only the account knows → what the chain would decline 402 → claim → settlement.
 
 mod answer;
 mod bought;
@@ -66,7 +66,7 @@ pub struct Checkout {
     pub base: Arc<BasePayee>,
     /// Who is paid on Solana.
     pub solana: Arc<SolanaPayee>,
-    /// Judges the signatures of contract wallets.
+    /// Verifies the signatures of contract wallets.
     pub contract_wallets: Arc<dyn ContractWallets>,
     /// Chooses the fee payer that a Solana challenge names.
     pub fee_payers: Arc<dyn FeePayers>,

@@ -77,7 +77,7 @@ impl Answers {
         unsettled(settlement.authorization, decline, &so_far)
     }
 
-    /// The same of a payment that was not claimed, so that nothing was sent.
+    /// The same for a payment that was not claimed: nothing was sent.
     pub fn declined_unclaimed(&self, authorization: &Authorization, decline: &Decline) -> Response {
         unsettled(
             authorization,

@@ -1,5 +1,4 @@
-//! Payments of contract wallets: only the chain knows whether their signatures count, and it is asked before anything else
-//! happens with them.
+//! Payments of contract wallets. Only the chain can verify their signatures, and it does before any other use of the payment.
 
 use purser_actors::port::Authorization;
 
@@ -10,16 +9,16 @@ use super::refused;
 use crate::payment::{Judged, Reason, Refusal};
 use crate::settlement::chain::Acceptance;
 
-/// Why a signature is not taken.
+/// Why a signature is not accepted.
 pub(super) enum Unproven {
-    /// For the payment itself.
+    /// An invalid payment.
     Refused(Refusal),
-    /// For something else.
+    /// Another error.
     Other(Unfit),
 }
 
 impl Unproven {
-    /// In the words of the protocol that the payment came by.
+    /// The answer in the protocol of the payment.
     pub(super) fn told(self, tell: impl FnOnce(Refusal) -> Told) -> Unfit {
         match self {
             Self::Refused(refusal) => Unfit::Told(tell(refusal)),
@@ -29,8 +28,8 @@ impl Unproven {
 }
 
 impl Checkout {
-    /// Whether the payer's contract accepts a signature that no key of the payer's has made. `refusal` is for a payer that is no
-    /// contract. What is claimed with the very same signature is not asked about again.
+    /// Verifies by the chain a signature that the payer's key has not made. `refusal` is the answer if the payer is no contract. A
+    /// payment that is claimed with the same signature is not verified again.
     pub(super) async fn prove(&self, authorization: &Authorization, refusal: Refusal) -> Result<(), Unproven> {
         let Authorization::Evm(signed) = authorization else {
             return Err(Unproven::Refused(refusal));
@@ -47,14 +46,14 @@ impl Checkout {
             ))),
             Ok(Acceptance::Declined(decline)) => Err(Unproven::Other(Unfit::Declined(authorization.clone(), decline))),
             Err(error) => {
-                tracing::warn!(%error, "the signature of a contract wallet could not be judged");
+                tracing::warn!(%error, "the signature of a contract wallet could not be verified");
                 Err(Unproven::Other(Unfit::Unavailable(refused::unreached())))
             }
         }
     }
 
-    /// The payment whose claim a call may join: of one whose signature only the chain could judge, what was claimed with the
-    /// same signature, which was judged then.
+    /// The payment if a call may join its claim. One that is not proven may only if it is claimed with the same signature, which the
+    /// chain has verified before that claim.
     pub(super) async fn joinable(&self, judged: Judged<Authorization>) -> Option<Authorization> {
         match judged {
             Judged::Proven(authorization) => Some(authorization),
@@ -62,7 +61,7 @@ impl Checkout {
         }
     }
 
-    /// Whether there is a claim with these very bytes.
+    /// Whether this payment is claimed with the same signature.
     async fn is_claimed(&self, authorization: &Authorization) -> bool {
         let known = self.engine.payment(&self.engine.payment_id(authorization)).await;
         known.is_ok_and(|known| known.is_some_and(|known| known.claim.authorization == *authorization))

@@ -16,9 +16,9 @@ pub(super) enum Unfit {
     Told(Told),
     /// What came with it is not: another payment would not mend that.
     Refused(ApiError),
-    /// Whether its signature counts cannot be said now.
+    /// The chain did not verify its signature in time.
     Unavailable(ApiError),
-    /// The chain would refuse it whoever has signed it.
+    /// The chain would decline it for another reason than its signature.
     Declined(Authorization, Decline),
 }
 

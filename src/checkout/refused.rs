@@ -98,7 +98,7 @@ pub(super) fn refused(error: PayError, line: Line, time_moves: bool) -> ApiError
             "Too many paid calls are in flight. Nothing was charged.",
             full.retry_after_s,
         ),
-        // Whoever was told the second has joined that payment, and one payment stands for no other; the third is an answer.
+        // A call with an identifier joins that payment, and a decline is answered with 402: neither comes here.
         PayError::Unavailable | PayError::Identified(_) | PayError::Declined(_) => ApiError::unavailable(
             "unavailable",
             "The service cannot say now what the payment comes to.",

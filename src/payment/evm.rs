@@ -66,7 +66,7 @@ pub struct EvmDemand<'a> {
     pub now: u64,
 }
 
-/// Judges an EIP-3009 payment that a key has signed. As [`judge`], but that a signature which is not proven is refused.
+/// As [`judge`] for a payment that must be signed by the payer's key.
 ///
 /// # Errors
 /// As [`judge`], and [`Reason::EvmSignature`].
@@ -125,7 +125,7 @@ pub fn judge(
     })
 }
 
-/// The payer's own signature in the one form in which it is kept.
+/// The signature of the payer's key, with v 27 or 28.
 fn signed_by_key(
     authorization: &EvmAuthorization,
     demand: &EvmDemand<'_>,

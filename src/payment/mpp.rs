@@ -143,7 +143,7 @@ impl Mpp {
         })
     }
 
-    /// Judges a credential whose payer's key has signed it. As [`Mpp::judge`], but that a signature which is not proven is refused.
+    /// As [`Mpp::judge`] for a credential that must be signed by the payer's key.
     ///
     /// # Errors
     /// As [`Mpp::judge`].
@@ -225,7 +225,7 @@ pub fn verify_for_replay(credential: Credential, payee: &BasePayee, recovery: Re
     judge_for_replay(credential, payee, recovery)?.proven().ok()
 }
 
-/// The same, where only the chain may know whether the signature counts.
+/// The same for a credential whose signature only the chain may be able to verify.
 pub fn judge_for_replay(credential: Credential, payee: &BasePayee, recovery: Recovery) -> Option<Judged<Answered>> {
     let (amount, now) = own_amount_and_moment(&credential.payload)?;
     let demand = EvmDemand {

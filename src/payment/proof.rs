@@ -1,19 +1,19 @@
-//! What can be said of a payment without its chain.
+//! The result of verifying a payment without its chain.
 
 use super::refusal::Refusal;
 
-/// A payment that is good, but for a signature that only the chain can judge.
+/// A payment that is valid apart from a signature that only the chain can verify.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judged<T> {
-    /// Its payer's key has signed it.
+    /// Signed by the payer's key.
     Proven(T),
-    /// No key of the payer's has made its signature. The payer may be a contract (ERC-1271, EIP-7702, ERC-6492): then the chain
-    /// says whether it accepts the signature. With the refusal for a payer that is none.
+    /// Not signed by the payer's key. The payer may be a contract (ERC-1271, EIP-7702, ERC-6492) that accepts the signature. The
+    /// refusal is the answer if the payer is no contract.
     Unproven(T, Refusal),
 }
 
 impl<T> Judged<T> {
-    /// The payment, if it needs no chain to be good.
+    /// The payment, if the payer's key has signed it.
     ///
     /// # Errors
     /// The refusal that came with it.
@@ -24,7 +24,7 @@ impl<T> Judged<T> {
         }
     }
 
-    /// The same of something made from the payment.
+    /// Changes the payment.
     pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Judged<U> {
         match self {
             Self::Proven(payment) => Judged::Proven(make(payment)),

@@ -19,7 +19,7 @@ pub struct Verified {
     pub offer: usize,
 }
 
-/// Judges a payment that its payer's key has signed. As [`judge`], but that a signature which is not proven is refused.
+/// As [`judge`] for a payment that must be signed by the payer's key.
 ///
 /// # Errors
 /// As [`judge`], and [`Reason::EvmSignature`].
@@ -74,7 +74,7 @@ pub fn verify_for_replay(payment: &Payment, payees: &[Payee], recovery: Recovery
     judge_for_replay(payment, payees, recovery)?.proven().ok()
 }
 
-/// The same, where only the chain may know whether the signature counts.
+/// The same for a payment whose signature only the chain may be able to verify.
 pub fn judge_for_replay(payment: &Payment, payees: &[Payee], recovery: Recovery) -> Option<Judged<Authorization>> {
     let (amount, now) = match &payment.payload {
         Payload::Evm(payload) => evm::own_amount_and_moment(payload)?,

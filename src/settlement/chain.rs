@@ -85,27 +85,26 @@ pub trait TransferList: Send + Sync {
     fn listed(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>>;
 }
 
-/// What a chain says of a signature that no key of the payer's has made.
+/// The chain's verification of a signature that the payer's key has not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Acceptance {
-    /// The payer is a contract and accepts it (ERC-1271), or becomes one with this payment (ERC-6492). Whether it has the money
-    /// is not said by this.
+    /// The payer is a contract and accepts it (ERC-1271), or is deployed with this payment (ERC-6492). Its balance may be too low.
     Accepted,
     /// The payer is a contract and does not accept it.
     Refused,
     /// The payer is no contract: only its key can sign.
     NoContract,
-    /// The chain refuses the payment before it asks the contract.
+    /// The chain rejects the payment before it asks the contract.
     Declined(Decline),
 }
 
-/// Judges the signatures of contract wallets, before anything is claimed.
+/// Verifies the signatures of contract wallets, before a claim.
 pub trait ContractWallets: Send + Sync {
-    /// Whether the payer accepts the signature. Answers within a second or two, from memory or by at most one read of the chain;
-    /// by one more where the payment is on the chain already.
+    /// Whether the payer accepts the signature. Answers within about 2 s, from memory or by one read of the chain; by two reads
+    /// for a payment that is on the chain already.
     ///
     /// # Errors
-    /// `Temporary` when the chain cannot be asked in time.
+    /// `Temporary` when the chain does not answer in time.
     fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> BoxFuture<'a, Result<Acceptance, PortError>>;
 }
 
@@ -143,7 +142,7 @@ pub struct ChainParts {
     pub fee_payers: Arc<dyn FeePayers>,
     /// Is told of managed wallets.
     pub own_wallets: Arc<dyn OwnWallets>,
-    /// Judges the signatures of contract wallets on Base.
+    /// Verifies the signatures of contract wallets on Base.
     pub contract_wallets: Arc<dyn ContractWallets>,
     /// Their ids, names and tokens.
     pub names: Chains,

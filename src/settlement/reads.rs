@@ -1,4 +1,4 @@
-//! Reads of a chain while a caller waits: bounded in number and time; and what was found a moment ago, bounded in size and age.
+//! Reads of a chain while a client waits, limited in number and time, and a cache of their results, limited in size and age.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -8,37 +8,37 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-/// How long a caller waits for the chain before its payment is claimed.
+/// Time limit of a read before a claim.
 pub const DEADLINE: Duration = Duration::from_millis(1_500);
 
-/// Reads that may run at the same time.
+/// Limits of reads.
 #[derive(Debug)]
 pub struct Reads {
-    room: Semaphore,
+    permits: Semaphore,
     deadline: Duration,
 }
 
 impl Reads {
-    /// At most so many, each within [`DEADLINE`].
+    /// At most `most` at the same time, each within [`DEADLINE`].
     pub const fn at_once(most: usize) -> Self {
         Self::within(most, DEADLINE)
     }
 
     const fn within(most: usize, deadline: Duration) -> Self {
         Self {
-            room: Semaphore::const_new(most),
+            permits: Semaphore::const_new(most),
             deadline,
         }
     }
 
-    /// What a read came to; `None` if there is no room for it, or it takes too long: then it is given up.
+    /// The result of a read; `None` if the limit is reached or the read takes too long, and is dropped then.
     pub async fn run<T>(&self, read: impl Future<Output = T>) -> Option<T> {
-        let _room = self.room.try_acquire().ok()?;
+        let _permit = self.permits.try_acquire().ok()?;
         tokio::time::timeout(self.deadline, read).await.ok()
     }
 }
 
-/// What was found a moment ago, by its name. A clock in milliseconds that never goes back is the caller's.
+/// A cache of results. The caller passes the time in milliseconds, of a clock that never goes back.
 #[derive(Debug)]
 pub struct Recent<K, V> {
     kept_ms: u64,
@@ -47,7 +47,7 @@ pub struct Recent<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Recent<K, V> {
-    /// Keeps each for so long, and so many at most.
+    /// Each entry is valid for `kept_ms` milliseconds; at most `most` entries.
     pub fn new(kept_ms: u64, most: usize) -> Self {
         Self {
             kept_ms,
@@ -56,7 +56,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         }
     }
 
-    /// Keeps what was found now. What is too old makes room first; if nothing is, everything goes: it is only asked for again.
+    /// Inserts a result. At the limit expired entries are removed first; if none has expired, all are, and are read again.
     pub fn insert(&self, key: K, value: V, now_ms: u64) {
         let mut found = self.found.lock();
         if found.len() >= self.most {
@@ -68,7 +68,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         found.insert(key, (value, now_ms));
     }
 
-    /// What was found, and when, if it is young enough.
+    /// A result and its time, unless it has expired.
     pub fn get(&self, key: &K, now_ms: u64) -> Option<(V, u64)> {
         let found = self.found.lock();
         found
@@ -77,7 +77,7 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
             .cloned()
     }
 
-    /// The same, and it is forgotten: it is used once.
+    /// The same, and removes it.
     pub fn take(&self, key: &K, now_ms: u64) -> Option<(V, u64)> {
         let found = self.found.lock().remove(key);
         found.filter(|(_, at_ms)| self.is_young(*at_ms, now_ms))
@@ -92,21 +92,21 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
 mod tests {
     use super::*;
 
-    // Aim: a read that has no room or no end is given up, and its room is free again.
+    // Checks: a read above the limit or without an end is dropped, and its permit is released.
     #[tokio::test]
-    async fn a_read_has_room_and_time_or_is_given_up() {
+    async fn a_read_has_a_permit_and_a_time_limit() {
         let none = Reads::at_once(0);
         assert_eq!(none.run(async { 7 }).await, None);
         let one = Reads::within(1, Duration::ZERO);
         assert_eq!(one.run(std::future::pending::<()>()).await, None);
         let inner = async { one.run(async { 8 }).await };
-        assert_eq!(one.run(inner).await, Some(None), "there is room for one");
+        assert_eq!(one.run(inner).await, Some(None), "one permit");
         assert_eq!(one.run(async { 9 }).await, Some(9));
     }
 
-    // Aim: each answer has an end, the number has a bound, and what is taken is gone.
+    // Checks: entries expire, their number is limited, and what is taken is removed.
     #[test]
-    fn what_was_found_is_kept_for_a_moment() {
+    fn results_are_cached_for_a_limited_time() {
         let recent = Recent::new(100, 2);
         recent.insert(1, "a", 0);
         assert_eq!(recent.get(&1, 99), Some(("a", 0)));

@@ -155,9 +155,9 @@ fn case_14_only_a_plain_signature_of_the_payer_counts() {
 }
 
 #[test]
-fn case_14_what_no_key_has_signed_is_left_to_the_chain() {
-    // Aim: a payment that is good but for a signature of no key is neither good nor refused; whatever else is wrong with it is
-    // refused by its own name. Of wallets that are deployed with the payment, only those of listed factories.
+fn case_14_a_signature_of_no_key_is_left_to_the_chain() {
+    // Checks: a payment that is valid apart from its signature is left to the chain, with the signature as it was sent; any other fault
+    // has its own reason. A wallet that is deployed with the payment must have a listed factory.
     let judged = |payment: &Value, terms: &[Terms]| {
         let payment = decode(encode(payment).as_bytes()).unwrap();
         let judged = judge(&payment, terms, &[], Timestamp(NOW * 1000), Recovery::default());

@@ -1,4 +1,4 @@
-//! Contract wallets: only their chain knows whether a signature counts, and it is asked before anything is claimed.
+//! Contract wallets: the chain verifies their signatures before a claim; and payments of empty wallets.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -25,7 +25,7 @@ const BAD: &str = "invalid_exact_evm_signature";
 /// The owner of a contract wallet of the sandbox, see docs/sandbox.md.
 struct Owner {
     key: EvmKey,
-    /// Asks for challenges.
+    /// Requests challenges.
     agent: Agent,
 }
 
@@ -108,8 +108,8 @@ fn is_unreached(answer: &Answer) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_14_a_contract_wallet_pays_with_a_signature_that_it_accepts() {
-    // Aim: it buys and is told the same again; a signature that it does not accept buys nothing and joins nothing, and neither
-    // does one of an address that is no contract.
+    // Checks: it buys, and the same payment has the same answer again; a signature that the contract does not accept neither buys
+    // nor joins the purchase, and neither does that of an address without a contract.
     let host = Host::new();
     let service = host.start();
     let site = Site::of(&service);
@@ -125,7 +125,7 @@ async fn case_14_a_contract_wallet_pays_with_a_signature_that_it_accepts() {
         let fields = payment["payload"]["authorization"].clone();
         payment["payload"]["signature"] = json!(stranger.signature(&fields, &Token::SANDBOX.domain()));
     });
-    assert_refused(&Agent::pay(&site, CARD, &stolen).await, BAD, "another owner's");
+    assert_refused(&Agent::pay(&site, CARD, &stolen).await, BAD, "another owner");
     let plain = changed(&payment, |payment| {
         payment["payload"]["authorization"]["from"] = json!(owner.agent.address());
     });
@@ -157,7 +157,7 @@ async fn case_14_a_contract_wallet_pays_with_a_signature_that_it_accepts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_14_a_contract_wallet_pays_by_mpp() {
-    // Aim: the other protocol has the same rule: the wallet's own signature buys, another is refused with MPP's problem.
+    // Checks: the same rule in MPP: the wallet's signature buys, another one is an invalid payment.
     let service = Host::new().start();
     let site = Site::of(&service);
     let owner = Owner::new("owner of a contract wallet");
@@ -193,9 +193,9 @@ async fn case_14_a_contract_wallet_pays_by_mpp() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_11_a_contract_wallets_payment_claims_nothing_while_its_chain_is_silent() {
-    // Aim: 503 with Retry-After and no challenge, so that nobody signs twice; the same payment buys once the chain answers, and is
-    // answered again while the chain is silent.
+async fn case_11_a_contract_wallets_payment_waits_for_an_unreachable_chain() {
+    // Checks: 503 with Retry-After and without a challenge, so that no client signs twice; the same payment buys when the chain
+    // answers, and has the same answer again while the chain is unreachable.
     let service = Host::new().start();
     let site = Site::of(&service);
     let owner = Owner::new("owner of a contract wallet");
@@ -216,8 +216,8 @@ async fn case_11_a_contract_wallets_payment_claims_nothing_while_its_chain_is_si
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_14_an_undeployed_wallet_of_no_listed_factory_is_refused_by_its_code() {
-    // Aim: an ERC-6492 signature is one of its own kind, refused before the chain is asked.
+async fn case_14_an_undeployed_wallet_without_a_listed_factory_is_rejected() {
+    // Checks: an ERC-6492 signature has its own reason.
     let service = Host::new().start();
     let site = Site::of(&service);
     let owner = Owner::new("owner of a contract wallet");
@@ -236,9 +236,9 @@ async fn case_14_an_undeployed_wallet_of_no_listed_factory_is_refused_by_its_cod
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_88_a_wallet_known_to_be_empty_claims_nothing() {
-    // Aim: what its chain has refused for want of money once is refused before a claim from then on, with the same answer; the
-    // card that it had bought is told again all the while, and with money the same payment buys.
+async fn case_88_payments_of_an_empty_wallet_are_not_claimed() {
+    // Checks: after one decline for insufficient funds further payments are declined before their claim, with the same answer; a
+    // fulfilled payment still has its answer, and a declined one buys as soon as the wallet has the money.
     let host = Host::new().with("PURSER_SANDBOX__FAUCET_USDC", "8");
     let service = host.start();
     let site = Site::of(&service);
@@ -263,7 +263,7 @@ async fn case_88_a_wallet_known_to_be_empty_claims_nothing() {
             list.body["payments"].as_array().unwrap().len()
         };
         short(&agent.buy(&site, CARD).await);
-        assert_eq!(payments().await, 2, "the chain has said so after a claim");
+        assert_eq!(payments().await, 2, "declined after a claim");
         let unclaimed = agent.payment(&site, CARD).await;
         for _ in 0..3 {
             let answer = Agent::pay(&site, CARD, &unclaimed).await;

@@ -1,4 +1,4 @@
-//! What is asked before a payment is claimed, and payers that are contracts.
+//! Checks before a claim, and payers that are contracts.
 
 use purser::payment::evm::keccak;
 use purser::settlement::chain::{Acceptance, ContractWallets as _};
@@ -37,7 +37,7 @@ fn runtime(contract: &str) -> Value {
     contracts["runtime"][contract].clone()
 }
 
-/// This address is a wallet of `owner` from the next block on.
+/// Makes this address a wallet of `owner`, in a new block.
 async fn becomes_wallet(w: &World, address: Address, code: &Value) {
     w.anvil.control("anvil_setCode", json!([hex(address), code])).await;
     let owner = format!("{:#x}", key("owner").address().into_word());
@@ -55,10 +55,10 @@ async fn settles(w: &World, payment: &Authorization) -> String {
     }
 }
 
-// Case 88. Checks: an empty wallet is refused before its payment is claimed, and pays once it has the money; what was checked is not
-// checked again when it is prepared, but once only, so that a wallet that is drained in between costs gas at most once.
+// Checks (case 88): a payment of an empty wallet is declined before its claim, and settles when the wallet has the money; preparing
+// uses the check before the claim, but only once, so that a wallet that is drained in between costs gas at most once.
 #[tokio::test]
-async fn case_88_an_empty_wallet_is_refused_before_the_claim() {
+async fn case_88_an_empty_wallet_is_declined_before_the_claim() {
     let Some(w) = World::start(2).await else { return };
     let (good, short) = (w.payment(0), w.payment(1));
     w.give(payer(1), VALUE - 1).await;
@@ -88,19 +88,15 @@ async fn case_88_an_empty_wallet_is_refused_before_the_claim() {
     w.give(payer(0), VALUE).await;
     w.anvil.mine(1).await;
     settles(&w, &good).await;
-    assert_eq!(
-        refused(&w, &good).await,
-        None,
-        "what is on the chain is found, not refused"
-    );
+    assert_eq!(refused(&w, &good).await, None, "on the chain");
     settles(&w, &short).await;
     w.settled_once(&[0, 1]).await;
 }
 
-// Case 14. Checks: a contract (ERC-1271) and an account that delegates to one (EIP-7702) pay with what they accept, before and after
-// their payment is on the chain; nobody pays with what they do not accept, or with no key's signature and no contract.
+// Checks (case 14): a contract (ERC-1271) and an account that delegates to one (EIP-7702) accept their signatures and no others, before
+// and after the payment is on the chain; an address without a contract accepts none.
 #[tokio::test]
-async fn case_14_contracts_and_delegated_accounts_judge_their_own_signatures() {
+async fn case_14_contracts_and_delegated_accounts_verify_their_signatures() {
     let Some(w) = World::start(4).await else { return };
     let implementation = Address::repeat_byte(0x77);
     becomes_wallet(&w, implementation, &runtime("SmartWallet")).await;
@@ -117,13 +113,13 @@ async fn case_14_contracts_and_delegated_accounts_judge_their_own_signatures() {
         assert_eq!(
             accepts(&w, &bad).await,
             Acceptance::Refused,
-            "{n}: also when the right one is known"
+            "{n}: with the valid one in the cache"
         );
         let dearer = w.signed_for("payer 3", payer(n), treasury(), 2 * VALUE, LATE, nonce);
         assert_eq!(accepts(&w, &dearer).await, Acceptance::Refused, "{n}");
         assert_eq!(refused(&w, &good).await, None, "{n}");
         settles(&w, &good).await;
-        // Nothing that was kept answers this any more: preparing took it.
+        // Not from the cache: preparing took the entry.
         assert_eq!(accepts(&w, &good).await, Acceptance::Accepted, "{n}: used");
         assert_eq!(accepts(&w, &bad).await, Acceptance::Refused, "{n}: used");
         assert!(matches!(w.lookup(&good).await, Lookup::Landed { .. }), "{n}");
@@ -137,9 +133,9 @@ async fn case_14_contracts_and_delegated_accounts_judge_their_own_signatures() {
     assert_eq!(w.balance(treasury()).await, 2 * VALUE);
 }
 
-// Checks: a contract's signature counts although the contract lacks the money, which is said in its own place.
+// Checks: the signature of a contract is valid although its balance is too low, which is a decline.
 #[tokio::test]
-async fn an_empty_contract_has_a_good_signature_and_no_money() {
+async fn an_empty_contract_has_a_valid_signature_and_is_declined() {
     let Some(w) = World::start(1).await else { return };
     becomes_wallet(&w, payer(0), &runtime("SmartWallet")).await;
     let payment = w.signed_for("owner", payer(0), treasury(), 2 * VALUE, LATE, 3);
@@ -161,8 +157,8 @@ fn factory_call(function: &str, owner: Address) -> Bytes {
         .into()
 }
 
-// Case 14. Checks: a wallet that is not there yet pays (ERC-6492): a listed factory deploys it in the transaction of its payment,
-// which it shares with nobody; it pays again once it is there. No other factory's does, and no factory's with a wrong signature.
+// Checks (case 14): a wallet that is not deployed pays (ERC-6492): a listed factory deploys it in the transaction of its payment, which
+// has no other payment; it pays again when it is deployed. Another factory or a wrong signature is declined.
 #[tokio::test]
 async fn case_14_a_wallet_is_deployed_with_its_first_payment() {
     let Some(mut w) = World::closed(2).await else { return };

@@ -124,10 +124,10 @@ async fn what_would_fail_is_declined_without_a_fee() {
     );
 }
 
-// Aim (case 88): an empty wallet is refused before its payment is claimed and pays once it has the money; nothing is signed or sent by
-// asking; what was simulated is not simulated again when it is prepared, but once only; what has landed is not refused.
+// Checks (case 88): a payment of an empty wallet is declined before its claim, and settles when the wallet has the money; preparing uses
+// the simulation before the claim; a payment that is on the chain is not declined.
 #[tokio::test(flavor = "multi_thread")]
-async fn case_88_an_empty_wallet_is_refused_before_the_claim() {
+async fn case_88_an_empty_wallet_is_declined_before_the_claim() {
     let Some(house) = House::open(16).await else { return };
     let fee = house.fee_payer().address();
     let before = house.lamports(&fee).await;
@@ -150,7 +150,7 @@ async fn case_88_an_empty_wallet_is_refused_before_the_claim() {
     .await;
     house.chain.set_usdc(&empty.address(), 5, false).await;
     house.pay(&poor).await;
-    assert_eq!(refused(&poor).await, None, "what is on the chain is found, not refused");
+    assert_eq!(refused(&poor).await, None, "on the chain");
     assert_eq!(house.lamports(&fee).await, before - 13_000);
 }
 

@@ -62,8 +62,7 @@ pub(super) fn admit(
     Ok(Share { day, budget, cents })
 }
 
-/// Whether the account refuses a purchase now, as its claim would: for a freeze, or a daily cap. `this` is `None` for one that does
-/// not exist yet.
+/// Checks a freeze and the daily caps as the claim of a purchase does. `this` is `None` for an account that does not exist yet.
 pub(crate) fn may_claim(
     this: Option<&Account>,
     line: Line,

@@ -4,8 +4,8 @@ use purser_storage::planted::{self, Bug};
 use tracing::Instrument as _;
 
 use super::once::identified::{self, Standing};
+use super::permits::{Overloaded, Permit};
 use super::requiring::refused;
-use super::room::{Overloaded, Permit};
 use super::turn::Turn;
 use super::{Engine, RACES};
 use crate::account::{self, Admission};
@@ -88,7 +88,7 @@ pub enum PayError {
     Short(Network),
     /// There is no room now.
     Overloaded(Overloaded),
-    /// The chain would refuse the payment now: it may come again, and is asked about again then.
+    /// The chain would decline the payment now. The same payment can be sent again and is then checked again.
     Declined(Decline),
     /// The engine cannot answer now; nothing was claimed.
     Unavailable,

@@ -1,4 +1,4 @@
-//! What the chain is asked of a payment before it is claimed.
+//! The chain's check of a payment before its claim.
 
 use super::Engine;
 use super::paying::{PayError, PayRequest};
@@ -7,8 +7,8 @@ use crate::account;
 use crate::id::Wallet;
 
 impl Engine {
-    /// A payment that the chain would refuse claims nothing. For what only the account knows it is refused first, as its claim
-    /// would be: the chain's word is the last in the order of refusals. `is_counted`: its share of the caps was taken before.
+    /// A payment that the chain would decline is not claimed. A frozen account and its caps come first in the contract's order
+    /// of errors, so both are checked before the decline is returned. `is_counted`: the caps include this payment already.
     pub(super) async fn precheck(
         &self,
         account: &Wallet,

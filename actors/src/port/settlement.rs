@@ -113,10 +113,9 @@ pub trait Settlement: Send + Sync {
     /// and looked up like a payment.
     fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>>;
 
-    /// Why the chain would refuse this payment now, as far as the port can say at once or by one read of the chain within a
-    /// second or two. Asked before the payment is claimed, of no payment that is. `None` if it would not refuse it, or if that
-    /// cannot be said in time: then [`Self::prepare`] decides, after the claim. Never `Some` of a payment that the chain already
-    /// shows. By default nothing is known.
+    /// Why the chain would decline this payment now: from memory or by one read of the chain, within about 2 s. Called before
+    /// the claim of a payment, never after it. `None` if the chain would not decline it or the answer is not known in time:
+    /// then [`Self::prepare`] decides, after the claim. Always `None` for a payment that is on the chain. The default is `None`.
     fn precheck<'a>(&'a self, _: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
         Box::pin(std::future::ready(None))
     }

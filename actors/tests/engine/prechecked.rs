@@ -1,4 +1,4 @@
-//! What the chain is asked of a payment before it is claimed.
+//! The chain's check of a payment before its claim.
 
 use purser_actors::engine::PayError;
 use purser_actors::id::Wallet;
@@ -18,7 +18,7 @@ fn declined(error: &PayError) -> &str {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_88_a_wallet_that_is_known_to_be_empty_claims_nothing() {
-    // Aim: the caller hears the chain's reason; no payment, no share of the cap, no room and nothing on the chain is left by it;
+    // Checks: the caller receives the chain's reason; it leaves no payment, no share of the cap, no permit and no transaction;
     // the same payment buys as soon as the wallet can pay.
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
@@ -43,8 +43,8 @@ async fn case_88_a_wallet_that_is_known_to_be_empty_claims_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn case_02_a_payment_that_is_claimed_is_not_asked_about_again() {
-    // Aim: what was bought is told again although the wallet is empty now, and so is a decline that came after the claim.
+async fn case_02_a_claimed_payment_is_not_checked_again() {
+    // Checks: a fulfilled payment has the same answer although the wallet is empty now, and a declined one is not checked again.
     let world = World::new().await;
     let request = card_for(OWNER, 1);
     let paid = world.pay(&request).await.unwrap();
@@ -64,16 +64,12 @@ async fn case_02_a_payment_that_is_claimed_is_not_asked_about_again() {
         let paid = world.pay(&request).await.unwrap();
         assert!(matches!(paid.outcome, Outcome::Declined(_)), "{:?}", paid.outcome);
     }
-    assert_eq!(
-        world.chain.prechecks(),
-        2,
-        "its claim was asked about, its return was not"
-    );
+    assert_eq!(world.chain.prechecks(), 2, "once, before its claim");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_chains_word_is_the_last_in_the_order_of_refusals() {
-    // Aim: an empty wallet of a frozen account is told of the freeze, then of its cap, and only then of the chain's refusal.
+async fn the_chain_declines_after_every_other_error() {
+    // Checks: an empty wallet of a frozen account gets the error of the freeze, then of the cap, and then the decline.
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
     let world = World::with(settings).await;

@@ -143,7 +143,7 @@ impl Chain {
         self.empty.lock().push(wallet);
     }
 
-    /// From now on this wallet is known to be empty before anything is claimed.
+    /// Checks before a claim decline payments of this wallet from now on.
     pub(crate) fn know_empty(&self, wallet: Wallet) {
         self.broke.lock().push(wallet);
     }
@@ -154,7 +154,7 @@ impl Chain {
         self.broke.lock().clear();
     }
 
-    /// How often it was asked of a payment that is not claimed.
+    /// Number of checks before a claim.
     pub(crate) fn prechecks(&self) -> u64 {
         self.prechecks.load(Ordering::SeqCst)
     }

@@ -20,7 +20,7 @@ mod abi {
     }
 }
 
-/// An ERC-6492 signature: the wallet may not exist yet, and this is how it comes to exist.
+/// An ERC-6492 signature: of a wallet that may not be deployed yet, with the call that deploys it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undeployed {
     /// The contract that deploys it.
@@ -31,7 +31,7 @@ pub struct Undeployed {
     pub signature: Bytes,
 }
 
-/// Whether a signature says of itself that it is one of ERC-6492.
+/// Whether a signature has the suffix of ERC-6492.
 pub fn is_wrapped(signature: &[u8]) -> bool {
     signature.ends_with(&MAGIC)
 }
@@ -74,7 +74,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test")]
     use super::*;
 
-    // Aim: what is wrapped is unwrapped again; every shorter piece, another tail and a body that is no such triple are refused.
+    // Checks: unwrapping reverses wrapping; a shorter text, another suffix and a body that is no such triple are rejected.
     #[test]
     fn a_wrapped_signature_has_one_form() {
         let whole = Undeployed {
@@ -92,10 +92,9 @@ mod tests {
         assert!(!is_wrapped(&[0x64; 65]));
     }
 
-    // Aim: the calldata has the standard's selector, which is also the word that accepts; another word, a short one or one with
-    // something behind it refuses.
+    // Checks: the calldata has the standard's selector, which is also the returned value that accepts; every other one rejects.
     #[test]
-    fn only_the_standards_word_accepts() {
+    fn only_the_standards_value_accepts() {
         assert_eq!(signature_call(B256::ZERO, &[1])[..4], ACCEPTED);
         let mut word = [0; 32];
         word[..4].copy_from_slice(&ACCEPTED);

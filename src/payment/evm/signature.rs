@@ -6,7 +6,7 @@ use purser_chains::evm::contract_wallet::{Undeployed, is_wrapped};
 use super::HALF_ORDER;
 use crate::payment::refusal::{Reason, Refusal};
 
-/// A signature as it was sent: of a key, of a contract, or of a wallet that one of these factories deploys (ERC-6492).
+/// Decodes the signature of a key, of a contract, or of a wallet that one of these factories deploys (ERC-6492).
 pub(super) fn signature_bytes(text: &str, factories: &[[u8; 20]]) -> Result<EvmSignature, Refusal> {
     let refused = |message: &'static str| Refusal::new(Reason::EvmSignature, message);
     let digits = text.strip_prefix("0x").unwrap_or(text);
@@ -27,7 +27,7 @@ pub(super) fn signature_bytes(text: &str, factories: &[[u8; 20]]) -> Result<EvmS
         if !listed {
             return Err(Refusal::new(
                 Reason::PayloadType,
-                "ERC-6492 signatures are taken of wallets of listed factories only",
+                "an ERC-6492 signature must name a listed factory",
             ));
         }
     }

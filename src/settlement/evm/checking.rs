@@ -77,8 +77,8 @@ impl Core {
         }
     }
 
-    /// The wallet's deployment by a listed factory and the transfer, in one transaction: if the wallet is there by then, the first
-    /// fails alone.
+    /// The wallet's deployment by a listed factory and the transfer, in one transaction. If the wallet is already deployed, the
+    /// first call fails alone.
     fn deploying_call(&self, payment: &Payment) -> Option<(Address, Bytes)> {
         let Undeployed { factory, call, .. } = Undeployed::unwrap(&payment.signature)?;
         if !self.settings.erc6492_factories.contains(&factory) {
@@ -113,7 +113,7 @@ impl Core {
         self.simulate(payments, &alone).await
     }
 
-    /// The same of one, in one request.
+    /// The same for one payment, in one request.
     pub(super) async fn check_one(&self, payment: &Arc<Payment>) -> Result<Verdict, NodeError> {
         let Some((to, data)) = self.call_of(std::slice::from_ref(payment)) else {
             let has_code = self.node.have_code(&[payment.from.into()]).await?;
@@ -218,13 +218,13 @@ fn silent(calls: usize) -> Vec<multicall::CallResult> {
     vec![silent; calls]
 }
 
-/// No transaction can be made of it.
+/// The payment fits in no transaction.
 fn unsendable() -> Failure {
     let why = "the signature is too long, or of a wallet whose factory is not listed";
     Failure::Refused(decline("invalid_exact_evm_signature", why))
 }
 
-/// Of a call for one payment.
+/// The result of a call for one payment.
 fn outcome(payment: &Payment, returned: Result<Bytes, CallError>) -> Result<Option<Failure>, NodeError> {
     match returned {
         Ok(returned) if payment.deploys() => {
@@ -239,7 +239,7 @@ fn outcome(payment: &Payment, returned: Result<Bytes, CallError>) -> Result<Opti
     }
 }
 
-/// What the token is given: of a wallet that is deployed with its payment, the part that is the wallet's.
+/// The signature for the token: without the wrapping of ERC-6492.
 pub(super) fn signature_of(payment: &Payment) -> Cow<'_, [u8]> {
     match Undeployed::unwrap(&payment.signature) {
         Some(wallet) => Cow::Owned(wallet.signature.to_vec()),

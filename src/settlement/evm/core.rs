@@ -69,7 +69,7 @@ pub(super) struct Core {
     pub(super) loads: DashMap<Address, Load>,
     /// What was found of a payment before it was submitted, and when.
     pub(super) checked: DashMap<Key, (bool, u64)>,
-    /// What was found of payments before they were claimed.
+    /// Checks before claims.
     pub(super) prechecks: Prechecks,
     /// When a proof was last asked for, per payment.
     pub(super) proofs: DashMap<Key, u64>,

@@ -104,7 +104,7 @@ impl BaseSettlement {
         if let Some(decline) = self.core.too_dear(&key.from) {
             return Ok(Preparation::Declined(decline));
         }
-        // Checked a moment ago, before it was claimed. Told once: what is prepared again is checked again.
+        // Checked some seconds ago, before the claim. Used once: a payment that is prepared again is checked again.
         if let Some(found) = self.core.prechecks.take_good(&payment, self.core.clock.now_ms()) {
             self.core.checked.insert(key, found);
             return Ok(ready());

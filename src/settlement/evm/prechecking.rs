@@ -1,5 +1,5 @@
-//! What is asked of the chain before a payment is claimed: whether its payer has the money, and whether a contract accepts a
-//! signature that no key has made. What was found is kept for a moment, so that preparing the payment does not ask again.
+//! Checks of a payment before its claim: the payer's balance, and a signature that only the payer's contract can verify. The
+//! results are cached for some seconds, so that preparing the payment needs no further read.
 
 use std::sync::Arc;
 
@@ -16,22 +16,22 @@ use super::rows::{Key, Payment};
 use crate::settlement::chain::{Acceptance, ContractWallets};
 use crate::settlement::reads::{Reads, Recent};
 
-/// Payments that wait for an answer at the same time. Those that come while another check runs go together.
+/// Payments that wait for a check at the same time. Concurrent payments are checked together.
 const AT_ONCE: usize = 256;
-/// The same of signatures that no key has made: each is a request of its own, whoever sent it.
+/// The same for contract wallets. Each is a separate request, which any client can cause.
 const CONTRACTS_AT_ONCE: usize = 16;
-/// What would settle needs no other check while it is prepared, for so long.
+/// How long a check replaces that of preparing, in milliseconds.
 const GOOD_MS: u64 = 5_000;
-/// Whoever lacks the money, or has no code, is not asked about again, for so long.
+/// How long a low balance and an address without code are cached, in milliseconds.
 const KEPT_MS: u64 = 2_000;
-/// Entries of each kind.
+/// Entries of each cache.
 const MOST: usize = 10_000;
 
-/// What was found of payers and payments a moment ago.
+/// Results of the last seconds, and the limits of reads.
 pub(super) struct Prechecks {
     /// Payments that would settle, and whether their payers have code.
     good: Recent<Key, (Arc<Payment>, bool)>,
-    /// What payers had too little for.
+    /// Amounts that exceeded the payer's balance.
     short: Recent<Address, Usdc>,
     /// Payers without code.
     plain: Recent<Address, ()>,
@@ -51,11 +51,11 @@ impl Default for Prechecks {
     }
 }
 
-/// The code of a payer who lacks the money.
+/// The reason of a balance that is too low.
 const SHORT: &str = "insufficient_funds";
 
-/// What a check says of a signature that no key of the payer's has made; `None` if the token has not asked for it, since the
-/// payment's nonce is used. `deploys`: the payer becomes a contract with the payment.
+/// Whether a signature that the payer's key has not made is valid, by a check of the payment. `None` if the nonce is used: then the
+/// token does not verify the signature. `deploys`: the transaction of the payment deploys the payer's contract.
 fn acceptance(verdict: &Verdict, deploys: bool) -> Option<Acceptance> {
     if !verdict.has_code && !deploys {
         return Some(Acceptance::NoContract);
@@ -63,14 +63,14 @@ fn acceptance(verdict: &Verdict, deploys: bool) -> Option<Acceptance> {
     match &verdict.failure {
         None => Some(Acceptance::Accepted),
         Some(Failure::Used) => None,
-        // The token asks for the signature before it looks at the balance.
+        // The token verifies the signature before it reads the balance.
         Some(Failure::Refused(decline)) if decline.reason == SHORT => Some(Acceptance::Accepted),
         Some(Failure::Refused(decline)) if decline.reason == "invalid_exact_evm_signature" => Some(Acceptance::Refused),
         Some(Failure::Refused(decline)) => Some(Acceptance::Declined(decline.clone())),
     }
 }
 
-/// Why a payment that was checked is not claimed. One whose nonce is used may have landed: that is for its settlement to find.
+/// Why a payment that was checked is not claimed. One whose nonce is used may be on the chain: its settlement finds it there.
 fn refusal(verdict: &Verdict) -> Option<Decline> {
     match &verdict.failure {
         Some(Failure::Refused(decline)) => Some(decline.clone()),
@@ -101,7 +101,7 @@ impl Prechecks {
         good.is_some_and(|((good, _), _)| *good == *payment)
     }
 
-    /// Whether this very payment would have settled a moment ago, told once: whether its payer has code, and when that was.
+    /// Takes the result for exactly this payment if it would have settled: whether its payer has code, and the time of the check.
     pub(super) fn take_good(&self, payment: &Payment, now_ms: u64) -> Option<(bool, u64)> {
         let ((good, has_code), at_ms) = self.good.take(&payment.key(), now_ms)?;
         (*good == *payment).then_some((has_code, at_ms))
@@ -109,7 +109,7 @@ impl Prechecks {
 }
 
 impl Core {
-    /// Why nothing of this payer is sent for a while.
+    /// Why payments of this payer are declined for some time.
     pub(super) fn too_dear(&self, payer: &Address) -> Option<Decline> {
         self.is_too_dear(payer).then(|| {
             let why = "transactions of this payer have failed too often within an hour";
@@ -117,7 +117,7 @@ impl Core {
         })
     }
 
-    /// Asks the payer's contract itself (ERC-1271).
+    /// Calls the payer's contract (ERC-1271).
     async fn contract_accepts(&self, payment: &Payment) -> Result<Acceptance, NodeError> {
         let digest = self.token.transfer_digest(&payment.authorization());
         let payer = Address::from(payment.from);
@@ -144,7 +144,10 @@ impl BaseSettlement {
         }
         let short = core.prechecks.short.get(&payer, now_ms);
         if short.is_some_and(|(amount, _)| payment.value >= amount) {
-            return Some(decline(SHORT, "the payer had less than the amount a moment ago"));
+            return Some(decline(
+                SHORT,
+                "the payer's balance was lower than the amount some seconds ago",
+            ));
         }
         let asked = core.prechecks.reads.run(self.desk.ask(core, payment.clone())).await;
         match asked {
@@ -180,7 +183,7 @@ impl BaseSettlement {
         let read = prechecks.contracts.run(core.check_one(&payment)).await;
         let verdict = read.ok_or_else(late)?.map_err(failed)?;
         if let Some(acceptance) = acceptance(&verdict, deploys) {
-            // What is not accepted is kept of nobody: whoever sends it is not the payer.
+            // A rejected signature is not the payer's, so nothing is cached for the payer.
             if acceptance != Acceptance::Refused {
                 prechecks.keep(&payment, &verdict, core.clock.now_ms());
             }

@@ -40,7 +40,7 @@ impl Payment {
         }
     }
 
-    /// Whether its wallet may have to be deployed with it (ERC-6492).
+    /// Whether its transaction may have to deploy the wallet (ERC-6492).
     pub(super) fn deploys(&self) -> bool {
         is_wrapped(&self.signature)
     }

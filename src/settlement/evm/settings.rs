@@ -76,7 +76,7 @@ pub struct BaseSettings {
     /// Wallets beside the treasury whose transfers are kept from the first block that is read: managed wallets. See also
     /// [`super::BaseSettlement::keep`]. Default: none.
     pub wallets: Vec<Address>,
-    /// Contracts that may deploy a wallet together with its payment (ERC-6492). Default: none, such payments are refused.
+    /// Contracts that may deploy a wallet together with its payment (ERC-6492). Default: none, such payments are declined.
     pub erc6492_factories: Vec<Address>,
     /// A payer whose transactions have cost this much gas without settling within an hour, in wei, is declined until the hour
     /// is over. Default 0.0002 ether.

@@ -1,14 +1,14 @@
-//! Contract wallets of the sandbox's Base, which runs no code: a wallet of one owner, at an address that follows from the owner's.
+//! Simulated contract wallets of the sandbox's Base, which runs no code: each has one owner, whose address determines its own.
 //!
-//! Its signature is not one of a key: the owner's address (20 bytes), and behind it the owner's signature (65 bytes) over the
-//! digest of the payment. Its money is the ledger's like anybody's.
+//! A signature is the owner's address (20 bytes) and the owner's signature (65 bytes) over the digest of the payment. The balance is
+//! in the ledger like that of any wallet.
 
 use sha3::{Digest as _, Keccak256};
 
-/// What its address is made from, in front of the owner's.
+/// Hashed before the owner's address.
 const NAME: &[u8] = b"purser sandbox contract wallet";
 
-/// The wallet of an owner.
+/// The address of an owner's wallet.
 pub(crate) fn of(owner: &[u8; 20]) -> [u8; 20] {
     let mut hash = Keccak256::new();
     hash.update(NAME);
@@ -19,7 +19,7 @@ pub(crate) fn of(owner: &[u8; 20]) -> [u8; 20] {
     address
 }
 
-/// The owner and its signature, if the payer is such a wallet; `None` for any other payer, and for a signature of another form.
+/// The owner and the owner's signature. `None` if the payer is no such wallet or the signature has another form.
 pub(crate) fn signed_by<'a>(payer: &[u8; 20], signature: &'a [u8]) -> Option<([u8; 20], &'a [u8; 65])> {
     let (owner, rest) = signature.split_first_chunk::<20>()?;
     let of_owner: &[u8; 65] = rest.try_into().ok()?;

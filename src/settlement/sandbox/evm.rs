@@ -46,7 +46,7 @@ pub(crate) fn check_signature(authorization: &EvmAuthorization) -> Result<(), De
     at(&CONTRACTS[0]).or_else(|_| at(&CONTRACTS[1]))
 }
 
-/// What a contract at the payer's address says of a signature that is not its key's.
+/// Whether a contract at the payer's address accepts the signature.
 pub(crate) fn acceptance(authorization: &EvmAuthorization) -> Acceptance {
     match contract_wallet::signed_by(&authorization.from, authorization.signature.as_bytes()) {
         None => Acceptance::NoContract,

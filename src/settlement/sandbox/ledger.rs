@@ -351,7 +351,7 @@ pub(crate) fn decline(reason: &str, message: &str) -> Decline {
     }
 }
 
-/// Of a payer who has less than the amount.
+/// The balance is lower than the amount.
 pub(crate) fn insufficient() -> Decline {
     decline(
         "insufficient_funds",

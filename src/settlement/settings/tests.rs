@@ -237,7 +237,7 @@ fn test_networks_and_chains_of_ones_own_have_their_names() {
 
 #[test]
 fn factories_of_wallets_are_addresses() {
-    // Aim: none is listed unless it is named, and one that is no address ends the start by its name.
+    // Checks: the default is none, and a value that is no address ends the start with the name of the setting.
     assert!(resolved("", &[]).unwrap().base.erc6492_factories.is_empty());
     let of = |factories: &[&str]| {
         let mut changed = config("");

@@ -24,12 +24,12 @@ fn of(error: &TransactionError, otherwise: &str) -> Decline {
     }
 }
 
-/// Of a wallet that lacks the money.
+/// Of a wallet whose balance is too low.
 pub(super) fn insufficient() -> Decline {
     decline(INSUFFICIENT, "the wallet holds less than the amount")
 }
 
-/// Whether it is that.
+/// Whether the balance is too low.
 pub(super) fn is_insufficient(decline: &Decline) -> bool {
     decline.reason == INSUFFICIENT
 }

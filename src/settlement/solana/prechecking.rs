@@ -1,4 +1,4 @@
-//! What is asked of the chain before a payment is claimed: one simulation, which preparing the payment does not make again.
+//! The check of a payment before its claim: one simulation, which preparing the payment does not repeat.
 
 use purser_actors::money::Usdc;
 use purser_actors::port::{Decline, SolanaTransfer};
@@ -11,18 +11,18 @@ use crate::settlement::reads::{Reads, Recent};
 
 /// Simulations at the same time.
 const AT_ONCE: usize = 256;
-/// What would execute needs no other simulation while it is prepared, for so long, in milliseconds.
+/// How long a simulation replaces that of preparing, in milliseconds.
 const GOOD_MS: u64 = 5_000;
-/// A wallet that lacks the money is not asked about again, for so long, in milliseconds.
+/// How long a low balance is cached, in milliseconds.
 const KEPT_MS: u64 = 2_000;
-/// Entries of each kind.
+/// Entries of each cache.
 const MOST: usize = 10_000;
 
-/// What was found a moment ago.
+/// Results of the last seconds, and the limit of reads.
 pub(super) struct Prechecks {
-    /// Messages that would execute, and the slot by which that was found.
+    /// Hashes of messages that would execute, and the slot of the simulation.
     good: Recent<[u8; 32], u64>,
-    /// What payers had too little for.
+    /// Amounts that exceeded the payer's balance.
     short: Recent<[u8; 32], Usdc>,
     reads: Reads,
 }
@@ -38,12 +38,12 @@ impl Default for Prechecks {
 }
 
 impl Prechecks {
-    /// The slot of a simulation a moment ago by which this message would have executed, told once.
+    /// Takes the slot of the simulation by which this message would have executed.
     pub(super) fn take_good(&self, message_hash: &[u8; 32], now_ms: u64) -> Option<u64> {
         self.good.take(message_hash, now_ms).map(|(slot, _)| slot)
     }
 
-    /// What a simulation shows. A payment that is on the chain already is no refusal: its settlement finds it.
+    /// Why a payment is declined, by its simulation. One that is on the chain already is not: its settlement finds it there.
     fn judge(&self, transfer: &SolanaTransfer, shown: Simulation, now_ms: u64) -> Option<Decline> {
         let Some(error) = shown.error else {
             self.good.insert(transfer.message_hash, shown.slot, now_ms);
@@ -61,8 +61,8 @@ impl Prechecks {
 }
 
 impl SolanaSettlement {
-    /// See [`purser_actors::port::Settlement::precheck`]. The transaction is simulated as its payer sent it: our fee payer signs
-    /// nothing that is not claimed.
+    /// See [`purser_actors::port::Settlement::precheck`]. The transaction is simulated as the payer sent it: our fee payer signs
+    /// no payment before its claim.
     pub(super) async fn precheck_transfer(&self, transfer: &SolanaTransfer) -> Option<Decline> {
         let refused_for = self.losses.lock().declined_for_ms(&transfer.payer, self.clock.now().0);
         if let Some(ms) = refused_for {
@@ -86,7 +86,7 @@ impl SolanaSettlement {
     }
 }
 
-/// Of a wallet that has cost fees by payments that failed.
+/// Of a wallet whose failed payments have cost fees.
 pub(super) fn too_many_failures(for_ms: u64) -> Decline {
     let seconds = for_ms.div_ceil(1_000);
     not_taken(&format!(
@@ -121,10 +121,10 @@ mod tests {
         }
     }
 
-    // Aim: by what a simulation shows: whether the payment is refused, whether its payer is remembered as empty, and whether the
-    // simulation counts for preparing it.
+    // Checks: by the result of a simulation: whether the payment is declined, whether the low balance is cached, and whether preparing
+    // the payment uses the simulation.
     #[test]
-    fn what_a_simulation_says_before_the_claim() {
+    fn the_result_of_a_simulation_before_the_claim() {
         let custom = |number: u32| json!({"InstructionError": [2, {"Custom": number}]});
         let failed = "invalid_exact_svm_transaction_simulation_failed";
         let table = [
@@ -150,7 +150,7 @@ mod tests {
             assert_eq!(prechecks.short.get(&[9; 32], KEPT_MS), None, "{error}");
             assert_eq!(prechecks.take_good(&[6; 32], 0), None, "another message");
             assert_eq!(prechecks.take_good(&[5; 32], 0), is_good.then_some(77), "{error}");
-            assert_eq!(prechecks.take_good(&[5; 32], 0), None, "told once");
+            assert_eq!(prechecks.take_good(&[5; 32], 0), None, "used once");
         }
     }
 }

@@ -86,7 +86,7 @@ impl SolanaSettlement {
         (signed, reservation): (&Signed, Reserved<'_>),
         prepared: Prepared,
     ) -> Result<Preparation, PortError> {
-        // Simulated a moment ago, before it was claimed. Told once: what is prepared again is simulated again.
+        // Simulated some seconds ago, before the claim. Used once: a payment that is prepared again is simulated again.
         let known = self.prechecks.take_good(&transfer.message_hash, self.timer.now_ms());
         let shown = match known {
             Some(slot) => Simulated::Good(slot),

@@ -2,21 +2,21 @@
 use super::*;
 
 fn failed(reason: &str) -> Option<Failure> {
-    Some(Failure::Refused(decline(reason, "as the token says")))
+    Some(Failure::Refused(decline(reason, "by the token")))
 }
 
 fn verdict(has_code: bool, failure: Option<Failure>) -> Verdict {
     Verdict { has_code, failure }
 }
 
-// Aim: by the payer (a key's, a contract, one that becomes a contract) and by what the token says: what is said of a signature that
-// no key has made, and whether the payment is refused before its claim.
+// Checks: by the payer (a key, a contract, a contract that is deployed with the payment) and by the token's answer: whether a
+// signature that the payer's key has not made is valid, and whether the payment is declined before its claim.
 #[test]
-fn what_a_check_says_before_the_claim() {
-    let declined = |reason: &str| Some(Acceptance::Declined(decline(reason, "as the token says")));
+fn the_result_of_a_check_before_the_claim() {
+    let declined = |reason: &str| Some(Acceptance::Declined(decline(reason, "by the token")));
     let other = "invalid_exact_evm_transaction_simulation_failed";
     let signature = "invalid_exact_evm_signature";
-    // What the token says, then: what is said of a contract's signature, and why the payment is refused.
+    // The token's answer; whether a contract's signature is valid; why the payment is declined.
     let table = [
         (None, Some(Acceptance::Accepted), None),
         (Some(Failure::Used), None, None),
@@ -54,8 +54,8 @@ fn payment(nonce: u8, value: u64, signature: &[u8]) -> Arc<Payment> {
     })
 }
 
-// Aim: what was found good is good for these very bytes alone, once, and for a moment: never for another amount or another signature
-// under the same nonce, which nobody has judged.
+// Checks: the result of a check is used for exactly the same payment, once, and for a limited time: never for another amount or
+// another signature with the same nonce, which the chain has not verified.
 #[test]
 fn a_check_holds_for_the_payment_that_was_checked() {
     let prechecks = Prechecks::default();
@@ -71,14 +71,14 @@ fn a_check_holds_for_the_payment_that_was_checked() {
         assert!(!prechecks.is_good(&other, 0), "{other:?}");
     }
     assert_eq!(prechecks.take_good(&checked, 1), Some((true, 0)));
-    assert_eq!(prechecks.take_good(&checked, 1), None, "told once");
+    assert_eq!(prechecks.take_good(&checked, 1), None, "used once");
     prechecks.keep(&checked, &verdict(true, None), 0);
     assert_eq!(prechecks.take_good(&payment(1, 500, &[7; 80]), 1), None);
 }
 
-// Aim: who lacks the money and who has no code is remembered for a moment; who has code is not taken for one without.
+// Checks: a low balance and an address without code are cached for a limited time; an address with code is not.
 #[test]
-fn payers_are_remembered_for_a_moment() {
+fn payers_are_cached_for_a_limited_time() {
     let prechecks = Prechecks::default();
     let payer = Address::repeat_byte(1);
     prechecks.keep(&payment(1, 5, &[7; 65]), &verdict(true, failed(SHORT)), 0);

@@ -1,4 +1,4 @@
-//! Wallets whose payments were refused for want of money: what the chain knows of a payer without being read.
+//! Wallets whose payments were declined for insufficient funds: the chain checks these before a claim, and no others.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,19 +10,19 @@ use purser_actors::port::Decline;
 use super::super::ledger::insufficient;
 use super::Chain;
 
-/// Most wallets that are remembered; then all are forgotten, and each is refused by the chain itself once more.
+/// Maximum number of wallets. Beyond it all are removed, and the chain declines each of them once more after a claim.
 const MOST: usize = 10_000;
 
-/// See the module. Held in memory: a restart forgets them.
+/// See the module. In memory: a restart removes them.
 #[derive(Debug, Default)]
 pub(super) struct EmptyWallets {
     wallets: DashSet<Wallet>,
-    /// How many there are, so that whoever asks while there are none takes no lock.
+    /// Number of wallets: a lookup takes no lock while it is zero.
     count: AtomicUsize,
 }
 
 impl EmptyWallets {
-    /// A payment of this wallet was refused.
+    /// A payment of this wallet was declined.
     fn insert(&self, wallet: Wallet) {
         if self.count.load(Ordering::Acquire) >= MOST {
             self.wallets.clear();
@@ -33,15 +33,15 @@ impl EmptyWallets {
         }
     }
 
-    /// Whether a payment of this wallet was refused: what it has now is for the ledger to say.
+    /// Whether a payment of this wallet was declined. Its balance may be higher now.
     fn contains(&self, wallet: &Wallet) -> bool {
         self.count.load(Ordering::Acquire) > 0 && self.wallets.contains(wallet)
     }
 
-    /// It has money again.
+    /// Its balance is high enough again.
     fn remove(&self, wallet: &Wallet) {
         if self.wallets.remove(wallet).is_some() {
-            // A clearing between the two may have counted it out already.
+            // `insert` may have set the number to zero in between.
             let less = |count: usize| Some(count.saturating_sub(1));
             let _ = self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
         }
@@ -49,7 +49,7 @@ impl EmptyWallets {
 }
 
 impl Chain {
-    /// Remembers who could not pay.
+    /// Inserts the payer if the reason is insufficient funds.
     pub(super) fn noted(&self, payer: Wallet, decline: Decline) -> Decline {
         if decline == insufficient() {
             self.empty.insert(payer);
@@ -57,8 +57,8 @@ impl Chain {
         decline
     }
 
-    /// Whether a wallet that was refused for want of money still has less than this. Of every other nothing is known, and
-    /// nothing is looked at.
+    /// Whether the balance of a wallet that was declined for insufficient funds is still lower than this amount. False for any
+    /// other wallet, without a look at the ledger.
     pub(crate) fn is_known_to_lack(&self, payer: &Wallet, amount: Usdc) -> bool {
         if !self.empty.contains(payer) {
             return false;
@@ -75,9 +75,9 @@ impl Chain {
 mod tests {
     use super::*;
 
-    // Aim: a wallet is known from its refusal to its money, and however many there are, no more than the bound are kept.
+    // Checks: a wallet is known until it is removed, and the number of wallets is limited.
     #[test]
-    fn wallets_are_remembered_up_to_a_bound() {
+    fn the_number_of_wallets_is_limited() {
         let wallet = |n: usize| {
             let mut address = [0; 20];
             address[..8].copy_from_slice(&n.to_be_bytes());
@@ -94,7 +94,7 @@ mod tests {
         for n in 0..=MOST {
             empty.insert(wallet(n));
         }
-        assert!(empty.contains(&wallet(MOST)), "the newest is kept");
+        assert!(empty.contains(&wallet(MOST)), "the newest is there");
         assert!(empty.wallets.len() <= MOST);
     }
 }

@@ -1,4 +1,4 @@
-//! Room for paid calls: how many may be in flight, in all and of one account.
+//! Permits of paid calls: the number in flight is limited, in total and for each account.
 
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -6,21 +6,21 @@ use super::Engine;
 use super::figures::Lack;
 use crate::id::Wallet;
 
-/// Room for one paid call, taken before the claim and kept until the payment has come to something.
+/// Permit of one paid call, taken before the claim and held until the outcome of the payment is known.
 #[derive(Debug)]
 pub struct Permit {
-    room: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
     _share: PayerShare,
 }
 
 impl Permit {
-    /// The place is never given back: a fault that tests plant.
+    /// Never releases it: a bug that tests plant.
     pub(super) fn leak(self) {
-        self.room.forget();
+        self.permit.forget();
     }
 }
 
-/// Counts one account's calls in flight; gives its place back when dropped.
+/// Counts one account's calls in flight, and one less when dropped.
 struct PayerShare {
     engine: Engine,
     payer: u128,
@@ -49,10 +49,10 @@ pub struct Overloaded {
 }
 
 impl Engine {
-    /// Takes room for one paid call of an account.
+    /// Takes a permit for one paid call of an account.
     ///
     /// # Errors
-    /// [`Overloaded`] when the engine, the account's share or the journal's room is full.
+    /// [`Overloaded`] at the limit of the engine, of the account's share or of the journal.
     pub fn admit(&self, account: &Wallet) -> Result<Permit, Overloaded> {
         let full = |lack| {
             self.0.refused.note(lack);
@@ -65,8 +65,8 @@ impl Engine {
         if !self.is_sound() {
             return Err(full(Lack::Unsound));
         }
-        let room = self.0.permits.clone().try_acquire_owned();
-        let room = room.map_err(|_| full(Lack::Room))?;
+        let permit = self.0.permits.clone().try_acquire_owned();
+        let permit = permit.map_err(|_| full(Lack::Room))?;
         let payer = account.digest();
         {
             let mut n = self.0.payers.entry(payer).or_insert(0);
@@ -76,7 +76,7 @@ impl Engine {
             *n += 1;
         }
         Ok(Permit {
-            room,
+            permit,
             _share: PayerShare {
                 engine: self.clone(),
                 payer,
