@@ -167,7 +167,7 @@ impl Settlement for SandboxSettlement {
 
     fn precheck<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
         let chain = self.chain(authorization.network());
-        let lacking = chain.is_known_to_lack(&authorization.payer(), authorization.value());
+        let lacking = chain.is_known_to_lack(&key_of(authorization), authorization.value());
         Box::pin(std::future::ready(lacking.then(ledger::insufficient)))
     }
 

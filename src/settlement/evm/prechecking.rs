@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, BoxFuture, Decline, EvmAuthorization, PortError};
 use purser_chains::evm::node::{BlockTag, CallError, NodeError};
 use purser_chains::evm::{Address, contract_wallet};
@@ -31,8 +30,8 @@ const MOST: usize = 10_000;
 pub(super) struct Prechecks {
     /// Payments that would settle, and whether their payers have code.
     good: Recent<Key, (Arc<Payment>, bool)>,
-    /// Amounts that exceeded the payer's balance.
-    short: Recent<Address, Usdc>,
+    /// Payments that exceeded the balance. No other payment is declined for that: it may be on the chain already.
+    short: Recent<Key, Arc<Payment>>,
     /// Payers without code.
     plain: Recent<Address, ()>,
     reads: Reads,
@@ -90,7 +89,7 @@ impl Prechecks {
                 self.good.insert(payment.key(), found, now_ms);
             }
             Some(Failure::Refused(decline)) if decline.reason == SHORT => {
-                self.short.insert(payer, payment.value, now_ms);
+                self.short.insert(payment.key(), payment.clone(), now_ms);
             }
             Some(_) => {}
         }
@@ -99,6 +98,11 @@ impl Prechecks {
     fn is_good(&self, payment: &Payment, now_ms: u64) -> bool {
         let good = self.good.get(&payment.key(), now_ms);
         good.is_some_and(|((good, _), _)| *good == *payment)
+    }
+
+    fn is_short(&self, payment: &Payment, now_ms: u64) -> bool {
+        let short = self.short.get(&payment.key(), now_ms);
+        short.is_some_and(|(short, _)| *short == *payment)
     }
 
     /// Takes the result for exactly this payment if it would have settled: whether its payer has code, and the time of the check.
@@ -142,8 +146,7 @@ impl BaseSettlement {
         if core.prechecks.is_good(&payment, now_ms) {
             return None;
         }
-        let short = core.prechecks.short.get(&payer, now_ms);
-        if short.is_some_and(|(amount, _)| payment.value >= amount) {
+        if core.prechecks.is_short(&payment, now_ms) {
             return Some(decline(
                 SHORT,
                 "the payer's balance was lower than the amount some seconds ago",

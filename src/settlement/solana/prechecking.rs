@@ -1,6 +1,5 @@
 //! The check of a payment before its claim: one simulation, which preparing the payment does not repeat.
 
-use purser_actors::money::Usdc;
 use purser_actors::port::{Decline, SolanaTransfer};
 use purser_chains::solana::node::Simulation;
 use purser_chains::solana::status::Commitment;
@@ -22,8 +21,8 @@ const MOST: usize = 10_000;
 pub(super) struct Prechecks {
     /// Hashes of messages that would execute, and the slot of the simulation.
     good: Recent<[u8; 32], u64>,
-    /// Amounts that exceeded the payer's balance.
-    short: Recent<[u8; 32], Usdc>,
+    /// Hashes of messages whose amount exceeded the balance. No other payment is declined for that: it may be on the chain already.
+    short: Recent<[u8; 32], ()>,
     reads: Reads,
 }
 
@@ -54,7 +53,7 @@ impl Prechecks {
         }
         let decline = simulated(&error);
         if is_insufficient(&decline) {
-            self.short.insert(transfer.payer, transfer.value, now_ms);
+            self.short.insert(transfer.message_hash, (), now_ms);
         }
         Some(decline)
     }
@@ -69,20 +68,22 @@ impl SolanaSettlement {
             return Some(too_many_failures(ms));
         }
         let now_ms = self.timer.now_ms();
-        let short = self.prechecks.short.get(&transfer.payer, now_ms);
-        if short.is_some_and(|(amount, _)| transfer.value >= amount) {
+        if self.prechecks.short.get(&transfer.message_hash, now_ms).is_some() {
             return Some(insufficient());
         }
         let simulation = self
             .node
             .simulate_unsigned(&transfer.transaction, Commitment::Processed);
-        match self.prechecks.reads.run(simulation).await? {
-            Ok(shown) => self.prechecks.judge(transfer, shown, self.timer.now_ms()),
+        let shown = match self.prechecks.reads.run(simulation).await? {
+            Ok(shown) => shown,
             Err(error) => {
                 tracing::warn!(%error, "a payment was not simulated before its claim");
-                None
+                return None;
             }
-        }
+        };
+        let decline = self.prechecks.judge(transfer, shown, self.timer.now_ms())?;
+        // A node that looks for the first signature alone does not find the transaction.
+        (!self.shows(transfer).await).then_some(decline)
     }
 }
 
@@ -97,6 +98,7 @@ pub(super) fn too_many_failures(for_ms: u64) -> Decline {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test")]
+    use purser_actors::money::Usdc;
     use purser_chains::solana::status::TransactionError;
     use serde_json::{Value, json};
 
@@ -143,11 +145,11 @@ mod tests {
                 "{error}"
             );
             assert_eq!(
-                prechecks.short.get(&[9; 32], KEPT_MS - 1).is_some(),
+                prechecks.short.get(&[5; 32], KEPT_MS - 1).is_some(),
                 is_short,
                 "{error}"
             );
-            assert_eq!(prechecks.short.get(&[9; 32], KEPT_MS), None, "{error}");
+            assert_eq!(prechecks.short.get(&[5; 32], KEPT_MS), None, "{error}");
             assert_eq!(prechecks.take_good(&[6; 32], 0), None, "another message");
             assert_eq!(prechecks.take_good(&[5; 32], 0), is_good.then_some(77), "{error}");
             assert_eq!(prechecks.take_good(&[5; 32], 0), None, "used once");

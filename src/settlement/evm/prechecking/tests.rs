@@ -1,4 +1,6 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
+use purser_actors::money::Usdc;
+
 use super::*;
 
 fn failed(reason: &str) -> Option<Failure> {
@@ -76,17 +78,20 @@ fn a_check_holds_for_the_payment_that_was_checked() {
     assert_eq!(prechecks.take_good(&payment(1, 500, &[7; 80]), 1), None);
 }
 
-// Checks: a low balance and an address without code are cached for a limited time; an address with code is not.
+// Checks: a low balance of a payment and an address without code are cached for a limited time; another payment of the payer may be on
+// the chain already, so it is not declined by the cache; an address with code is not cached.
 #[test]
 fn payers_are_cached_for_a_limited_time() {
     let prechecks = Prechecks::default();
     let payer = Address::repeat_byte(1);
-    prechecks.keep(&payment(1, 5, &[7; 65]), &verdict(true, failed(SHORT)), 0);
+    let short = payment(1, 5, &[7; 65]);
+    prechecks.keep(&short, &verdict(true, failed(SHORT)), 0);
     assert_eq!(prechecks.plain.get(&payer, 0), None);
-    let short = prechecks.short.get(&payer, KEPT_MS - 1);
-    assert_eq!(short, Some((Usdc::from_atomic(5), 0)));
-    assert_eq!(prechecks.short.get(&payer, KEPT_MS), None);
-    prechecks.keep(&payment(1, 5, &[7; 65]), &verdict(false, Some(Failure::Used)), 0);
+    assert!(prechecks.is_short(&short, KEPT_MS - 1));
+    assert!(!prechecks.is_short(&short, KEPT_MS));
+    assert!(!prechecks.is_short(&payment(2, 5, &[7; 65]), 0));
+    assert!(!prechecks.is_short(&payment(1, 6, &[7; 65]), 0));
+    prechecks.keep(&short, &verdict(false, Some(Failure::Used)), 0);
     assert!(prechecks.plain.get(&payer, KEPT_MS - 1).is_some());
     assert!(prechecks.plain.get(&payer, KEPT_MS).is_none());
 }

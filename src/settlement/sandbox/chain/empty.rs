@@ -7,7 +7,7 @@ use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::Decline;
 
-use super::super::ledger::insufficient;
+use super::super::ledger::{Key, insufficient};
 use super::Chain;
 
 /// Maximum number of wallets. Beyond it all are removed, and the chain declines each of them once more after a claim.
@@ -58,16 +58,17 @@ impl Chain {
     }
 
     /// Whether the balance of a wallet that was declined for insufficient funds is still lower than this amount. False for any
-    /// other wallet, without a look at the ledger.
-    pub(crate) fn is_known_to_lack(&self, payer: &Wallet, amount: Usdc) -> bool {
-        if !self.empty.contains(payer) {
+    /// other wallet, without a look at the ledger, and for a payment that is on the chain.
+    pub(crate) fn is_known_to_lack(&self, key: &Key, amount: Usdc) -> bool {
+        if !self.empty.contains(&key.payer) {
             return false;
         }
-        let lacks = self.state.lock().ledger.balance(payer) < amount;
-        if !lacks {
-            self.empty.remove(payer);
+        let state = self.state.lock();
+        if state.ledger.balance(&key.payer) >= amount {
+            self.empty.remove(&key.payer);
+            return false;
         }
-        lacks
+        state.ledger.find(key).is_none()
     }
 }
 
