@@ -1,12 +1,13 @@
 //! A paid call, from the request's headers to its answer: challenge, verify, claim, wait, render.
 //!
 //! The order of the checks is the contract's: parameters (the route's) → no payment 402 → two payments 400 → invalid
-//! payment 402 → rate of the payer 429 → wrong wallet 403 → what only the account knows → settlement. Nothing after
-//! the claim refuses.
+//! payment 402 (the chain verifies the signature of a contract wallet here) → rate of the payer 429 →
+//! wrong wallet 403 → what only the account knows → what the chain would decline 402 → claim → settlement.
 
 mod answer;
 mod bought;
 mod calls;
+mod contract;
 mod joined;
 mod judged;
 mod presented;
@@ -36,7 +37,7 @@ use crate::payment::evm::Recovery;
 use crate::payment::mpp::{Bound, Mpp};
 use crate::payment::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, identifier};
 use crate::prices::{Asked, OwnRate, PriceBook, Quote};
-use crate::settlement::chain::FeePayers;
+use crate::settlement::chain::{ContractWallets, FeePayers};
 use judged::Unfit;
 use presented::{Presented, Shown, Told, described, named};
 use refused::{ambiguous, refused};
@@ -65,6 +66,8 @@ pub struct Checkout {
     pub base: Arc<BasePayee>,
     /// Who is paid on Solana.
     pub solana: Arc<SolanaPayee>,
+    /// Verifies the signatures of contract wallets.
+    pub contract_wallets: Arc<dyn ContractWallets>,
     /// Chooses the fee payer that a Solana challenge names.
     pub fee_payers: Arc<dyn FeePayers>,
     /// Challenges for MPP clients.
@@ -137,6 +140,14 @@ impl Checkout {
                 self.calls.note(Came::Invalid);
                 Err(error)
             }
+            Err(Unfit::Unavailable(error)) => {
+                self.calls.note(Came::Unavailable);
+                Err(error)
+            }
+            Err(Unfit::Declined(authorization, decline)) => {
+                self.calls.note(Came::Declined);
+                Ok(self.answers.declined_unclaimed(&authorization, &decline))
+            }
             Err(Unfit::Told(told)) => {
                 tracing::debug!(reason = told.error, detail = %told.detail, "a payment was refused");
                 self.challenge(&call, (&quotes, &terms), &told)
@@ -190,6 +201,10 @@ impl Checkout {
                 self.calls.note(Came::Pending);
                 return Ok(self.answers.pending(id));
             }
+            Ok(Err(PayError::Declined(decline))) => {
+                self.calls.note(Came::Declined);
+                return Ok(self.answers.declined_unclaimed(authorization, &decline));
+            }
             Ok(Err(error)) => {
                 self.calls.note(Came::without_claim(&error));
                 return Err(refused(error, call.purchase.line(), self.time_moves));
@@ -209,11 +224,7 @@ impl Checkout {
         };
         match paid.outcome {
             Outcome::Pending => Ok(self.answers.pending(id)),
-            Outcome::Unavailable => Err(ApiError::unavailable(
-                "settlement_unavailable",
-                "The network could not be reached. Nothing was charged.",
-                5,
-            )),
+            Outcome::Unavailable => Err(refused::unreached()),
             Outcome::Resolved(resolution) => Err(refused::resolved(id, resolution)),
             Outcome::Declined(decline) => Ok(self.answers.declined(&settlement, &decline)),
             Outcome::Credited { amount, transaction } => Ok(self.answers.credited(&settlement, amount, &transaction)),

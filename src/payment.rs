@@ -3,7 +3,7 @@
 //! Pure: bytes and a clock in, a verdict out. No I/O, no state, and no key but the one by which [`mpp`] knows its own
 //! challenges. A payment that passes here has the right form, goes to us, over the exact amount, inside its time window,
 //! and is signed by its payer. Whether the payer has the money and whether the payment was used before are questions for
-//! the engine and the settlement port.
+//! the engine and the settlement port; so is the signature of a payer that is a contract ([`proof`]).
 //!
 //! The order of a call: [`header::payment_header`] finds the payment, [`decode::decode`] reads it, [`verify::verify`]
 //! judges it against what was offered ([`terms::Terms`]). [`challenge::challenge`] says what is wanted, and [`receipt`]
@@ -20,6 +20,7 @@ pub mod header;
 pub mod identifier;
 pub mod matching;
 pub mod mpp;
+pub mod proof;
 pub mod receipt;
 pub mod refusal;
 pub mod solana;
@@ -29,6 +30,7 @@ pub mod verify;
 pub use chains::{BaseChain, Chains, SolanaChain};
 pub use decode::{Payment, decode};
 pub use header::{mpp_credential, payment_header};
+pub use proof::Judged;
 pub use refusal::{PaymentError, Reason, Refusal};
 pub use terms::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, Token};
-pub use verify::{Verified, verify, verify_for_replay};
+pub use verify::{Verified, judge, judge_for_replay, verify, verify_for_replay};

@@ -6,6 +6,7 @@ pub mod check;
 pub mod evm;
 pub mod fee_payers;
 pub mod outgoing;
+pub mod reads;
 pub mod real;
 pub mod sandbox;
 pub mod settings;

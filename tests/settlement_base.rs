@@ -19,6 +19,8 @@ mod blocks;
 mod nonces;
 #[path = "settlement_base/opening.rs"]
 mod opening;
+#[path = "settlement_base/prechecks.rs"]
+mod prechecks;
 #[path = "settlement_base/rail.rs"]
 mod rail;
 #[path = "settlement_base/sandbox.rs"]

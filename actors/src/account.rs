@@ -30,7 +30,7 @@ use crate::product::{Cap, Line, Purchase, Requirement};
 use crate::session::Amr;
 
 pub use caps::{OwnCap, OwnCaps};
-pub(crate) use claims::{counted_day, day_of};
+pub(crate) use claims::{counted_day, day_of, may_claim};
 pub use login_link::{LinkCode, LinkGrant};
 pub use paying_out::{BankPayout, Outgoing, PaidFor};
 pub use statement::{Change, Entry};

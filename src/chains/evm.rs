@@ -1,6 +1,7 @@
 //! Base: transactions, USDC, batches, nonces of a signing key, blocks.
 
 pub mod blocks;
+pub mod contract_wallet;
 pub mod expiry;
 pub mod key;
 pub mod multicall;

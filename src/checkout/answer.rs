@@ -24,7 +24,7 @@ use crate::payment::challenge::Challenge;
 use crate::payment::header::{PAYMENT_RECEIPT, PAYMENT_REQUIRED, PAYMENT_RESPONSE, X_PAYMENT_RESPONSE};
 use crate::payment::mpp::Issued;
 use crate::payment::mpp::receipt::Receipt;
-use crate::payment::receipt::{Failed, INSUFFICIENT_FUNDS, Settled};
+use crate::payment::receipt::{Failed, INSUFFICIENT_FUNDS, Settled, contract_reason};
 
 /// Seconds after which an unknown outcome is worth asking for again.
 const ASK_AGAIN_S: u64 = 2;
@@ -73,26 +73,17 @@ impl Answers {
     /// 402 of the contract with `success: false`, and no challenge header, or some clients would pay again by
     /// themselves.
     pub fn declined(&self, settlement: &Settlement<'_>, decline: &Decline) -> Response {
-        let next = if decline.reason == INSUFFICIENT_FUNDS {
-            "Fund the wallet with amount plus fee in USDC on this network, then sign a new payment."
-        } else {
-            "Call the route again without a payment for a fresh challenge."
-        };
-        let guidance = format!(
-            "Nothing was charged so far. {} {next}",
-            may_land(settlement.authorization)
-        );
-        let failed = Failed {
-            network: settlement.authorization.network(),
-            payer: &settlement.authorization.payer(),
+        let so_far = format!("Nothing was charged so far. {}", may_land(settlement.authorization));
+        unsettled(settlement.authorization, decline, &so_far)
+    }
+
+    /// The same for a payment that was not claimed: nothing was sent.
+    pub fn declined_unclaimed(&self, authorization: &Authorization, decline: &Decline) -> Response {
+        unsettled(
+            authorization,
             decline,
-            guidance: Some(&guidance),
-        };
-        let mut response = json::bytes_as_json(with_members(&failed.body()));
-        *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
-        no_store(&mut response);
-        receipt(&mut response, failed.header());
-        complete(response)
+            "Nothing was charged, and nothing was sent to the chain.",
+        )
     }
 
     /// 200: paid, not bought, on the payer's balance.
@@ -156,6 +147,24 @@ impl Answers {
         }
         response
     }
+}
+
+fn unsettled(authorization: &Authorization, decline: &Decline, so_far: &str) -> Response {
+    let next = match contract_reason(&decline.reason, &decline.message) {
+        INSUFFICIENT_FUNDS => "Fund the wallet with amount plus fee in USDC on this network, then sign a new payment.",
+        _ => "Call the route again without a payment for a fresh challenge.",
+    };
+    let failed = Failed {
+        network: authorization.network(),
+        payer: &authorization.payer(),
+        decline,
+        guidance: Some(&format!("{so_far} {next}")),
+    };
+    let mut response = json::bytes_as_json(with_members(&failed.body()));
+    *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
+    no_store(&mut response);
+    receipt(&mut response, failed.header());
+    complete(response)
 }
 
 /// A chain that said no can still take what was signed, for as long as that is good: who pays must know until when.

@@ -52,6 +52,7 @@ impl Came {
             PayError::Overloaded(_) => Self::Overloaded,
             PayError::Unavailable | PayError::NotSold(_) | PayError::Short(_) => Self::Unavailable,
             PayError::Unknown(_) => Self::Pending,
+            PayError::Declined(_) => Self::Declined,
             _ => Self::Refused,
         }
     }

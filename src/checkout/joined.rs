@@ -8,7 +8,7 @@ use purser_actors::product::Purchase;
 
 use super::Checkout;
 use super::presented::{Presented, presented};
-use crate::payment::{Payee, decode, identifier, mpp, verify_for_replay};
+use crate::payment::{Payee, decode, identifier, judge_for_replay, mpp};
 
 impl Checkout {
     /// What the payment among these headers was claimed for, if it is under way or at its end. Ask before anything that
@@ -19,7 +19,8 @@ impl Checkout {
                 let payees = [Payee::Base(self.base.clone()), Payee::Solana(self.solana.clone())];
                 let payment = decode(header).ok()?;
                 let identifier = identifier::read(payment.extensions.as_ref()).ok()?;
-                let authorization = verify_for_replay(&payment, &payees, self.recovery)?;
+                let judged = judge_for_replay(&payment, &payees, self.recovery)?;
+                let authorization = self.joinable(judged).await?;
                 match self.under_way(&authorization).await {
                     None => self.named(&authorization, identifier.as_deref()).await,
                     known => known,
@@ -27,8 +28,9 @@ impl Checkout {
             }
             Presented::Mpp(credential) => {
                 let credential = mpp::credential::decode(credential).ok()?;
-                let answered = mpp::verify_for_replay(credential, &self.base, self.recovery)?;
-                self.under_way(&answered.authorization).await
+                let judged = mpp::judge_for_replay(credential, &self.base, self.recovery)?;
+                let judged = judged.map(|answered| answered.authorization);
+                self.under_way(&self.joinable(judged).await?).await
             }
         };
         Some(known?.claim.purchase)

@@ -1,14 +1,14 @@
 //! The verdict on what a call shows, and whose payment it then is about.
 
 use purser_actors::engine::{Paid, PayError, PayRequest};
-use purser_actors::port::Authorization;
+use purser_actors::port::{Authorization, Decline};
 use tokio::time::error::Elapsed;
 
 use super::presented::{Shown, Told};
 use super::{Call, Checkout, digest, refused};
 use crate::http::error::ApiError;
 use crate::payment::mpp::{self, Bound};
-use crate::payment::{Payee, Terms, decode, identifier, verify, verify_for_replay};
+use crate::payment::{Judged, Payee, Terms, decode, identifier, judge, judge_for_replay};
 
 /// Why a payment is not claimed.
 pub(super) enum Unfit {
@@ -16,6 +16,10 @@ pub(super) enum Unfit {
     Told(Told),
     /// What came with it is not: another payment would not mend that.
     Refused(ApiError),
+    /// The chain did not verify its signature in time.
+    Unavailable(ApiError),
+    /// The chain would decline it for another reason than its signature.
+    Declined(Authorization, Decline),
 }
 
 impl Checkout {
@@ -27,12 +31,21 @@ impl Checkout {
         let payment = decode(header).map_err(told)?;
         let identifier = identifier::read(payment.extensions.as_ref());
         let identifier = identifier.map_err(|error| Unfit::Refused(refused::identifier_invalid(&error)))?;
-        let refusal = match verify(&payment, terms, &[], self.wallets.now(), self.recovery) {
-            Ok(verified) => return Ok(Shown::x402(verified.authorization, identifier)),
+        let refusal = match judge(&payment, terms, &[], self.wallets.now(), self.recovery) {
+            Ok(Judged::Proven(verified)) => return Ok(Shown::x402(verified.authorization, identifier)),
+            Ok(Judged::Unproven(verified, refusal)) => {
+                self.prove(&verified.authorization, refusal)
+                    .await
+                    .map_err(|unproven| unproven.told(Told::x402))?;
+                return Ok(Shown::x402(verified.authorization, identifier));
+            }
             Err(refusal) => refusal,
         };
         let payees = [Payee::Base(self.base.clone()), Payee::Solana(self.solana.clone())];
-        let Some(authorization) = verify_for_replay(&payment, &payees, self.recovery) else {
+        let Some(judged) = judge_for_replay(&payment, &payees, self.recovery) else {
+            return Err(told(refusal));
+        };
+        let Some(authorization) = self.joinable(judged).await else {
             return Err(told(refusal));
         };
         if self.under_way(&authorization).await.is_some() {
@@ -57,12 +70,21 @@ impl Checkout {
             request: &request,
         };
         let now = self.wallets.now();
-        let rejection = match self.mpp.verify(credential.clone(), terms, &bound, now, self.recovery) {
-            Ok(answered) => return Ok(Shown::mpp(answered)),
+        let rejection = match self.mpp.judge(credential.clone(), terms, &bound, now, self.recovery) {
+            Ok(Judged::Proven(answered)) => return Ok(Shown::mpp(answered)),
+            Ok(Judged::Unproven(answered, refusal)) => {
+                let proved = self.prove(&answered.authorization, refusal).await;
+                proved.map_err(|unproven| unproven.told(|refusal| Told::mpp(refusal.into())))?;
+                return Ok(Shown::mpp(answered));
+            }
             Err(rejection) => rejection,
         };
-        match mpp::verify_for_replay(credential, &self.base, self.recovery) {
-            Some(answered) if self.under_way(&answered.authorization).await.is_some() => Ok(Shown::mpp(answered)),
+        let Some(judged) = mpp::judge_for_replay(credential, &self.base, self.recovery) else {
+            return Err(told(rejection));
+        };
+        let (Judged::Proven(answered) | Judged::Unproven(answered, _)) = judged.clone();
+        match self.joinable(judged.map(|answered| answered.authorization)).await {
+            Some(authorization) if self.under_way(&authorization).await.is_some() => Ok(Shown::mpp(answered)),
             _ => Err(told(rejection)),
         }
     }

@@ -21,6 +21,12 @@ pub(super) fn identifier_invalid(error: &IdentifierError) -> ApiError {
         .hint("16 to 128 letters, digits, hyphens and underscores in `info.id`, or no identifier. Nothing was charged.")
 }
 
+/// 503: the chain does not answer.
+pub(super) fn unreached() -> ApiError {
+    let what = "The network could not be reached. Nothing was charged.";
+    ApiError::unavailable("settlement_unavailable", what, 5)
+}
+
 /// 503: nothing is sold in that currency now.
 pub(crate) fn rate_unavailable() -> ApiError {
     let what = "There is no exchange rate for that currency now, or only one that is too old.";
@@ -92,8 +98,8 @@ pub(super) fn refused(error: PayError, line: Line, time_moves: bool) -> ApiError
             "Too many paid calls are in flight. Nothing was charged.",
             full.retry_after_s,
         ),
-        // Whoever was told so has joined that payment, and one payment stands for no other.
-        PayError::Unavailable | PayError::Identified(_) => ApiError::unavailable(
+        // A call with an identifier joins that payment, and a decline is answered with 402: neither comes here.
+        PayError::Unavailable | PayError::Identified(_) | PayError::Declined(_) => ApiError::unavailable(
             "unavailable",
             "The service cannot say now what the payment comes to.",
             2,

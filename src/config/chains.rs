@@ -62,6 +62,7 @@ pub struct Base {
     #[serde(deserialize_with = "ether")]
     pub gas_floor_eth: u128,
     pub finality: Vec<FinalityStep>,
+    pub erc6492_factories: Vec<String>,
     pub facilitators: Vec<Facilitator>,
 }
 

@@ -1,13 +1,18 @@
-//! `exact` on Base: EIP-3009 `TransferWithAuthorization`, signed as EIP-712 typed data by an ordinary account.
+//! `exact` on Base: EIP-3009 `TransferWithAuthorization`, signed as EIP-712 typed data.
 //!
-//! Contract wallets (ERC-1271, ERC-6492) are refused: their signatures can only be checked on the chain.
+//! The signature of an ordinary account is checked here. That of a contract wallet (ERC-1271, EIP-7702, ERC-6492) can only be
+//! checked on the chain: such a payment is [`Judged::Unproven`].
+
+mod signature;
 
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, EvmAuthorization, EvmSignature, Timestamp};
+use purser_actors::port::{Authorization, EvmAuthorization, Timestamp};
 use sha3::{Digest, Keccak256};
 
+use self::signature::{any_signature, canonical_v, signature_bytes};
 use super::decode::EvmPayload;
+use super::proof::Judged;
 use super::refusal::{Reason, Refusal};
 use super::terms::BasePayee;
 
@@ -36,9 +41,6 @@ pub(crate) const HALF_ORDER: [u8; 32] = [
     0x73, 0x57, 0xa4, 0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0,
 ];
 
-/// What an ERC-6492 signature ends with, in hex.
-const ERC_6492_TAIL: &str = "6492649264926492649264926492649264926492649264926492649264926492";
-
 /// Which library recovers the signer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recovery {
@@ -64,12 +66,24 @@ pub struct EvmDemand<'a> {
     pub now: u64,
 }
 
+/// As [`judge`] for a payment that must be signed by the payer's key.
+///
+/// # Errors
+/// As [`judge`], and [`Reason::EvmSignature`].
+pub fn verify(payload: &EvmPayload, demand: &EvmDemand<'_>, recovery: Recovery) -> Result<Authorization, Refusal> {
+    judge(payload, demand, recovery)?.proven()
+}
+
 /// Judges an EIP-3009 payment: recipient, amount, time window, and last, since it costs the most, the signature.
 ///
 /// # Errors
-/// The `Evm…` reasons, [`Reason::PayloadType`] for a contract wallet, [`Reason::Malformed`] for text that is no number
-/// or address.
-pub fn verify(payload: &EvmPayload, demand: &EvmDemand<'_>, recovery: Recovery) -> Result<Authorization, Refusal> {
+/// The `Evm…` reasons, [`Reason::PayloadType`] for a wallet that is deployed by a factory which is not listed,
+/// [`Reason::Malformed`] for text that is no number or address.
+pub fn judge(
+    payload: &EvmPayload,
+    demand: &EvmDemand<'_>,
+    recovery: Recovery,
+) -> Result<Judged<Authorization>, Refusal> {
     let fields = &payload.authorization;
     let from = address(&fields.from)?;
     let to = address(&fields.to)?;
@@ -77,7 +91,7 @@ pub fn verify(payload: &EvmPayload, demand: &EvmDemand<'_>, recovery: Recovery) 
     let value = decimal(&fields.value)?;
     let valid_after = decimal(&fields.valid_after)?;
     let valid_before = decimal(&fields.valid_before)?;
-    let mut signature = signature_bytes(&payload.signature)?;
+    let signature = signature_bytes(&payload.signature, &demand.payee.erc6492_factories)?;
 
     if to != demand.payee.pay_to {
         return Err(Refusal::new(
@@ -93,19 +107,39 @@ pub fn verify(payload: &EvmPayload, demand: &EvmDemand<'_>, recovery: Recovery) 
     }
     let (valid_after, valid_before) = window(valid_after, valid_before, demand)?;
 
-    signature[64] = canonical_v(&signature)?;
-    let authorization = EvmAuthorization {
+    let mut authorization = EvmAuthorization {
         from,
         to,
         value: demand.amount,
         valid_after,
         valid_before,
         nonce,
-        signature: signature.into(),
+        signature,
     };
+    Ok(match signed_by_key(&authorization, demand, recovery) {
+        Ok(signature) => {
+            authorization.signature = signature.into();
+            Judged::Proven(Authorization::Evm(authorization))
+        }
+        Err(refusal) => Judged::Unproven(Authorization::Evm(authorization), refusal),
+    })
+}
+
+/// The signature of the payer's key, with v 27 or 28.
+fn signed_by_key(
+    authorization: &EvmAuthorization,
+    demand: &EvmDemand<'_>,
+    recovery: Recovery,
+) -> Result<[u8; 65], Refusal> {
+    let refused = |message: &'static str| Refusal::new(Reason::EvmSignature, message);
+    let mut signature = *authorization
+        .signature
+        .as_ecdsa()
+        .ok_or_else(|| refused("a signature must be 65 bytes, or one that the payer's contract accepts"))?;
+    signature[64] = canonical_v(&signature)?;
     let is_signed_under = |domain: &[u8; 32]| {
-        let digest = transfer_digest(domain, &authorization);
-        recover(&digest, &signature, recovery).is_some_and(|signer| signer == from)
+        let digest = transfer_digest(domain, authorization);
+        recover(&digest, &signature, recovery).is_some_and(|signer| signer == authorization.from)
     };
     // The same payment may be shown again by the other protocol; the real token has one domain for both.
     let other = match *demand.domain == demand.payee.domain_separator {
@@ -113,12 +147,9 @@ pub fn verify(payload: &EvmPayload, demand: &EvmDemand<'_>, recovery: Recovery) 
         false => &demand.payee.domain_separator,
     };
     if is_signed_under(demand.domain) || (other != demand.domain && is_signed_under(other)) {
-        return Ok(Authorization::Evm(authorization));
+        return Ok(signature);
     }
-    Err(Refusal::new(
-        Reason::EvmSignature,
-        "the signature was not made by `from` over these fields",
-    ))
+    Err(refused("the signature was not made by `from` over these fields"))
 }
 
 /// What the payment itself says it moves, and the last moment at which it could have been claimed. `None` when it says
@@ -271,50 +302,6 @@ fn decimal(text: &str) -> Result<Option<u64>, Refusal> {
         return Err(malformed("amounts and times must be decimal digits in a string"));
     }
     Ok(text.parse().ok())
-}
-
-fn signature_bytes(text: &str) -> Result<[u8; 65], Refusal> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    let mut bytes = [0; 65];
-    if digits.len() == 130 {
-        hex::decode_to_slice(digits, &mut bytes)
-            .map_err(|_| Refusal::new(Reason::EvmSignature, "the signature is not hex"))?;
-        return Ok(bytes);
-    }
-    let wrapped = digits.len() >= 64 && digits.bytes().rev().take(64).eq(ERC_6492_TAIL.bytes().rev());
-    Err(if wrapped {
-        Refusal::new(
-            Reason::PayloadType,
-            "ERC-6492 signatures of contract wallets are not taken",
-        )
-    } else {
-        Refusal::new(
-            Reason::EvmSignature,
-            "a signature must be 65 bytes, made by an ordinary account",
-        )
-    })
-}
-
-/// Of a key or of a contract wallet, as it was sent.
-fn any_signature(text: &str) -> Option<EvmSignature> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    let short_enough = digits.len() <= 2 * EvmSignature::MAX;
-    let bytes = short_enough.then(|| hex::decode(digits).ok())??;
-    EvmSignature::new(&bytes)
-}
-
-fn canonical_v(signature: &[u8; 65]) -> Result<u8, Refusal> {
-    if signature[32..64] > HALF_ORDER[..] {
-        return Err(Refusal::new(
-            Reason::EvmSignature,
-            "the signature's s is in the upper half",
-        ));
-    }
-    match signature[64] {
-        v @ (27 | 28) => Ok(v),
-        v @ (0 | 1) => Ok(v + 27),
-        _ => Err(Refusal::new(Reason::EvmSignature, "the signature's v must be 27 or 28")),
-    }
 }
 
 fn word_of_number(number: u64) -> [u8; 32] {

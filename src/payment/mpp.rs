@@ -2,7 +2,7 @@
 //!
 //! Nothing is kept of a challenge: its id is a MAC over all that it says, and what it says names the exact request, so
 //! that what comes back tells by itself whether we asked for it, here, at this price. The payment inside is judged by
-//! the code of x402 ([`super::evm::verify`]) and gives the same [`Authorization`]: whichever way it comes, it is one
+//! the code of x402 ([`super::evm::judge`]) and gives the same [`Authorization`]: whichever way it comes, it is one
 //! payment. Its nonce is a hash of the challenge's id, which ties the two together.
 
 pub mod challenge;
@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use purser_actors::port::{Authorization, Timestamp};
 
-use super::evm::{EvmDemand, MIN_LIFE_SECONDS, Recovery, keccak, own_amount_and_moment, parse_address, verify};
+use super::evm::{EvmDemand, MIN_LIFE_SECONDS, Recovery, judge, keccak, own_amount_and_moment, parse_address};
+use super::proof::Judged;
 use super::refusal::{Reason, Refusal};
 use super::terms::{BasePayee, Payee, Terms};
 use crate::identity::rfc3339;
@@ -142,11 +143,10 @@ impl Mpp {
         })
     }
 
-    /// Judges a credential for this request against everything that is on offer for it. Settles and stores nothing.
+    /// As [`Mpp::judge`] for a credential that must be signed by the payer's key.
     ///
     /// # Errors
-    /// [`Rejection`] with the first rule that it breaks: our challenge, for this request, at a price still honoured, not
-    /// expired, and then the payment.
+    /// As [`Mpp::judge`].
     pub fn verify(
         &self,
         credential: Credential,
@@ -155,6 +155,23 @@ impl Mpp {
         now: Timestamp,
         recovery: Recovery,
     ) -> Result<Answered, Rejection> {
+        let judged = self.judge(credential, offers, bound, now, recovery)?;
+        judged.proven().map_err(Rejection::from)
+    }
+
+    /// Judges a credential for this request against everything that is on offer for it. Settles and stores nothing.
+    ///
+    /// # Errors
+    /// [`Rejection`] with the first rule that it breaks: our challenge, for this request, at a price still honoured, not
+    /// expired, and then the payment.
+    pub fn judge(
+        &self,
+        credential: Credential,
+        offers: &[Terms],
+        bound: &Bound<'_>,
+        now: Timestamp,
+        recovery: Recovery,
+    ) -> Result<Judged<Answered>, Rejection> {
         let echo = &credential.challenge;
         self.recognise(echo)?;
         let invalid = |detail: &'static str| Rejection::new(Problem::InvalidChallenge, detail);
@@ -203,8 +220,13 @@ impl Mpp {
 }
 
 /// Judges a credential at its own price and within its own life, whoever made the challenge: everything but whether it
-/// fits a quote of now. Only good for joining a claim that exists already.
+/// fits a quote of now. Only good for joining a claim that exists already. `None` if its payer's key has not signed it.
 pub fn verify_for_replay(credential: Credential, payee: &BasePayee, recovery: Recovery) -> Option<Answered> {
+    judge_for_replay(credential, payee, recovery)?.proven().ok()
+}
+
+/// The same for a credential whose signature only the chain may be able to verify.
+pub fn judge_for_replay(credential: Credential, payee: &BasePayee, recovery: Recovery) -> Option<Judged<Answered>> {
     let (amount, now) = own_amount_and_moment(&credential.payload)?;
     let demand = EvmDemand {
         payee,
@@ -222,7 +244,7 @@ pub fn nonce(id: &str, realm: &str) -> [u8; 32] {
 }
 
 /// The payment of a credential: tied to its challenge, named as its source says, and good.
-fn answered(credential: Credential, demand: &EvmDemand<'_>, recovery: Recovery) -> Result<Answered, Rejection> {
+fn answered(credential: Credential, demand: &EvmDemand<'_>, recovery: Recovery) -> Result<Judged<Answered>, Rejection> {
     let Credential {
         challenge,
         payload,
@@ -245,11 +267,12 @@ fn answered(credential: Credential, demand: &EvmDemand<'_>, recovery: Recovery) 
     let expires_s = challenge.expires().map_or(0, Timestamp::seconds);
     let mut key = [0; 16];
     key.copy_from_slice(&nonce[..16]);
-    Ok(Answered {
-        authorization: verify(&payload, demand, recovery)?,
+    let judged = judge(&payload, demand, recovery)?;
+    Ok(judged.map(|authorization| Answered {
+        authorization,
         challenge: challenge.id,
         once: (key, expires_s + 1),
-    })
+    }))
 }
 
 /// `did:pkh:eip155:`, the chain id and this address.

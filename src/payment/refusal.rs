@@ -38,13 +38,14 @@ reasons! {
     Asset = "asset_mismatch";
     /// An echoed extension does not contain what was advertised.
     ExtensionEcho = "extension_echo_mismatch";
-    /// A kind of payload that is not taken: Permit2, ERC-7710, ERC-6492, or one that does not fit its network.
+    /// A kind of payload that is not taken: Permit2, ERC-7710, ERC-6492 by a factory that is not listed, or one that does not fit its
+    /// network.
     PayloadType = "unsupported_payload_type";
     /// The client signs for another EIP-712 name.
     EvmTokenName = "invalid_exact_evm_token_name_mismatch";
     /// The client signs for another EIP-712 version.
     EvmTokenVersion = "invalid_exact_evm_token_version_mismatch";
-    /// Not 65 bytes, high s, wrong v, or made by another key than `from`.
+    /// Not hex, too long, or neither made by the key of `from` (65 bytes, low s, v 27 or 28) nor accepted by its contract.
     EvmSignature = "invalid_exact_evm_signature";
     /// `to` is not our address.
     EvmRecipient = "invalid_exact_evm_recipient_mismatch";

@@ -133,6 +133,8 @@ pub struct BasePayee {
     pub domain_separator: [u8; 32],
     /// The same for what is paid by MPP.
     pub mpp_domain_separator: [u8; 32],
+    /// Contracts that may deploy a wallet which pays before it exists (ERC-6492).
+    pub erc6492_factories: Vec<[u8; 20]>,
     pub(super) json: PayeeJson,
     /// An MPP request from the end of the amount's digits on.
     pub(super) mpp: String,
@@ -179,8 +181,20 @@ impl BasePayee {
             version: version.to_owned(),
             domain_separator: token.domain(),
             mpp_domain_separator: token.mpp_domain(),
+            erc6492_factories: Vec::new(),
             json,
             mpp,
+        }
+    }
+}
+
+impl BasePayee {
+    /// The same, with these factories of wallets (ERC-6492).
+    #[must_use]
+    pub fn with_factories(self, erc6492_factories: Vec<[u8; 20]>) -> Self {
+        Self {
+            erc6492_factories,
+            ..self
         }
     }
 }

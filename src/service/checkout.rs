@@ -9,7 +9,7 @@ use super::ServiceError;
 use super::parts::SlotBlockhash;
 use super::routes::House;
 use crate::checkout::{Answers, Checkout};
-use crate::config::{Config, Recovery};
+use crate::config::{Config, ProviderKind, Recovery};
 use crate::http::rate::RateLimiter;
 use crate::identity::credentials::Credentials;
 use crate::identity::form_link::FormLinks;
@@ -39,10 +39,17 @@ impl Payees {
         let Some(Wallet::Solana(solana)) = pay_to.wallet(Network::Solana) else {
             return Err(wrong("payment.pay_to.solana"));
         };
+        let factories = match config.settlement.kind {
+            ProviderKind::Sandbox => Vec::new(),
+            ProviderKind::Chains => {
+                let listed = config.chains.base.erc6492_factories.iter();
+                listed.filter_map(|text| evm::parse_address(text)).collect()
+            }
+        };
         let solana = SolanaPayee::on(&chains.names.solana, solana, chains.fee_payers.all(), None);
         let solana = solana.ok_or_else(|| wrong("payment.pay_to.solana"))?;
         Ok(Self {
-            base: Arc::new(BasePayee::on(&chains.names.base, base)),
+            base: Arc::new(BasePayee::on(&chains.names.base, base).with_factories(factories)),
             solana: Arc::new(solana),
         })
     }
@@ -91,6 +98,7 @@ pub(super) async fn open(
         time_moves: house.world.moved.is_some() && !config.providers.elsewhere(),
         base: payees.base,
         solana: payees.solana,
+        contract_wallets: house.world.chains.contract_wallets.clone(),
         fee_payers: house.world.chains.fee_payers.clone(),
         mpp,
         blockhashes: Arc::new(SlotBlockhash::new(house.world.chains.blockhashes.clone())),

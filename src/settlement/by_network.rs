@@ -5,8 +5,8 @@ use std::sync::Arc;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Cursor, Departure, Lookup, Movement, Page, PortError, Preparation,
-    Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
+    Authorization, BoxFuture, ChainStanding, Cursor, Decline, Departure, Lookup, Movement, Page, PortError,
+    Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
 };
 
 use super::chain::{ChainTime, Holdings, Listed, TransferList};
@@ -36,6 +36,10 @@ impl ByNetwork {
 impl Settlement for ByNetwork {
     fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
         self.on(transfer.to.network()).sign(transfer)
+    }
+
+    fn precheck<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
+        self.on(authorization.network()).precheck(authorization)
     }
 
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {

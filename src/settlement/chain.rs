@@ -1,11 +1,11 @@
-//! Service-side traits of the chains: balances of wallets, recent blockhashes, chain time, fee payers, and the list of transfers
-//! that `purser verify` reads. The sandbox and the real chains implement them. The engine's ports are in `purser_actors::port`.
+//! Service-side traits of the chains: balances of wallets, signatures of contract wallets, recent blockhashes, chain time, fee
+//! payers, and the list of transfers that `purser verify` reads. The sandbox and the real chains implement them. The engine's ports are in `purser_actors::port`.
 
 use std::sync::Arc;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, PortError, Settlement, Timestamp, TreasuryList};
+use purser_actors::port::{BoxFuture, Decline, EvmAuthorization, PortError, Settlement, Timestamp, TreasuryList};
 
 use crate::payment::Chains;
 use crate::payment::solana::address::Pubkey;
@@ -85,6 +85,29 @@ pub trait TransferList: Send + Sync {
     fn listed(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>>;
 }
 
+/// The chain's verification of a signature that the payer's key has not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Acceptance {
+    /// The payer is a contract and accepts it (ERC-1271), or is deployed with this payment (ERC-6492). Its balance may be too low.
+    Accepted,
+    /// The payer is a contract and does not accept it.
+    Refused,
+    /// The payer is no contract: only its key can sign.
+    NoContract,
+    /// The chain rejects the payment before it asks the contract.
+    Declined(Decline),
+}
+
+/// Verifies the signatures of contract wallets, before a claim.
+pub trait ContractWallets: Send + Sync {
+    /// Whether the payer accepts the signature. Answers within about 2 s, from memory or by one read of the chain; by two reads
+    /// for a payment that is on the chain already.
+    ///
+    /// # Errors
+    /// `Temporary` when the chain does not answer in time.
+    fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> BoxFuture<'a, Result<Acceptance, PortError>>;
+}
+
 /// Our keys that co-sign payments on Solana and pay their fees.
 pub trait FeePayers: Send + Sync {
     /// All of them, at least one: a payment with any of these is ours to co-sign.
@@ -119,6 +142,8 @@ pub struct ChainParts {
     pub fee_payers: Arc<dyn FeePayers>,
     /// Is told of managed wallets.
     pub own_wallets: Arc<dyn OwnWallets>,
+    /// Verifies the signatures of contract wallets on Base.
+    pub contract_wallets: Arc<dyn ContractWallets>,
     /// Their ids, names and tokens.
     pub names: Chains,
     /// Our treasury on Base.

@@ -11,6 +11,7 @@ mod gas_key;
 mod listing;
 mod opening;
 mod paying;
+mod prechecking;
 mod proving;
 mod rows;
 pub mod settings;

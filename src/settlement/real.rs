@@ -104,6 +104,7 @@ fn base_settings(parts: BaseParts, wallets: &[Wallet]) -> BaseSettings {
         fees: parts.fees,
         finality: parts.finality.into_iter().map(step).collect(),
         wallets: wallets.iter().filter_map(on_base).collect(),
+        erc6492_factories: parts.erc6492_factories,
         ..settings
     }
 }
@@ -190,6 +191,7 @@ impl RealPorts {
             transfers: both,
             fee_payers: self.solana.clone(),
             own_wallets: self.clone(),
+            contract_wallets: self.base.clone(),
             names: self.names,
             base_treasury: Wallet::Evm(self.base.treasury().into_array()),
             solana_treasury: Wallet::Solana(self.solana.treasury()),

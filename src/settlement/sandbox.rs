@@ -7,6 +7,7 @@
 
 pub mod afar;
 mod chain;
+mod contract_wallet;
 mod evm;
 pub mod fault;
 mod inspect;
@@ -27,8 +28,8 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Clock, Departure, Entropy, ErrorKind, EvmAuthorization, Lookup, PortError,
-    Preparation, Prepared, Settlement, SolanaTransfer, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Clock, Decline, Departure, Entropy, ErrorKind, EvmAuthorization, Lookup,
+    PortError, Preparation, Prepared, Settlement, SolanaTransfer, Submitted, Timestamp, Transfer,
 };
 
 use self::chain::{Chain, Intent, State, Target, Validity};
@@ -164,6 +165,12 @@ impl Settlement for SandboxSettlement {
         Box::pin(async move { self.sign_outgoing(transfer) })
     }
 
+    fn precheck<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
+        let chain = self.chain(authorization.network());
+        let lacking = chain.is_known_to_lack(&key_of(authorization), authorization.value());
+        Box::pin(std::future::ready(lacking.then(ledger::insufficient)))
+    }
+
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
         Box::pin(async move {
             self.chain(authorization.network())
@@ -260,7 +267,7 @@ fn evm_intent(authorization: &EvmAuthorization) -> Intent {
 }
 
 /// Reads and checks a fully signed transaction.
-fn solana_intent(wire: &[u8]) -> Result<Intent, purser_actors::port::Decline> {
+fn solana_intent(wire: &[u8]) -> Result<Intent, Decline> {
     let refused = |message: &str| decline("invalid_exact_svm_transaction_failed", message);
     let transaction = Transaction::parse(wire).map_err(|e| refused(&e.to_string()))?;
     svm::check_signatures(&transaction).map_err(|_| {

@@ -42,6 +42,8 @@ pub struct BaseParts {
     pub gas_floor: U256,
     /// By rising amounts; the last one holds for all above it too.
     pub finality: Vec<(Usdc, Finality)>,
+    /// Contracts that may deploy a wallet together with its payment (ERC-6492).
+    pub erc6492_factories: Vec<Address>,
     /// In the order of preference.
     pub facilitators: Vec<Facilitator>,
 }
@@ -158,6 +160,16 @@ impl Reader<'_> {
                 gas_keys.push(own);
             }
         }
+        let mut erc6492_factories = Vec::new();
+        for (n, text) in settings.erc6492_factories.iter().enumerate() {
+            match parse_address(text) {
+                Some(factory) => erc6492_factories.push(evm_address(factory)),
+                None => self.reject(
+                    format!("chains.base.erc6492_factories[{n}]"),
+                    "is not an address on Base",
+                ),
+            }
+        }
         let treasury = treasury?;
         self.is_paid(
             "chains.base.treasury_key",
@@ -181,6 +193,7 @@ impl Reader<'_> {
                 Depth::Safe => Finality::Safe,
                 Depth::Finalized => Finality::Finalized,
             }),
+            erc6492_factories,
             facilitators: settings.facilitators.clone(),
         })
     }

@@ -14,6 +14,7 @@ mod lists;
 mod lookup;
 mod outgoing;
 mod port;
+mod prechecking;
 mod prepare;
 mod rows;
 mod search;
@@ -101,6 +102,7 @@ pub struct SolanaSettlement {
     following: tokio::sync::Mutex<Following>,
     followed: Mutex<follow::Followed>,
     foreign: Mutex<HashMap<[u8; 32], Foreign>>,
+    prechecks: prechecking::Prechecks,
     /// Of each endpoint: a status query is under way.
     polled: Vec<AtomicBool>,
     alarms: Alarms,
@@ -185,6 +187,7 @@ impl SolanaSettlement {
             following: tokio::sync::Mutex::default(),
             followed: Mutex::new(followed),
             foreign: Mutex::default(),
+            prechecks: prechecking::Prechecks::default(),
             alarms: Alarms::default(),
         }))
     }

@@ -1,15 +1,18 @@
 //! EIP-3009 payments.
 
+use std::sync::Arc;
+
 use purser::payment::evm::{Recovery, recover};
 use purser::payment::terms::BASE_USDC;
-use purser::payment::{BasePayee, Payee, Terms};
+use purser::payment::{BasePayee, Judged, Payee, Terms, decode, judge};
 use purser_actors::id::Network;
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, EvmAuthorization};
+use purser_actors::port::{Authorization, EvmAuthorization, Timestamp};
+use purser_chains::evm::contract_wallet::Undeployed;
 use serde_json::{Value, json};
 
 use crate::judge::{verdict, verdict_by};
-use crate::seller::{NOW, PAY_TO_BASE, PRICE, base, buyer, offers, pay, terms};
+use crate::seller::{NOW, PAY_TO_BASE, PRICE, base, buyer, encode, offers, pay, terms};
 
 /// A payment whose signature is right for its fields, whatever they say.
 fn signed(change: impl FnOnce(&mut EvmAuthorization)) -> Value {
@@ -149,6 +152,64 @@ fn case_14_only_a_plain_signature_of_the_payer_counts() {
         fields
     });
     assert_eq!(reason(&foreign), BAD, "somebody else's money");
+}
+
+#[test]
+fn case_14_a_signature_of_no_key_is_left_to_the_chain() {
+    // Checks: a payment that is valid apart from its signature is left to the chain, with the signature as it was sent; any other fault
+    // has its own reason. A wallet that is deployed with the payment must have a listed factory.
+    let judged = |payment: &Value, terms: &[Terms]| {
+        let payment = decode(encode(payment).as_bytes()).unwrap();
+        let judged = judge(&payment, terms, &[], Timestamp(NOW * 1000), Recovery::default());
+        judged.map_err(|refusal| refusal.reason.as_str())
+    };
+    let with_signature = |bytes: &[u8]| {
+        let mut payment = signed(|_| {});
+        payment["payload"]["signature"] = json!(format!("0x{}", hex::encode(bytes)));
+        payment
+    };
+    let is_unproven = |payment: &Value, terms: &[Terms], bytes: &[u8]| {
+        let Ok(Judged::Unproven(verified, refusal)) = judged(payment, terms) else {
+            panic!("{payment}")
+        };
+        let Authorization::Evm(authorization) = verified.authorization else {
+            panic!()
+        };
+        assert_eq!(authorization.signature.as_bytes(), bytes, "as it was sent");
+        assert_eq!(refusal.reason.as_str(), "invalid_exact_evm_signature");
+    };
+    for length in [1, 64, 65, 66, 1_024] {
+        let bytes = vec![7; length];
+        is_unproven(&with_signature(&bytes), &offers(), &bytes);
+    }
+    assert!(matches!(judged(&signed(|_| {}), &offers()), Ok(Judged::Proven(_))));
+    let mut other = with_signature(&[7; 80]);
+    other["payload"]["authorization"]["to"] = json!(format!("0x{}", "ab".repeat(20)));
+    assert_eq!(
+        judged(&other, &offers()).unwrap_err(),
+        "invalid_exact_evm_recipient_mismatch"
+    );
+
+    let wrapped = |factory: [u8; 20]| {
+        let wallet = Undeployed {
+            factory: factory.into(),
+            call: vec![1, 2, 3, 4].into(),
+            signature: vec![5; 65].into(),
+        };
+        wallet.wrap()
+    };
+    let payee = BasePayee::usdc(PAY_TO_BASE).with_factories(vec![[7; 20]]);
+    let listed = [Terms::new(Usdc::from_atomic(PRICE), 300, Payee::Base(Arc::new(payee)))];
+    is_unproven(&with_signature(&wrapped([7; 20])), &listed, &wrapped([7; 20]));
+    const KIND: &str = "unsupported_payload_type";
+    assert_eq!(judged(&with_signature(&wrapped([8; 20])), &listed).unwrap_err(), KIND);
+    assert_eq!(judged(&with_signature(&wrapped([7; 20])), &offers()).unwrap_err(), KIND);
+    let magic = [&[7; 96][..], &[0x64, 0x92].repeat(16)].concat();
+    assert_eq!(
+        judged(&with_signature(&magic), &listed).unwrap_err(),
+        KIND,
+        "nothing in it"
+    );
 }
 
 /// n − s, by hand: the tests' own arithmetic.

@@ -24,6 +24,7 @@ mod cases_cards;
 mod cases_cards_intl;
 mod cases_catalogs;
 mod cases_chains;
+mod cases_contract_wallets;
 mod cases_countries;
 mod cases_cursors;
 mod cases_customers;

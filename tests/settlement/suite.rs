@@ -131,6 +131,7 @@ async fn a_payment_lands_once_and_becomes_final<R: Rail>(rail: &mut R) {
     assert_eq!(lookup(rail, &payment).await, Lookup::Pending);
     let landed = transaction(pay(rail, &payment).await);
     assert_eq!(transaction(pay(rail, &payment).await), landed);
+    assert_eq!(rail.port().precheck(&payment).await, None, "on the chain");
     rail.make_final().await;
     until(rail, "the payment is final", async |rail| {
         let port = rail.port();
@@ -174,6 +175,9 @@ async fn what_cannot_be_paid_is_declined<R: Rail>(rail: &mut R) {
         },
     };
     assert_eq!(&*decline.reason, "insufficient_funds");
+    // A port may not know it before a claim, but has no other reason then.
+    let before_the_claim = rail.port().precheck(&payment).await;
+    assert!(before_the_claim.is_none_or(|early| early.reason == decline.reason));
     assert_eq!(
         lookup(rail, &payment).await,
         Lookup::Pending,

@@ -124,6 +124,36 @@ async fn what_would_fail_is_declined_without_a_fee() {
     );
 }
 
+// Checks (case 88): a payment of an empty wallet is declined before its claim, and settles when the wallet has the money; preparing uses
+// the simulation before the claim; a payment that is on the chain is not declined.
+#[tokio::test(flavor = "multi_thread")]
+async fn case_88_an_empty_wallet_is_declined_before_the_claim() {
+    let Some(house) = House::open(16).await else { return };
+    let fee = house.fee_payer().address();
+    let before = house.lamports(&fee).await;
+    let refused = async |payment: &Authorization| {
+        let decline = house.port.precheck(payment).await;
+        decline.map(|decline| decline.reason.to_string())
+    };
+    let empty = house.another(160);
+    house.chain.set_usdc(&empty.address(), 4, false).await;
+    let poor = house.payment_by(&empty, &fee, 5, "poor").await;
+    assert_eq!(refused(&poor).await.as_deref(), Some("insufficient_funds"));
+    // Once more if the simulation was too old by the time of the second.
+    until("it is prepared as it was simulated", || async {
+        house.chain.set_usdc(&empty.address(), 5, false).await;
+        let simulated = house.port.precheck(&poor).await.is_none();
+        house.chain.set_usdc(&empty.address(), 0, false).await;
+        let prepared = house.port.prepare(&poor).await.unwrap();
+        (simulated && matches!(prepared, Preparation::Ready(_))).then_some(())
+    })
+    .await;
+    house.chain.set_usdc(&empty.address(), 5, false).await;
+    house.pay(&poor).await;
+    assert_eq!(refused(&poor).await, None, "on the chain");
+    assert_eq!(house.lamports(&fee).await, before - 13_000);
+}
+
 // Aim: a fee payer is never made to move its own money by what it co-signs.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_fee_payer_authorises_nothing_but_the_fee() {

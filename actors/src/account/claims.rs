@@ -37,12 +37,12 @@ pub(super) fn admit(
     line: Line,
     worth: Cents,
     cap: Option<Cap>,
-    context: &Context,
+    now: Timestamp,
 ) -> Result<Share, Rejection> {
     if let Some(message) = this.and_then(|a| a.frozen.clone()) {
         return Err(Rejection::Frozen { message });
     }
-    let day = counted_day(context.now, this.map_or(0, |a| a.day));
+    let day = counted_day(now, this.map_or(0, |a| a.day));
     let budget = line.budget();
     let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, budget));
     let sum = sum.plus(worth).map_err(|_| Rejection::Overflow)?;
@@ -60,6 +60,17 @@ pub(super) fn admit(
     }
     let cents = worth;
     Ok(Share { day, budget, cents })
+}
+
+/// Checks a freeze and the daily caps as the claim of a purchase does. `this` is `None` for an account that does not exist yet.
+pub(crate) fn may_claim(
+    this: Option<&Account>,
+    line: Line,
+    worth: Cents,
+    cap: Option<Cap>,
+    now: Timestamp,
+) -> Result<(), Rejection> {
+    admit(this, line, worth, cap, now).map(drop)
 }
 
 pub(super) fn claim(
@@ -187,11 +198,11 @@ fn reserve(
     context: &Context,
 ) -> Result<(Decision<Account>, Share), Rejection> {
     let Some(lines) = counted else {
-        let share = admit(this, line, worth, cap, context)?;
+        let share = admit(this, line, worth, cap, context.now)?;
         return Ok((decision.event(Event::Reserved(share)), share));
     };
     // Only whether it is frozen counts.
-    admit(this, line, worth, None, context)?;
+    admit(this, line, worth, None, context.now)?;
     if !lines.contains(&line) {
         return Err(Rejection::MayHaveBought);
     }

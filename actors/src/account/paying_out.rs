@@ -81,7 +81,7 @@ fn pay_out(account: &Account, payout: BankPayout, context: &Context) -> Result<D
         return Err(Rejection::Nothing);
     };
     let (owner, destination) = (account.wallet, *destination);
-    let share = admit(Some(account), Line::BankPayment, amount, cap, context)?;
+    let share = admit(Some(account), Line::BankPayment, amount, cap, context.now)?;
     let owed = Usdc::from_cents(amount).map_err(|_| Rejection::Overflow)?;
     let charge = Charge::new(PaymentId::NONE, charged, owed);
     let key = EffectId(id.0);

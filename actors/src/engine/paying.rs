@@ -1,11 +1,10 @@
 //! A paid call from the engine's side: permit, claim, wait.
 
 use purser_storage::planted::{self, Bug};
-use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument as _;
 
-use super::figures::Lack;
 use super::once::identified::{self, Standing};
+use super::permits::{Overloaded, Permit};
 use super::requiring::refused;
 use super::turn::Turn;
 use super::{Engine, RACES};
@@ -15,7 +14,7 @@ use crate::kernel::memo::Place;
 use crate::kernel::{Refusal, origin, table};
 use crate::money::Cents;
 use crate::payment::{self, NewSession, Outcome, Payment, Rejection, Status};
-use crate::port::Authorization;
+use crate::port::{Authorization, Decline};
 use crate::product::{Purchase, Requirement};
 use crate::quote::Quoted;
 
@@ -39,41 +38,6 @@ pub struct PayRequest {
     pub once: Option<([u8; 16], u64)>,
     /// The payer's own name for this purchase: another payment under it is not claimed, see [`PayError::Identified`].
     pub identifier: Option<String>,
-}
-
-/// Room for one paid call, taken before the claim and kept until the payment has come to something.
-#[derive(Debug)]
-pub struct Permit {
-    _room: OwnedSemaphorePermit,
-    _share: PayerShare,
-}
-
-/// Counts one account's calls in flight; gives its place back when dropped.
-struct PayerShare {
-    engine: Engine,
-    payer: u128,
-}
-
-impl std::fmt::Debug for PayerShare {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PayerShare({:032x})", self.payer)
-    }
-}
-
-impl Drop for PayerShare {
-    fn drop(&mut self) {
-        self.engine.0.payers.remove_if_mut(&self.payer, |_, n| {
-            *n -= 1;
-            *n == 0
-        });
-    }
-}
-
-/// Nothing was claimed; come back later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overloaded {
-    /// In seconds.
-    pub retry_after_s: u64,
 }
 
 /// What a paid call came to.
@@ -124,6 +88,8 @@ pub enum PayError {
     Short(Network),
     /// There is no room now.
     Overloaded(Overloaded),
+    /// The chain would decline the payment now. The same payment can be sent again and is then checked again.
+    Declined(Decline),
     /// The engine cannot answer now; nothing was claimed.
     Unavailable,
     /// The engine cannot answer now; the payment may be claimed.
@@ -131,41 +97,6 @@ pub enum PayError {
 }
 
 impl Engine {
-    /// Takes room for one paid call of an account.
-    ///
-    /// # Errors
-    /// [`Overloaded`] when the engine, the account's share or the journal's room is full.
-    pub fn admit(&self, account: &Wallet) -> Result<Permit, Overloaded> {
-        let full = |lack| {
-            self.0.refused.note(lack);
-            Overloaded { retry_after_s: 1 }
-        };
-        let headroom = self.0.store.headroom();
-        if headroom.lag_bytes >= headroom.lag_limit_bytes {
-            return Err(full(Lack::Lag));
-        }
-        if !self.is_sound() {
-            return Err(full(Lack::Unsound));
-        }
-        let room = self.0.permits.clone().try_acquire_owned();
-        let room = room.map_err(|_| full(Lack::Room))?;
-        let payer = account.digest();
-        {
-            let mut n = self.0.payers.entry(payer).or_insert(0);
-            if *n >= self.0.settings.in_flight_per_payer_max {
-                return Err(full(Lack::Share));
-            }
-            *n += 1;
-        }
-        Ok(Permit {
-            _room: room,
-            _share: PayerShare {
-                engine: self.clone(),
-                payer,
-            },
-        })
-    }
-
     /// The id that a payment has or would have.
     pub fn payment_id(&self, authorization: &Authorization) -> PaymentId {
         payment::id_of(authorization, &self.0.secret)
@@ -313,6 +244,8 @@ impl Engine {
         }
         let (found, line) = (self.check(&account, request).await?, request.purchase.line());
         self.may_buy(id, &request.authorization, line).await?;
+        let counted = self.counted_for(id).await?;
+        self.precheck(&account, request, counted.is_some()).await?;
         let PayRequest {
             authorization,
             purchase,
@@ -332,7 +265,7 @@ impl Engine {
             request,
             session,
             once,
-            counted: self.counted_for(id).await?,
+            counted,
         };
         let claim = account::Command::Claim(Box::new(admission));
         let memo = place.map(|place| identified::memo(place, id));
@@ -343,7 +276,7 @@ impl Engine {
             Err(Refusal::Conflict) => Ok(None),
             Err(refusal) => {
                 if planted::is(Bug::PermitLeaked) {
-                    permit._room.forget();
+                    permit.leak();
                 }
                 Err(refused(id, refusal))
             }

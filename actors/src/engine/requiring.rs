@@ -88,11 +88,19 @@ impl Engine {
 /// What a claim that was refused tells its caller.
 pub(super) fn refused(id: PaymentId, refusal: Refusal<account::Rejection>) -> PayError {
     match refusal {
-        Refusal::Rejected(account::Rejection::Frozen { message }) => PayError::Frozen { message },
-        Refusal::Rejected(account::Rejection::CountPerDay { cap }) => PayError::CountPerDay { cap },
-        Refusal::Rejected(account::Rejection::SumPerDay { cap }) => PayError::SumPerDay { cap },
-        Refusal::Rejected(account::Rejection::MayHaveBought) => PayError::AlreadyUsed,
-        Refusal::Rejected(_) | Refusal::Quarantined => PayError::Unavailable,
+        Refusal::Rejected(rejection) => rejected(rejection),
+        Refusal::Quarantined => PayError::Unavailable,
         _ => PayError::Unknown(id),
+    }
+}
+
+/// What the account's own refusal tells its caller.
+pub(super) fn rejected(rejection: account::Rejection) -> PayError {
+    match rejection {
+        account::Rejection::Frozen { message } => PayError::Frozen { message },
+        account::Rejection::CountPerDay { cap } => PayError::CountPerDay { cap },
+        account::Rejection::SumPerDay { cap } => PayError::SumPerDay { cap },
+        account::Rejection::MayHaveBought => PayError::AlreadyUsed,
+        _ => PayError::Unavailable,
     }
 }

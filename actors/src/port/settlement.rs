@@ -113,6 +113,13 @@ pub trait Settlement: Send + Sync {
     /// and looked up like a payment.
     fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>>;
 
+    /// Why the chain would decline this payment now: from memory or by one read of the chain, within about 2 s. Called before
+    /// the claim of a payment, never after it. `None` if the chain would not decline it or the answer is not known in time:
+    /// then [`Self::prepare`] decides, after the claim. Always `None` for a payment that is on the chain. The default is `None`.
+    fn precheck<'a>(&'a self, _: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
+        Box::pin(std::future::ready(None))
+    }
+
     /// Makes ready what will be sent, or declines what the chain would refuse now. Sends nothing and spends nothing.
     /// `Permanent` means this port can never send this payment, `Temporary` and `Unknown` that it cannot say now: neither is
     /// the payer's fault.

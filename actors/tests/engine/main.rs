@@ -30,6 +30,7 @@ mod operating;
 mod paid_call;
 mod payouts;
 mod people;
+mod prechecked;
 mod prepaid;
 mod program;
 mod program_restored;

@@ -51,6 +51,8 @@ pub(crate) struct Chain {
     pub(crate) holdings: Holdings,
     gate: Semaphore,
     empty: Mutex<Vec<Wallet>>,
+    broke: Mutex<Vec<Wallet>>,
+    prechecks: AtomicU64,
     /// What has landed may still be taken back.
     shallow: AtomicBool,
 }
@@ -78,6 +80,8 @@ impl Chain {
             holdings: Holdings::default(),
             gate: Semaphore::new(0),
             empty: Mutex::default(),
+            broke: Mutex::default(),
+            prechecks: AtomicU64::new(0),
             shallow: AtomicBool::new(false),
         }
     }
@@ -139,9 +143,20 @@ impl Chain {
         self.empty.lock().push(wallet);
     }
 
+    /// Checks before a claim decline payments of this wallet from now on.
+    pub(crate) fn know_empty(&self, wallet: Wallet) {
+        self.broke.lock().push(wallet);
+    }
+
     /// No wallet is empty any more.
     pub(crate) fn fill(&self) {
         self.empty.lock().clear();
+        self.broke.lock().clear();
+    }
+
+    /// Number of checks before a claim.
+    pub(crate) fn prechecks(&self) -> u64 {
+        self.prechecks.load(Ordering::SeqCst)
     }
 
     /// The transfer's validity is over.
@@ -221,6 +236,12 @@ pub(crate) fn outgoing(key: u128, to: Wallet, amount: Usdc) -> Authorization {
 impl Settlement for Chain {
     fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
         Box::pin(async move { Ok(outgoing(transfer.key, transfer.to, transfer.amount)) })
+    }
+
+    fn precheck<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
+        self.prechecks.fetch_add(1, Ordering::SeqCst);
+        let broke = self.broke.lock().contains(&authorization.payer());
+        Box::pin(std::future::ready(broke.then(empty)))
     }
 
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {

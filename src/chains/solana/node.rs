@@ -284,8 +284,20 @@ impl Node {
     /// # Errors
     /// See [`NodeError`].
     pub async fn simulate(&self, bytes: &[u8], commitment: Commitment) -> Result<Simulation, NodeError> {
+        self.simulated(bytes, true, commitment).await
+    }
+
+    /// The same of a transaction that lacks signatures: none is verified.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn simulate_unsigned(&self, bytes: &[u8], commitment: Commitment) -> Result<Simulation, NodeError> {
+        self.simulated(bytes, false, commitment).await
+    }
+
+    async fn simulated(&self, bytes: &[u8], verify: bool, commitment: Commitment) -> Result<Simulation, NodeError> {
         let method = "simulateTransaction";
-        let options = json!({"encoding": "base64", "sigVerify": true, "commitment": commitment.name()});
+        let options = json!({"encoding": "base64", "sigVerify": verify, "commitment": commitment.name()});
         let params = json!([STANDARD.encode(bytes), options]);
         decode::simulation(method, &self.pool.call(method, params).await?)
     }

@@ -72,6 +72,7 @@ fn chains() -> RealChains {
             },
             gas_floor: U256::from(500_000_000_000_000_u64),
             finality: Vec::new(),
+            erc6492_factories: Vec::new(),
             facilitators: Vec::new(),
         },
         solana: SolanaParts {

@@ -1,11 +1,13 @@
 //! Whether payments would settle now: asked before anything is sent, so that what must fail costs no gas.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use purser_actors::port::Decline;
+use purser_chains::evm::contract_wallet::Undeployed;
 use purser_chains::evm::multicall::{self, BatchCall, MAX_CALLS, MAX_GAS, MULTICALL3};
 use purser_chains::evm::node::{BlockTag, CallError, CallRequest, NodeError};
 use purser_chains::evm::{Address, Bytes, usdc};
@@ -60,6 +62,7 @@ impl Core {
         let target = self.token.address();
         match payments {
             [] => None,
+            [payment] if payment.deploys() => self.deploying_call(payment),
             [payment] => Some((target, calldata(payment)?)),
             payments => {
                 let call = |payment: &Arc<Payment>| {
@@ -74,15 +77,57 @@ impl Core {
         }
     }
 
-    /// One request for the payers' code, one call for all without, and one call for each with code. In the order of the
-    /// payments.
+    /// The wallet's deployment by a listed factory and the transfer, in one transaction. If the wallet is already deployed, the
+    /// first call fails alone.
+    fn deploying_call(&self, payment: &Payment) -> Option<(Address, Bytes)> {
+        let Undeployed { factory, call, .. } = Undeployed::unwrap(&payment.signature)?;
+        if !self.settings.erc6492_factories.contains(&factory) {
+            return None;
+        }
+        let deployment = BatchCall {
+            target: factory,
+            data: call,
+        };
+        let transfer = BatchCall {
+            target: self.token.address(),
+            data: calldata(payment)?,
+        };
+        Some((MULTICALL3, multicall::encode(&[deployment, transfer]).ok()?.into()))
+    }
+
+    /// One request for a sole payment. For several one request for the payers' code, one call for all without, and one call for
+    /// each with code. In the order of the payments.
     ///
     /// # Errors
     /// When no endpoint answers: then nothing is known of any of them.
     pub(super) async fn check(&self, payments: &[Arc<Payment>]) -> Result<Vec<Verdict>, NodeError> {
+        if let [payment] = payments {
+            return Ok(vec![self.check_one(payment).await?]);
+        }
         let payers: Vec<Address> = payments.iter().map(|payment| payment.from.into()).collect();
         let codes = self.node.have_code(&payers).await?;
-        self.simulate(payments, &codes).await
+        let alone = codes.iter().zip(payments);
+        let alone: Vec<bool> = alone
+            .map(|(has_code, payment)| *has_code || payment.deploys())
+            .collect();
+        self.simulate(payments, &alone).await
+    }
+
+    /// The same for one payment, in one request.
+    pub(super) async fn check_one(&self, payment: &Arc<Payment>) -> Result<Verdict, NodeError> {
+        let Some((to, data)) = self.call_of(std::slice::from_ref(payment)) else {
+            let has_code = self.node.have_code(&[payment.from.into()]).await?;
+            return Ok(Verdict {
+                has_code: has_code.contains(&true),
+                failure: Some(unsendable()),
+            });
+        };
+        let request = self.request(to, data, self.settings.gas.smart_account);
+        let (has_code, returned) = self.node.code_and_call(payment.from.into(), &request).await?;
+        Ok(Verdict {
+            has_code: has_code || payment.deploys(),
+            failure: outcome(payment, returned)?,
+        })
     }
 
     /// The same without asking for code.
@@ -131,7 +176,7 @@ impl Core {
         }
     }
 
-    fn request(&self, to: Address, data: Bytes, gas: u64) -> CallRequest {
+    pub(super) fn request(&self, to: Address, data: Bytes, gas: u64) -> CallRequest {
         let from = self.settings.gas_keys.first();
         let from = from.map_or(Address::ZERO, |key| key.address());
         CallRequest { from, to, data, gas }
@@ -139,14 +184,12 @@ impl Core {
 
     async fn simulate_alone(&self, payment: &Arc<Payment>, gas: u64) -> Result<Option<Failure>, NodeError> {
         let Some((to, data)) = self.call_of(std::slice::from_ref(payment)) else {
-            let refused = decline("invalid_exact_evm_signature", "the signature is too long");
-            return Ok(Some(Failure::Refused(refused)));
+            return Ok(Some(unsendable()));
         };
-        match self.node.call(&self.request(to, data, gas), BlockTag::Latest).await {
-            Ok(_) => Ok(None),
-            Err(CallError::Reverted { data, reason }) => Ok(Some(reverted(&data, &reason))),
-            Err(CallError::Node(error)) => Err(error),
-        }
+        outcome(
+            payment,
+            self.node.call(&self.request(to, data, gas), BlockTag::Latest).await,
+        )
     }
 
     /// A call that fails in a batch without a word may have been left without gas by another: it is asked for itself.
@@ -175,8 +218,37 @@ fn silent(calls: usize) -> Vec<multicall::CallResult> {
     vec![silent; calls]
 }
 
+/// The payment fits in no transaction.
+fn unsendable() -> Failure {
+    let why = "the signature is too long, or of a wallet whose factory is not listed";
+    Failure::Refused(decline("invalid_exact_evm_signature", why))
+}
+
+/// The result of a call for one payment.
+fn outcome(payment: &Payment, returned: Result<Bytes, CallError>) -> Result<Option<Failure>, NodeError> {
+    match returned {
+        Ok(returned) if payment.deploys() => {
+            let malformed = |_| NodeError::Malformed { method: "eth_call" };
+            let results = multicall::decode(&returned, 2).map_err(malformed)?;
+            let transfer = results.into_iter().next_back().filter(|transfer| !transfer.success);
+            Ok(transfer.map(|transfer| reverted(&transfer.data, "the token refuses it")))
+        }
+        Ok(_) => Ok(None),
+        Err(CallError::Reverted { data, reason }) => Ok(Some(reverted(&data, &reason))),
+        Err(CallError::Node(error)) => Err(error),
+    }
+}
+
+/// The signature for the token: without the wrapping of ERC-6492.
+pub(super) fn signature_of(payment: &Payment) -> Cow<'_, [u8]> {
+    match Undeployed::unwrap(&payment.signature) {
+        Some(wallet) => Cow::Owned(wallet.signature.to_vec()),
+        None => Cow::Borrowed(&payment.signature),
+    }
+}
+
 fn calldata(payment: &Payment) -> Option<Bytes> {
-    let data = usdc::transfer_bytes_call(&payment.authorization(), &payment.signature);
+    let data = usdc::transfer_bytes_call(&payment.authorization(), &signature_of(payment));
     data.ok().map(Bytes::from)
 }
 

@@ -18,6 +18,7 @@ use ractor::ActorRef;
 use tokio::sync::{oneshot, watch};
 
 use super::gas_key;
+use super::prechecking::Prechecks;
 use super::rows::{self, Key, MovementRow, RowError};
 use super::settings::BaseSettings;
 
@@ -68,6 +69,8 @@ pub(super) struct Core {
     pub(super) loads: DashMap<Address, Load>,
     /// What was found of a payment before it was submitted, and when.
     pub(super) checked: DashMap<Key, (bool, u64)>,
+    /// Checks before claims.
+    pub(super) prechecks: Prechecks,
     /// When a proof was last asked for, per payment.
     pub(super) proofs: DashMap<Key, u64>,
     /// When everything was last read that the chain had, by the clock plus 1; 0 before the first time.
@@ -132,6 +135,7 @@ impl Core {
             actors: DashMap::new(),
             loads: DashMap::new(),
             checked: DashMap::new(),
+            prechecks: Prechecks::default(),
             wallets: DashSet::new(),
             lost: Mutex::default(),
             told: Mutex::default(),

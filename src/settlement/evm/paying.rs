@@ -6,8 +6,8 @@ use std::time::Duration;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Departure, ErrorKind, EvmAuthorization, EvmSignature, Finality, Lookup,
-    PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Decline, Departure, ErrorKind, EvmAuthorization, EvmSignature, Finality,
+    Lookup, PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer,
 };
 use purser_chains::evm::Address;
 use purser_chains::evm::node::BlockTag;
@@ -101,10 +101,13 @@ impl BaseSettlement {
             Seen::Used { .. } => return Ok(used()),
             Seen::Nothing => {}
         }
-        if self.core.is_too_dear(&key.from) {
-            let why = "transactions of this payer have failed too often within an hour";
-            let reason = "invalid_exact_evm_transaction_simulation_failed";
-            return Ok(Preparation::Declined(decline(reason, why)));
+        if let Some(decline) = self.core.too_dear(&key.from) {
+            return Ok(Preparation::Declined(decline));
+        }
+        // Checked some seconds ago, before the claim. Used once: a payment that is prepared again is checked again.
+        if let Some(found) = self.core.prechecks.take_good(&payment, self.core.clock.now_ms()) {
+            self.core.checked.insert(key, found);
+            return Ok(ready());
         }
         let verdict = self.desk.ask(&self.core, payment.clone()).await;
         let verdict = verdict.map_err(|error| temporary("prepare", &error))?;
@@ -249,6 +252,10 @@ fn submitted(seen: Seen) -> Result<Submitted, PortError> {
 impl Settlement for BaseSettlement {
     fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
         Box::pin(self.sign_transfer(transfer))
+    }
+
+    fn precheck<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
+        Box::pin(self.precheck_payment(authorization))
     }
 
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {

@@ -7,6 +7,7 @@ use purser_actors::kernel::table;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Departure, Movement, Timestamp};
 use purser_chains::evm::blocks::Header;
+use purser_chains::evm::contract_wallet::is_wrapped;
 use purser_chains::evm::usdc::{Authorization, TransferRef};
 use purser_chains::evm::{Address, B256, U256};
 use purser_storage::codec::{self, Stored};
@@ -37,6 +38,11 @@ impl Payment {
             from: self.from.into(),
             nonce: self.nonce.into(),
         }
+    }
+
+    /// Whether its transaction may have to deploy the wallet (ERC-6492).
+    pub(super) fn deploys(&self) -> bool {
+        is_wrapped(&self.signature)
     }
 
     pub(super) fn authorization(&self) -> Authorization {

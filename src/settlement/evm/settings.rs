@@ -76,6 +76,8 @@ pub struct BaseSettings {
     /// Wallets beside the treasury whose transfers are kept from the first block that is read: managed wallets. See also
     /// [`super::BaseSettlement::keep`]. Default: none.
     pub wallets: Vec<Address>,
+    /// Contracts that may deploy a wallet together with its payment (ERC-6492). Default: none, such payments are declined.
+    pub erc6492_factories: Vec<Address>,
     /// A payer whose transactions have cost this much gas without settling within an hour, in wei, is declined until the hour
     /// is over. Default 0.0002 ether.
     pub lost_gas_max: U256,
@@ -124,6 +126,7 @@ impl BaseSettings {
             signed_s: 300,
             start_block: None,
             wallets: Vec::new(),
+            erc6492_factories: Vec::new(),
             lost_gas_max: milliether / U256::from(5),
         }
     }

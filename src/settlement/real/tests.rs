@@ -50,6 +50,7 @@ fn chains() -> RealChains {
             },
             gas_floor: U256::from(6),
             finality: vec![(HUNDRED, Finality::Blocks(7)), (ALL, Finality::Finalized)],
+            erc6492_factories: vec![Address::repeat_byte(7)],
             facilitators: Vec::new(),
         },
         solana: SolanaParts {
@@ -88,6 +89,7 @@ fn the_ports_are_opened_with_what_the_settings_say() {
         (Finality::Blocks(7), Finality::Finalized)
     );
     assert_eq!(base.wallets, [evm_address([5; 20])]);
+    assert_eq!(base.erc6492_factories, [evm_address([7; 20])]);
     let solana = solana_settings(solana);
     assert_eq!(solana.mint, SolanaChain::DEVNET.mint);
     let limits = solana.payer_limits;

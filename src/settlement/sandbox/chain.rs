@@ -1,5 +1,6 @@
 //! One sandbox chain: the ledger, its file, its clock, its faults. Every answer waits until what it rests on is durable.
 
+mod empty;
 mod together;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{Clock, Decline, Entropy, ErrorKind, Finality, PortError, Submitted, Timestamp};
 use tokio::sync::watch;
 
+use self::empty::EmptyWallets;
 pub(crate) use self::together::Plain;
 use self::together::Together;
 use super::evm;
@@ -33,6 +35,7 @@ pub(crate) struct Chain {
     held: watch::Sender<bool>,
     together: Together,
     magic: Vec<(Usdc, ChainFault)>,
+    empty: EmptyWallets,
 }
 
 /// What a call decides under the lock.
@@ -127,6 +130,7 @@ impl Chain {
             held,
             together: Together::default(),
             magic,
+            empty: EmptyWallets::default(),
         };
         if chain.state.lock().ledger.secret.is_none() {
             let mut secret = [0; 32];
@@ -230,7 +234,7 @@ impl Chain {
             Executed::Moved(transaction, finality) | Executed::Already(transaction, finality) => {
                 Ok(Submitted::Settled { transaction, finality })
             }
-            Executed::Declined(decline) => Ok(Submitted::Declined(decline)),
+            Executed::Declined(decline) => Ok(Submitted::Declined(self.noted(payer, decline))),
         }
     }
 

@@ -6,8 +6,10 @@ use secp256k1::Message;
 use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
 use sha3::{Digest as _, Keccak256};
 
+use super::contract_wallet;
 use super::ledger::{Key, decline};
 use crate::sandbox::keys::evm_address;
+use crate::settlement::chain::Acceptance;
 
 /// The token of this ledger, by its EIP-712 name and version: never those of USDC on Base, so that nothing which is signed
 /// for it is worth anything there.
@@ -44,10 +46,20 @@ pub(crate) fn check_signature(authorization: &EvmAuthorization) -> Result<(), De
     at(&CONTRACTS[0]).or_else(|_| at(&CONTRACTS[1]))
 }
 
+/// Whether a contract at the payer's address accepts the signature.
+pub(crate) fn acceptance(authorization: &EvmAuthorization) -> Acceptance {
+    match contract_wallet::signed_by(&authorization.from, authorization.signature.as_bytes()) {
+        None => Acceptance::NoContract,
+        Some(_) if check_signature(authorization).is_ok() => Acceptance::Accepted,
+        Some(_) => Acceptance::Refused,
+    }
+}
+
 fn is_signed(authorization: &EvmAuthorization, domain: &[u8; 32]) -> Result<(), Decline> {
     let refused = || decline("invalid_exact_evm_signature", "the signature is not the payer's");
-    // A contract wallet's are not taken: this chain runs no contracts.
-    let [rs @ .., v] = authorization.signature.as_ecdsa().ok_or_else(refused)?;
+    let own = authorization.signature.as_ecdsa().map(|own| (authorization.from, own));
+    let of_contract = || contract_wallet::signed_by(&authorization.from, authorization.signature.as_bytes());
+    let (owner, [rs @ .., v]) = own.or_else(of_contract).ok_or_else(refused)?;
     let recovery = match v {
         27 => RecoveryId::Zero,
         28 => RecoveryId::One,
@@ -60,7 +72,7 @@ fn is_signed(authorization: &EvmAuthorization, domain: &[u8; 32]) -> Result<(), 
     let signer = signature
         .recover(Message::from_digest(digest(authorization, domain)))
         .map_err(|_| refused())?;
-    if evm_address(&signer) == authorization.from {
+    if evm_address(&signer) == owner {
         Ok(())
     } else {
         Err(refused())
@@ -252,6 +264,44 @@ pub(crate) mod tests {
             let refused = check_signature(&of_contract).unwrap_err();
             assert_eq!(refused.reason.as_str(), "invalid_exact_evm_signature", "{length} bytes");
         }
+    }
+
+    // case_14: a contract wallet's signature is its owner's over the payment from the wallet; another owner's, one over another
+    // payment, one from the owner's own address and any other length are not, and no other address is a contract.
+    #[test]
+    fn case_14_a_contract_wallet_accepts_its_owners_signature_alone() {
+        let of_owner = |secret: [u8; 32], value: u64| {
+            let key = SecretKey::from_secret_bytes(secret).unwrap();
+            let owner = evm_address(&PublicKey::from_secret_key(&key));
+            let wallet = contract_wallet::of(&owner);
+            let mut payment = signed(secret, [8; 20], Usdc::from_atomic(value), (0, 100), 1);
+            payment.from = wallet;
+            let message = Message::from_digest(digest(&payment, &domain(TOKEN, &CONTRACTS[0])));
+            let (recovery, rs) = RecoverableSignature::sign_ecdsa_recoverable(message, &key).serialize_compact();
+            let v = 27 + u8::from(recovery == RecoveryId::One);
+            let bytes = [owner.as_slice(), &rs, &[v]].concat();
+            assert_eq!(bytes.len(), 85);
+            payment.signature = EvmSignature::new(&bytes).unwrap();
+            payment
+        };
+        let good = of_owner([5; 32], 7);
+        assert_eq!(check_signature(&good), Ok(()));
+        assert_eq!(acceptance(&good), Acceptance::Accepted);
+
+        let other = of_owner([6; 32], 7);
+        let mut forged = good.clone();
+        forged.signature = other.signature.clone();
+        assert_eq!(acceptance(&forged), Acceptance::NoContract, "another owner's");
+        let mut changed = good.clone();
+        changed.value = Usdc::from_atomic(8);
+        assert_eq!(acceptance(&changed), Acceptance::Refused, "over another amount");
+        assert!(check_signature(&changed).is_err());
+        let cut = EvmSignature::new(&good.signature.as_bytes()[..84]).unwrap();
+        let cut = EvmAuthorization { signature: cut, ..good };
+        assert_eq!(acceptance(&cut), Acceptance::NoContract, "another length");
+        assert!(check_signature(&cut).is_err());
+        let plain = signed([5; 32], [8; 20], Usdc::from_atomic(7), (0, 100), 1);
+        assert_eq!(acceptance(&plain), Acceptance::NoContract, "a key's");
     }
 
     fn negated(s: &[u8]) -> [u8; 32] {

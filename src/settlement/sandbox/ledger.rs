@@ -272,10 +272,7 @@ impl Ledger {
     pub(crate) fn transfer_beside(&self, transfer: &Transfer, index: u32) -> Result<Vec<Record>, Decline> {
         let payer = transfer.key.payer;
         if self.balance(&payer) < transfer.amount {
-            return Err(decline(
-                "insufficient_funds",
-                "the payer's USDC balance is lower than the amount",
-            ));
+            return Err(insufficient());
         }
         self.balance(&transfer.to)
             .plus(transfer.amount)
@@ -352,6 +349,14 @@ pub(crate) fn decline(reason: &str, message: &str) -> Decline {
         reason: reason.into(),
         message: message.into(),
     }
+}
+
+/// The balance is lower than the amount.
+pub(crate) fn insufficient() -> Decline {
+    decline(
+        "insufficient_funds",
+        "the payer's USDC balance is lower than the amount",
+    )
 }
 
 fn overflow() -> Decline {

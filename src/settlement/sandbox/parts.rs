@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, PortError, Timestamp};
+use purser_actors::port::{BoxFuture, EvmAuthorization, PortError, Timestamp};
 
 use super::svm::SLOT_MS;
-use super::{SandboxSettlement, TransferSeen, temporary};
+use super::{SandboxSettlement, TransferSeen, evm, temporary};
 use crate::payment::solana::address::Pubkey;
 use crate::payment::{BaseChain, Chains, SolanaChain};
 use crate::sandbox::keys::treasury;
 use crate::settlement::chain::{
-    Blockhash, BlockhashSource, ChainParts, ChainTime, FeePayers, Holdings, Listed, OwnWallets, TransferList,
+    Acceptance, Blockhash, BlockhashSource, ChainParts, ChainTime, ContractWallets, FeePayers, Holdings, Listed,
+    OwnWallets, TransferList,
 };
 
 impl SandboxSettlement {
@@ -27,6 +28,7 @@ impl SandboxSettlement {
             transfers: self.clone(),
             fee_payers: self.clone(),
             own_wallets: self.clone(),
+            contract_wallets: self.clone(),
             names: Chains {
                 base: BaseChain::SANDBOX,
                 solana: SolanaChain::MAINNET,
@@ -106,6 +108,13 @@ impl FeePayers for SandboxSettlement {
 
     fn choose(&self) -> Pubkey {
         self.fee_payers.choose()
+    }
+}
+
+impl ContractWallets for SandboxSettlement {
+    fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> BoxFuture<'a, Result<Acceptance, PortError>> {
+        let reached = self.base.reach("accepts", &Wallet::Evm(signed.from));
+        Box::pin(std::future::ready(reached.map(|()| evm::acceptance(signed))))
     }
 }
 

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod empty;
 mod finality;
 mod old;
 pub(super) mod solana;

@@ -234,3 +234,21 @@ fn test_networks_and_chains_of_ones_own_have_their_names() {
         ["chains.solana.genesis_hash"]
     );
 }
+
+#[test]
+fn factories_of_wallets_are_addresses() {
+    // Checks: the default is none, and a value that is no address ends the start with the name of the setting.
+    assert!(resolved("", &[]).unwrap().base.erc6492_factories.is_empty());
+    let of = |factories: &[&str]| {
+        let mut changed = config("");
+        changed.chains.base.erc6492_factories = factories.iter().map(ToString::to_string).collect();
+        let chains = RealChains::resolve(&changed, &variable).map_err(keys);
+        chains.map(|chains| chains.base.erc6492_factories)
+    };
+    let factory = format!("0x{}", "7a".repeat(20));
+    assert_eq!(of(&[&factory]), Ok(vec![Address::repeat_byte(0x7a)]));
+    assert_eq!(
+        of(&[&factory, "0x12"]),
+        Err(vec!["chains.base.erc6492_factories[1]".to_owned()])
+    );
+}

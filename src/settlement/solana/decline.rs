@@ -18,10 +18,20 @@ pub(super) fn decline(reason: &str, message: &str) -> Decline {
 
 fn of(error: &TransactionError, otherwise: &str) -> Decline {
     match error.custom {
-        Some(TOKEN_INSUFFICIENT_FUNDS) => decline(INSUFFICIENT, "the wallet holds less than the amount"),
+        Some(TOKEN_INSUFFICIENT_FUNDS) => insufficient(),
         Some(TOKEN_ACCOUNT_FROZEN) => decline(otherwise, "a token account is frozen"),
         _ => decline(otherwise, &error.text),
     }
+}
+
+/// Of a wallet whose balance is too low.
+pub(super) fn insufficient() -> Decline {
+    decline(INSUFFICIENT, "the wallet holds less than the amount")
+}
+
+/// Whether the balance is too low.
+pub(super) fn is_insufficient(decline: &Decline) -> bool {
+    decline.reason == INSUFFICIENT
 }
 
 /// Of a payment that would fail now.

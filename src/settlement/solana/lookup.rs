@@ -87,6 +87,17 @@ impl SolanaSettlement {
         Some(co_sign(&transfer.transaction, key).ok()?.id)
     }
 
+    /// Whether the payment is on the chain, from what is known here; true if that cannot be read.
+    pub(super) async fn shows(&self, transfer: &SolanaTransfer) -> bool {
+        let Some(id) = self.id_of(transfer, None) else {
+            return false;
+        };
+        !matches!(
+            self.known(&id, "precheck").await,
+            Ok(Known::Impossible | Known::Open | Known::Nothing)
+        )
+    }
+
     /// See [`purser_actors::port::Settlement::lookup`].
     pub(super) async fn look_up(
         &self,

@@ -3,7 +3,7 @@
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Departure, ErrorKind, Lookup, PortError, Preparation, Prepared,
+    Authorization, BoxFuture, ChainStanding, Decline, Departure, ErrorKind, Lookup, PortError, Preparation, Prepared,
     Settlement, SolanaTransfer, Submitted, Timestamp, Transfer,
 };
 
@@ -20,6 +20,13 @@ fn on_solana<'a>(authorization: &'a Authorization, operation: &'static str) -> R
 impl Settlement for SolanaSettlement {
     fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
         Box::pin(self.sign_transfer(transfer))
+    }
+
+    fn precheck<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
+        Box::pin(async move {
+            let transfer = on_solana(authorization, "precheck").ok()?;
+            self.precheck_transfer(transfer).await
+        })
     }
 
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {

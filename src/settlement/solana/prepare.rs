@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
 use super::decline::{error, not_taken, simulated, temporary};
+use super::prechecking::too_many_failures;
 use super::rows::Open;
 use super::tip::Validity;
 
@@ -57,11 +58,7 @@ impl SolanaSettlement {
         let now_ms = self.clock.now().0;
         let declined_for = self.losses.lock().declined_for_ms(&transfer.payer, now_ms);
         if let Some(ms) = declined_for.filter(|_| !own) {
-            let message = format!(
-                "payments of this wallet failed too often: try again in {} s",
-                ms.div_ceil(1_000)
-            );
-            return Ok(Preparation::Declined(not_taken(&message)));
+            return Ok(Preparation::Declined(too_many_failures(ms)));
         }
         let signed = co_sign(&transfer.transaction, key).map_err(permanent)?;
         let prepared = Prepared {
@@ -89,7 +86,13 @@ impl SolanaSettlement {
         (signed, reservation): (&Signed, Reserved<'_>),
         prepared: Prepared,
     ) -> Result<Preparation, PortError> {
-        let slot = match self.simulate(&signed.bytes).await? {
+        // Simulated some seconds ago, before the claim. Used once: a payment that is prepared again is simulated again.
+        let known = self.prechecks.take_good(&transfer.message_hash, self.timer.now_ms());
+        let shown = match known {
+            Some(slot) => Simulated::Good(slot),
+            None => self.simulate(&signed.bytes).await?,
+        };
+        let slot = match shown {
             Simulated::Good(slot) => slot,
             Simulated::Declined(decline) => return Ok(Preparation::Declined(decline)),
         };

@@ -1,0 +1,86 @@
+//! Permits of paid calls: the number in flight is limited, in total and for each account.
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::Engine;
+use super::figures::Lack;
+use crate::id::Wallet;
+
+/// Permit of one paid call, taken before the claim and held until the outcome of the payment is known.
+#[derive(Debug)]
+pub struct Permit {
+    permit: OwnedSemaphorePermit,
+    _share: PayerShare,
+}
+
+impl Permit {
+    /// Never releases it: a bug that tests plant.
+    pub(super) fn leak(self) {
+        self.permit.forget();
+    }
+}
+
+/// Counts one account's calls in flight, and one less when dropped.
+struct PayerShare {
+    engine: Engine,
+    payer: u128,
+}
+
+impl std::fmt::Debug for PayerShare {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PayerShare({:032x})", self.payer)
+    }
+}
+
+impl Drop for PayerShare {
+    fn drop(&mut self) {
+        self.engine.0.payers.remove_if_mut(&self.payer, |_, n| {
+            *n -= 1;
+            *n == 0
+        });
+    }
+}
+
+/// Nothing was claimed; come back later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overloaded {
+    /// In seconds.
+    pub retry_after_s: u64,
+}
+
+impl Engine {
+    /// Takes a permit for one paid call of an account.
+    ///
+    /// # Errors
+    /// [`Overloaded`] at the limit of the engine, of the account's share or of the journal.
+    pub fn admit(&self, account: &Wallet) -> Result<Permit, Overloaded> {
+        let full = |lack| {
+            self.0.refused.note(lack);
+            Overloaded { retry_after_s: 1 }
+        };
+        let headroom = self.0.store.headroom();
+        if headroom.lag_bytes >= headroom.lag_limit_bytes {
+            return Err(full(Lack::Lag));
+        }
+        if !self.is_sound() {
+            return Err(full(Lack::Unsound));
+        }
+        let permit = self.0.permits.clone().try_acquire_owned();
+        let permit = permit.map_err(|_| full(Lack::Room))?;
+        let payer = account.digest();
+        {
+            let mut n = self.0.payers.entry(payer).or_insert(0);
+            if *n >= self.0.settings.in_flight_per_payer_max {
+                return Err(full(Lack::Share));
+            }
+            *n += 1;
+        }
+        Ok(Permit {
+            permit,
+            _share: PayerShare {
+                engine: self.clone(),
+                payer,
+            },
+        })
+    }
+}

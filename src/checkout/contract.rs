@@ -1,0 +1,69 @@
+//! Payments of contract wallets. Only the chain can verify their signatures, and it does before any other use of the payment.
+
+use purser_actors::port::Authorization;
+
+use super::Checkout;
+use super::judged::Unfit;
+use super::presented::Told;
+use super::refused;
+use crate::payment::{Judged, Reason, Refusal};
+use crate::settlement::chain::Acceptance;
+
+/// Why a signature is not accepted.
+pub(super) enum Unproven {
+    /// An invalid payment.
+    Refused(Refusal),
+    /// Another error.
+    Other(Unfit),
+}
+
+impl Unproven {
+    /// The answer in the protocol of the payment.
+    pub(super) fn told(self, tell: impl FnOnce(Refusal) -> Told) -> Unfit {
+        match self {
+            Self::Refused(refusal) => Unfit::Told(tell(refusal)),
+            Self::Other(unfit) => unfit,
+        }
+    }
+}
+
+impl Checkout {
+    /// Verifies by the chain a signature that the payer's key has not made. `refusal` is the answer if the payer is no contract. A
+    /// payment that is claimed with the same signature is not verified again.
+    pub(super) async fn prove(&self, authorization: &Authorization, refusal: Refusal) -> Result<(), Unproven> {
+        let Authorization::Evm(signed) = authorization else {
+            return Err(Unproven::Refused(refusal));
+        };
+        if self.is_claimed(authorization).await {
+            return Ok(());
+        }
+        match self.contract_wallets.accepts(signed).await {
+            Ok(Acceptance::Accepted) => Ok(()),
+            Ok(Acceptance::NoContract) => Err(Unproven::Refused(refusal)),
+            Ok(Acceptance::Refused) => Err(Unproven::Refused(Refusal::new(
+                Reason::EvmSignature,
+                "the contract at `from` does not accept the signature",
+            ))),
+            Ok(Acceptance::Declined(decline)) => Err(Unproven::Other(Unfit::Declined(authorization.clone(), decline))),
+            Err(error) => {
+                tracing::warn!(%error, "the signature of a contract wallet could not be verified");
+                Err(Unproven::Other(Unfit::Unavailable(refused::unreached())))
+            }
+        }
+    }
+
+    /// The payment if a call may join its claim. One that is not proven may only if it is claimed with the same signature, which the
+    /// chain has verified before that claim.
+    pub(super) async fn joinable(&self, judged: Judged<Authorization>) -> Option<Authorization> {
+        match judged {
+            Judged::Proven(authorization) => Some(authorization),
+            Judged::Unproven(authorization, _) => self.is_claimed(&authorization).await.then_some(authorization),
+        }
+    }
+
+    /// Whether this payment is claimed with the same signature.
+    async fn is_claimed(&self, authorization: &Authorization) -> bool {
+        let known = self.engine.payment(&self.engine.payment_id(authorization)).await;
+        known.is_ok_and(|known| known.is_some_and(|known| known.claim.authorization == *authorization))
+    }
+}

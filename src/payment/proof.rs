@@ -1,0 +1,34 @@
+//! The result of verifying a payment without its chain.
+
+use super::refusal::Refusal;
+
+/// A payment that is valid apart from a signature that only the chain can verify.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judged<T> {
+    /// Signed by the payer's key.
+    Proven(T),
+    /// Not signed by the payer's key. The payer may be a contract (ERC-1271, EIP-7702, ERC-6492) that accepts the signature. The
+    /// refusal is the answer if the payer is no contract.
+    Unproven(T, Refusal),
+}
+
+impl<T> Judged<T> {
+    /// The payment, if the payer's key has signed it.
+    ///
+    /// # Errors
+    /// The refusal that came with it.
+    pub fn proven(self) -> Result<T, Refusal> {
+        match self {
+            Self::Proven(payment) => Ok(payment),
+            Self::Unproven(_, refusal) => Err(refusal),
+        }
+    }
+
+    /// Changes the payment.
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Judged<U> {
+        match self {
+            Self::Proven(payment) => Judged::Proven(make(payment)),
+            Self::Unproven(payment, refusal) => Judged::Unproven(make(payment), refusal),
+        }
+    }
+}

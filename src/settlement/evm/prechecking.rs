@@ -1,0 +1,207 @@
+//! Checks of a payment before its claim: the payer's balance, and a signature that only the payer's contract can verify. The
+//! results are cached for some seconds, so that preparing the payment needs no further read.
+
+use std::sync::Arc;
+
+use purser_actors::port::{Authorization, BoxFuture, Decline, EvmAuthorization, PortError};
+use purser_chains::evm::node::{BlockTag, CallError, NodeError};
+use purser_chains::evm::{Address, contract_wallet};
+
+use super::BaseSettlement;
+use super::checking::{Failure, Verdict, signature_of};
+use super::core::{Core, decline, temporary};
+use super::paying::payment;
+use super::rows::{Key, Payment};
+use crate::settlement::chain::{Acceptance, ContractWallets};
+use crate::settlement::reads::{Reads, Recent};
+
+/// Payments that wait for a check at the same time. Concurrent payments are checked together.
+const AT_ONCE: usize = 256;
+/// The same for contract wallets. Each is a separate request, which any client can cause.
+const CONTRACTS_AT_ONCE: usize = 16;
+/// How long a check replaces that of preparing, in milliseconds.
+const GOOD_MS: u64 = 5_000;
+/// How long a low balance and an address without code are cached, in milliseconds.
+const KEPT_MS: u64 = 2_000;
+/// Entries of each cache.
+const MOST: usize = 10_000;
+
+/// Results of the last seconds, and the limits of reads.
+pub(super) struct Prechecks {
+    /// Payments that would settle, and whether their payers have code.
+    good: Recent<Key, (Arc<Payment>, bool)>,
+    /// Payments that exceeded the balance. No other payment is declined for that: it may be on the chain already.
+    short: Recent<Key, Arc<Payment>>,
+    /// Payers without code.
+    plain: Recent<Address, ()>,
+    reads: Reads,
+    contracts: Reads,
+}
+
+impl Default for Prechecks {
+    fn default() -> Self {
+        Self {
+            good: Recent::new(GOOD_MS, MOST),
+            short: Recent::new(KEPT_MS, MOST),
+            plain: Recent::new(KEPT_MS, MOST),
+            reads: Reads::at_once(AT_ONCE),
+            contracts: Reads::at_once(CONTRACTS_AT_ONCE),
+        }
+    }
+}
+
+/// The reason of a balance that is too low.
+const SHORT: &str = "insufficient_funds";
+
+/// Whether a signature that the payer's key has not made is valid, by a check of the payment. `None` if the nonce is used: then the
+/// token does not verify the signature. `deploys`: the transaction of the payment deploys the payer's contract.
+fn acceptance(verdict: &Verdict, deploys: bool) -> Option<Acceptance> {
+    if !verdict.has_code && !deploys {
+        return Some(Acceptance::NoContract);
+    }
+    match &verdict.failure {
+        None => Some(Acceptance::Accepted),
+        Some(Failure::Used) => None,
+        // The token verifies the signature before it reads the balance.
+        Some(Failure::Refused(decline)) if decline.reason == SHORT => Some(Acceptance::Accepted),
+        Some(Failure::Refused(decline)) if decline.reason == "invalid_exact_evm_signature" => Some(Acceptance::Refused),
+        Some(Failure::Refused(decline)) => Some(Acceptance::Declined(decline.clone())),
+    }
+}
+
+/// Why a payment that was checked is not claimed. One whose nonce is used may be on the chain: its settlement finds it there.
+fn refusal(verdict: &Verdict) -> Option<Decline> {
+    match &verdict.failure {
+        Some(Failure::Refused(decline)) => Some(decline.clone()),
+        Some(Failure::Used) | None => None,
+    }
+}
+
+impl Prechecks {
+    fn keep(&self, payment: &Arc<Payment>, verdict: &Verdict, now_ms: u64) {
+        let payer = Address::from(payment.from);
+        if !verdict.has_code {
+            self.plain.insert(payer, (), now_ms);
+        }
+        match &verdict.failure {
+            None => {
+                let found = (payment.clone(), verdict.has_code);
+                self.good.insert(payment.key(), found, now_ms);
+            }
+            Some(Failure::Refused(decline)) if decline.reason == SHORT => {
+                self.short.insert(payment.key(), payment.clone(), now_ms);
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn is_good(&self, payment: &Payment, now_ms: u64) -> bool {
+        let good = self.good.get(&payment.key(), now_ms);
+        good.is_some_and(|((good, _), _)| *good == *payment)
+    }
+
+    fn is_short(&self, payment: &Payment, now_ms: u64) -> bool {
+        let short = self.short.get(&payment.key(), now_ms);
+        short.is_some_and(|(short, _)| *short == *payment)
+    }
+
+    /// Takes the result for exactly this payment if it would have settled: whether its payer has code, and the time of the check.
+    pub(super) fn take_good(&self, payment: &Payment, now_ms: u64) -> Option<(bool, u64)> {
+        let ((good, has_code), at_ms) = self.good.take(&payment.key(), now_ms)?;
+        (*good == *payment).then_some((has_code, at_ms))
+    }
+}
+
+impl Core {
+    /// Why payments of this payer are declined for some time.
+    pub(super) fn too_dear(&self, payer: &Address) -> Option<Decline> {
+        self.is_too_dear(payer).then(|| {
+            let why = "transactions of this payer have failed too often within an hour";
+            decline("invalid_exact_evm_transaction_simulation_failed", why)
+        })
+    }
+
+    /// Calls the payer's contract (ERC-1271).
+    async fn contract_accepts(&self, payment: &Payment) -> Result<Acceptance, NodeError> {
+        let digest = self.token.transfer_digest(&payment.authorization());
+        let payer = Address::from(payment.from);
+        let call = contract_wallet::signature_call(digest, &signature_of(payment));
+        let request = self.request(payer, call.into(), self.settings.gas.smart_account);
+        match self.node.call(&request, BlockTag::Latest).await {
+            Ok(returned) if contract_wallet::accepts(&returned) => Ok(Acceptance::Accepted),
+            Ok(_) | Err(CallError::Reverted { .. }) => Ok(Acceptance::Refused),
+            Err(CallError::Node(error)) => Err(error),
+        }
+    }
+}
+
+impl BaseSettlement {
+    pub(super) async fn precheck_payment(&self, authorization: &Authorization) -> Option<Decline> {
+        let payment = Arc::new(payment("precheck", authorization).ok()?);
+        let (core, payer) = (&self.core, Address::from(payment.from));
+        let now_ms = core.clock.now_ms();
+        if let Some(decline) = core.too_dear(&payer) {
+            return Some(decline);
+        }
+        if core.prechecks.is_good(&payment, now_ms) {
+            return None;
+        }
+        if core.prechecks.is_short(&payment, now_ms) {
+            return Some(decline(
+                SHORT,
+                "the payer's balance was lower than the amount some seconds ago",
+            ));
+        }
+        let asked = core.prechecks.reads.run(self.desk.ask(core, payment.clone())).await;
+        match asked {
+            Some(Ok(verdict)) => {
+                core.prechecks.keep(&payment, &verdict, core.clock.now_ms());
+                refusal(&verdict)
+            }
+            Some(Err(error)) => {
+                tracing::warn!(error, "a payment was not checked before its claim");
+                None
+            }
+            None => None,
+        }
+    }
+
+    async fn judge_signature(&self, signed: &EvmAuthorization) -> Result<Acceptance, PortError> {
+        const LATE: &str = "the chain does not answer in time";
+        let payment = Arc::new(payment("accepts", &Authorization::Evm(signed.clone()))?);
+        let (core, payer) = (&self.core, Address::from(payment.from));
+        let (prechecks, now_ms) = (&core.prechecks, core.clock.now_ms());
+        if let Some(decline) = core.too_dear(&payer) {
+            return Ok(Acceptance::Declined(decline));
+        }
+        if prechecks.is_good(&payment, now_ms) {
+            return Ok(Acceptance::Accepted);
+        }
+        let deploys = payment.deploys();
+        if !deploys && prechecks.plain.get(&payer, now_ms).is_some() {
+            return Ok(Acceptance::NoContract);
+        }
+        let late = || temporary("accepts", &LATE);
+        let failed = |error: NodeError| temporary("accepts", &error);
+        let read = prechecks.contracts.run(core.check_one(&payment)).await;
+        let verdict = read.ok_or_else(late)?.map_err(failed)?;
+        if let Some(acceptance) = acceptance(&verdict, deploys) {
+            // A rejected signature is not the payer's, so nothing is cached for the payer.
+            if acceptance != Acceptance::Refused {
+                prechecks.keep(&payment, &verdict, core.clock.now_ms());
+            }
+            return Ok(acceptance);
+        }
+        let read = prechecks.contracts.run(core.contract_accepts(&payment)).await;
+        read.ok_or_else(late)?.map_err(failed)
+    }
+}
+
+impl ContractWallets for BaseSettlement {
+    fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> BoxFuture<'a, Result<Acceptance, PortError>> {
+        Box::pin(self.judge_signature(signed))
+    }
+}
+
+#[cfg(test)]
+mod tests;

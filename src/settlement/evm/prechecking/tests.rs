@@ -1,0 +1,97 @@
+#![allow(clippy::unwrap_used, reason = "a test")]
+use purser_actors::money::Usdc;
+
+use super::*;
+
+fn failed(reason: &str) -> Option<Failure> {
+    Some(Failure::Refused(decline(reason, "by the token")))
+}
+
+fn verdict(has_code: bool, failure: Option<Failure>) -> Verdict {
+    Verdict { has_code, failure }
+}
+
+// Checks: by the payer (a key, a contract, a contract that is deployed with the payment) and by the token's answer: whether a
+// signature that the payer's key has not made is valid, and whether the payment is declined before its claim.
+#[test]
+fn the_result_of_a_check_before_the_claim() {
+    let declined = |reason: &str| Some(Acceptance::Declined(decline(reason, "by the token")));
+    let other = "invalid_exact_evm_transaction_simulation_failed";
+    let signature = "invalid_exact_evm_signature";
+    // The token's answer; whether a contract's signature is valid; why the payment is declined.
+    let table = [
+        (None, Some(Acceptance::Accepted), None),
+        (Some(Failure::Used), None, None),
+        (failed(SHORT), Some(Acceptance::Accepted), Some(SHORT)),
+        (failed(signature), Some(Acceptance::Refused), Some(signature)),
+        (failed(other), declined(other), Some(other)),
+    ];
+    for (failure, of_contract, refused) in table {
+        for (has_code, deploys) in [(true, false), (false, true), (true, true)] {
+            let found = verdict(has_code, failure.clone());
+            assert_eq!(
+                acceptance(&found, deploys),
+                of_contract,
+                "{failure:?} {has_code} {deploys}"
+            );
+        }
+        let plain = verdict(false, failure.clone());
+        assert_eq!(acceptance(&plain, false), Some(Acceptance::NoContract), "{failure:?}");
+        for has_code in [false, true] {
+            let refusal = refusal(&verdict(has_code, failure.clone()));
+            assert_eq!(refusal.map(|decline| decline.reason.to_string()).as_deref(), refused);
+        }
+    }
+}
+
+fn payment(nonce: u8, value: u64, signature: &[u8]) -> Arc<Payment> {
+    Arc::new(Payment {
+        from: [1; 20],
+        to: [2; 20],
+        value: Usdc::from_atomic(value),
+        valid_after: 0,
+        valid_before: 100,
+        nonce: [nonce; 32],
+        signature: signature.to_vec(),
+    })
+}
+
+// Checks: the result of a check is used for exactly the same payment, once, and for a limited time: never for another amount or
+// another signature with the same nonce, which the chain has not verified.
+#[test]
+fn a_check_holds_for_the_payment_that_was_checked() {
+    let prechecks = Prechecks::default();
+    let checked = payment(1, 5, &[7; 80]);
+    prechecks.keep(&checked, &verdict(true, None), 0);
+    assert!(prechecks.is_good(&checked, GOOD_MS - 1));
+    assert!(!prechecks.is_good(&checked, GOOD_MS));
+    for other in [
+        payment(1, 500, &[7; 80]),
+        payment(1, 5, &[8; 80]),
+        payment(2, 5, &[7; 80]),
+    ] {
+        assert!(!prechecks.is_good(&other, 0), "{other:?}");
+    }
+    assert_eq!(prechecks.take_good(&checked, 1), Some((true, 0)));
+    assert_eq!(prechecks.take_good(&checked, 1), None, "used once");
+    prechecks.keep(&checked, &verdict(true, None), 0);
+    assert_eq!(prechecks.take_good(&payment(1, 500, &[7; 80]), 1), None);
+}
+
+// Checks: a low balance of a payment and an address without code are cached for a limited time; another payment of the payer may be on
+// the chain already, so it is not declined by the cache; an address with code is not cached.
+#[test]
+fn payers_are_cached_for_a_limited_time() {
+    let prechecks = Prechecks::default();
+    let payer = Address::repeat_byte(1);
+    let short = payment(1, 5, &[7; 65]);
+    prechecks.keep(&short, &verdict(true, failed(SHORT)), 0);
+    assert_eq!(prechecks.plain.get(&payer, 0), None);
+    assert!(prechecks.is_short(&short, KEPT_MS - 1));
+    assert!(!prechecks.is_short(&short, KEPT_MS));
+    assert!(!prechecks.is_short(&payment(2, 5, &[7; 65]), 0));
+    assert!(!prechecks.is_short(&payment(1, 6, &[7; 65]), 0));
+    prechecks.keep(&short, &verdict(false, Some(Failure::Used)), 0);
+    assert!(prechecks.plain.get(&payer, KEPT_MS - 1).is_some());
+    assert!(prechecks.plain.get(&payer, KEPT_MS).is_none());
+}

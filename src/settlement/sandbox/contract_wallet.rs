@@ -1,0 +1,27 @@
+//! Simulated contract wallets of the sandbox's Base, which runs no code: each has one owner, whose address determines its own.
+//!
+//! A signature is the owner's address (20 bytes) and the owner's signature (65 bytes) over the digest of the payment. The balance is
+//! in the ledger like that of any wallet.
+
+use sha3::{Digest as _, Keccak256};
+
+/// Hashed before the owner's address.
+const NAME: &[u8] = b"purser sandbox contract wallet";
+
+/// The address of an owner's wallet.
+pub(crate) fn of(owner: &[u8; 20]) -> [u8; 20] {
+    let mut hash = Keccak256::new();
+    hash.update(NAME);
+    hash.update(owner);
+    let hash: [u8; 32] = hash.finalize().into();
+    let mut address = [0; 20];
+    address.copy_from_slice(&hash[12..]);
+    address
+}
+
+/// The owner and the owner's signature. `None` if the payer is no such wallet or the signature has another form.
+pub(crate) fn signed_by<'a>(payer: &[u8; 20], signature: &'a [u8]) -> Option<([u8; 20], &'a [u8; 65])> {
+    let (owner, rest) = signature.split_first_chunk::<20>()?;
+    let of_owner: &[u8; 65] = rest.try_into().ok()?;
+    (of(owner) == *payer).then_some((*owner, of_owner))
+}

@@ -1,0 +1,34 @@
+//! Checks before a claim.
+
+use purser_actors::money::Usdc;
+use purser_actors::port::{Authorization, Settlement as _};
+
+use super::{House, declined, payment, settled};
+
+// Checks: the chain knows a wallet with too low a balance from its first decline on; a payment that is on the chain is not declined, nor
+// is one that the balance covers; the wallet pays again once it has the money.
+#[tokio::test]
+async fn case_88_a_wallet_is_known_to_be_empty_after_one_decline() {
+    let house = House::new();
+    let refused = async |payment: &Authorization| {
+        let decline = house.chains.precheck(payment).await;
+        decline.map(|decline| decline.reason.to_string())
+    };
+    let landed = payment(9_999_000_000, 1);
+    settled(house.pay(&landed).await);
+    let (short, next) = (payment(2_000_000, 2), payment(2_000_000, 3));
+    assert_eq!(refused(&short).await, None, "not known yet");
+    assert_eq!(declined(house.pay(&short).await), "insufficient_funds");
+    for payment in [&short, &next] {
+        assert_eq!(refused(payment).await.as_deref(), Some("insufficient_funds"));
+    }
+    assert_eq!(refused(&landed).await, None, "on the chain");
+    assert_eq!(refused(&payment(1_000_000, 4)).await, None, "the balance covers it");
+
+    assert_eq!(declined(house.pay(&short).await), "insufficient_funds");
+    assert!(refused(&next).await.is_some());
+    let funded = house.chains.fund(next.payer(), Usdc::from_atomic(3_000_000)).await;
+    assert!(funded.unwrap().is_ok());
+    assert_eq!(refused(&next).await, None);
+    settled(house.pay(&next).await);
+}
