@@ -54,7 +54,10 @@ pub(super) fn read(id: TopUpId, row: &Row) -> Result<Sold, DecodeError> {
 /// What left for it: known by its leg, or signed and maybe on its way.
 pub(super) fn left(id: TopUpId, row: &Row) -> Option<Left> {
     let top_up: TopUp = codec::decode(&row.value).ok()?;
-    let leg = top_up.legs.iter().find(|leg| matches!(leg.leg, LegName::Burn | LegName::Transfer));
+    let leg = top_up
+        .legs
+        .iter()
+        .find(|leg| matches!(leg.leg, LegName::Burn | LegName::Transfer));
     let to_the_holder = Signed::For(Wallet::Evm(top_up.address));
     let (atomic, signed) = match (&top_up.status, leg) {
         (Status::Paid(Some(first)), _) => match &**first {
