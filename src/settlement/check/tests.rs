@@ -12,6 +12,8 @@ use purser_chains::solana::keypair::Keypair;
 use zeroize::Zeroizing;
 
 use super::*;
+use crate::settlement::cctp::CctpSettings;
+use crate::settlement::settings::BridgeParts;
 
 /// Scripted nodes: the result of a method by host and parameters. `None` is no answer.
 struct Nodes(Mutex<Answers>);
@@ -85,6 +87,20 @@ fn chains() -> RealChains {
             finality: Vec::new(),
             facilitators: Vec::new(),
         },
+        bridge: bridge(false),
+    }
+}
+
+fn bridge(used: bool) -> BridgeParts {
+    BridgeParts {
+        used,
+        cctp: CctpSettings {
+            deployment: purser_chains::cctp::MAINNET,
+            min_finality_threshold: purser_chains::cctp::THRESHOLD_STANDARD,
+            max_fee: purser_chains::cctp::burn::FeeRate::ZERO,
+        },
+        iris: "https://iris.example".into(),
+        timeout: Duration::from_secs(1),
     }
 }
 

@@ -114,12 +114,8 @@ impl BaseSettlement {
             return Ok(None);
         }
         let log = self.core.log_of(&key).await.map_err(|error| temporary(FIND, &error))?;
-        let missing = || {
-            let what = format!("the bridge's message {nonce} was taken, and by which transaction is not known");
-            self.core.alarm_once(&what, "no endpoint lists it within two weeks");
-            temporary(FIND, &"no endpoint lists the transaction of a used nonce")
-        };
-        let log = log.ok_or_else(missing)?;
+        // An endpoint may be behind the one that has the nonce as used.
+        let log = log.ok_or_else(|| temporary(FIND, &"no endpoint lists the transaction of a used nonce"))?;
         let view = self.core.view();
         let canonical = view.is_canonical(log.block_number, log.block_hash);
         let canonical = canonical.unwrap_or(log.block_number < view.oldest_needed());
