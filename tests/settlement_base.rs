@@ -33,5 +33,7 @@ mod scripted_solana;
 mod singles;
 #[path = "settlement/suite.rs"]
 mod suite;
+#[path = "settlement_base/way.rs"]
+mod way;
 #[path = "settlement_base/world.rs"]
 mod world;

@@ -106,14 +106,14 @@ impl State {
         let order = SentBurn::of(&message).unwrap().order;
         let index = |key: &[u8; 32]| message.keys.iter().position(|other| other == key).unwrap();
         let account = associated_token_account(&order.owner, &order.mint).unwrap();
-        let call = |call: &purser_chains::solana::message::CompiledInstruction<'_>| json!({"programIdIndex": call.program, "accounts": call.accounts, "data": bs58(call.data)});
+        let call = |call: &purser_chains::solana::message::CompiledInstruction<'_>| json!({"programIdIndex": call.program, "accounts": call.accounts, "data": bs58::encode(call.data).into_string()});
         let balance = |amount: u64| {
             json!([{"accountIndex": index(&account), "mint": base58(&order.mint), "owner": base58(&order.owner),
                 "uiTokenAmount": {"amount": amount.to_string()}}])
         };
         // SPL Token's `Burn`.
         let data = [&[8][..], &order.amount.to_le_bytes()].concat();
-        let burn = json!({"programIdIndex": index(&TOKEN), "data": bs58(&data),
+        let burn = json!({"programIdIndex": index(&TOKEN), "data": bs58::encode(&data).into_string(),
             "accounts": [index(&account), index(&order.mint), index(&order.owner)]});
         let at = message.instructions.len() - 1;
         json!({
@@ -190,29 +190,6 @@ impl State {
             other => panic!("{other} is not scripted"),
         }
     }
-}
-
-/// Base58 of any length.
-fn bs58(data: &[u8]) -> String {
-    const DIGITS: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-    let mut digits: Vec<u8> = Vec::new();
-    for byte in data {
-        let mut carry = u32::from(*byte);
-        for digit in &mut digits {
-            carry += u32::from(*digit) << 8;
-            *digit = (carry % 58) as u8;
-            carry /= 58;
-        }
-        while carry > 0 {
-            digits.push((carry % 58) as u8);
-            carry /= 58;
-        }
-    }
-    let zeros = data.iter().take_while(|byte| **byte == 0).count();
-    let zeros = std::iter::repeat_n('1', zeros);
-    zeros
-        .chain(digits.iter().rev().map(|digit| DIGITS[usize::from(*digit)] as char))
-        .collect()
 }
 
 impl Transport for ScriptedSolana {
