@@ -1,6 +1,7 @@
 //! Moves the USDC. The sandbox's chains are here; facilitators and nodes follow behind the same port.
 
 pub mod by_network;
+pub mod cctp;
 pub mod chain;
 pub mod check;
 pub mod evm;

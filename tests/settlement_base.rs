@@ -15,6 +15,10 @@ mod anvil;
 mod batches;
 #[path = "settlement_base/blocks.rs"]
 mod blocks;
+#[path = "settlement_base/crossing.rs"]
+mod crossing;
+#[path = "settlement_base/minting.rs"]
+mod minting;
 #[path = "settlement_base/nonces.rs"]
 mod nonces;
 #[path = "settlement_base/opening.rs"]
@@ -25,9 +29,13 @@ mod prechecks;
 mod rail;
 #[path = "settlement_base/sandbox.rs"]
 mod sandbox;
+#[path = "settlement_base/scripted_solana.rs"]
+mod scripted_solana;
 #[path = "settlement_base/singles.rs"]
 mod singles;
 #[path = "settlement/suite.rs"]
 mod suite;
+#[path = "settlement_base/way.rs"]
+mod way;
 #[path = "settlement_base/world.rs"]
 mod world;

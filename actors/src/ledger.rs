@@ -32,6 +32,9 @@ pub enum Place {
     OperatorFunds,
     /// What gas and rent on the chains were bought with: an operator said so of a transfer.
     NetworkFees,
+    /// What arrived at card balances beyond what was bought, because the bridge took less than its highest fee. Posted out of
+    /// [`Place::Costs`], which then holds the fee that the bridge has taken.
+    BridgeSurplus,
 }
 
 /// Who makes what is sold.

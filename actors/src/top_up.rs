@@ -86,6 +86,8 @@ pub enum LegName {
     Mint,
     /// To the deposit address, out of our treasury on Base.
     Transfer,
+    /// A mint of this amount, which is more than was bought: the bridge took less than its highest fee.
+    MintOf(Usdc),
 }
 
 impl LegName {
@@ -93,7 +95,7 @@ impl LegName {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Burn => "burn",
-            Self::Mint => "mint",
+            Self::Mint | Self::MintOf(_) => "mint",
             Self::Transfer => "transfer",
         }
     }
@@ -258,9 +260,24 @@ impl Stored for Event {
 }
 
 impl TopUp {
-    /// What arrives, in USDC.
+    /// What arrives, in USDC: at least this over the bridge.
     pub const fn arrives(&self) -> Usdc {
         self.charge.owed()
+    }
+
+    /// What was sent or minted to the deposit address, once that is on chain.
+    pub fn delivered(&self) -> Option<(&str, Usdc)> {
+        self.legs.iter().find_map(|known| match known.leg {
+            LegName::Burn => None,
+            LegName::Mint | LegName::Transfer => Some((known.transaction.as_str(), self.arrives())),
+            LegName::MintOf(amount) => Some((known.transaction.as_str(), amount)),
+        })
+    }
+
+    /// What arrived beyond what was bought.
+    pub fn surplus(&self) -> Usdc {
+        let delivered = self.delivered().map_or(Usdc::ZERO, |(_, amount)| amount);
+        delivered.minus(self.arrives()).unwrap_or(Usdc::ZERO)
     }
 
     /// USDC of its charge on the account's balance.

@@ -6,6 +6,8 @@
     reason = "config.toml, compiled in beside this, holds the comment of every setting"
 )]
 
+mod bridge;
+
 use std::path::PathBuf;
 
 use purser_actors::money::Usdc;
@@ -13,6 +15,7 @@ use rust_decimal::Decimal;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
+pub use self::bridge::{Bridge, BridgeFinality, is_used as bridge_is_used};
 use super::check::Found;
 use super::{Config, ProviderKind, text};
 use crate::secret::Secret;
@@ -25,6 +28,7 @@ const DEEPEST: u64 = 64;
 pub struct Chains {
     pub base: Base,
     pub solana: Solana,
+    pub bridge: Bridge,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -246,7 +250,8 @@ pub(super) fn check(config: &Config, found: &mut Found) {
     if config.settlement.kind != ProviderKind::Chains {
         return;
     }
-    let Chains { base, solana } = &config.chains;
+    bridge::check(config, found);
+    let Chains { base, solana, .. } = &config.chains;
     let both = [
         (
             "chains.base",

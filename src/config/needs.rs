@@ -35,7 +35,8 @@ fn sold_with(config: &Config, provider: &str) -> Vec<&'static str> {
         "providers.payouts" => vec![Line::PushToCard, Line::BankPayment, Line::AppPayment],
         // App payments and balances at the card issuer need a verified account owner.
         "providers.identity" => vec![Line::AppPayment, Line::CardBalance],
-        "providers.card_accounts" | "providers.bridge" => vec![Line::CardBalance],
+        // The bridge is built in: see [chains.bridge].
+        "providers.card_accounts" => vec![Line::CardBalance],
         "providers.rates" => Line::ALL.into_iter().filter(in_other_currencies).collect(),
         // Bank accounts and the search for merchants are no products: without a provider they are not there.
         _ => Vec::new(),

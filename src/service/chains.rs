@@ -66,14 +66,14 @@ pub(super) async fn open(
     config: &Config,
     (directory, store): (&Path, &Arc<dyn Store>),
     (clock, machine): (&Arc<dyn Clock>, &Arc<dyn Clock>),
-    entropy: &dyn Entropy,
+    entropy: &Arc<dyn Entropy>,
 ) -> Result<Opened, ServiceError> {
     let misfit = |wrong: Misfit| ServiceError::Part("the settings of the chains", format!("\n{wrong}"));
     let real = keys(config).map_err(misfit)?;
     let names = real.as_ref().map(RealChains::names);
     store_chains::check(&**store, names.as_ref()).await?;
     let Some(real) = real else {
-        let sandbox = open_sandbox(config, directory, (clock, machine), entropy)?;
+        let sandbox = open_sandbox(config, directory, (clock, machine), &**entropy)?;
         return Ok(Opened {
             chains: sandbox.chains.clone().parts(),
             providers: sandbox.providers.providers(),
@@ -81,11 +81,18 @@ pub(super) async fn open(
             real: None,
         });
     };
-    let ports = open_real(real, store, machine).await?;
+    let http = crate::outbound::client().connect_timeout(CONNECT).build();
+    let http = http.map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
+    let ports = open_real(real, &http, store, machine).await?;
     store_chains::record(&**store, names.as_ref()).await?;
+    let rates = Arc::new(SandboxRates::new(config.rates.table(), clock.clone()));
+    let bridge = ports.bridge(http, entropy.clone()).map_err(misfit)?;
     Ok(Opened {
         chains: ports.parts(),
-        providers: elsewhere::unconfigured(Arc::new(SandboxRates::new(config.rates.table(), clock.clone()))),
+        providers: Providers {
+            bridge: Arc::new(bridge),
+            ..elsewhere::unconfigured(rates)
+        },
         sandbox: None,
         real: Some(ports),
     })
@@ -94,13 +101,12 @@ pub(super) async fn open(
 /// Checks the chains and opens their ports.
 async fn open_real(
     chains: RealChains,
+    http: &reqwest::Client,
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Arc<RealPorts>, ServiceError> {
     let misfit = |wrong: Misfit| ServiceError::Part("the chains do not fit the settings", format!("\n{wrong}"));
-    let http = crate::outbound::client().connect_timeout(CONNECT).build();
-    let http = http.map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
-    let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(http));
+    let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(http.clone()));
     let timer: Arc<dyn purser_chains::rpc::Clock> = Arc::new(RpcClock::default());
     let checks = checks_of(&chains, &transport, &timer).map_err(misfit)?;
     check_all(&checks).await.map_err(misfit)?;

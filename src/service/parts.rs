@@ -156,7 +156,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &Arc<dyn Store>)
         providers,
         sandbox,
         real,
-    } = chains::open(config, (&directory, store), (&clock, &machine), &*entropy).await?;
+    } = chains::open(config, (&directory, store), (&clock, &machine), &entropy).await?;
     let providers = elsewhere::meet(&config.providers, providers)
         .await
         .map_err(|e| ServiceError::Part("a provider", e))?;

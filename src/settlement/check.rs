@@ -1,6 +1,8 @@
 //! Checks of the real chains at start: they are the chains of the settings, and the keys that pay for transactions have funds.
 //! Every error names its setting.
 
+mod bridge;
+
 use std::sync::Arc;
 
 use purser_actors::port::BoxFuture;
@@ -19,6 +21,8 @@ use crate::config::{ConfigError, Misfit};
 use crate::payment::evm::checksummed;
 use crate::payment::solana::address::{Pubkey, TOKEN, associated_token_account, base58};
 use crate::payment::{BaseChain, SolanaChain};
+
+pub use self::bridge::BridgeCheck;
 
 /// First four bytes of keccak256("DOMAIN_SEPARATOR()").
 const DOMAIN_SEPARATOR: [u8; 4] = [0x36, 0x44, 0xe5, 0x15];
@@ -62,8 +66,9 @@ pub fn checks_of(
         pool("chains.solana.endpoints", &chains.solana.endpoints)?,
     );
     Ok(vec![
-        Box::new(BaseCheck::new(&chains.base, base)),
-        Box::new(SolanaCheck::new(&chains.solana, solana)),
+        Box::new(BaseCheck::new(&chains.base, base.clone())),
+        Box::new(SolanaCheck::new(&chains.solana, solana.clone())),
+        Box::new(BridgeCheck::new(chains.bridge.clone(), base, solana)),
     ])
 }
 

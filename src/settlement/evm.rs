@@ -8,7 +8,9 @@ mod checking;
 mod core;
 mod follower;
 mod gas_key;
+mod job;
 mod listing;
+mod minting;
 mod opening;
 mod paying;
 mod prechecking;
@@ -32,6 +34,7 @@ use self::core::Core;
 
 pub use self::core::Counters;
 pub use self::listing::Kept;
+pub use self::minting::{BridgeMessage, SentMessage, Taken};
 pub use self::opening::OpenError;
 pub use self::settings::{BadSetting, BaseSettings, FinalityStep, TokenSettings};
 

@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::id::Wallet;
-use purser_actors::port::Clock;
+use purser_actors::port::{Clock, Entropy};
+use purser_chains::cctp::iris::Iris;
 use purser_chains::evm::Address;
 use purser_chains::rpc::{self, Transport};
 use purser_storage::Store;
 
 use super::by_network::ByNetwork;
+use super::cctp::CctpBridge;
 use super::chain::{BlockhashSource as _, ChainParts, OwnWallets};
 use super::evm::{BaseSettings, BaseSettlement, FinalityStep, TokenSettings};
-use super::settings::{BaseParts, RealChains, SolanaParts, evm_address};
+use super::settings::{BaseParts, BridgeParts, RealChains, SolanaParts, evm_address};
 use super::solana::{Depth, FinalityByAmount, SolanaSettings, SolanaSettlement, Surroundings, Workers};
 use crate::config::chains::Depth as AnyDepth;
 use crate::config::{ConfigError, Misfit};
@@ -50,6 +52,8 @@ pub struct RealPorts {
     workers: Mutex<Option<Workers>>,
     heights: tokio::task::AbortHandle,
     names: Chains,
+    bridge: BridgeParts,
+    timer: Arc<dyn rpc::Clock>,
 }
 
 fn rejected(key: &'static str, reason: impl std::fmt::Display) -> ConfigError {
@@ -142,7 +146,8 @@ impl RealPorts {
     pub async fn open(chains: RealChains, around: Around) -> Result<Arc<Self>, Misfit> {
         unsupported(&chains)?;
         let names = chains.names();
-        let RealChains { base, solana } = chains;
+        let RealChains { base, solana, bridge } = chains;
+        let timer = around.timer.clone();
         let surroundings = Surroundings {
             store: around.store.clone(),
             clock: around.clock,
@@ -162,6 +167,8 @@ impl RealPorts {
             solana,
             workers: Mutex::new(Some(workers)),
             names,
+            bridge,
+            timer,
         };
         if tokio::time::timeout(FIRST_READ, ports.first_read()).await.is_err() {
             tracing::warn!("the chains could not be read yet; what needs them fails until they can");
@@ -196,6 +203,20 @@ impl RealPorts {
             base_treasury: Wallet::Evm(self.base.treasury().into_array()),
             solana_treasury: Wallet::Solana(self.solana.treasury()),
         }
+    }
+
+    /// The built-in bridge between them. `http` asks Iris.
+    ///
+    /// # Errors
+    /// When the URL of Iris takes no path.
+    pub fn bridge(&self, http: reqwest::Client, entropy: Arc<dyn Entropy>) -> Result<CctpBridge, Misfit> {
+        let BridgeParts {
+            cctp, iris, timeout, ..
+        } = &self.bridge;
+        let iris = Iris::new(http, iris, *timeout);
+        let iris = iris.ok_or_else(|| one("chains.bridge.iris_url", "is not a URL to which paths can be added"))?;
+        let ports = (self.solana.clone(), self.base.clone());
+        Ok(CctpBridge::new(*cctp, ports, iris, entropy, self.timer.clone()))
     }
 
     /// Ends both ports and waits until neither writes any more. What is durable goes on when they are opened again.

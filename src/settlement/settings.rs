@@ -1,6 +1,8 @@
 //! The chains' settings with their keys read and their presets filled in: what the settlement ports of the real chains are
 //! opened with. Nothing here asks a node; [`super::check`] does.
 
+mod bridge;
+
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -21,6 +23,8 @@ use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
 use crate::payment::{BaseChain, Chains, SolanaChain, Token};
 use crate::private_file;
 use crate::sandbox::keys::refuse_outside_sandbox;
+
+pub use self::bridge::BridgeParts;
 
 /// Least priority fee on Base: 0.001 gwei, in wei.
 const MIN_PRIORITY_FEE: u128 = 1_000_000;
@@ -78,6 +82,8 @@ pub struct RealChains {
     pub base: BaseParts,
     /// Solana.
     pub solana: SolanaParts,
+    /// Between them.
+    pub bridge: BridgeParts,
 }
 
 impl RealChains {
@@ -90,9 +96,9 @@ impl RealChains {
             variable,
             wrong: Vec::new(),
         };
-        let (base, solana) = (reader.base(config), reader.solana(config));
-        match (base, solana, reader.wrong.is_empty()) {
-            (Some(base), Some(solana), true) => Ok(Self { base, solana }),
+        let (base, solana, bridge) = (reader.base(config), reader.solana(config), reader.bridge(config));
+        match (base, solana, bridge, reader.wrong.is_empty()) {
+            (Some(base), Some(solana), Some(bridge), true) => Ok(Self { base, solana, bridge }),
             _ => Err(Misfit(reader.wrong)),
         }
     }

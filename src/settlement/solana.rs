@@ -6,6 +6,7 @@
 //! exception. A positive answer needs one endpoint, a proof that a payment can never land needs two.
 
 mod accounts;
+mod burning;
 mod decline;
 mod drive;
 mod flight;
@@ -37,6 +38,7 @@ use purser_chains::solana::node::Node;
 use purser_chains::solana::payers::{PayerStatus, Payers};
 use purser_storage::Store;
 
+pub use self::burning::{EventAccount, read_burn};
 use self::flight::Flights;
 use self::follow::Following;
 pub use self::rows::RowError;

@@ -28,6 +28,8 @@ pub(super) struct Books {
     pub(super) held_for: BTreeMap<String, i128>,
     /// What it cost us, by cause.
     pub(super) costs: BTreeMap<String, i128>,
+    /// What arrived beyond what was bought, by cause.
+    pub(super) surpluses: BTreeMap<String, i128>,
     /// What a chain has taken back, by cause.
     pub(super) losses: BTreeMap<String, i128>,
     /// What an operator said is the treasury's own, by cause; less what was taken out.
@@ -59,6 +61,7 @@ impl Books {
             }
             Place::Fees => *self.earned.entry(cause.to_owned()).or_default() -= posting.atomic,
             Place::Costs => *self.costs.entry(cause.to_owned()).or_default() += posting.atomic,
+            Place::BridgeSurplus => *self.surpluses.entry(cause.to_owned()).or_default() += posting.atomic,
             Place::Losses => *self.losses.entry(cause.to_owned()).or_default() += posting.atomic,
             Place::OperatorFunds => *self.taken_in.entry(cause.to_owned()).or_default() -= posting.atomic,
             Place::NetworkFees => *self.network_fees.entry(cause.to_owned()).or_default() += posting.atomic,
@@ -141,5 +144,6 @@ fn place_name(place: &Place) -> String {
         Place::Losses => "losses".into(),
         Place::OperatorFunds => "operator_funds".into(),
         Place::NetworkFees => "network_fees".into(),
+        Place::BridgeSurplus => "bridge_surplus".into(),
     }
 }

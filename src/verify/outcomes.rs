@@ -205,11 +205,19 @@ fn posted(name: &str, sold: &Sold, (owed, earned): (i128, i128), books: &Books, 
 
 /// What left the treasury for a product, and what of that was our cost, less what we kept of what came back.
 fn left(name: &str, (sold, kept): (&Sold, i128), books: &Books, report: &mut Report) {
-    let (left, cost) = match sold.money {
-        Money::Delivered { cost } => (sold.worth + i128::from(cost), i128::from(cost)),
-        Money::Lost { cost } => (sold.worth + i128::from(cost), sold.worth + i128::from(cost)),
-        Money::Spent | Money::Undone | Money::Returned { .. } => (0, 0),
+    let (left, cost, surplus) = match sold.money {
+        Money::Delivered { cost, surplus } => {
+            let (cost, surplus) = (i128::from(cost), i128::from(surplus));
+            (sold.worth + cost, cost - surplus, surplus)
+        }
+        Money::Lost { cost } => (sold.worth + i128::from(cost), sold.worth + i128::from(cost), 0),
+        Money::Spent | Money::Undone | Money::Returned { .. } => (0, 0, 0),
     };
+    let has_surplus = books.surpluses.get(name).copied().unwrap_or(0);
+    if has_surplus != surplus {
+        let detail = format!("{has_surplus} posted as more than was bought, expected {surplus}");
+        report.find("product.surplus", name, detail);
+    }
     let cost = cost - kept;
     let has_left = -books.received.get(name).copied().unwrap_or(0);
     let has_cost = books.costs.get(name).copied().unwrap_or(0);
@@ -246,6 +254,7 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     // Through which product an amount is owed is held there; here, that it is owed through one at all.
     let bought: BTreeSet<String> = contents.sold.values().map(|s| s.charge.payment.to_string()).collect();
     let owing = books.owed.keys().chain(books.earned.keys()).chain(books.costs.keys());
+    let owing = owing.chain(books.surpluses.keys());
     for cause in books
         .losses
         .keys()

@@ -38,8 +38,10 @@ pub(crate) enum Money {
     /// It was delivered out of our treasury: the provider is owed nothing, and bringing it there cost so much more, in
     /// atomic USDC.
     Delivered {
-        /// Ours to bear.
+        /// Ours to bear, the surplus included.
         cost: u64,
+        /// Of the cost, what the recipient got beyond what was bought.
+        surplus: u64,
     },
     /// It left our treasury, is lost, and went back to the payer's balance out of ours.
     Lost {

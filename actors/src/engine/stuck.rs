@@ -23,7 +23,6 @@ use crate::port::payout::RailState;
 use crate::port::{Deposited, EntryName, Lookup, PortError, Reserved, Timestamp};
 use crate::product::Currency;
 use crate::reconcile::{Money, Source, Standing};
-use crate::top_up::LegName;
 
 /// A payment whose outcome is not known, and what looks after it.
 #[derive(Clone, Debug)]
@@ -337,13 +336,11 @@ impl Engine {
         let Some(top_up) = self.top_up(id).await.map_err(damaged)? else {
             return Ok(None);
         };
-        let delivered = top_up
-            .transaction(LegName::Transfer)
-            .or(top_up.transaction(LegName::Mint));
+        let (transaction, amount) = top_up.delivered().unwrap_or(("", top_up.arrives()));
         let deposit = Deposited {
             address: top_up.address,
-            transaction: delivered.unwrap_or_default().to_owned(),
-            amount: top_up.arrives(),
+            transaction: transaction.to_owned(),
+            amount,
         };
         let asked = self.0.ports.card_balances.is_credited(&deposit);
         let told = within(self.patience(), asked, "credited").await;

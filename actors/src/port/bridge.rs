@@ -11,7 +11,7 @@ pub struct Crossing {
     pub key: u128,
     /// Who receives it on Base.
     pub to: [u8; 20],
-    /// What must arrive. More is burned where the bridge takes a fee.
+    /// What must arrive at least. More is burned where the bridge takes a fee.
     pub arrives: Usdc,
 }
 
@@ -24,7 +24,7 @@ pub struct SignedBurn {
     pub transaction: String,
     /// The key of the account that will hold the bridge's message.
     pub event_key: [u8; 32],
-    /// What leaves our treasury: what must arrive, and the bridge's fee.
+    /// What leaves our treasury: what must arrive, and the most that the bridge may take as its fee.
     pub burned: Usdc,
 }
 
@@ -67,11 +67,12 @@ pub struct Attested {
 const MESSAGE_MAX: usize = 4 * 1024;
 
 impl Attested {
-    /// Whether this is the message of a crossing to `to` of so much: nothing else is minted for it.
+    /// Checks that this is the message of a burn of `burned` that brings at least `least` to `to`: nothing else is minted for
+    /// it. More than the least arrives where the bridge takes less than its highest fee.
     ///
     /// # Errors
     /// What is wrong with it, for the operator.
-    pub fn is_of(&self, to: &[u8; 20], arrives: Usdc) -> Result<(), &'static str> {
+    pub fn is_of(&self, to: &[u8; 20], (least, burned): (Usdc, Usdc)) -> Result<(), &'static str> {
         if self.message.len() + self.attestation.len() > MESSAGE_MAX {
             return Err("the attested message is longer than any message of the bridge");
         }
@@ -81,8 +82,11 @@ impl Attested {
         if !self.is_usdc {
             return Err("the attested token is not USDC");
         }
-        if self.arrives != arrives {
-            return Err("the attested amount is not the top-up's");
+        if self.arrives < least {
+            return Err("the attested amount is less than the top-up's");
+        }
+        if self.arrives > burned {
+            return Err("the attested amount is more than was burned");
         }
         Ok(())
     }
@@ -91,7 +95,7 @@ impl Attested {
 /// A mint, signed.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct SignedMint {
-    /// The whole transaction.
+    /// What is sent: the whole transaction, or its call where the bridge gives it a nonce and a price when it is sent.
     pub bytes: Vec<u8>,
     /// Its id, if it is known before it is sent, else empty.
     pub transaction: String,

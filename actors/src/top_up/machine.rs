@@ -115,6 +115,35 @@ impl TopUp {
             .then(credit, context)
     }
 
+    /// The mint is on chain. What it brought beyond the amount is no longer a fee of the bridge.
+    fn minted(
+        &self,
+        id: &TopUpId,
+        (effect, transaction): (EffectId, String),
+        arrived: Usdc,
+        context: &Context,
+    ) -> Decision<Self> {
+        let decision = Decision::answer(()).completes(effect);
+        let decision = match arrived.minus(self.arrives()) {
+            Ok(surplus) if surplus > Usdc::ZERO => {
+                let booked = Transaction::new(context.now, id).book(Place::BridgeSurplus, Place::Costs, surplus);
+                decision.post(&booked, context)
+            }
+            _ => decision,
+        };
+        decision
+            .event(Event::Minted(transaction, context.now))
+            .then(Work::AwaitCardCredit(*id), context)
+    }
+
+    /// The name of a mint that brings so much.
+    fn mint_leg(&self, arrived: Usdc) -> LegName {
+        match arrived > self.arrives() {
+            true => LegName::MintOf(arrived),
+            false => LegName::Mint,
+        }
+    }
+
     fn at(self, status: Status, updated_at: Timestamp) -> Self {
         Self {
             status,
@@ -190,12 +219,10 @@ impl Entity for TopUp {
             (Status::Bridging(burned), Command::MintSigned(mint)) if burned.attested.is_some() => {
                 Ok(decided.event(Event::MintSigned(Box::new(mint), now)))
             }
-            (Status::Bridging(burned), Command::Minted { effect, transaction }) if burned.attested.is_some() => {
-                Ok(decided
-                    .completes(effect)
-                    .event(Event::Minted(transaction, now))
-                    .then(Work::AwaitCardCredit(*id), context))
-            }
+            (Status::Bridging(burned), Command::Minted { effect, transaction }) => match &burned.attested {
+                Some(attested) => Ok(top_up.minted(id, (effect, transaction), attested.arrives, context)),
+                None => Err(Rejection(top_up.status())),
+            },
             (Status::Bridging(burned), Command::Fail { effect, reason }) if burned.attested.is_some() => {
                 Ok(top_up.failed(id, effect, reason, context))
             }
@@ -226,9 +253,11 @@ impl Entity for TopUp {
                 burned.mint = Some((**mint).clone());
                 Ok(top_up.at(Status::Bridging(burned), *at))
             }
-            (Status::Bridging(burned), Event::Minted(transaction, at)) if burned.attested.is_some() => Ok(top_up
-                .with_leg(LegName::Mint, transaction, *at)
-                .at(Status::Delivered, *at)),
+            (Status::Bridging(burned), Event::Minted(transaction, at)) if burned.attested.is_some() => {
+                let arrived = burned.attested.as_ref().map_or(Usdc::ZERO, |attested| attested.arrives);
+                let leg = top_up.mint_leg(arrived);
+                Ok(top_up.with_leg(leg, transaction, *at).at(Status::Delivered, *at))
+            }
             (Status::Bridging(burned), Event::Failed(reason, at)) if burned.attested.is_some() => {
                 Ok(top_up.at(Status::Failed { reason: reason.clone() }, *at))
             }

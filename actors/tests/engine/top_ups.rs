@@ -5,7 +5,7 @@ use purser_actors::engine::{PayError, PayRequest};
 use purser_actors::id::{Network, RequestId, TopUpId, Wallet};
 use purser_actors::kernel::{Effect, table};
 use purser_actors::ledger::{Place, Provider};
-use purser_actors::money::Cents;
+use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{Act, Role};
 use purser_actors::payment::Outcome;
 use purser_actors::product::{Product, Purchase, Requirement};
@@ -130,6 +130,32 @@ async fn case_39_40_exactly_what_was_asked_arrives_over_either_rail() {
         let id = bought(&world, &top_up_for(payer, 1)).await;
         assert_arrived(&world, id).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_40_more_than_was_ordered_arrives_and_is_posted() {
+    // Checks: the bridge takes none of its highest fee: everything burned arrives, the issuer is asked for that amount, and the
+    // costs hold no fee that was not taken.
+    let world = World::new().await;
+    link(&world, solana(1));
+    world.bridge.meets(At::Attest, &[Met::More]);
+    let id = bought(&world, &top_up_for(solana(1), 1)).await;
+    world.quiet().await;
+    let top_up = read(&world, id).await;
+    assert_eq!(top_up.status, Status::Credited);
+    let arrived = 5_000_000 + FEE;
+    let legs: Vec<_> = top_up.legs.iter().map(|leg| leg.leg).collect();
+    assert_eq!(legs, [LegName::Burn, LegName::MintOf(Usdc::from_atomic(arrived))]);
+    assert_eq!((top_up.surplus().atomic(), world.bridge.mints()), (FEE, vec![arrived]));
+    let credits: Vec<_> = world.bridge.credits().iter().map(|one| one.amount.atomic()).collect();
+    assert_eq!(credits, [arrived]);
+    let mut books = world.books();
+    books.retain(|_, atomic| *atomic != 0);
+    let expected = [
+        (Place::Treasury(Network::Solana), -i128::from(FEE)),
+        (Place::BridgeSurplus, i128::from(FEE)),
+    ];
+    assert_eq!(books.into_iter().collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -287,6 +313,7 @@ async fn what_is_attested_for_somebody_or_something_else_is_never_minted() {
         (Met::ToAnother, "the attested receiver"),
         (Met::OfAnother, "the attested token"),
         (Met::Less, "the attested amount"),
+        (Met::Impossible, "more than was burned"),
         (Met::Long, "the attested message"),
     ] {
         let world = World::new().await;

@@ -6,7 +6,7 @@ use purser_actors::kernel::{Entity, table};
 use purser_actors::ledger::{Place, Provider, Transaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{Attested, SignedBurn, SignedMint};
-use purser_actors::top_up::{Command, Event, First, LAPSED, ROUNDS, Rejection, Status, TopUp};
+use purser_actors::top_up::{Command, Event, First, LAPSED, LegName, ROUNDS, Rejection, Status, TopUp};
 use purser_storage::{Condition, Write, codec};
 
 use crate::sample::{
@@ -293,4 +293,65 @@ fn case_40_what_left_is_booked_out_and_the_bridges_fee_is_a_cost() {
         ]
     );
     assert!(booked(&states[5], "minted").is_empty() && booked(&states[6], "counted").is_empty());
+}
+
+#[test]
+fn case_40_a_surplus_of_the_bridge_is_posted_and_kept_with_the_mint() {
+    // Checks: a mint of exactly the amount is stored as before; one of more posts the difference out of the costs once and
+    // stays known with its amount, which is what the issuer is asked for.
+    for (arrives, leg, surplus) in [
+        (5_000_000, LegName::Mint, 0),
+        (5_000_200, LegName::MintOf(Usdc::from_atomic(5_000_200)), 200),
+        (5_000_500, LegName::MintOf(Usdc::from_atomic(5_000_500)), 500),
+    ] {
+        let word = Attested {
+            arrives: Usdc::from_atomic(arrives),
+            ..attested()
+        };
+        let attested = TopUp::decide(Some(&top_ups()[3]), &TOP_UP, Command::Attested(word), &at(NOW)).unwrap();
+        let bridging: TopUp = fold(Some(top_ups().remove(3)), &TOP_UP, attested.events());
+        let minted = TopUp::decide(Some(&bridging), &TOP_UP, command("minted"), &at(NOW)).unwrap();
+        let delivered: TopUp = fold(Some(bridging), &TOP_UP, minted.events());
+        let posted: Vec<_> = minted
+            .writes()
+            .iter()
+            .filter_map(|write| match write {
+                Write::Put { key, value, .. } if key.first() == Some(&table::LEDGER) => {
+                    Some(codec::decode::<Transaction>(value).unwrap().postings)
+                }
+                _ => None,
+            })
+            .flatten()
+            .map(|posting| (posting.place, posting.atomic))
+            .collect();
+        let expected = [(Place::BridgeSurplus, surplus), (Place::Costs, -surplus)];
+        assert_eq!(posted, if surplus > 0 { expected.to_vec() } else { Vec::new() });
+        assert_eq!(delivered.legs.last().unwrap().leg, leg);
+        assert_eq!(
+            delivered.delivered().map(|(_, amount)| amount),
+            Some(Usdc::from_atomic(arrives))
+        );
+        assert_eq!(delivered.surplus().atomic(), u64::try_from(surplus).unwrap());
+        let read: TopUp = codec::decode(&codec::encode(&delivered)).unwrap();
+        assert_eq!(read, delivered);
+    }
+}
+
+#[test]
+fn only_a_message_of_the_burn_is_minted_on() {
+    // Checks: at least what was ordered and at most what was burned arrives, as USDC, to the receiver of the order.
+    let (least, burned) = (Usdc::from_atomic(5_000_000), Usdc::from_atomic(5_000_500));
+    let of = |change: fn(&mut Attested)| {
+        let mut word = attested();
+        change(&mut word);
+        word.is_of(&[7; 20], (least, burned)).is_ok()
+    };
+    assert!(of(|_| {}));
+    assert!(of(|word| word.arrives = Usdc::from_atomic(5_000_001)));
+    assert!(of(|word| word.arrives = Usdc::from_atomic(5_000_500)));
+    assert!(!of(|word| word.arrives = Usdc::from_atomic(5_000_501)));
+    assert!(!of(|word| word.arrives = Usdc::from_atomic(4_999_999)));
+    assert!(!of(|word| word.to = [8; 20]));
+    assert!(!of(|word| word.is_usdc = false));
+    assert!(!of(|word| word.message = vec![0; 5_000]));
 }

@@ -35,6 +35,10 @@ pub(crate) enum Met {
     OfAnother,
     /// Attested for less.
     Less,
+    /// Attested for all that was burned: the bridge takes no fee.
+    More,
+    /// More than was burned.
+    Impossible,
     /// Attested at a length that no row takes.
     Long,
     /// A burn of less than is to arrive.
@@ -63,6 +67,8 @@ struct Truth {
     renewed: BTreeMap<[u8; 32], u8>,
     minted: BTreeMap<[u8; 32], (String, Usdc)>,
     blocked: BTreeSet<[u8; 32]>,
+    /// What a message brings, where that is more than was ordered.
+    brings: BTreeMap<String, Usdc>,
     to: BTreeMap<String, Crossing>,
     /// The amounts that the issuer was asked about and counts.
     credited: Vec<Deposited>,
@@ -258,6 +264,11 @@ impl Bridge {
             Some(Met::ToAnother) => attested.to[0] ^= 1,
             Some(Met::OfAnother) => attested.is_usdc = false,
             Some(Met::Less) => attested.arrives = arrives.minus(Usdc::from_atomic(1)).unwrap(),
+            Some(Met::More) => {
+                attested.arrives = burn.burned;
+                truth.brings.insert(burn.transaction.clone(), burn.burned);
+            }
+            Some(Met::Impossible) => attested.arrives = burn.burned.plus(Usdc::from_atomic(1)).unwrap(),
             Some(Met::Long) => attested.message = vec![0; 20_000],
             _ => {}
         }
@@ -301,7 +312,8 @@ impl Truth {
             .keys()
             .find(|burn| nonce(burn) == minted)
             .expect("only what burned is minted");
-        let (transaction, arrives) = (format!("{by}-{burn}"), self.to[burn].arrives);
+        let brings = self.brings.get(burn).copied();
+        let (transaction, arrives) = (format!("{by}-{burn}"), brings.unwrap_or(self.to[burn].arrives));
         self.minted.entry(minted).or_insert((transaction, arrives)).0.clone()
     }
 }

@@ -5,9 +5,18 @@ use super::{DOMAIN_BASE, MESSAGE_TRANSMITTER, TOKEN_MESSENGER_MINTER};
 use crate::solana::Pubkey;
 use crate::solana::address::{SYSTEM, TOKEN, associated_token_account, find_program_address};
 use crate::solana::draft::{AccountMeta, Instruction};
+use crate::solana::message::Message;
 
 /// Anchor's discriminator of `deposit_for_burn`: the first bytes of SHA-256 of `global:deposit_for_burn`.
 const DEPOSIT_FOR_BURN: [u8; 8] = [215, 60, 61, 46, 114, 55, 128, 176];
+/// Bytes of the instruction's data: discriminator, amount, domain, recipient, caller, fee limit, finality threshold.
+const DATA_BYTES: usize = 8 + 8 + 4 + 32 + 32 + 8 + 4;
+/// Accounts of the instruction, and places among them.
+const ACCOUNTS: usize = 18;
+const OWNER: usize = 0;
+const RENT_PAYER: usize = 1;
+const MINT: usize = 10;
+const EVENT_ACCOUNT: usize = 11;
 
 /// Bytes of the account that holds the message: discriminator, rent payer, time, length, message. Its rent is paid by the
 /// event rent payer, who can reclaim it five days later.
@@ -66,6 +75,58 @@ pub struct BurnOrder {
     pub max_fee: u64,
     /// [`super::THRESHOLD_FAST`] or [`super::THRESHOLD_STANDARD`].
     pub min_finality_threshold: u32,
+}
+
+/// A burn as a transaction carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentBurn {
+    /// What is burned, and for whom.
+    pub order: BurnOrder,
+    /// Holds the message afterwards.
+    pub event_account: Pubkey,
+    /// Pays the rent of that account, and can reclaim it.
+    pub rent_payer: Pubkey,
+}
+
+impl SentBurn {
+    /// The burn of a message to Base. `None` unless exactly one instruction is a `deposit_for_burn` as
+    /// [`BurnOrder::instruction`] makes it.
+    pub fn of(message: &Message<'_>) -> Option<Self> {
+        let mut burns = message
+            .instructions
+            .iter()
+            .filter(|call| message.program(call) == Some(&TOKEN_MESSENGER_MINTER));
+        let (call, more) = (burns.next()?, burns.next());
+        let accounts = message.accounts(call).filter(|accounts| accounts.len() == ACCOUNTS)?;
+        if more.is_some() || call.data.len() != DATA_BYTES {
+            return None;
+        }
+        let (discriminator, data) = call.data.split_first_chunk::<8>()?;
+        let (amount, data) = data.split_first_chunk::<8>()?;
+        let (domain, data) = data.split_first_chunk::<4>()?;
+        let (recipient, data) = data.split_first_chunk::<32>()?;
+        let (caller, data) = data.split_first_chunk::<32>()?;
+        let (max_fee, data) = data.split_first_chunk::<8>()?;
+        let threshold = data.first_chunk::<4>()?;
+        let (padding, recipient) = recipient.split_first_chunk::<12>()?;
+        let is_known = *discriminator == DEPOSIT_FOR_BURN
+            && u32::from_le_bytes(*domain) == DOMAIN_BASE
+            && *caller == [0; 32]
+            && *padding == [0; 12];
+        is_known.then_some(())?;
+        Some(Self {
+            order: BurnOrder {
+                owner: *accounts[OWNER],
+                mint: *accounts[MINT],
+                recipient: recipient.try_into().ok()?,
+                amount: u64::from_le_bytes(*amount),
+                max_fee: u64::from_le_bytes(*max_fee),
+                min_finality_threshold: u32::from_le_bytes(*threshold),
+            },
+            event_account: *accounts[EVENT_ACCOUNT],
+            rent_payer: *accounts[RENT_PAYER],
+        })
+    }
 }
 
 /// Amount and fee limit of a burn.
@@ -156,7 +217,7 @@ mod tests {
     use crate::solana::keypair::Keypair;
     use crate::solana::message::Version;
     use crate::solana::token::{set_compute_unit_limit, set_compute_unit_price};
-    use crate::solana::transaction::sign;
+    use crate::solana::transaction::{Transaction, sign};
 
     fn key(seed: u8) -> Keypair {
         Keypair::from_seed(&[seed; 32])
@@ -203,6 +264,45 @@ mod tests {
         };
         let signed = sign(&draft, &[&key(1), &key(3), &key(4)]).unwrap();
         assert_eq!(STANDARD.encode(signed.bytes), BURN);
+    }
+
+    #[test]
+    fn a_burn_is_read_back_from_its_transaction() {
+        // Checks: what kit has signed reads as the order it was made of; another call of the program is no burn of ours.
+        let bytes = STANDARD.decode(BURN).unwrap();
+        let message = Transaction::parse(&bytes).unwrap().message;
+        let sent = SentBurn {
+            order: order(),
+            event_account: key(4).address(),
+            rent_payer: key(1).address(),
+        };
+        assert_eq!(SentBurn::of(&message), Some(sent));
+        let good = order().instruction(&key(1).address(), &key(4).address()).unwrap();
+        let read = |instructions: Vec<Instruction>| {
+            let draft = Draft {
+                fee_payer: key(1).address(),
+                blockhash: [9; 32],
+                instructions,
+                version: Version::V0,
+            };
+            let message = draft.compile().unwrap().message;
+            SentBurn::of(&Message::parse(&message).unwrap())
+        };
+        assert_eq!(read(vec![good.clone()]), Some(sent));
+        assert_eq!(read(vec![set_compute_unit_limit(1)]), None);
+        assert_eq!(read(vec![good.clone(), good.clone()]), None, "two burns");
+        // Discriminator, domain, padding of the recipient, destination caller.
+        for offset in [0, 16, 20, 52] {
+            let mut other = good.clone();
+            other.data[offset] ^= 1;
+            assert_eq!(read(vec![other]), None, "{offset}");
+        }
+        let mut longer = good.clone();
+        longer.data.push(0);
+        assert_eq!(read(vec![longer]), None);
+        let mut fewer = good;
+        fewer.accounts.pop();
+        assert_eq!(read(vec![fewer]), None);
     }
 
     #[test]

@@ -208,6 +208,17 @@ pub fn attestation_of(
     order: &BurnOrder,
     deployment: &Deployment,
 ) -> Result<Attestation, MessageError> {
+    attestation_where(messages, |message| message.check_is_of(order, deployment))
+}
+
+/// Finds the message that passes this check among those of its transaction.
+///
+/// # Errors
+/// The check's for the first message if none passes.
+pub fn attestation_where(
+    messages: Vec<IrisMessage>,
+    check: impl Fn(&BurnMessage) -> Result<(), MessageError>,
+) -> Result<Attestation, MessageError> {
     let mut answer = Ok(Attestation::Pending { delay_reason: None });
     for listed in messages {
         if listed.message.is_empty() {
@@ -218,7 +229,7 @@ pub fn attestation_of(
             continue;
         }
         let message = BurnMessage::parse(&listed.message);
-        let checked = message.and_then(|message| message.check_is_of(order, deployment).map(|()| message));
+        let checked = message.and_then(|message| check(&message).map(|()| message));
         let message = match checked {
             Ok(message) => message,
             Err(error) => {

@@ -195,6 +195,28 @@ impl BurnMessage {
         }
     }
 
+    /// Checks what is known of a burn that no order is known of any more: its owner, token and amount, and that it is on its
+    /// way to Base. Receiver and fee limit are the message's own.
+    ///
+    /// # Errors
+    /// [`MessageError::Mismatch`] with the field's name.
+    pub fn check_burned(
+        &self,
+        (owner, mint, amount): (&Pubkey, &Pubkey, u64),
+        deployment: &Deployment,
+    ) -> Result<(), MessageError> {
+        let recipient = self.evm_recipient().ok_or(MessageError::Mismatch("mint recipient"))?;
+        let order = BurnOrder {
+            owner: *owner,
+            mint: *mint,
+            recipient,
+            amount,
+            max_fee: self.max_fee,
+            min_finality_threshold: self.min_finality_threshold,
+        };
+        self.check_is_of(&order, deployment)
+    }
+
     /// What the mint brings: the amount less the fee that was taken; at least `amount - max_fee`.
     pub const fn arrives(&self) -> u64 {
         // `parse` has checked that the fee is below the amount.

@@ -1,6 +1,9 @@
 //! The mint on Base: calldata of MessageTransmitterV2.
 
-use alloy_sol_types::{SolCall, sol};
+use alloy_primitives::{B256, Bytes};
+use alloy_sol_types::{SolCall, SolEvent as _, SolValue as _, sol};
+
+use crate::evm::usdc::Log;
 
 sol! {
     /// Verifies the attestation, uses up the nonce and mints.
@@ -8,6 +11,28 @@ sol! {
 
     /// 0 for a nonce that was not used, 1 for one that was.
     function usedNonces(bytes32 nonce) external view returns (uint256 used);
+
+    /// A message was taken.
+    event MessageReceived(
+        address indexed caller,
+        uint32 sourceDomain,
+        bytes32 indexed nonce,
+        bytes32 sender,
+        uint32 indexed finalityThresholdExecuted,
+        bytes messageBody
+    );
+}
+
+/// First topic of the log by which the transmitter reports a message that it has taken; the third is the nonce.
+pub const RECEIVED: B256 = MessageReceived::SIGNATURE_HASH;
+
+/// Text of the revert of a nonce that was used before.
+pub const NONCE_USED: &str = "Nonce already used";
+
+/// The nonce that a log reports as used. `None` for another log.
+pub fn nonce_of(log: &Log) -> Option<B256> {
+    let received = log.topics.len() == 4 && log.topics.first() == Some(&RECEIVED);
+    received.then(|| log.topics.get(2).copied()).flatten()
 }
 
 /// Calldata that submits an attested message. Anyone may send it; a used nonce makes it revert.
@@ -17,6 +42,13 @@ pub fn receive_message(message: &[u8], attestation: &[u8]) -> Vec<u8> {
         attestation: attestation.to_vec().into(),
     }
     .abi_encode()
+}
+
+/// Message and attestation of calldata by [`receive_message`]. `None` for other calldata.
+pub fn read_receive_message(call: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let arguments = call.strip_prefix(&receiveMessageCall::SELECTOR)?;
+    let (message, attestation) = <(Bytes, Bytes)>::abi_decode_params_validate(arguments).ok()?;
+    Some((message.to_vec(), attestation.to_vec()))
 }
 
 /// Calldata that asks whether a nonce was used.
@@ -55,6 +87,36 @@ mod tests {
             (hex::encode(&nonce[..4]), &nonce[4..]),
             ("feb61724".to_owned(), &[7; 32][..])
         );
+    }
+
+    #[test]
+    fn calldata_reads_back_and_no_other_does() {
+        let call = receive_message(&[1; 376], &[2; 130]);
+        assert_eq!(read_receive_message(&call), Some((vec![1; 376], vec![2; 130])));
+        assert_eq!(read_receive_message(&call[1..]), None);
+        assert_eq!(read_receive_message(&call[..call.len() - 32]), None);
+        assert_eq!(read_receive_message(&used_nonces(&[7; 32])), None);
+        assert_eq!(read_receive_message(&[]), None);
+    }
+
+    #[test]
+    fn a_log_of_the_transmitter_names_its_nonce() {
+        // Checks: keccak256 of the published signature; nonce as the third topic.
+        let signature = "MessageReceived(address,uint32,bytes32,bytes32,uint32,bytes)";
+        assert_eq!(RECEIVED, alloy_primitives::keccak256(signature));
+        let word = B256::repeat_byte;
+        let log = |topics: Vec<B256>| Log {
+            address: alloy_primitives::Address::ZERO,
+            topics,
+            data: Bytes::new(),
+            block_number: 1,
+            block_hash: word(1),
+            transaction: word(2),
+            log_index: 0,
+        };
+        assert_eq!(nonce_of(&log(vec![RECEIVED, word(3), word(4), word(5)])), Some(word(4)));
+        assert_eq!(nonce_of(&log(vec![word(9), word(3), word(4), word(5)])), None);
+        assert_eq!(nonce_of(&log(vec![RECEIVED, word(3), word(4)])), None);
     }
 
     #[test]

@@ -221,6 +221,18 @@ impl Node {
         Ok(Some(BlockLogs { header, logs }))
     }
 
+    /// Logs of the blocks from the first to the last of these heights that a filter admits, by block and index. Endpoints limit
+    /// how many blocks they look through at once, many to 10,000.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn logs(&self, filter: &LogFilter, (from, to): (u64, u64)) -> Result<Vec<Log>, NodeError> {
+        let call = parse::logs_between(filter, from, to);
+        let method = call.method;
+        let found = self.pool.call(method, call.params).await?;
+        parse::any_logs(&found).ok_or(NodeError::Malformed { method })
+    }
+
     /// What a call returns in this state.
     ///
     /// # Errors

@@ -60,7 +60,12 @@ fn load(text: &str) -> Result<Config, Vec<String>> {
 fn the_chains_are_read_as_what_they_are() {
     // Aim: units, defaults of an endpoint, where a secret is, and steps of finality.
     let config = load(&nothing_sold()).unwrap();
-    let Chains { base, solana } = config.chains;
+    let Chains { base, solana, bridge } = config.chains;
+    assert_eq!(bridge.finality, BridgeFinality::Standard);
+    assert_eq!(
+        bridge.max_fee(),
+        purser_chains::cctp::burn::FeeRate::parse_basis_points("2")
+    );
     assert_eq!(base.max_fee_gwei, 5_000_000_000);
     assert_eq!(base.gas_floor_eth, 500_000_000_000_000);
     let limits: Vec<_> = base.endpoints.iter().map(|e| (e.rate, e.burst, e.timeout_ms)).collect();
@@ -201,7 +206,37 @@ fn what_is_not_sold_needs_no_provider() {
     assert_eq!(needs("intl_prepaid_card"), urls(&[]), "operators enter it");
     assert_eq!(needs("gift_card"), urls(&["gift_cards", "rates"]));
     assert_eq!(needs("push_to_card"), urls(&["payouts", "rates"]));
-    assert_eq!(needs("card_balance"), urls(&["identity", "card_accounts", "bridge"]));
+    assert_eq!(
+        needs("card_balance"),
+        urls(&["identity", "card_accounts"]),
+        "the bridge is built in"
+    );
+}
+
+#[test]
+fn the_bridge_is_refused_by_the_names_of_its_settings() {
+    // Checks: fee limits that are no basis points or larger than a restore recognises, URLs that are not https, no time at all.
+    let with = |line: &str| load(&format!("{}[chains.bridge]\n{line}\n", nothing_sold()));
+    for line in [
+        "finality = \"fast\"",
+        "max_fee_bps = \"0\"",
+        "max_fee_bps = \"98.9999\"",
+        "max_fee_bps = \"99\"",
+        "iris_url = \"http://127.0.0.1:1/v\"",
+        "timeout_ms = 1",
+    ] {
+        assert!(with(line).is_ok(), "{line}");
+    }
+    for (line, key) in [
+        ("max_fee_bps = \"99.0001\"", "chains.bridge.max_fee_bps"),
+        ("max_fee_bps = \"1e1\"", "chains.bridge.max_fee_bps"),
+        ("iris_url = \"http://iris.example\"", "chains.bridge.iris_url"),
+        ("iris_url = \"iris\"", "chains.bridge.iris_url"),
+        ("timeout_ms = 0", "chains.bridge.timeout_ms"),
+    ] {
+        assert_eq!(with(line).unwrap_err(), [key], "{line}");
+    }
+    assert!(with("finality = \"soon\"").is_err());
 }
 
 #[test]

@@ -12,6 +12,8 @@ use purser_chains::solana::keypair::Keypair;
 use zeroize::Zeroizing;
 
 use super::*;
+use crate::settlement::cctp::CctpSettings;
+use crate::settlement::settings::BridgeParts;
 
 /// Scripted nodes: the result of a method by host and parameters. `None` is no answer.
 struct Nodes(Mutex<Answers>);
@@ -86,6 +88,20 @@ fn chains() -> RealChains {
             finality: Vec::new(),
             facilitators: Vec::new(),
         },
+        bridge: bridge(false),
+    }
+}
+
+fn bridge(used: bool) -> BridgeParts {
+    BridgeParts {
+        used,
+        cctp: CctpSettings {
+            deployment: purser_chains::cctp::MAINNET,
+            min_finality_threshold: purser_chains::cctp::THRESHOLD_STANDARD,
+            max_fee: purser_chains::cctp::burn::FeeRate::ZERO,
+        },
+        iris: "https://iris.example".into(),
+        timeout: Duration::from_secs(1),
     }
 }
 
@@ -291,4 +307,49 @@ async fn the_treasury_can_be_paid_on_solana() {
     let usdc = ["chains.solana.usdc_mint"];
     assert_eq!(rejected(replying(0, Value::Null)).await, usdc);
     assert_eq!(rejected(replying(0, mint(9))).await, usdc);
+}
+
+/// Both chains with Circle's programs, for the check of the bridge; everything else as good nodes say it.
+fn bridged(method: &str, params: &Value) -> Option<Option<Value>> {
+    let programs = params[0].as_array().is_some_and(|addresses| addresses.len() == 2);
+    (method == "getMultipleAccounts" && programs).then(|| {
+        let mut program = account(&[2; 32], 1, &[]);
+        program["executable"] = json!(true);
+        Some(json!({"context": {"slot": 7}, "value": [program, program]}))
+    })
+}
+
+#[tokio::test]
+async fn the_bridge_needs_its_contracts_while_it_is_used() {
+    // Checks: a contract without code and a missing program are rejected by their settings, and only where top-ups go over the
+    // bridge.
+    let used = || RealChains {
+        bridge: bridge(true),
+        ..chains()
+    };
+    let here = |_: &str, method: &str, params: &Value| bridged(method, params);
+    assert_eq!(rejected_with(here, used()).await, Vec::<String>::new());
+    let deployment = purser_chains::cctp::MAINNET;
+    for (address, key) in [
+        (deployment.message_transmitter, "chains.bridge.message_transmitter"),
+        (deployment.token_messenger, "chains.bridge.token_messenger"),
+    ] {
+        let missing = move |_: &str, method: &str, params: &Value| {
+            let at = evm_address(address).to_string().to_lowercase();
+            let here = method == "eth_getCode" && params[0].as_str().unwrap().to_lowercase() == at;
+            here.then(|| Some(json!("0x"))).or_else(|| bridged(method, params))
+        };
+        assert_eq!(rejected_with(missing, used()).await, [key]);
+        assert_eq!(rejected_with(missing, chains()).await, Vec::<String>::new());
+    }
+    let no_program = |_: &str, method: &str, params: &Value| {
+        bridged(method, params).map(|answer| {
+            answer.map(|mut answer| {
+                answer["value"][1] = Value::Null;
+                answer
+            })
+        })
+    };
+    assert_eq!(rejected_with(no_program, used()).await, ["chains.solana.network"]);
+    assert_eq!(rejected_with(no_program, chains()).await, Vec::<String>::new());
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use purser_actors::port::Decline;
+use purser_chains::cctp::mint::NONCE_USED;
 use purser_chains::evm::contract_wallet::Undeployed;
 use purser_chains::evm::multicall::{self, BatchCall, MAX_CALLS, MAX_GAS, MULTICALL3};
 use purser_chains::evm::node::{BlockTag, CallError, CallRequest, NodeError};
@@ -14,6 +15,7 @@ use purser_chains::evm::{Address, Bytes, usdc};
 use tokio::sync::oneshot;
 
 use super::core::{Core, decline};
+use super::job::{Job, Mint};
 use super::rows::Payment;
 
 /// What a check found of a payment.
@@ -52,28 +54,40 @@ fn failure(text: &str) -> Failure {
     Failure::Refused(decline(reason, text))
 }
 
+/// Of a mint, by the transmitter's own words.
+fn mint_failure(text: &str) -> Failure {
+    match text.contains(NONCE_USED) {
+        true => Failure::Used,
+        false => Failure::Refused(decline("mint_refused", text)),
+    }
+}
+
 fn reverted(data: &[u8], text: &str) -> Failure {
     failure(&multicall::revert_reason(data).unwrap_or_else(|| text.to_owned()))
 }
 
 impl Core {
     /// Where a transaction of these payments goes, and what it calls.
-    pub(super) fn call_of(&self, payments: &[Arc<Payment>]) -> Option<(Address, Bytes)> {
-        let target = self.token.address();
-        match payments {
+    pub(super) fn call_of(&self, jobs: &[Arc<Job>]) -> Option<(Address, Bytes)> {
+        match jobs {
             [] => None,
-            [payment] if payment.deploys() => self.deploying_call(payment),
-            [payment] => Some((target, calldata(payment)?)),
-            payments => {
-                let call = |payment: &Arc<Payment>| {
-                    Some(BatchCall {
-                        target,
-                        data: calldata(payment)?,
-                    })
+            [job] => self.call_of_one(job),
+            jobs => {
+                let call = |job: &Arc<Job>| {
+                    let (target, data) = self.call_of_one(job)?;
+                    Some(BatchCall { target, data })
                 };
-                let calls: Vec<BatchCall> = payments.iter().map(call).collect::<Option<_>>()?;
+                let calls: Vec<BatchCall> = jobs.iter().map(call).collect::<Option<_>>()?;
                 Some((MULTICALL3, multicall::encode(&calls).ok()?.into()))
             }
+        }
+    }
+
+    fn call_of_one(&self, job: &Job) -> Option<(Address, Bytes)> {
+        match job {
+            Job::Payment(payment) if payment.deploys() => self.deploying_call(payment),
+            Job::Payment(payment) => Some((self.token.address(), calldata(payment)?)),
+            Job::Mint(mint) => Some((mint.contract.into(), mint.call.clone().into())),
         }
     }
 
@@ -100,38 +114,36 @@ impl Core {
     ///
     /// # Errors
     /// When no endpoint answers: then nothing is known of any of them.
-    pub(super) async fn check(&self, payments: &[Arc<Payment>]) -> Result<Vec<Verdict>, NodeError> {
-        if let [payment] = payments {
-            return Ok(vec![self.check_one(payment).await?]);
+    pub(super) async fn check(&self, payments: &[Arc<Job>]) -> Result<Vec<Verdict>, NodeError> {
+        if let [job] = payments {
+            return Ok(vec![self.check_one(job).await?]);
         }
-        let payers: Vec<Address> = payments.iter().map(|payment| payment.from.into()).collect();
+        let payers: Vec<Address> = payments.iter().map(|job| job.payer()).collect();
         let codes = self.node.have_code(&payers).await?;
         let alone = codes.iter().zip(payments);
-        let alone: Vec<bool> = alone
-            .map(|(has_code, payment)| *has_code || payment.deploys())
-            .collect();
+        let alone: Vec<bool> = alone.map(|(has_code, job)| *has_code || job.goes_alone()).collect();
         self.simulate(payments, &alone).await
     }
 
     /// The same for one payment, in one request.
-    pub(super) async fn check_one(&self, payment: &Arc<Payment>) -> Result<Verdict, NodeError> {
-        let Some((to, data)) = self.call_of(std::slice::from_ref(payment)) else {
-            let has_code = self.node.have_code(&[payment.from.into()]).await?;
+    pub(super) async fn check_one(&self, job: &Job) -> Result<Verdict, NodeError> {
+        let Some((to, data)) = self.call_of_one(job) else {
+            let has_code = self.node.have_code(&[job.payer()]).await?;
             return Ok(Verdict {
                 has_code: has_code.contains(&true),
                 failure: Some(unsendable()),
             });
         };
         let request = self.request(to, data, self.settings.gas.smart_account);
-        let (has_code, returned) = self.node.code_and_call(payment.from.into(), &request).await?;
+        let (has_code, returned) = self.node.code_and_call(job.payer(), &request).await?;
         Ok(Verdict {
-            has_code: has_code || payment.deploys(),
-            failure: outcome(payment, returned)?,
+            has_code: has_code || job.goes_alone(),
+            failure: outcome(job, returned)?,
         })
     }
 
     /// The same without asking for code.
-    pub(super) async fn simulate(&self, payments: &[Arc<Payment>], codes: &[bool]) -> Result<Vec<Verdict>, NodeError> {
+    pub(super) async fn simulate(&self, payments: &[Arc<Job>], codes: &[bool]) -> Result<Vec<Verdict>, NodeError> {
         let verdict = |has_code: &bool| Verdict {
             has_code: *has_code,
             failure: None,
@@ -142,7 +154,7 @@ impl Core {
         let together = together.chunks(MAX_CALLS).map(<[usize]>::to_vec);
         let groups: Vec<Vec<usize>> = alone.into_iter().chain(together).collect();
         let found = join_all(groups.iter().map(|group| {
-            let members: Vec<Arc<Payment>> = group.iter().map(|n| payments[*n].clone()).collect();
+            let members: Vec<Arc<Job>> = group.iter().map(|n| payments[*n].clone()).collect();
             async move { self.simulate_one(&members, group.iter().any(|n| codes[*n])).await }
         }))
         .await;
@@ -155,7 +167,7 @@ impl Core {
     }
 
     /// Of one transaction.
-    async fn simulate_one(&self, payments: &[Arc<Payment>], code: bool) -> Result<Vec<Option<Failure>>, NodeError> {
+    async fn simulate_one(&self, payments: &[Arc<Job>], code: bool) -> Result<Vec<Option<Failure>>, NodeError> {
         if let [payment] = payments {
             let gas = &self.settings.gas;
             let limit = if code { gas.smart_account } else { gas.single };
@@ -182,7 +194,7 @@ impl Core {
         CallRequest { from, to, data, gas }
     }
 
-    async fn simulate_alone(&self, payment: &Arc<Payment>, gas: u64) -> Result<Option<Failure>, NodeError> {
+    async fn simulate_alone(&self, payment: &Arc<Job>, gas: u64) -> Result<Option<Failure>, NodeError> {
         let Some((to, data)) = self.call_of(std::slice::from_ref(payment)) else {
             return Ok(Some(unsendable()));
         };
@@ -195,7 +207,7 @@ impl Core {
     /// A call that fails in a batch without a word may have been left without gas by another: it is asked for itself.
     async fn judge(
         &self,
-        payments: &[Arc<Payment>],
+        payments: &[Arc<Job>],
         results: Vec<multicall::CallResult>,
     ) -> Result<Vec<Option<Failure>>, NodeError> {
         let each = payments.iter().zip(results).map(|(payment, result)| async move {
@@ -224,18 +236,22 @@ fn unsendable() -> Failure {
     Failure::Refused(decline("invalid_exact_evm_signature", why))
 }
 
-/// The result of a call for one payment.
-fn outcome(payment: &Payment, returned: Result<Bytes, CallError>) -> Result<Option<Failure>, NodeError> {
-    match returned {
-        Ok(returned) if payment.deploys() => {
+/// The result of a call for one payment or mint.
+fn outcome(job: &Job, returned: Result<Bytes, CallError>) -> Result<Option<Failure>, NodeError> {
+    match (job, returned) {
+        (_, Err(CallError::Node(error))) => Err(error),
+        (Job::Mint(_), Ok(returned)) => Ok((!Mint::is_taken(&returned)).then(|| mint_failure("it has no effect"))),
+        (Job::Mint(_), Err(CallError::Reverted { data, reason })) => {
+            Ok(Some(mint_failure(&multicall::revert_reason(&data).unwrap_or(reason))))
+        }
+        (Job::Payment(payment), Ok(returned)) if payment.deploys() => {
             let malformed = |_| NodeError::Malformed { method: "eth_call" };
             let results = multicall::decode(&returned, 2).map_err(malformed)?;
             let transfer = results.into_iter().next_back().filter(|transfer| !transfer.success);
             Ok(transfer.map(|transfer| reverted(&transfer.data, "the token refuses it")))
         }
-        Ok(_) => Ok(None),
-        Err(CallError::Reverted { data, reason }) => Ok(Some(reverted(&data, &reason))),
-        Err(CallError::Node(error)) => Err(error),
+        (Job::Payment(_), Ok(_)) => Ok(None),
+        (Job::Payment(_), Err(CallError::Reverted { data, reason })) => Ok(Some(reverted(&data, &reason))),
     }
 }
 
@@ -252,7 +268,7 @@ fn calldata(payment: &Payment) -> Option<Bytes> {
     data.ok().map(Bytes::from)
 }
 
-type Asked = (Arc<Payment>, oneshot::Sender<Result<Verdict, String>>);
+type Asked = (Arc<Job>, oneshot::Sender<Result<Verdict, String>>);
 
 /// Checks that come while another runs go together: one request and one call for all of them.
 #[derive(Default)]
@@ -265,7 +281,7 @@ impl Desk {
     ///
     /// # Errors
     /// Why that is not known.
-    pub(super) async fn ask(self: &Arc<Self>, core: &Arc<Core>, payment: Arc<Payment>) -> Result<Verdict, String> {
+    pub(super) async fn ask(self: &Arc<Self>, core: &Arc<Core>, payment: Arc<Job>) -> Result<Verdict, String> {
         let (told, verdict) = oneshot::channel();
         let begin = {
             let mut asked = self.asked.lock();
@@ -337,5 +353,8 @@ mod tests {
             assert_eq!(failure(text), Failure::Refused(decline(reason, text)));
         }
         assert_eq!(failure("FiatTokenV2: authorization is used or canceled"), Failure::Used);
+        assert_eq!(mint_failure("Nonce already used"), Failure::Used);
+        let text = "Invalid signature: not attester";
+        assert_eq!(mint_failure(text), Failure::Refused(decline("mint_refused", text)));
     }
 }

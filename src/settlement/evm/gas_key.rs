@@ -21,7 +21,8 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::checking::Verdict;
 use super::core::{Core, Load, decline};
-use super::rows::{Key, Payment, RowError};
+use super::job::Job;
+use super::rows::{Key, RowError};
 
 pub(super) use self::loading::carried;
 
@@ -34,8 +35,8 @@ pub(super) struct GasKeyActor {
 /// What it is told.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// Send this payment, unless it is on its way.
-    Submit(Arc<Payment>),
+    /// Send this payment or mint, unless it is on its way.
+    Submit(Arc<Job>),
     /// Send what waits by now.
     Plan,
     /// Look at the chain.
@@ -43,9 +44,9 @@ pub(super) enum Message {
     /// What the chain has of the key, and what a transaction costs; `None` where no endpoint answered.
     Read(Option<Counts>, Option<FeeQuote>),
     /// What the check of a group found.
-    Planned(Vec<(Arc<Payment>, Verdict)>, Option<Stage>),
+    Planned(Vec<(Arc<Job>, Verdict)>, Option<Stage>),
     /// It could not be checked.
-    Unplanned(Vec<Arc<Payment>>, Option<Stage>),
+    Unplanned(Vec<Arc<Job>>, Option<Stage>),
     /// What an endpoint answered.
     Replied(u64, B256, SendReply),
     /// No endpoint takes the transaction for what is in it.
@@ -83,7 +84,7 @@ pub(super) struct Form {
 pub(super) struct Keeper {
     manager: NonceManager<Key>,
     /// Payments that wait, or whose transaction has not landed.
-    payments: HashMap<Key, Arc<Payment>>,
+    payments: HashMap<Key, Arc<Job>>,
     waiting: VecDeque<Key>,
     retry: VecDeque<Group<Key>>,
     /// Those that wait with a row of their own.
@@ -103,7 +104,7 @@ pub(super) struct Keeper {
 
 /// Before the chain has answered, only what was submitted.
 pub(super) enum State {
-    Starting(Vec<Arc<Payment>>),
+    Starting(Vec<Arc<Job>>),
     Keeping(Box<Keeper>),
 }
 
@@ -243,7 +244,7 @@ impl GasKeyActor {
 
 impl Keeper {
     /// A payment is sent once, however often it is submitted.
-    fn take(&mut self, payment: Arc<Payment>) {
+    fn take(&mut self, payment: Arc<Job>) {
         let key = payment.key();
         if !self.placed.contains_key(&key) && !self.payments.contains_key(&key) {
             self.payments.insert(key, payment);

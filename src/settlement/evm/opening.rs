@@ -14,7 +14,8 @@ use super::checking::Desk;
 use super::core::Core;
 use super::follower::Reading;
 use super::gas_key;
-use super::rows::{self, NonceRow, RowError, Waiting};
+use super::job::Job;
+use super::rows::{self, NonceRow, RowError};
 use super::settings::{BadSetting, BaseSettings};
 use super::supervisor::Supervisor;
 
@@ -155,8 +156,7 @@ async fn load_owners(core: &Core) -> Result<(), RowError> {
     }
     for (key, value) in rows::scan_all(store, &rows::all_waiting()).await? {
         let address = key.get(2..22).map(Address::from_slice).ok_or_else(damaged)?;
-        let Waiting(payment) = codec::decode(&value)?;
-        core.owners.insert(payment.key(), address);
+        core.owners.insert(Job::decode_waiting(&value)?.key(), address);
     }
     Ok(())
 }

@@ -18,6 +18,7 @@ use super::BaseSettlement;
 use super::checking::Failure;
 use super::core::{Core, Outcome, decline, temporary, unknown};
 use super::gas_key;
+use super::job::Job;
 use super::rows::{MovementRow, Payment};
 
 /// What was found of a payment in the rows.
@@ -83,7 +84,7 @@ impl Core {
 
 impl BaseSettlement {
     async fn prepare_payment(&self, authorization: &Authorization) -> Result<Preparation, PortError> {
-        let payment = Arc::new(payment("prepare", authorization)?);
+        let payment = payment("prepare", authorization)?;
         let key = payment.key();
         let ready = || {
             Preparation::Ready(Prepared {
@@ -109,7 +110,7 @@ impl BaseSettlement {
             self.core.checked.insert(key, found);
             return Ok(ready());
         }
-        let verdict = self.desk.ask(&self.core, payment.clone()).await;
+        let verdict = self.desk.ask(&self.core, Arc::new(Job::Payment(payment.clone()))).await;
         let verdict = verdict.map_err(|error| temporary("prepare", &error))?;
         match verdict.failure {
             None => {
@@ -138,7 +139,7 @@ impl BaseSettlement {
         let answer = match self.core.seen("submit", &payment).await {
             Ok(Seen::Nothing) => {
                 self.core.watched.insert(key, payment.valid_before);
-                self.hand_over(Arc::new(payment.clone())).await?;
+                self.hand_over(Arc::new(Job::Payment(payment.clone()))).await?;
                 match outcome.await {
                     Ok(Outcome::Declined(decline)) => Ok(Submitted::Declined(decline)),
                     Ok(Outcome::Moved) => submitted(self.core.seen("submit", &payment).await?),
@@ -153,7 +154,7 @@ impl BaseSettlement {
     }
 
     /// To the gas key that has it, or to the one with the least to do. One that begins or begins again is waited for.
-    async fn hand_over(&self, payment: Arc<Payment>) -> Result<(), PortError> {
+    pub(super) async fn hand_over(&self, payment: Arc<Job>) -> Result<(), PortError> {
         const PAUSE: Duration = Duration::from_millis(50);
         let owner = self.core.owner_of(payment.key());
         let owner = owner.ok_or_else(|| unknown("submit", "there is no gas key"))?;

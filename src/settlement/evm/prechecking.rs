@@ -10,6 +10,7 @@ use purser_chains::evm::{Address, contract_wallet};
 use super::BaseSettlement;
 use super::checking::{Failure, Verdict, signature_of};
 use super::core::{Core, decline, temporary};
+use super::job::Job;
 use super::paying::payment;
 use super::rows::{Key, Payment};
 use crate::settlement::chain::{Acceptance, ContractWallets};
@@ -183,7 +184,8 @@ impl BaseSettlement {
         }
         let late = || temporary("accepts", &LATE);
         let failed = |error: NodeError| temporary("accepts", &error);
-        let read = prechecks.contracts.run(core.check_one(&payment)).await;
+        let job = Job::Payment((*payment).clone());
+        let read = prechecks.contracts.run(core.check_one(&job)).await;
         let verdict = read.ok_or_else(late)?.map_err(failed)?;
         if let Some(acceptance) = acceptance(&verdict, deploys) {
             // A rejected signature is not the payer's, so nothing is cached for the payer.

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 use super::*;
 use crate::config::chains::{Facilitator, FacilitatorAuth, Location};
 use crate::payment::{BaseChain, SolanaChain};
+use crate::settlement::cctp::CctpSettings;
 
 const HUNDRED: Usdc = Usdc::from_atomic(100_000_000);
 const ALL: Usdc = Usdc::from_atomic(u64::MAX);
@@ -64,13 +65,23 @@ fn chains() -> RealChains {
             finality: vec![(HUNDRED, AnyDepth::Blocks(11)), (ALL, AnyDepth::Finalized)],
             facilitators: Vec::new(),
         },
+        bridge: BridgeParts {
+            used: false,
+            cctp: CctpSettings {
+                deployment: purser_chains::cctp::TESTNET,
+                min_finality_threshold: purser_chains::cctp::THRESHOLD_STANDARD,
+                max_fee: purser_chains::cctp::burn::FeeRate::ZERO,
+            },
+            iris: "https://iris.example".into(),
+            timeout: Duration::from_secs(1),
+        },
     }
 }
 
 // Aim: what the settings say of both chains is what the ports are opened with; managed wallets on Base are kept from the start.
 #[test]
 fn the_ports_are_opened_with_what_the_settings_say() {
-    let RealChains { base, solana } = chains();
+    let RealChains { base, solana, .. } = chains();
     let wallets = [Wallet::Evm([5; 20]), Wallet::Solana([5; 32])];
     let base = base_settings(base, &wallets);
     assert_eq!(base.check(), Ok(()));

@@ -252,3 +252,48 @@ fn factories_of_wallets_are_addresses() {
         Err(vec!["chains.base.erc6492_factories[1]".to_owned()])
     );
 }
+
+#[test]
+fn the_bridge_is_that_of_the_network() {
+    // Checks: contracts, Iris, finality and fee limit by the network or by settings of their own; addresses that are none are
+    // rejected by name.
+    use purser_chains::cctp::burn::FeeRate;
+    use purser_chains::cctp::{MAINNET, THRESHOLD_FAST, THRESHOLD_STANDARD};
+    let bridge = with(Vec::new()).unwrap().bridge;
+    assert_eq!((bridge.cctp.deployment, bridge.iris.as_str()), (MAINNET, MAINNET.iris));
+    assert_eq!(bridge.cctp.min_finality_threshold, THRESHOLD_STANDARD);
+    assert_eq!(Some(bridge.cctp.max_fee), FeeRate::parse_basis_points("2"));
+    let own = "[chains.bridge]\nfinality = \"fast\"\niris_url = \"https://iris.example\"\ntimeout_ms = 7\n\
+               message_transmitter = \"0x2222222222222222222222222222222222222222\"";
+    let bridge = resolved(own, &[]).unwrap().bridge;
+    assert_eq!(bridge.cctp.deployment.message_transmitter, [0x22; 20]);
+    assert_eq!(bridge.cctp.deployment.token_messenger, MAINNET.token_messenger);
+    assert_eq!(bridge.cctp.min_finality_threshold, THRESHOLD_FAST);
+    assert_eq!(
+        (bridge.iris.as_str(), bridge.timeout),
+        ("https://iris.example", Duration::from_millis(7))
+    );
+    let wrong = "[chains.bridge]\ntoken_messenger = \"0x1\"\nmessage_transmitter = \"base\"";
+    assert_eq!(
+        resolved(wrong, &[]).unwrap_err(),
+        ["chains.bridge.token_messenger", "chains.bridge.message_transmitter"]
+    );
+}
+
+#[test]
+fn on_testnets_the_bridge_is_circles_sandbox() {
+    use purser_chains::cctp::TESTNET;
+    let config = Config::read_unchecked(&Sources {
+        file: Some((
+            "my.toml".into(),
+            "[chains.base]\nnetwork = \"sepolia\"\n[chains.solana]\nnetwork = \"devnet\"".into(),
+        )),
+        ..Sources::default()
+    });
+    let mut reader = Reader {
+        variable: &|_| None,
+        wrong: Vec::new(),
+    };
+    let bridge = reader.bridge(&config).unwrap();
+    assert_eq!((bridge.cctp.deployment, bridge.iris.as_str()), (TESTNET, TESTNET.iris));
+}

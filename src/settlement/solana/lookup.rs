@@ -135,7 +135,10 @@ impl SolanaSettlement {
             fees: [0; 3],
             at: self.clock.now(),
         };
-        self.rows.prepare(&id, &open).await.map_err(|e| temporary(ADOPT, e))?;
+        self.rows
+            .prepare(&id, &open, None)
+            .await
+            .map_err(|e| temporary(ADOPT, e))?;
         let _ = self.flights.lock().begin(id, open, true, None);
         Ok(())
     }

@@ -11,6 +11,7 @@ use purser_chains::solana::payers::{FeeOutcome, FeeReservation, PayerError};
 use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::PaymentInstruction;
 use purser_chains::solana::transaction::{Signed, Transaction, co_sign};
+use purser_storage::Write;
 use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
@@ -55,6 +56,13 @@ impl SolanaSettlement {
             }
             fees.rent = self.account_rent(PREPARE).await?;
         }
+        let burn = match own {
+            true => self.burn_in(message).await?,
+            false => None,
+        };
+        if let Some((_, rent)) = &burn {
+            fees.rent = *rent;
+        }
         let now_ms = self.clock.now().0;
         let declined_for = self.losses.lock().declined_for_ms(&transfer.payer, now_ms);
         if let Some(ms) = declined_for.filter(|_| !own) {
@@ -77,14 +85,16 @@ impl SolanaSettlement {
             }
             Err(refused) => return Err(temporary(PREPARE, refused)),
         };
-        self.simulate_and_keep(transfer, (&signed, reservation), prepared).await
+        let event = burn.map(|burn| self.keep_event(&signed.id, &burn));
+        self.simulate_and_keep(transfer, (&signed, reservation), (prepared, event))
+            .await
     }
 
     async fn simulate_and_keep(
         &self,
         transfer: &SolanaTransfer,
         (signed, reservation): (&Signed, Reserved<'_>),
-        prepared: Prepared,
+        (prepared, with): (Prepared, Option<Write>),
     ) -> Result<Preparation, PortError> {
         // Simulated some seconds ago, before the claim. Used once: a payment that is prepared again is simulated again.
         let known = self.prechecks.take_good(&transfer.message_hash, self.timer.now_ms());
@@ -110,7 +120,7 @@ impl SolanaSettlement {
         };
         // Durable before anybody can send it.
         self.rows
-            .prepare(&signed.id, &open)
+            .prepare(&signed.id, &open, with)
             .await
             .map_err(|e| temporary(PREPARE, e))?;
         let unused = self.flights.lock().begin(signed.id, open, false, reservation.keep());

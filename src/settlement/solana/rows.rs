@@ -1,5 +1,6 @@
 //! Durable rows of the Solana port, in the engine's own store, so that one backup holds both.
 
+mod events;
 mod writes;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, Condition, RowKey, Store, StoreError, Write};
 use tokio::sync::oneshot;
 
+pub(super) use self::events::{EventRow, event};
 pub(super) use self::writes::{finalized, gone, moved, seen};
 
 /// Transactions that were prepared and have no end yet, by signature.
@@ -253,9 +255,10 @@ impl Rows {
         Ok(all.into_iter().filter_map(of).collect())
     }
 
-    /// Makes a prepared transaction durable.
-    pub(super) async fn prepare(&self, id: &Signature, open: &Open) -> Result<(), RowError> {
-        self.commit(Vec::new(), vec![put(key(OPEN, &[id]), open)]).await
+    /// Makes a prepared transaction durable, and what belongs to it.
+    pub(super) async fn prepare(&self, id: &Signature, open: &Open, with: Option<Write>) -> Result<(), RowError> {
+        let writes = std::iter::once(put(key(OPEN, &[id]), open)).chain(with);
+        self.commit(Vec::new(), writes.collect()).await
     }
 
     pub(super) async fn closed(&self, id: &Signature) -> Result<Option<Closed>, RowError> {

@@ -17,11 +17,16 @@ pub(super) fn read(id: TopUpId, row: &Row) -> Result<Sold, DecodeError> {
     let worth = top_up.amount.get().saturating_mul(ATOMIC_PER_CENT);
     let burned = top_up.legs.iter().any(|leg| leg.leg == LegName::Burn);
     let cost = top_up.spent.atomic().saturating_sub(worth);
+    let surplus = top_up.legs.iter().find_map(|leg| match leg.leg {
+        LegName::MintOf(arrived) => Some(arrived.atomic().saturating_sub(worth)),
+        _ => None,
+    });
+    let surplus = surplus.unwrap_or(0);
     let (status, money) = match top_up.status {
         Status::Paid(_) => ("paid", Money::Spent),
-        Status::Bridging(_) => ("bridging", Money::Delivered { cost }),
-        Status::Delivered => ("delivered", Money::Delivered { cost }),
-        Status::Credited => ("credited", Money::Delivered { cost }),
+        Status::Bridging(_) => ("bridging", Money::Delivered { cost, surplus }),
+        Status::Delivered => ("delivered", Money::Delivered { cost, surplus }),
+        Status::Credited => ("credited", Money::Delivered { cost, surplus }),
         Status::Failed { .. } if burned => ("failed", Money::Lost { cost }),
         Status::Failed { .. } => ("failed", Money::Undone),
     };
@@ -49,7 +54,10 @@ pub(super) fn read(id: TopUpId, row: &Row) -> Result<Sold, DecodeError> {
 /// What left for it: known by its leg, or signed and maybe on its way.
 pub(super) fn left(id: TopUpId, row: &Row) -> Option<Left> {
     let top_up: TopUp = codec::decode(&row.value).ok()?;
-    let leg = top_up.legs.iter().find(|leg| leg.leg != LegName::Mint);
+    let leg = top_up
+        .legs
+        .iter()
+        .find(|leg| matches!(leg.leg, LegName::Burn | LegName::Transfer));
     let to_the_holder = Signed::For(Wallet::Evm(top_up.address));
     let (atomic, signed) = match (&top_up.status, leg) {
         (Status::Paid(Some(first)), _) => match &**first {

@@ -167,7 +167,10 @@ impl Engine {
                 let waits = waits.ok_or(NotBooked::Differs)?;
                 let burn = burn_of(&departure);
                 let attested = self.attested_burn(&burn).await?;
-                if attested.is_of(&waits.address, waits.arrives()).is_err() {
+                if attested
+                    .is_of(&waits.address, (waits.arrives(), departure.amount))
+                    .is_err()
+                {
                     return Err(NotBooked::Differs);
                 }
                 let dead = self.dead_burn(&waits).await?;

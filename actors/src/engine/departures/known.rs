@@ -83,7 +83,10 @@ pub(in crate::engine) fn withdrawn(id: WithdrawalId, withdrawal: &Withdrawal) ->
 
 /// What left for a top-up: its burn, or the transfer on Base. The mint is not ours.
 pub(in crate::engine) fn topped_up(id: TopUpId, top_up: &TopUp) -> Option<Row> {
-    let leg = top_up.legs.iter().find(|leg| leg.leg != LegName::Mint)?;
+    let leg = top_up
+        .legs
+        .iter()
+        .find(|leg| matches!(leg.leg, LegName::Burn | LegName::Transfer))?;
     let left = left(id, Standing::Done, top_up.spent, leg.at);
     let to = (leg.leg == LegName::Transfer).then_some(Wallet::Evm(top_up.address));
     Some(Row::new(&leg.transaction, left, (to, top_up.spent)))

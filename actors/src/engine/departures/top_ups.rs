@@ -86,10 +86,13 @@ impl MayHavePaid {
     /// Whether a burn with this word of the attesters may have been for it.
     pub(super) fn may_reach(&self, attested: &Attested) -> bool {
         let to = Wallet::Evm(attested.to);
-        let least = self.amount.atomic() - self.amount.atomic() / FEE_PART;
+        let paid = self.amount.atomic();
+        let least = paid - paid / FEE_PART;
+        // The bridge may take less than its highest fee.
+        let most = paid.saturating_add(paid / BRIDGE_PART);
         attested.is_usdc
             && self.linked.is_none_or(|linked| linked == to)
-            && (least..=self.amount.atomic()).contains(&attested.arrives.atomic())
+            && (least..=most).contains(&attested.arrives.atomic())
     }
 
     /// Whether this may be what left for it. A burn is known by its amount alone; on Base it goes to where the account is linked.

@@ -15,7 +15,7 @@ use crate::port::{
     Attestation, Attested, Crossing, Decline, Deposited, ErrorKind, Lookup, Minting, PortError, Preparation,
     SignedBurn, Submitted, Transfer,
 };
-use crate::top_up::{Burned, Command, First, LegName, REFUSED, Status, TopUp, UNAVAILABLE, UNLINKED, UNMINTABLE};
+use crate::top_up::{Burned, Command, First, REFUSED, Status, TopUp, UNAVAILABLE, UNLINKED, UNMINTABLE};
 use crate::withdrawal::Outgoing;
 
 /// Tries to sign a first leg before the charge is given back: nothing has left yet.
@@ -212,7 +212,7 @@ impl Desk {
     /// Attestation, then mint. It only goes forward: whatever a port answers, it is asked again at a steady pace.
     pub(super) async fn cross_bridge(&self, effect: &Effect, id: TopUpId) -> Done {
         let top_up = self.top_up(id).await?;
-        let (to, arrives) = (top_up.address, top_up.arrives());
+        let (to, least) = (top_up.address, top_up.arrives());
         let Status::Bridging(burned) = top_up.status else {
             return Ok(());
         };
@@ -221,7 +221,7 @@ impl Desk {
         let attested = match attested {
             Some(attested) => attested,
             None => {
-                let attested = self.attested(&burn, (&to, arrives)).await?;
+                let attested = self.attested(&burn, (&to, least)).await?;
                 self.tell_top_up(id, Command::Attested(attested.clone())).await?;
                 attested
             }
@@ -248,7 +248,7 @@ impl Desk {
             (Lookup::Impossible, _) => self.fail_top_up(effect, id, UNMINTABLE).await,
             // As it was signed it was refused: another may be taken.
             (Lookup::Pending, Ok(Minting::Declined(decline))) => {
-                let newest = self.attested(&burn, (&to, arrives)).await?;
+                let newest = self.attested(&burn, (&to, least)).await?;
                 self.mint_anew(id, (&attested, newest), decline).await
             }
             (Lookup::Pending, Err(_)) if planted::is(Bug::MintUnproven) => {
@@ -275,12 +275,12 @@ impl Desk {
 
     /// The attesters' word, for as long as it takes them. One on what is not this crossing is nothing to mint on: somebody
     /// must look.
-    async fn attested(&self, burn: &SignedBurn, (to, arrives): (&[u8; 20], Usdc)) -> Result<Attested, Failure> {
+    async fn attested(&self, burn: &SignedBurn, (to, least): (&[u8; 20], Usdc)) -> Result<Attested, Failure> {
         let every_ms = self.settings.watch_every_ms;
         let steady = |error: PortError| Failure::from(error).every_ms(every_ms);
         let told = self.in_time(self.ports.bridge.attestation(burn), "attestation").await;
         match told.map_err(steady)? {
-            Attestation::Complete(attested) => match attested.is_of(to, arrives) {
+            Attestation::Complete(attested) => match attested.is_of(to, (least, burn.burned)) {
                 Err(wrong) if !planted::is(Bug::ForeignAttestation) => Err(Failure {
                     kind: ErrorKind::Permanent,
                     ..Failure::temporary(wrong)
@@ -311,13 +311,11 @@ impl Desk {
         if top_up.status != Status::Delivered {
             return Ok(());
         }
-        let delivered = top_up
-            .transaction(LegName::Transfer)
-            .or(top_up.transaction(LegName::Mint));
+        let (transaction, amount) = top_up.delivered().unwrap_or(("", top_up.arrives()));
         let deposit = Deposited {
             address: top_up.address,
-            transaction: delivered.unwrap_or_default().to_owned(),
-            amount: top_up.arrives(),
+            transaction: transaction.to_owned(),
+            amount,
         };
         let patience = std::time::Duration::from_millis(self.settings.issuer_timeout_ms);
         let told = within(patience, self.ports.card_balances.is_credited(&deposit), "credited").await;

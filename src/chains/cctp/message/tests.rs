@@ -178,6 +178,28 @@ fn another_order_is_not_this_one() {
 }
 
 #[test]
+fn a_burn_without_its_order_is_known_by_owner_token_and_amount() {
+    let owner = order().owner;
+    let check = |message: &BurnMessage, burned| message.check_burned(burned, &MAINNET);
+    assert_eq!(check(&attested(), (&owner, &USDC_MAINNET, 5_000_500)), Ok(()));
+    for (field, burned) in [
+        ("owner", (&[1; 32], &USDC_MAINNET, 5_000_500)),
+        ("token", (&owner, &[1; 32], 5_000_500)),
+        ("amount", (&owner, &USDC_MAINNET, 5_000_501)),
+    ] {
+        assert_eq!(check(&attested(), burned), Err(MessageError::Mismatch(field)));
+    }
+    let not_evm = BurnMessage {
+        mint_recipient: [1; 32],
+        ..attested()
+    };
+    assert_eq!(
+        check(&not_evm, (&owner, &USDC_MAINNET, 5_000_500)),
+        Err(MessageError::Mismatch("mint recipient"))
+    );
+}
+
+#[test]
 fn an_attestation_expires_at_its_block() {
     let message = attested();
     assert!(!message.is_expired_at(999) && message.is_expired_at(1_000));

@@ -64,12 +64,25 @@ pub(super) fn call(request: &CallRequest) -> Value {
     })
 }
 
-pub(super) fn logs_call(block: B256, filter: &LogFilter) -> Call {
+fn topics(filter: &LogFilter) -> Vec<Value> {
     let topic = |admitted: &Vec<B256>| match admitted.as_slice() {
         [] => Value::Null,
         admitted => admitted.iter().map(text).collect(),
     };
-    let topics: Vec<Value> = filter.topics.iter().map(topic).collect();
+    filter.topics.iter().map(topic).collect()
+}
+
+pub(super) fn logs_between(filter: &LogFilter, from: u64, to: u64) -> Call {
+    let (from, to) = (text(from), text(to));
+    let address = text(filter.address);
+    Call {
+        method: "eth_getLogs",
+        params: json!([{"fromBlock": from, "toBlock": to, "address": address, "topics": topics(filter)}]),
+    }
+}
+
+pub(super) fn logs_call(block: B256, filter: &LogFilter) -> Call {
+    let topics = topics(filter);
     Call {
         method: "eth_getLogs",
         params: json!([{"blockHash": text(block), "address": text(filter.address), "topics": topics}]),
@@ -83,6 +96,12 @@ pub(super) fn header(block: &Value) -> Option<Header> {
         parent: hash(&block["parentHash"])?,
         timestamp: u64(&block["timestamp"])?,
     })
+}
+
+/// Logs of whichever blocks, those of removed blocks left out.
+pub(super) fn any_logs(list: &Value) -> Option<Vec<Log>> {
+    let stands = |value: &&Value| !value["removed"].as_bool().unwrap_or(false);
+    list.as_array()?.iter().filter(stands).map(log).collect()
 }
 
 /// Logs of this block and no other.

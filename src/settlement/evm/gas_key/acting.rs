@@ -12,7 +12,8 @@ use ractor::ActorRef;
 
 use super::{Core, GasKeyActor, Keeper, Load, Message, decline, loading};
 use crate::settlement::evm::core::Outcome;
-use crate::settlement::evm::rows::{self, AttemptRow, Carried, Key, NonceRow, Payment, RowError, Waiting};
+use crate::settlement::evm::job::Job;
+use crate::settlement::evm::rows::{self, AttemptRow, Key, NonceRow, RowError};
 
 impl GasKeyActor {
     pub(super) async fn execute(
@@ -72,7 +73,7 @@ impl GasKeyActor {
         let address = self.address();
         if form.lengths.is_empty() && !form.keys.is_empty() {
             let payments = form.keys.iter().filter_map(|key| keeper.payments.get(key));
-            let bytes = codec::encode(&Carried(payments.map(|payment| Payment::clone(payment)).collect()));
+            let bytes = Job::encode_carried(payments.map(|job| &**job));
             form.carried = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
             let prefix = rows::carried(&address, nonce);
             keeper.writes.extend(rows::put_pieces(&prefix, &bytes));
@@ -169,8 +170,7 @@ impl GasKeyActor {
             }
             match keeper.payments.get(&key) {
                 Some(payment) => {
-                    let value = codec::encode(&Waiting(Payment::clone(payment)));
-                    let row = rows::put(rows::waiting(&self.address(), &key), value);
+                    let row = rows::put(rows::waiting(&self.address(), &key), payment.encode_waiting());
                     keeper.writes.push(row);
                     keeper.durable.insert(key);
                     again.push(key);

@@ -12,7 +12,8 @@ use purser_storage::codec;
 use ractor::ActorRef;
 
 use super::{Core, Form, GasKeyActor, Keeper, Message, State};
-use crate::settlement::evm::rows::{self, Carried, Key, NonceRow, Payment, RowError, Waiting};
+use crate::settlement::evm::job::Job;
+use crate::settlement::evm::rows::{self, Key, NonceRow, RowError};
 
 /// How many transactions of a key the newest block has, and the block that proofs rest on.
 pub(super) async fn counts(core: &Core, address: Address) -> Result<Counts, NodeError> {
@@ -28,12 +29,12 @@ pub(super) async fn counts(core: &Core, address: Address) -> Result<Counts, Node
 struct Loaded {
     row: Row<Key>,
     form: Form,
-    payments: Vec<Payment>,
+    payments: Vec<Job>,
 }
 
 impl GasKeyActor {
     /// Reads the rows, asks the chain, and does what follows. Without an answer of the chain it is tried again.
-    pub(super) async fn start(&self, myself: &ActorRef<Message>, early: Vec<Arc<Payment>>) -> Result<State, RowError> {
+    pub(super) async fn start(&self, myself: &ActorRef<Message>, early: Vec<Arc<Job>>) -> Result<State, RowError> {
         let (core, address) = (&self.core, self.address());
         let loaded = self.load().await?;
         let asked = async {
@@ -78,7 +79,7 @@ impl GasKeyActor {
             searching: HashSet::new(),
         };
         for (_, value) in rows::scan_all(&*core.store, &rows::waiting_of(&address)).await? {
-            let Waiting(payment) = codec::decode(&value)?;
+            let payment = Job::decode_waiting(&value)?;
             keeper.durable.insert(payment.key());
             keeper.take(Arc::new(payment));
         }
@@ -124,7 +125,7 @@ impl GasKeyActor {
                 filler: attempt.filler,
             });
         }
-        let keys: Vec<Key> = payments.iter().map(Payment::key).collect();
+        let keys: Vec<Key> = payments.iter().map(Job::key).collect();
         let kept = stored.payments.iter().map(|n| keys.get(usize::from(*n)).copied());
         let kept: Vec<Key> = kept.collect::<Option<_>>().ok_or_else(damaged)?;
         Ok(Loaded {
@@ -154,11 +155,10 @@ pub(in crate::settlement::evm) async fn carried(
     core: &Core,
     gas_key: &Address,
     nonce: u64,
-) -> Result<Vec<Payment>, RowError> {
+) -> Result<Vec<Job>, RowError> {
     let bytes = rows::read_pieces(&*core.store, &rows::carried(gas_key, nonce)).await?;
     if bytes.is_empty() {
         return Ok(Vec::new());
     }
-    let Carried(payments) = codec::decode(&bytes)?;
-    Ok(payments)
+    Ok(Job::decode_carried(&bytes)?)
 }

@@ -12,7 +12,8 @@ use ractor::ActorRef;
 use super::{Core, GasKeyActor, Keeper, Message, decline};
 use crate::settlement::evm::checking::{Failure, Verdict};
 use crate::settlement::evm::core::Outcome;
-use crate::settlement::evm::rows::{self, Key, Payment, RowError};
+use crate::settlement::evm::job::Job;
+use crate::settlement::evm::rows::{self, Key, RowError};
 
 /// A check of a payment that is younger needs not be made again, in milliseconds.
 const FRESH_MS: u64 = 10_000;
@@ -30,7 +31,7 @@ impl GasKeyActor {
                 (keeper.waiting.drain(..most).collect(), None)
             }
         };
-        let payments: Vec<Arc<Payment>> = keys
+        let payments: Vec<Arc<Job>> = keys
             .iter()
             .filter_map(|key| keeper.payments.get(key).cloned())
             .collect();
@@ -69,9 +70,9 @@ impl GasKeyActor {
     }
 
     /// Whether the payers have code, where all were checked a moment ago.
-    fn fresh_codes(&self, payments: &[Arc<Payment>]) -> Option<Vec<bool>> {
+    fn fresh_codes(&self, payments: &[Arc<Job>]) -> Option<Vec<bool>> {
         let now_ms = self.now_ms();
-        let code = |payment: &Arc<Payment>| {
+        let code = |payment: &Arc<Job>| {
             let checked = self.core.checked.get(&payment.key())?;
             let (has_code, at_ms) = *checked;
             (now_ms < at_ms.saturating_add(FRESH_MS)).then_some(has_code)
@@ -83,7 +84,7 @@ impl GasKeyActor {
     pub(super) async fn planned(
         &self,
         keeper: &mut Keeper,
-        found: Vec<(Arc<Payment>, Verdict)>,
+        found: Vec<(Arc<Job>, Verdict)>,
         stage: Option<Stage>,
     ) -> Vec<Action<Key>> {
         keeper.busy = false;
@@ -128,8 +129,13 @@ impl GasKeyActor {
         }
         match failure {
             Failure::Refused(decline) => self.core.decline(&key, decline),
+            // Whoever waits for a mint reads the chain.
+            Failure::Used if payment.as_ref().is_some_and(|job| job.is_mint()) => {
+                self.core.owners.remove(&key);
+                self.core.tell(&key, &Outcome::Moved);
+            }
             Failure::Used => {
-                let until = payment.map_or(0, |payment| payment.valid_before);
+                let until = payment.and_then(|payment| payment.valid_before()).unwrap_or(0);
                 self.core.watched.insert(key, until);
                 self.core.owners.remove(&key);
                 let core = self.core.clone();

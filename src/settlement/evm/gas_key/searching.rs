@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use purser_chains::cctp::mint::nonce_of;
 use purser_chains::evm::expiry::MIN_ENDPOINTS;
 use purser_chains::evm::node::{NodeError, Receipt};
 use purser_chains::evm::nonces::Action;
@@ -11,7 +12,7 @@ use purser_chains::evm::{Address, B256, U256};
 use ractor::ActorRef;
 
 use super::{Core, GasKeyActor, Keeper, Message};
-use crate::settlement::evm::core::{Counters, gwei};
+use crate::settlement::evm::core::{Counters, Outcome, gwei};
 use crate::settlement::evm::rows::Key;
 
 /// How long a search waits until the block of a receipt was read.
@@ -66,6 +67,10 @@ impl GasKeyActor {
         for key in settled.iter().filter(|_| !filler) {
             keeper.payments.remove(key);
         }
+        // Payments are told of by the follower, which does not read the bridge's logs.
+        for key in mints_of(receipt) {
+            self.core.tell(&key, &Outcome::Moved);
+        }
         let (hash, block) = (receipt.transaction, receipt.block_number);
         keeper.manager.mined(nonce, hash, block, &unsettled)
     }
@@ -81,7 +86,15 @@ fn settled_by(core: &Core, receipt: &Receipt) -> Result<HashSet<Key>, usdc::Unpa
         } => Some(Key { from, nonce }),
         _ => None,
     };
-    Ok(movements.into_iter().filter_map(key).collect())
+    Ok(movements.into_iter().filter_map(key).chain(mints_of(receipt)).collect())
+}
+
+/// Messages of the bridge that were taken, each by the contract that says so.
+fn mints_of(receipt: &Receipt) -> impl Iterator<Item = Key> {
+    receipt.logs.iter().filter_map(|log| {
+        let from = log.address;
+        nonce_of(log).map(|nonce| Key { from, nonce })
+    })
 }
 
 enum Found {

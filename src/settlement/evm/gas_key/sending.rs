@@ -10,7 +10,8 @@ use ractor::ActorRef;
 
 use super::{Form, GasKeyActor, Keeper, Message};
 use crate::settlement::evm::core::Counters;
-use crate::settlement::evm::rows::{Key, Payment};
+use crate::settlement::evm::job::Job;
+use crate::settlement::evm::rows::Key;
 
 /// Gas of a transfer of nothing to the key itself.
 const FILLER_GAS: u64 = 21_000;
@@ -83,7 +84,7 @@ impl GasKeyActor {
             return Some((before.to, before.data, before.gas_limit));
         }
         let found = payments.iter().map(|key| keeper.payments.get(key).cloned());
-        let found: Vec<Arc<Payment>> = found.collect::<Option<_>>()?;
+        let found: Vec<Arc<Job>> = found.collect::<Option<_>>()?;
         let (to, data) = self.core.call_of(&found)?;
         Some((to, data, keeper.forms.get(&nonce)?.gas_limit))
     }

@@ -1,0 +1,368 @@
+//! The bridge over Circle's CCTP v2: burned on Solana out of the treasury, attested by Iris, minted on Base by a gas key.
+//!
+//! Both transactions go through the settlement ports, which make them durable before they are sent, send them again, and prove
+//! what became of them. Nothing is stored here.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Attestation, Attested, Authorization, BoxFuture, Bridge, Crossing, Decline, Entropy, ErrorKind, Finality, Lookup,
+    Minting, PortError, Preparation, Prepared, Settlement, SignedBurn, SignedMint, Submitted,
+};
+use purser_chains::cctp::burn::{BurnAmounts, BurnOrder, FeeRate, SentBurn};
+use purser_chains::cctp::iris::{self, Iris, IrisError};
+use purser_chains::cctp::message::BurnMessage;
+use purser_chains::cctp::mint::{read_receive_message, receive_message};
+use purser_chains::cctp::{DOMAIN_BASE, Deployment};
+use purser_chains::rpc::Clock;
+use purser_chains::solana::address::parse_base58;
+use purser_chains::solana::keypair::Keypair;
+use zeroize::Zeroizing;
+
+use super::evm::{BaseSettlement, BridgeMessage, SentMessage};
+use super::settings::evm_address;
+use super::solana::{SolanaSettlement, read_burn};
+
+/// When a burn that is not attested is asked for again.
+const ASK_AGAIN: Duration = Duration::from_secs(2);
+/// Added to Iris's fee rate in percent: it may rise between the burn and its attestation. What is not taken arrives.
+const FEE_BUFFER_PERCENT: u8 = 20;
+
+/// What the operator decides about CCTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CctpSettings {
+    /// Circle's contracts on Base.
+    pub deployment: Deployment,
+    /// [`purser_chains::cctp::THRESHOLD_STANDARD`] or [`purser_chains::cctp::THRESHOLD_FAST`].
+    pub min_finality_threshold: u32,
+    /// Highest fee, as a share of the burned amount.
+    pub max_fee: FeeRate,
+}
+
+/// The bridge. See the module.
+pub struct CctpBridge {
+    settings: CctpSettings,
+    solana: Arc<SolanaSettlement>,
+    base: Arc<BaseSettlement>,
+    iris: Iris,
+    entropy: Arc<dyn Entropy>,
+    timer: Arc<dyn Clock>,
+    /// Iris is not asked before this time of the timer: a caller above its limit is blocked for longer each time.
+    quiet_until_ms: AtomicU64,
+}
+
+fn error(kind: ErrorKind, operation: &'static str, message: impl ToString) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: message.to_string(),
+    }
+}
+
+fn temporary(operation: &'static str, message: impl ToString) -> PortError {
+    error(ErrorKind::Temporary, operation, message)
+}
+
+fn permanent(operation: &'static str, message: impl ToString) -> PortError {
+    error(ErrorKind::Permanent, operation, message)
+}
+
+/// The transaction of a burn as the Solana port takes it.
+fn on_solana(operation: &'static str, burn: &SignedBurn) -> Result<(Authorization, Prepared, SentBurn), PortError> {
+    let (transfer, sent) = read_burn(&burn.bytes).ok_or_else(|| permanent(operation, "not a burn that can be read"))?;
+    let prepared = Prepared {
+        bytes: burn.bytes.clone(),
+        transaction: burn.transaction.clone(),
+    };
+    Ok((Authorization::Solana(transfer), prepared, sent))
+}
+
+impl CctpBridge {
+    /// Over both ports, which outlive it. `iris` asks the service of the same environment as the settings' contracts.
+    pub fn new(
+        settings: CctpSettings,
+        (solana, base): (Arc<SolanaSettlement>, Arc<BaseSettlement>),
+        iris: Iris,
+        entropy: Arc<dyn Entropy>,
+        timer: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            settings,
+            solana,
+            base,
+            iris,
+            entropy,
+            timer,
+            quiet_until_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// How long Iris is not to be asked.
+    fn quiet_ms(&self) -> u64 {
+        let until = self.quiet_until_ms.load(Ordering::Acquire);
+        until.saturating_sub(self.timer.now_ms())
+    }
+
+    /// What an answer of Iris means; a 429 keeps every further request from being sent for as long as it says.
+    fn heard<T>(&self, operation: &'static str, answer: Result<T, IrisError>) -> Result<T, PortError> {
+        answer.map_err(|failure| {
+            if let IrisError::RateLimited { retry_after } = failure {
+                let ms = u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX);
+                let until = self.timer.now_ms().saturating_add(ms);
+                self.quiet_until_ms.fetch_max(until, Ordering::AcqRel);
+                tracing::warn!(seconds = retry_after.as_secs(), "iris: rate limited");
+            }
+            let kind = match failure.is_temporary() {
+                true => ErrorKind::Temporary,
+                false => ErrorKind::Permanent,
+            };
+            error(kind, operation, failure)
+        })
+    }
+
+    /// Fails as long as Iris is not to be asked.
+    fn may_ask(&self, operation: &'static str) -> Result<(), PortError> {
+        match self.quiet_ms() {
+            0 => Ok(()),
+            ms => Err(temporary(operation, format!("iris: rate limited for another {ms} ms"))),
+        }
+    }
+
+    /// Amount and fee limit of a burn of which at least this much arrives, by today's fee.
+    async fn amounts(&self, arrives: Usdc) -> Result<BurnAmounts, PortError> {
+        const SIGN: &str = "sign burn";
+        self.may_ask(SIGN)?;
+        let fees = self.heard(SIGN, self.iris.fees().await)?;
+        let threshold = self.settings.min_finality_threshold;
+        let fee = fees.iter().find(|fee| fee.finality_threshold == threshold);
+        let rate = fee.map(|fee| fee.rate);
+        let rate = rate.ok_or_else(|| temporary(SIGN, format!("iris has no fee for finality {threshold}")))?;
+        if rate > self.settings.max_fee {
+            return Err(temporary(SIGN, "the bridge's fee is above chains.bridge.max_fee_bps"));
+        }
+        let rate = rate.with_buffer(FEE_BUFFER_PERCENT).min(self.settings.max_fee);
+        let amounts = BurnAmounts::for_arrival(arrives.atomic(), rate);
+        amounts.ok_or_else(|| permanent(SIGN, "no amount can be burned for it"))
+    }
+
+    async fn sign(&self, crossing: &Crossing) -> Result<SignedBurn, PortError> {
+        const SIGN: &str = "sign burn";
+        let BurnAmounts { amount, max_fee } = self.amounts(crossing.arrives).await?;
+        let order = BurnOrder {
+            owner: self.solana.treasury(),
+            mint: self.solana.mint(),
+            recipient: crossing.to,
+            amount,
+            max_fee,
+            min_finality_threshold: self.settings.min_finality_threshold,
+        };
+        let mut seed = Zeroizing::new([0; 32]);
+        let (low, high) = seed.split_at_mut(16);
+        low.copy_from_slice(&self.entropy.random().to_be_bytes());
+        high.copy_from_slice(&self.entropy.random().to_be_bytes());
+        let event = Keypair::from_seed(&seed);
+        match self.solana.prepare_burn(&order, &event).await? {
+            Preparation::Ready(Prepared { bytes, transaction }) => Ok(SignedBurn {
+                bytes,
+                transaction,
+                event_key: event.address(),
+                burned: Usdc::from_atomic(amount),
+            }),
+            // It may be signed anew once the treasury can bear it.
+            Preparation::Declined(decline) => Err(temporary(SIGN, format!("{}: {}", decline.reason, decline.message))),
+        }
+    }
+
+    async fn send(&self, burn: &SignedBurn) -> Result<Submitted, PortError> {
+        let (authorization, prepared, _) = on_solana("burn", burn)?;
+        match self.solana.submit(&authorization, &prepared).await {
+            // A reorganisation could still remove it, and it would be sent again: only what is final is burned.
+            Ok(Submitted::Settled {
+                finality: Finality::Seen,
+                ..
+            }) => Err(error(ErrorKind::Unknown, "burn", "the burn is seen and not final yet")),
+            // It has run out. Another one may be signed.
+            Err(expired) if expired.kind == ErrorKind::Permanent => Ok(Submitted::Declined(Decline {
+                reason: "burn_expired".into(),
+                message: expired.message.as_str().into(),
+            })),
+            answer => answer,
+        }
+    }
+
+    async fn find(&self, burn: &SignedBurn) -> Result<Lookup, PortError> {
+        let (authorization, prepared, _) = on_solana("find burn", burn)?;
+        let found = self.solana.lookup(&authorization, Some(&prepared)).await?;
+        Ok(match found {
+            Lookup::Landed {
+                finality: Finality::Seen,
+                ..
+            } => Lookup::Pending,
+            found => found,
+        })
+    }
+
+    async fn attested(&self, burn: &SignedBurn) -> Result<Attestation, PortError> {
+        const ATTESTATION: &str = "attestation";
+        let id =
+            parse_base58(&burn.transaction).ok_or_else(|| permanent(ATTESTATION, "not a transaction of Solana"))?;
+        let pending = |wait: Duration| Attestation::Pending {
+            retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),
+        };
+        let quiet_ms = self.quiet_ms();
+        if quiet_ms > 0 {
+            return Ok(pending(Duration::from_millis(quiet_ms)));
+        }
+        let listed = match self.iris.messages(&id).await {
+            Err(IrisError::RateLimited { retry_after }) => {
+                let limited = IrisError::RateLimited { retry_after };
+                drop(self.heard::<()>(ATTESTATION, Err(limited)));
+                return Ok(pending(retry_after));
+            }
+            answer => self.heard(ATTESTATION, answer)?,
+        };
+        let found = iris::attestation_where(listed, |message| self.check(burn, message));
+        // Nothing may be minted on it: somebody must look.
+        match found.map_err(|wrong| permanent(ATTESTATION, wrong))? {
+            iris::Attestation::Pending { delay_reason } => {
+                if let Some(reason) = delay_reason {
+                    tracing::warn!(burn = burn.transaction, reason, "iris: the attestation is delayed");
+                }
+                Ok(pending(ASK_AGAIN))
+            }
+            iris::Attestation::Expired { nonce } => Ok(Attestation::Lapsed { nonce }),
+            iris::Attestation::Complete { message, .. } if self.is_expired(&message) => {
+                Ok(Attestation::Lapsed { nonce: message.nonce })
+            }
+            iris::Attestation::Complete {
+                message,
+                bytes,
+                attestation,
+            } => Ok(Attestation::Complete(Attested {
+                nonce: message.nonce,
+                message: bytes,
+                attestation,
+                to: message
+                    .evm_recipient()
+                    .ok_or_else(|| permanent(ATTESTATION, "the attested receiver is no address on Base"))?,
+                is_usdc: message.burn_token == self.solana.mint(),
+                arrives: Usdc::from_atomic(message.arrives()),
+            })),
+        }
+    }
+
+    /// Whether a message is of this burn: of its order, or, of one that an operator has named, of the treasury's and of as much.
+    fn check(
+        &self,
+        burn: &SignedBurn,
+        message: &BurnMessage,
+    ) -> Result<(), purser_chains::cctp::message::MessageError> {
+        let deployment = &self.settings.deployment;
+        match read_burn(&burn.bytes) {
+            Some((_, sent)) => message.check_is_of(&sent.order, deployment),
+            None => {
+                let burned = (&self.solana.treasury(), &self.solana.mint(), burn.burned.atomic());
+                message.check_burned(burned, deployment)
+            }
+        }
+    }
+
+    /// Whether the next block would not take it any more.
+    fn is_expired(&self, message: &BurnMessage) -> bool {
+        let next = self.base.height().map(|height| height.saturating_add(1));
+        next.is_some_and(|next| message.is_expired_at(next))
+    }
+
+    /// The call of a mint, after the message was checked to be one that our transmitter takes.
+    fn call_of(&self, attested: &Attested) -> Result<SignedMint, PortError> {
+        const SIGN: &str = "sign mint";
+        self.message_of(SIGN, &attested.message)?;
+        Ok(SignedMint {
+            bytes: receive_message(&attested.message, &attested.attestation),
+            transaction: String::new(),
+        })
+    }
+
+    fn message_of(&self, operation: &'static str, bytes: &[u8]) -> Result<BurnMessage, PortError> {
+        let message = BurnMessage::parse(bytes).map_err(|e| permanent(operation, e))?;
+        let recipient = purser_chains::cctp::message::evm_word(&self.settings.deployment.token_messenger);
+        match message.destination_domain == DOMAIN_BASE && message.recipient == recipient {
+            true => Ok(message),
+            false => Err(permanent(operation, "the message is not for Base's TokenMessenger")),
+        }
+    }
+
+    async fn minted(&self, mint: &SignedMint) -> Result<Minting, PortError> {
+        const MINT: &str = "mint";
+        let read = read_receive_message(&mint.bytes);
+        let (message, _) = read.ok_or_else(|| permanent(MINT, "not a mint that can be read"))?;
+        let message = self.message_of(MINT, &message)?;
+        let message = BridgeMessage {
+            contract: evm_address(self.settings.deployment.message_transmitter),
+            nonce: message.nonce.into(),
+            call: mint.bytes.clone(),
+            amount: Usdc::from_atomic(message.arrives()),
+        };
+        Ok(match self.base.send_message(&message).await? {
+            SentMessage::Taken { transaction } => Minting::Minted { transaction },
+            SentMessage::Before => Minting::NonceUsed,
+            SentMessage::Declined(decline) => Minting::Declined(decline),
+        })
+    }
+
+    async fn found(&self, attested: &Attested) -> Result<Lookup, PortError> {
+        let contract = evm_address(self.settings.deployment.message_transmitter);
+        let nonce = attested.nonce.into();
+        let taken = self.base.find_message(contract, nonce, attested.arrives).await?;
+        Ok(match taken {
+            // A reorganisation could still take it back.
+            Some(taken) if taken.finality == Finality::Final => Lookup::Landed {
+                transaction: taken.transaction,
+                finality: Finality::Final,
+            },
+            // A message can be attested again without end: no mint is ever impossible.
+            Some(_) | None => Lookup::Pending,
+        })
+    }
+}
+
+impl Bridge for CctpBridge {
+    fn sign_burn<'a>(&'a self, crossing: &'a Crossing) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
+        Box::pin(self.sign(crossing))
+    }
+
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        Box::pin(self.send(burn))
+    }
+
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(self.find(burn))
+    }
+
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Attestation, PortError>> {
+        Box::pin(self.attested(burn))
+    }
+
+    fn attest_again<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>> {
+        const AGAIN: &str = "attest again";
+        Box::pin(async move {
+            self.may_ask(AGAIN)?;
+            self.heard(AGAIN, self.iris.reattest(nonce).await)
+        })
+    }
+
+    fn sign_mint<'a>(&'a self, attested: &'a Attested) -> BoxFuture<'a, Result<SignedMint, PortError>> {
+        Box::pin(std::future::ready(self.call_of(attested)))
+    }
+
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<Minting, PortError>> {
+        Box::pin(self.minted(mint))
+    }
+
+    fn find_mint<'a>(&'a self, attested: &'a Attested) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(self.found(attested))
+    }
+}

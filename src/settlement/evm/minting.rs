@@ -1,0 +1,187 @@
+//! Messages of the bridge on Base: sent by a gas key, and found by the nonce that the transmitter has used.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_actors::money::Usdc;
+use purser_actors::port::{Decline, Finality, PortError};
+use purser_chains::cctp::mint::{RECEIVED, is_used, used_nonces};
+use purser_chains::evm::node::{BlockTag, CallRequest, LogFilter};
+use purser_chains::evm::usdc::Log;
+use purser_chains::evm::{Address, B256};
+
+use super::BaseSettlement;
+use super::core::{Core, Outcome, temporary, unknown};
+use super::job::{Job, Mint};
+use super::rows::Key;
+
+/// Blocks that are looked through at once.
+const WINDOW: u64 = 5_000;
+/// Such windows at most: some two weeks on Base.
+const WINDOWS: usize = 120;
+
+/// A message that the transmitter can take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BridgeMessage {
+    /// MessageTransmitterV2.
+    pub contract: Address,
+    /// Of the message.
+    pub nonce: B256,
+    /// Calldata of `receiveMessage`.
+    pub call: Vec<u8>,
+    /// What it mints: decides from which depth it counts.
+    pub amount: Usdc,
+}
+
+/// The transaction by which the transmitter took a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Its hash.
+    pub transaction: String,
+    /// Whether its block is as deep as the amount asks.
+    pub finality: Finality,
+}
+
+/// What became of a message that was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SentMessage {
+    /// The transmitter took it, final by now.
+    Taken {
+        /// Hash of the transaction.
+        transaction: String,
+    },
+    /// It had been taken before: nothing was sent.
+    Before,
+    /// As things are the transmitter would not take it, or has not.
+    Declined(Decline),
+}
+
+impl BaseSettlement {
+    /// Sends a message with one of the gas keys, unless it is on its way, and waits until it is taken for good. Its transaction
+    /// is durable before it is sent and is sent again until its end is final, also when this future is dropped.
+    ///
+    /// # Errors
+    /// `Temporary` before anything was sent, else `Unknown`.
+    pub async fn send_message(&self, message: &BridgeMessage) -> Result<SentMessage, PortError> {
+        let key = message.key();
+        // Before the chain is read, so that no answer comes in between.
+        let outcome = self.core.wait_for(key);
+        let answer = self.send_and_wait(message, outcome).await;
+        self.core.end_wait(&key);
+        answer
+    }
+
+    async fn send_and_wait(
+        &self,
+        message: &BridgeMessage,
+        outcome: tokio::sync::oneshot::Receiver<Outcome>,
+    ) -> Result<SentMessage, PortError> {
+        const SEND: &str = "mint";
+        if self.core.is_taken(&message.key(), SEND).await? {
+            return Ok(SentMessage::Before);
+        }
+        let job = Job::Mint(Mint {
+            contract: message.contract.into_array(),
+            nonce: message.nonce.0,
+            call: message.call.clone(),
+        });
+        self.hand_over(Arc::new(job)).await?;
+        let outcome = outcome.await.map_err(|_| unknown(SEND, "the port is closed"))?;
+        loop {
+            let found = self.find_message(message.contract, message.nonce, message.amount).await;
+            match (found, &outcome) {
+                (Ok(Some(taken)), _) if taken.finality == Finality::Final => {
+                    let Taken { transaction, .. } = taken;
+                    return Ok(SentMessage::Taken { transaction });
+                }
+                (Ok(None), Outcome::Declined(decline)) => return Ok(SentMessage::Declined(decline.clone())),
+                // Not deep enough, not readable now, or taken back by a reorganisation: then it is sent again.
+                _ => {}
+            }
+            let pause = Duration::from_millis(self.core.settings.poll_ms.max(1));
+            self.core.clock.sleep(pause).await;
+        }
+    }
+
+    /// The transaction by which the transmitter took the message with this nonce, whoever sent it; `None` if it has not.
+    ///
+    /// # Errors
+    /// `Temporary` when that cannot be read.
+    pub async fn find_message(&self, contract: Address, nonce: B256, amount: Usdc) -> Result<Option<Taken>, PortError> {
+        const FIND: &str = "find mint";
+        let key = Key { from: contract, nonce };
+        if !self.core.is_taken(&key, FIND).await? {
+            return Ok(None);
+        }
+        let log = self.core.log_of(&key).await.map_err(|error| temporary(FIND, &error))?;
+        // An endpoint may be behind the one that has the nonce as used.
+        let log = log.ok_or_else(|| temporary(FIND, &"no endpoint lists the transaction of a used nonce"))?;
+        let view = self.core.view();
+        let canonical = view.is_canonical(log.block_number, log.block_hash);
+        let canonical = canonical.unwrap_or(log.block_number < view.oldest_needed());
+        let deep = view.is_final(log.block_number, self.core.settings.finality_of(amount));
+        Ok(Some(Taken {
+            transaction: log.transaction.to_string(),
+            finality: match canonical && deep {
+                true => Finality::Final,
+                false => Finality::Seen,
+            },
+        }))
+    }
+
+    /// Whether these addresses have code.
+    ///
+    /// # Errors
+    /// `Temporary` when no endpoint answers.
+    pub async fn have_code(&self, addresses: &[Address]) -> Result<Vec<bool>, PortError> {
+        let code = self.core.node.have_code(addresses).await;
+        code.map_err(|error| temporary("have code", &error))
+    }
+}
+
+impl BridgeMessage {
+    const fn key(&self) -> Key {
+        Key {
+            from: self.contract,
+            nonce: self.nonce,
+        }
+    }
+}
+
+impl Core {
+    /// Whether the transmitter has used a nonce, by the newest block of one endpoint.
+    async fn is_taken(&self, key: &Key, operation: &'static str) -> Result<bool, PortError> {
+        let request = CallRequest {
+            from: self.settings.treasury.address(),
+            to: key.from,
+            data: used_nonces(&key.nonce.0).into(),
+            gas: 100_000,
+        };
+        let returned = self.node.call(&request, BlockTag::Latest).await;
+        let returned = returned.map_err(|error| temporary(operation, &error))?;
+        is_used(&returned).ok_or_else(|| temporary(operation, &"the transmitter does not say whether a nonce was used"))
+    }
+
+    /// The log by which the transmitter reports a message as taken, searched from the newest block back.
+    async fn log_of(&self, key: &Key) -> Result<Option<Log>, String> {
+        let told = |error: purser_chains::evm::node::NodeError| error.to_string();
+        let head = self.node.header(BlockTag::Latest).await.map_err(told)?;
+        let mut to = head.ok_or("no endpoint has a block")?.number;
+        let filter = LogFilter {
+            address: key.from,
+            topics: vec![vec![RECEIVED], Vec::new(), vec![key.nonce]],
+        };
+        for _ in 0..WINDOWS {
+            let from = to.saturating_sub(WINDOW - 1);
+            let found = self.node.logs(&filter, (from, to)).await.map_err(told)?;
+            if let Some(log) = found.into_iter().next_back() {
+                return Ok(Some(log));
+            }
+            match from.checked_sub(1) {
+                Some(below) => to = below,
+                None => break,
+            }
+        }
+        Ok(None)
+    }
+}

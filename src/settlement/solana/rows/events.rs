@@ -1,0 +1,38 @@
+//! Accounts that burns leave on the chain, by the burn's signature.
+
+use purser_actors::port::Timestamp;
+use purser_chains::solana::{Pubkey, Signature};
+use purser_storage::codec::Stored;
+use purser_storage::{RowKey, Write};
+
+use super::{RowError, Rows, key, put};
+
+const EVENT: u8 = b'e';
+
+/// The account of one burn's message.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(in crate::settlement::solana) struct EventRow {
+    pub(in crate::settlement::solana) account: Pubkey,
+    pub(in crate::settlement::solana) rent_payer: Pubkey,
+    /// Rent.
+    pub(in crate::settlement::solana) lamports: u64,
+    /// When the burn was signed.
+    pub(in crate::settlement::solana) at: Timestamp,
+}
+
+impl Stored for EventRow {
+    const SCHEMA: u16 = 525;
+}
+
+pub(in crate::settlement::solana) fn event(burn: &Signature, row: &EventRow) -> Write {
+    put(key(EVENT, &[burn]), row)
+}
+
+impl Rows {
+    /// Of all burns that were prepared, whatever became of them.
+    pub(in crate::settlement::solana) async fn events(&self) -> Result<Vec<(Signature, EventRow)>, RowError> {
+        let all = self.all(EVENT, None).await?;
+        let of = |(key, row): (RowKey, EventRow)| Some((Signature::try_from(&*key).ok()?, row));
+        Ok(all.into_iter().filter_map(of).collect())
+    }
+}
