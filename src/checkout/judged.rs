@@ -8,7 +8,7 @@ use super::presented::{Shown, Told};
 use super::{Call, Checkout, digest, refused};
 use crate::http::error::ApiError;
 use crate::payment::mpp::{self, Bound};
-use crate::payment::{Payee, Terms, decode, identifier, verify, verify_for_replay};
+use crate::payment::{Terms, decode, identifier, verify, verify_for_replay};
 
 /// Why a payment is not claimed.
 pub(super) enum Unfit {
@@ -31,7 +31,7 @@ impl Checkout {
             Ok(verified) => return Ok(Shown::x402(verified.authorization, identifier)),
             Err(refusal) => refusal,
         };
-        let payees = [Payee::Base(self.base.clone()), Payee::Solana(self.solana.clone())];
+        let payees = self.payees();
         let Some(authorization) = verify_for_replay(&payment, &payees, self.recovery) else {
             return Err(told(refusal));
         };

@@ -13,6 +13,7 @@ use purser_chains::solana::status::Commitment;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
+use super::facilitator::{FacilitatorCheck, Presented};
 use super::settings::{BaseParts, RealChains, SolanaParts, evm_address};
 use crate::config::{ConfigError, Misfit};
 use crate::payment::evm::checksummed;
@@ -45,7 +46,7 @@ pub async fn check_all(checks: &[Box<dyn ChainCheck>]) -> Result<(), Misfit> {
     }
 }
 
-/// The checks of both chains.
+/// The checks of both chains and of their facilitators.
 ///
 /// # Errors
 /// An endpoint's limit that makes no pool.
@@ -63,9 +64,18 @@ pub fn checks_of(
         pool("chains.base.endpoints", &chains.base.endpoints)?,
         pool("chains.solana.endpoints", &chains.solana.endpoints)?,
     );
+    let (on_base, on_solana) = (
+        FacilitatorCheck::new(Presented::Base(chains.base.chain), chains.base.facilitators.clone()),
+        FacilitatorCheck::new(
+            Presented::Solana(chains.solana.chain),
+            chains.solana.facilitators.clone(),
+        ),
+    );
     Ok(vec![
         Box::new(BaseCheck::new(&chains.base, base)),
         Box::new(SolanaCheck::new(&chains.solana, solana)),
+        Box::new(on_base),
+        Box::new(on_solana),
     ])
 }
 

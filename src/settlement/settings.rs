@@ -1,6 +1,8 @@
 //! The chains' settings with their keys read and their presets filled in: what the settlement ports of the real chains are
 //! opened with. Nothing here asks a node; [`super::check`] does.
 
+mod facilitators;
+
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -14,7 +16,8 @@ use purser_chains::rpc::{EndpointSettings, EndpointUrl};
 use purser_chains::solana::keypair::Keypair;
 use zeroize::Zeroizing;
 
-use crate::config::chains::{BaseNetwork, Depth, Endpoint, Facilitator, FinalityStep, Location, SolanaNetwork};
+use super::facilitator::FacilitatorSettings;
+use crate::config::chains::{BaseNetwork, Depth, Endpoint, FinalityStep, Location, SolanaNetwork};
 use crate::config::{Config, ConfigError, Misfit};
 use crate::payment::evm::parse_address;
 use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
@@ -43,7 +46,7 @@ pub struct BaseParts {
     /// By rising amounts; the last one holds for all above it too.
     pub finality: Vec<(Usdc, Finality)>,
     /// In the order of preference.
-    pub facilitators: Vec<Facilitator>,
+    pub facilitators: Vec<FacilitatorSettings>,
 }
 
 /// Solana, as its port is opened.
@@ -66,7 +69,7 @@ pub struct SolanaParts {
     /// By rising amounts; the last one holds for all above it too. Never [`Depth::Safe`].
     pub finality: Vec<(Usdc, Depth)>,
     /// In the order of preference.
-    pub facilitators: Vec<Facilitator>,
+    pub facilitators: Vec<FacilitatorSettings>,
 }
 
 /// Both chains.
@@ -158,6 +161,7 @@ impl Reader<'_> {
                 gas_keys.push(own);
             }
         }
+        let facilitators = self.facilitators("chains.base.facilitators", &settings.facilitators);
         let treasury = treasury?;
         self.is_paid(
             "chains.base.treasury_key",
@@ -181,7 +185,7 @@ impl Reader<'_> {
                 Depth::Safe => Finality::Safe,
                 Depth::Finalized => Finality::Finalized,
             }),
-            facilitators: settings.facilitators.clone(),
+            facilitators,
         })
     }
 
@@ -211,6 +215,7 @@ impl Reader<'_> {
                 fee_payers.push(own);
             }
         }
+        let facilitators = self.facilitators("chains.solana.facilitators", &settings.facilitators);
         let treasury = treasury?;
         self.is_paid("chains.solana.treasury_key", config, Wallet::Solana(treasury.address()));
         Some(SolanaParts {
@@ -222,7 +227,7 @@ impl Reader<'_> {
             fee_payer_floor: settings.fee_payer_floor_lamports,
             account_rent_max: settings.account_rent_max_lamports,
             finality: steps(&settings.finality, |depth| depth),
-            facilitators: settings.facilitators.clone(),
+            facilitators,
         })
     }
 

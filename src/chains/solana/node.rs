@@ -281,6 +281,17 @@ impl Node {
         decode::simulation(method, &self.pool.call(method, params).await?)
     }
 
+    /// The same of a transaction that lacks signatures: none is verified.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn simulate_unsigned(&self, bytes: &[u8], commitment: Commitment) -> Result<Simulation, NodeError> {
+        let method = "simulateTransaction";
+        let options = json!({"encoding": "base64", "sigVerify": false, "commitment": commitment.name()});
+        let params = json!([STANDARD.encode(bytes), options]);
+        decode::simulation(method, &self.pool.call(method, params).await?)
+    }
+
     /// Sends a signed transaction to every endpoint, by position. Nodes do not repeat it
     /// (`maxRetries` 0): the caller does, until its blockhash has expired.
     pub async fn send_each(&self, bytes: &[u8]) -> Vec<SendOutcome> {
