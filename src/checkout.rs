@@ -43,8 +43,8 @@ use refused::{ambiguous, refused};
 
 pub use answer::Answers;
 pub use calls::{Came, PaidCalls};
-pub use solana::SolanaOffer;
 pub(crate) use refused::{account_refused, collision, product_unavailable, rate_unavailable};
+pub use solana::SolanaOffer;
 
 /// Where the hint for Solana clients comes from.
 pub trait Blockhashes: Send + Sync {
@@ -320,7 +320,9 @@ impl Checkout {
         let (_, currency) = call.purchase.amount();
         let (Some(quote), Some(current), true) = (
             quotes.first(),
-            terms.get(..terms.len() / quotes.len().max(1)).filter(|current| !current.is_empty()),
+            terms
+                .get(..terms.len() / quotes.len().max(1))
+                .filter(|current| !current.is_empty()),
             self.prices.sells_in(currency, self.clock.now()),
         ) else {
             self.calls.note(Came::Unavailable);

@@ -13,9 +13,9 @@ use crate::config::{Config, Recovery};
 use crate::http::rate::RateLimiter;
 use crate::identity::credentials::Credentials;
 use crate::identity::form_link::FormLinks;
+use crate::payment::BasePayee;
 use crate::payment::evm;
 use crate::payment::mpp::Mpp;
-use crate::payment::BasePayee;
 use crate::prices::{Lives, PriceBook};
 use crate::settlement::chain::ChainParts;
 

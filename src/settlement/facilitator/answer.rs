@@ -10,7 +10,7 @@ use super::reasons::{Meaning, meaning};
 
 /// The meaning of a response to `/verify`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verified {
+pub(super) enum Verified {
     /// The facilitator would settle it.
     Valid,
     /// It would not.
@@ -23,7 +23,7 @@ pub enum Verified {
 
 /// The meaning of a response to `/settle`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub(super) enum Settled {
     /// The facilitator reports a settlement by this transaction.
     Reported(String),
     /// It reports that the payment was not executed.
@@ -58,7 +58,9 @@ impl Expected {
     }
 
     fn transaction(self, body: &Value) -> Option<&str> {
-        body.get("transaction")?.as_str().filter(|text| self.is_transaction(text))
+        body.get("transaction")?
+            .as_str()
+            .filter(|text| self.is_transaction(text))
     }
 }
 
@@ -122,10 +124,7 @@ pub(super) fn settled(status: u16, body: &[u8], expected: Expected) -> Settled {
             match meaning(expected.network, reason, text(&body, &["errorMessage"])) {
                 Meaning::Declined(decline) => Settled::Declined(decline),
                 Meaning::Used => Settled::Used,
-                Meaning::Unknown => unknown(
-                    transaction,
-                    format!("status {status}, errorReason {}", excerpt(reason)),
-                ),
+                Meaning::Unknown => unknown(transaction, format!("status {status}, errorReason {}", excerpt(reason))),
             }
         }
         _ => unknown(transaction, format!("status {status} without an outcome")),

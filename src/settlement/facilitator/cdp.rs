@@ -33,7 +33,7 @@ pub struct CdpKey {
 
 #[derive(Clone)]
 enum Algorithm {
-    Ed25519(SigningKey),
+    Ed25519(Arc<SigningKey>),
     P256(Arc<EcdsaKeyPair>),
 }
 
@@ -104,14 +104,16 @@ fn ed25519(secret: &str) -> Result<Algorithm, NoKey> {
         .try_into()
         .map_err(|_| NoKey("an Ed25519 key has 64 bytes"))?;
     let key = SigningKey::from_keypair_bytes(whole);
-    key.map(Algorithm::Ed25519)
+    key.map(|key| Algorithm::Ed25519(Arc::new(key)))
         .map_err(|_| NoKey("its two halves do not belong together"))
 }
 
 fn p256(secret: &str) -> Result<Algorithm, NoKey> {
     const ENDS: NoKey = NoKey("the PEM has no end");
     let text = Zeroizing::new(secret.replace("\\n", "\n"));
-    let body = text.split_once("-----BEGIN ").and_then(|(_, rest)| rest.split_once("-----"));
+    let body = text
+        .split_once("-----BEGIN ")
+        .and_then(|(_, rest)| rest.split_once("-----"));
     let (label, rest) = body.ok_or(ENDS)?;
     let (body, _) = rest.split_once("-----END").ok_or(ENDS)?;
     let digits: Zeroizing<String> = Zeroizing::new(body.split_whitespace().collect());
@@ -120,7 +122,11 @@ fn p256(secret: &str) -> Result<Algorithm, NoKey> {
     let inner = match label {
         "EC PRIVATE KEY" => Some(der.as_slice()),
         "PRIVATE KEY" => pkcs8(&der),
-        _ => return Err(NoKey("the PEM is of another kind: EC PRIVATE KEY or PRIVATE KEY is needed")),
+        _ => {
+            return Err(NoKey(
+                "the PEM is of another kind: EC PRIVATE KEY or PRIVATE KEY is needed",
+            ));
+        }
     };
     let halves = inner.and_then(ec_private_key);
     let (private, public) = halves.ok_or(NoKey("no P-256 key with its public half"))?;

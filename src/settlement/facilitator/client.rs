@@ -19,7 +19,7 @@ const MAX_ANSWER_BYTES: usize = 64 * 1024;
 const MAX_SUPPORTED_BYTES: usize = 1024 * 1024;
 
 /// Asks one facilitator about one chain.
-pub struct Client {
+pub(super) struct Client {
     settings: FacilitatorSettings,
     chain: Chain,
     http: Http,
@@ -28,7 +28,7 @@ pub struct Client {
 /// No response was read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
-pub struct NoAnswer {
+pub(super) struct NoAnswer {
     /// There was no connection: the facilitator has received nothing.
     pub(super) unsent: bool,
     why: String,
@@ -36,7 +36,7 @@ pub struct NoAnswer {
 
 /// What is known of `/supported`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Supported {
+pub(super) enum Supported {
     /// It settles what we need.
     Yes(Support),
     /// It answers, and does not.
@@ -50,7 +50,7 @@ impl Client {
     ///
     /// # Errors
     /// When the machine has no means for TLS.
-    pub fn new(settings: FacilitatorSettings, chain: Chain) -> Result<Self, String> {
+    pub(super) fn new(settings: FacilitatorSettings, chain: Chain) -> Result<Self, String> {
         let http = crate::outbound::client()
             .no_proxy()
             .referer(false)
@@ -62,7 +62,7 @@ impl Client {
     }
 
     /// Names it in stored rows and in the log.
-    pub fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         self.settings.name()
     }
 
@@ -74,7 +74,7 @@ impl Client {
     }
 
     /// `GET /supported`.
-    pub async fn supported(&self) -> Supported {
+    pub(super) async fn supported(&self) -> Supported {
         match self.call(Method::GET, "supported", None, MAX_SUPPORTED_BYTES).await {
             Ok((200, body)) => match wire::support(&body, &self.chain) {
                 Ok(support) => Supported::Yes(support),
@@ -144,7 +144,9 @@ impl Client {
             Auth::Header(value) => value.expose_secret().clone(),
             Auth::Cdp(key) => {
                 let host = url.host_str().unwrap_or_default();
-                let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+                let host = url
+                    .port()
+                    .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
                 let call = (method.as_str(), host.as_str(), url.path());
                 let token = key.token(call, SystemClock.now().seconds(), SystemEntropy.random());
                 format!("Bearer {}", token.map_err(|error| refused(error.to_string()))?)

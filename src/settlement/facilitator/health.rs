@@ -54,7 +54,10 @@ mod tests {
         let mut all = [Health::default(); 2];
         assert_eq!(choose(&all, 0), Some(0));
         all[0].bad(0);
-        assert_eq!((choose(&all, 0), choose(&all, 999), choose(&all, 1_000)), (Some(1), Some(1), Some(0)));
+        assert_eq!(
+            (choose(&all, 0), choose(&all, 999), choose(&all, 1_000)),
+            (Some(1), Some(1), Some(0))
+        );
         all[0].bad(1_000);
         assert!(all[0].is_paused(2_999) && !all[0].is_paused(3_000));
         for _ in 0..40 {

@@ -103,7 +103,9 @@ impl List {
     /// Whether each has failed a moment ago.
     pub(super) fn all_paused(&self) -> bool {
         let now_ms = self.timer.now_ms();
-        self.members.iter().all(|member| member.state.lock().health.is_paused(now_ms))
+        self.members
+            .iter()
+            .all(|member| member.state.lock().health.is_paused(now_ms))
     }
 
     /// By its name in stored rows.
@@ -198,13 +200,20 @@ impl List {
             at: now,
         };
         let known = self.offered.lock().get(&key).cloned();
-        let is_theirs = known.as_ref().is_some_and(|known| known.facilitator == offered.facilitator);
+        let is_theirs = known
+            .as_ref()
+            .is_some_and(|known| known.facilitator == offered.facilitator);
         if let Some(known) = known.filter(|known| !is_theirs && !is_old(known, now)) {
             let (key, owner) = (base58(&key), known.facilitator);
             tracing::warn!(fee_payer = key, owner, "two facilitators offer the same fee payer");
             return Ok(());
         }
-        let written = self.offered.lock().get(&key).filter(|_| is_theirs).map(|known| known.at);
+        let written = self
+            .offered
+            .lock()
+            .get(&key)
+            .filter(|_| is_theirs)
+            .map(|known| known.at);
         if written.is_none_or(|at| now.0.saturating_sub(at.0) >= WRITTEN_MS) {
             self.rows.offer(&key, &offered).await?;
             self.offered.lock().insert(key, offered);

@@ -114,7 +114,12 @@ impl<C: ChainReader> Facilitated<C> {
     ) -> Result<InHand<'_>, PortError> {
         let mark = mark(authorization);
         let has = |handed: Handed| {
-            let gone = || temporary(operation, format!("{} is not in the settings any more", handed.facilitator));
+            let gone = || {
+                temporary(
+                    operation,
+                    format!("{} is not in the settings any more", handed.facilitator),
+                )
+            };
             let member = self.list.named(&handed.facilitator).ok_or_else(gone)?;
             let new = false;
             Ok(InHand { member, handed, new })
@@ -214,11 +219,7 @@ impl<C: ChainReader> Facilitated<C> {
         Ok(handed.map_err(unread(operation))?.and_then(|handed| handed.transaction))
     }
 
-    async fn look_up(
-        &self,
-        authorization: &Authorization,
-        prepared: Option<&Prepared>,
-    ) -> Result<Lookup, PortError> {
+    async fn look_up(&self, authorization: &Authorization, prepared: Option<&Prepared>) -> Result<Lookup, PortError> {
         let named = self.named("lookup", authorization).await?;
         let by_us = prepared.is_some_and(|prepared| !prepared.transaction.is_empty());
         if named.is_none() && (by_us || self.chain.sends_itself(authorization)) {

@@ -22,7 +22,10 @@ const KNOWN: [(&str, Option<&str>); 18] = [
     ("insufficient_funds", Some(INSUFFICIENT)),
     ("insufficient_balance", Some(INSUFFICIENT)),
     ("invalid_exact_evm_insufficient_balance", Some(INSUFFICIENT)),
-    ("invalid_exact_evm_payload_signature", Some("invalid_exact_evm_signature")),
+    (
+        "invalid_exact_evm_payload_signature",
+        Some("invalid_exact_evm_signature"),
+    ),
     ("invalid_exact_evm_nonce_already_used", None),
     ("invalid_transaction_state", None),
     ("duplicate_settlement", None),

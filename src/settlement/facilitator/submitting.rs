@@ -52,7 +52,10 @@ impl<C: ChainReader> Facilitated<C> {
                 answer = member.client.settle(&body) => answer,
             };
             if let Settled::Declined(decline) = &answer {
-                let newest = self.chain.find_newest(authorization, handed.transaction.as_deref()).await;
+                let newest = self
+                    .chain
+                    .find_newest(authorization, handed.transaction.as_deref())
+                    .await;
                 let proven = newest.is_ok();
                 if let Some(end) = ended(newest) {
                     return end;
@@ -91,7 +94,11 @@ impl<C: ChainReader> Facilitated<C> {
             }
             Settled::Declined(decline) => {
                 let (facilitator, reason) = (member.client.name(), decline.reason.as_str());
-                tracing::warn!(facilitator, reason, "a decline after an unknown outcome proves nothing: the chain is read");
+                tracing::warn!(
+                    facilitator,
+                    reason,
+                    "a decline after an unknown outcome proves nothing: the chain is read"
+                );
                 None
             }
             Settled::Used => None,
@@ -101,7 +108,11 @@ impl<C: ChainReader> Facilitated<C> {
         };
         if !self.chain.can_be(authorization, &named) {
             let facilitator = member.client.name();
-            tracing::warn!(facilitator, named, "a facilitator names a transaction that is not of the payment");
+            tracing::warn!(
+                facilitator,
+                named,
+                "a facilitator names a transaction that is not of the payment"
+            );
             return Ok(());
         }
         handed.transaction = Some(named);

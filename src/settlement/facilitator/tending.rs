@@ -21,7 +21,10 @@ impl Tending {
                 let list = Arc::clone(&list);
                 let mut work = Aborting(tokio::spawn(async move { list.tend().await }));
                 let ended = (&mut work.0).await;
-                tracing::error!(?ended, "what reads the facilitators' /supported has ended and begins again");
+                tracing::error!(
+                    ?ended,
+                    "what reads the facilitators' /supported has ended and begins again"
+                );
                 tokio::time::sleep(RESTART).await;
             }
         }))

@@ -115,9 +115,9 @@ pub(in crate::settlement) fn on_solana(
 
 /// What a facilitator supports of what we need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Support {
+pub(super) struct Support {
     /// On Solana, who pays the fees of the next payments.
-    pub fee_payer: Option<Pubkey>,
+    pub(super) fee_payer: Option<Pubkey>,
 }
 
 /// Reads `/supported`.
@@ -218,7 +218,11 @@ mod tests {
             assert_eq!(supports(&kinds, &BASE), Err(missing.to_owned()), "{kinds}");
         }
         let other = json!([kind(&BASE, &json!({"assets": ["0x01"]}))]);
-        assert!(supports(&other, &BASE).unwrap_err().contains("does not support the asset"));
+        assert!(
+            supports(&other, &BASE)
+                .unwrap_err()
+                .contains("does not support the asset")
+        );
         let none = json!([kind(&SOLANA, &json!({"feePayer": "no key"}))]);
         assert!(supports(&none, &SOLANA).unwrap_err().contains("names no feePayer"));
         for answer in ["", "<html>", "{}", "{\"kinds\": 1}"] {

@@ -70,7 +70,10 @@ impl SolanaSettlement {
         if transaction.message.names_fee_payer() {
             return Err(permanent("the fee payer may not appear in an instruction".to_owned()));
         }
-        let shown = self.node.simulate_unsigned(&transfer.transaction, Commitment::Processed).await;
+        let shown = self
+            .node
+            .simulate_unsigned(&transfer.transaction, Commitment::Processed)
+            .await;
         let error = shown.map_err(|e| temporary(JUDGE, e))?.error;
         // Somebody has sent it: it is found on the chain.
         let error = error.filter(|error| !error.is_already_processed());
@@ -143,7 +146,12 @@ impl ChainReader for SolanaSettlement {
 
     fn fee_payer(&self, authorization: &Authorization) -> Option<Pubkey> {
         // What has none is of no facilitator's.
-        Some(transfer(authorization, "fee payer").ok().and_then(fee_payer).unwrap_or_default())
+        Some(
+            transfer(authorization, "fee payer")
+                .ok()
+                .and_then(fee_payer)
+                .unwrap_or_default(),
+        )
     }
 
     fn can_be(&self, authorization: &Authorization, transaction: &str) -> bool {
@@ -180,7 +188,10 @@ impl ChainReader for SolanaSettlement {
         authorization: &'a Authorization,
         transaction: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Lookup, PortError>> {
-        Box::pin(async move { self.find_transfer(transfer(authorization, "lookup")?, transaction).await })
+        Box::pin(async move {
+            self.find_transfer(transfer(authorization, "lookup")?, transaction)
+                .await
+        })
     }
 
     fn find_newest<'a>(

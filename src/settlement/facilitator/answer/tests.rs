@@ -36,15 +36,18 @@ fn failure(reason: &str, transaction: &str) -> Value {
 // Aim: only `success: true`, on our network, with a transaction of its form, is a report of a settlement.
 #[test]
 fn a_settlement_is_reported_by_success_network_and_transaction_together() {
-    assert_eq!(
-        settle(200, &success(&hash(), BASE), BASE),
-        Settled::Reported(hash())
-    );
+    assert_eq!(settle(200, &success(&hash(), BASE), BASE), Settled::Reported(hash()));
     assert_eq!(
         settle(200, &success(&signature(), SOLANA), SOLANA),
         Settled::Reported(signature())
     );
-    let other_network = success(&hash(), Expected { caip2: "eip155:1", ..BASE });
+    let other_network = success(
+        &hash(),
+        Expected {
+            caip2: "eip155:1",
+            ..BASE
+        },
+    );
     let no_form = [
         success("", BASE),
         success(&signature(), BASE),
