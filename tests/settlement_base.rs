@@ -15,6 +15,10 @@ mod anvil;
 mod batches;
 #[path = "settlement_base/blocks.rs"]
 mod blocks;
+#[path = "settlement_base/facilitated.rs"]
+mod facilitated;
+#[path = "settlement_base/facilitator.rs"]
+mod facilitator;
 #[path = "settlement_base/nonces.rs"]
 mod nonces;
 #[path = "settlement_base/opening.rs"]

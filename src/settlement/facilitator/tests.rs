@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, EvmAuthorization, Preparation, Prepared, Settlement as _, Submitted};
-use purser_chains::rpc::SystemClock as Timer;
+use purser_chains::rpc::{BoxFuture, Clock};
 use purser_storage::{JournalStore, Limits, Options, Store};
 use tempfile::TempDir;
 
@@ -36,13 +36,26 @@ struct World {
     _folder: TempDir,
 }
 
+/// Pauses of facilitators last for as long as a test does.
+struct Frozen;
+
+impl Clock for Frozen {
+    fn now_ms(&self) -> u64 {
+        0
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
 type Port = Arc<Facilitated<TestChain>>;
 
 fn settings(server: &Server) -> FacilitatorSettings {
     FacilitatorSettings {
         url: server.url(),
         auth: Auth::None,
-        timeout: Duration::from_millis(500),
+        timeout: Duration::from_secs(30),
     }
 }
 
@@ -78,7 +91,7 @@ impl World {
     }
 
     async fn open_with(&self, settings: Vec<FacilitatorSettings>) -> Port {
-        let clocks = (Arc::new(SystemClock) as _, Arc::new(Timer::default()) as _);
+        let clocks = (Arc::new(SystemClock) as _, Arc::new(Frozen) as _);
         let presented = self.chain.presented();
         let list = List::open(presented, settings, self.store.clone(), clocks)
             .await

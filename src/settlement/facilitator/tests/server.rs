@@ -92,6 +92,7 @@ impl Server {
             .route("/x402/supported", get(supported))
             .route("/x402/verify", post(verify))
             .route("/x402/settle", post(settle))
+            .layer(axum::middleware::map_response(closed))
             .with_state(shared.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -142,6 +143,13 @@ impl Server {
     }
 }
 
+/// Each connection carries one call: whoever has stopped serving is not reached over an old one.
+async fn closed(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert("connection", axum::http::HeaderValue::from_static("close"));
+    response
+}
+
 fn caip2(shared: &Shared) -> &'static str {
     shared.chain.presented().caip2()
 }
@@ -159,7 +167,7 @@ async fn supported(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Res
     let kinds = kinds.unwrap_or_else(|| {
         let extra = match shared.chain.presented().network() {
             Network::Base => Value::Null,
-            Network::Solana => json!({"feePayer": base58(&shared.fee_payer.lock())}),
+            Network::Solana => json!({"feePayer": base58(&*shared.fee_payer.lock())}),
         };
         json!([{"x402Version": 2, "scheme": "exact", "network": caip2(&shared), "extra": extra}])
     });
