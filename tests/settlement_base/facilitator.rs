@@ -87,7 +87,8 @@ impl Facilitator {
 
 async fn supported() -> Json<Value> {
     let kind = json!({"x402Version": 2, "scheme": "exact", "network": NETWORK});
-    Json(json!({"kinds": [kind], "extensions": [], "signers": {"eip155:*": [key(GAS_KEY).address()]}}))
+    let signer = key(GAS_KEY).address().to_string();
+    Json(json!({"kinds": [kind], "extensions": [], "signers": {"eip155:*": [signer]}}))
 }
 
 fn bytes<const N: usize>(value: &Value) -> Option<[u8; N]> {
