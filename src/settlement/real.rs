@@ -1,6 +1,7 @@
 //! The settlement ports of Base and Solana: opened from the settings, before the engine, and closed behind it.
 
 mod adapters;
+pub mod figures;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +23,6 @@ use super::solana::{Depth, FinalityByAmount, SolanaSettings, SolanaSettlement, S
 use crate::config::chains::Depth as AnyDepth;
 use crate::config::{ConfigError, Misfit};
 use crate::payment::Chains;
-use crate::payment::solana::address::parse as parse_pubkey;
 
 /// How long the start waits until both chains were read once.
 const FIRST_READ: Duration = Duration::from_secs(10);
@@ -137,10 +137,8 @@ fn on_base(wallet: &Wallet) -> Option<Address> {
     }
 }
 
-fn solana_settings(parts: SolanaParts) -> Result<SolanaSettings, Misfit> {
-    let genesis = parse_pubkey(parts.chain.genesis_hash);
-    let genesis = genesis.ok_or_else(|| one("chains.solana.genesis_hash", "is not 32 bytes in base58"))?;
-    let mut settings = SolanaSettings::new(genesis, parts.chain.mint, parts.treasury);
+fn solana_settings(parts: SolanaParts) -> SolanaSettings {
+    let mut settings = SolanaSettings::new(parts.chain.mint, parts.treasury);
     settings.by_others = !parts.facilitators.is_empty();
     settings.fee_payers = parts.fee_payers;
     settings.endpoints = parts.endpoints;
@@ -155,7 +153,7 @@ fn solana_settings(parts: SolanaParts) -> Result<SolanaSettings, Misfit> {
     };
     let steps = parts.finality.into_iter().map(|(up_to, deep)| (up_to, depth(deep)));
     settings.finality = FinalityByAmount(steps.collect());
-    Ok(settings)
+    settings
 }
 
 impl RealPorts {
@@ -176,10 +174,8 @@ impl RealPorts {
             transport: around.transport.clone(),
             timer: around.timer.clone(),
         };
-        let solana = SolanaSettlement::open(solana_settings(solana)?, surroundings).await;
+        let solana = SolanaSettlement::open(solana_settings(solana), surroundings).await;
         let solana = solana.map_err(|error| one("chains.solana", error))?;
-        let fits = solana.check().await;
-        fits.map_err(|error| one("chains.solana", error))?;
         let settings = base_settings(base, &around.wallets);
         let base = BaseSettlement::open(settings, around.store, around.transport, around.timer).await;
         let base = Arc::new(base.map_err(|error| one("chains.base", error))?);

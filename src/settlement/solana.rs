@@ -6,7 +6,6 @@
 //! exception. A positive answer needs one endpoint, a proof that a payment can never land needs two.
 
 mod accounts;
-mod check;
 mod decline;
 mod drive;
 mod facilitated;
@@ -38,7 +37,6 @@ use purser_chains::solana::node::Node;
 use purser_chains::solana::payers::{PayerStatus, Payers};
 use purser_storage::Store;
 
-pub use self::check::{CheckError, Unfit};
 use self::flight::Flights;
 use self::follow::Following;
 pub use self::rows::RowError;
@@ -82,7 +80,6 @@ pub enum OpenError {
 
 /// The port. [`Workers::start`] starts what sends, follows and refreshes; without it nothing ends.
 pub struct SolanaSettlement {
-    genesis: Pubkey,
     mint: Pubkey,
     treasury: Keypair,
     treasury_account: Pubkey,
@@ -166,7 +163,6 @@ impl SolanaSettlement {
         }
         let followed = follow::Followed::read(&rows).await?;
         Ok(Arc::new(Self {
-            genesis: settings.genesis,
             mint: settings.mint,
             treasury: settings.treasury,
             treasury_account,

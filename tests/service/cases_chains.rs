@@ -116,7 +116,8 @@ fn accounts() -> Value {
     };
     let token = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
     let (mut mint, mut paid) = (vec![0; 82], vec![0; 165]);
-    mint[44] = 6;
+    // Six decimals, and made.
+    (mint[44], mint[45]) = (6, 1);
     paid[..32].copy_from_slice(&SolanaChain::MAINNET.mint);
     paid[32..64].copy_from_slice(&treasury().solana_address());
     paid[108] = 1;

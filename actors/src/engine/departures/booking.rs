@@ -8,7 +8,7 @@ use purser_storage::{CommitError, Condition};
 
 use super::known::Known;
 use super::may_be_withdrawal;
-use super::top_ups::may_be_burn;
+use super::top_ups::{burn_of, may_be_burn};
 use crate::account;
 use crate::approval::Gift;
 use crate::engine::acting::{Acting, Words};
@@ -374,16 +374,6 @@ impl Engine {
             Err(CommitError::Condition(_)) => Err(NotBooked::Unknown),
             Err(_) => Err(NotBooked::Unavailable),
         }
-    }
-}
-
-/// A burn as far as the chain shows it.
-fn burn_of(departure: &Departure) -> SignedBurn {
-    SignedBurn {
-        bytes: Vec::new(),
-        transaction: departure.transaction.clone(),
-        event_key: [0; 32],
-        burned: departure.amount,
     }
 }
 
