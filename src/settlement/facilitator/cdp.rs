@@ -9,10 +9,11 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ed25519_dalek::{Signer as _, SigningKey};
-use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::json;
 use zeroize::Zeroizing;
+
+use crate::system::SystemRandom;
 
 /// How long a token is valid, in seconds.
 const LIFE_S: u64 = 120;
