@@ -12,6 +12,7 @@ mod joined;
 mod judged;
 mod presented;
 mod refused;
+mod solana;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,9 +36,9 @@ use crate::identity::credentials::Credentials;
 use crate::payment::challenge::{ChallengeParts, Resource, challenge};
 use crate::payment::evm::Recovery;
 use crate::payment::mpp::{Bound, Mpp};
-use crate::payment::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, identifier};
+use crate::payment::{BasePayee, Payee, RecentBlockhash, Terms, identifier};
 use crate::prices::{Asked, OwnRate, PriceBook, Quote};
-use crate::settlement::chain::{ContractWallets, FeePayers};
+use crate::settlement::chain::ContractWallets;
 use judged::Unfit;
 use presented::{Presented, Shown, Told, described, named};
 use refused::{ambiguous, refused};
@@ -45,6 +46,7 @@ use refused::{ambiguous, refused};
 pub use answer::Answers;
 pub use calls::{Came, PaidCalls};
 pub(crate) use refused::{account_refused, collision, product_unavailable, rate_unavailable};
+pub use solana::SolanaOffer;
 
 /// Where the hint for Solana clients comes from.
 pub trait Blockhashes: Send + Sync {
@@ -64,12 +66,10 @@ pub struct Checkout {
     pub time_moves: bool,
     /// Who is paid on Base.
     pub base: Arc<BasePayee>,
-    /// Who is paid on Solana.
-    pub solana: Arc<SolanaPayee>,
+    /// Who is paid on Solana, and which fee payer a challenge names.
+    pub solana: SolanaOffer,
     /// Verifies the signatures of contract wallets.
     pub contract_wallets: Arc<dyn ContractWallets>,
-    /// Chooses the fee payer that a Solana challenge names.
-    pub fee_payers: Arc<dyn FeePayers>,
     /// Challenges for MPP clients.
     pub mpp: Arc<Mpp>,
     /// Hint for Solana clients.
@@ -285,9 +285,10 @@ impl Checkout {
         self.prices.quotes(&asked, self.clock.now())
     }
 
-    /// Each quote on both networks, in their order.
+    /// Each quote on both networks, in their order; on Base alone while there is no fee payer for Solana.
     fn terms(&self, quotes: &[Quote]) -> Result<Vec<Terms>, ApiError> {
         let mut terms = Vec::with_capacity(2 * quotes.len());
+        let payee = self.solana.payee();
         for quote in quotes {
             let amount = Usdc::from_cents(quote.total).map_err(|_| ApiError::internal())?;
             terms.push(Terms::new(
@@ -295,14 +296,22 @@ impl Checkout {
                 self.max_timeout_seconds,
                 Payee::Base(self.base.clone()),
             ));
-            let solana = Terms::new(amount, self.max_timeout_seconds, Payee::Solana(self.solana.clone()));
+            let Some(payee) = payee.clone() else { continue };
             terms.push(Terms {
                 recent: self.blockhashes.recent(),
-                fee_payer: Some(self.fee_payers.choose()),
-                ..solana
+                fee_payer: self.solana.fee_payer(),
+                ..Terms::new(amount, self.max_timeout_seconds, Payee::Solana(payee))
             });
         }
         Ok(terms)
+    }
+
+    /// Who is paid, on each network that something is offered on.
+    fn payees(&self) -> Vec<Payee> {
+        let base = Payee::Base(self.base.clone());
+        std::iter::once(base)
+            .chain(self.solana.payee().map(Payee::Solana))
+            .collect()
     }
 
     /// 402 with what is wanted now, for both kinds of client.
@@ -323,7 +332,9 @@ impl Checkout {
         let (_, currency) = call.purchase.amount();
         let (Some(quote), Some(current), true) = (
             quotes.first(),
-            terms.get(..2),
+            terms
+                .get(..terms.len() / quotes.len().max(1))
+                .filter(|current| !current.is_empty()),
             self.prices.sells_in(currency, self.clock.now()),
         ) else {
             self.calls.note(Came::Unavailable);

@@ -5,6 +5,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use purser_actors::port::{Clock, Entropy, Timestamp};
 
+/// Randomness for signatures by keys of P-256.
+pub use ring::rand::SystemRandom;
+
 /// The wall clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;

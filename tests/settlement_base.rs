@@ -17,6 +17,10 @@ mod batches;
 mod blocks;
 #[path = "settlement_base/crossing.rs"]
 mod crossing;
+#[path = "settlement_base/facilitated.rs"]
+mod facilitated;
+#[path = "settlement_base/facilitator.rs"]
+mod facilitator;
 #[path = "settlement_base/minting.rs"]
 mod minting;
 #[path = "settlement_base/nonces.rs"]

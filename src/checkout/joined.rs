@@ -8,7 +8,7 @@ use purser_actors::product::Purchase;
 
 use super::Checkout;
 use super::presented::{Presented, presented};
-use crate::payment::{Payee, decode, identifier, judge_for_replay, mpp};
+use crate::payment::{decode, identifier, judge_for_replay, mpp};
 
 impl Checkout {
     /// What the payment among these headers was claimed for, if it is under way or at its end. Ask before anything that
@@ -16,7 +16,7 @@ impl Checkout {
     pub async fn claimed_for(&self, headers: &HeaderMap) -> Option<Purchase> {
         let known = match presented(headers).ok()?? {
             Presented::X402(header) => {
-                let payees = [Payee::Base(self.base.clone()), Payee::Solana(self.solana.clone())];
+                let payees = self.payees();
                 let payment = decode(header).ok()?;
                 let identifier = identifier::read(payment.extensions.as_ref()).ok()?;
                 let judged = judge_for_replay(&payment, &payees, self.recovery)?;

@@ -8,7 +8,7 @@ use super::presented::{Shown, Told};
 use super::{Call, Checkout, digest, refused};
 use crate::http::error::ApiError;
 use crate::payment::mpp::{self, Bound};
-use crate::payment::{Judged, Payee, Terms, decode, identifier, judge, judge_for_replay};
+use crate::payment::{Judged, Terms, decode, identifier, judge, judge_for_replay};
 
 /// Why a payment is not claimed.
 pub(super) enum Unfit {
@@ -41,7 +41,7 @@ impl Checkout {
             }
             Err(refusal) => refusal,
         };
-        let payees = [Payee::Base(self.base.clone()), Payee::Solana(self.solana.clone())];
+        let payees = self.payees();
         let Some(judged) = judge_for_replay(&payment, &payees, self.recovery) else {
             return Err(told(refusal));
         };

@@ -8,21 +8,21 @@ use purser_actors::id::{Network, Wallet};
 use super::ServiceError;
 use super::parts::SlotBlockhash;
 use super::routes::House;
-use crate::checkout::{Answers, Checkout};
+use crate::checkout::{Answers, Checkout, SolanaOffer};
 use crate::config::{Config, ProviderKind, Recovery};
 use crate::http::rate::RateLimiter;
 use crate::identity::credentials::Credentials;
 use crate::identity::form_link::FormLinks;
+use crate::payment::BasePayee;
 use crate::payment::evm;
 use crate::payment::mpp::Mpp;
-use crate::payment::{BasePayee, SolanaPayee};
 use crate::prices::{Lives, PriceBook};
 use crate::settlement::chain::ChainParts;
 
 /// Who is paid.
 pub(super) struct Payees {
     pub(super) base: Arc<BasePayee>,
-    pub(super) solana: Arc<SolanaPayee>,
+    pub(super) solana: SolanaOffer,
 }
 
 impl Payees {
@@ -46,11 +46,11 @@ impl Payees {
                 listed.filter_map(|text| evm::parse_address(text)).collect()
             }
         };
-        let solana = SolanaPayee::on(&chains.names.solana, solana, chains.fee_payers.all(), None);
+        let solana = SolanaOffer::new(chains.names.solana, solana, chains.fee_payers.clone());
         let solana = solana.ok_or_else(|| wrong("payment.pay_to.solana"))?;
         Ok(Self {
             base: Arc::new(BasePayee::on(&chains.names.base, base).with_factories(factories)),
-            solana: Arc::new(solana),
+            solana,
         })
     }
 }
@@ -99,7 +99,6 @@ pub(super) async fn open(
         base: payees.base,
         solana: payees.solana,
         contract_wallets: house.world.chains.contract_wallets.clone(),
-        fee_payers: house.world.chains.fee_payers.clone(),
         mpp,
         blockhashes: Arc::new(SlotBlockhash::new(house.world.chains.blockhashes.clone())),
         prices,

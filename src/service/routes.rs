@@ -323,9 +323,10 @@ fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {
             version: payees.base.version.clone(),
         },
         solana: SolanaTerms {
-            asset: base58(&payees.solana.mint),
-            pay_to: base58(&payees.solana.pay_to),
-            fee_payer: payees.solana.fee_payers.first().map(base58).unwrap_or_default(),
+            asset: base58(&payees.solana.mint()),
+            pay_to: base58(&payees.solana.pay_to()),
+            // Of no effect: nothing is paid by signing in.
+            fee_payer: payees.solana.fee_payer().as_ref().map(base58).unwrap_or_default(),
         },
         max_timeout_seconds: u32::try_from(config.payment.max_timeout_seconds).unwrap_or(u32::MAX),
     }

@@ -108,13 +108,15 @@ pub trait ContractWallets: Send + Sync {
     fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> BoxFuture<'a, Result<Acceptance, PortError>>;
 }
 
-/// Our keys that co-sign payments on Solana and pay their fees.
+/// Keys that co-sign payments on Solana and pay their fees: our own, and those of facilitators.
 pub trait FeePayers: Send + Sync {
-    /// All of them, at least one: a payment with any of these is ours to co-sign.
-    fn all(&self) -> &[Pubkey];
+    /// All that are accepted now: a payment with any of these can be settled. Facilitators' change while the service runs; none is
+    /// known before the first facilitator has answered.
+    fn all(&self) -> Arc<[Pubkey]>;
 
-    /// The one for the next challenge: the one with the fewest transactions in flight, of equals the first.
-    fn choose(&self) -> Pubkey;
+    /// The one for the next challenge: of our own the one with the fewest transactions in flight, of equals the first. `None` if
+    /// there is none.
+    fn choose(&self) -> Option<Pubkey>;
 }
 
 /// Wallets of ours beside the treasury: managed wallets.
@@ -138,7 +140,7 @@ pub struct ChainParts {
     pub time: Arc<dyn ChainTime>,
     /// Every transfer, for `purser verify`.
     pub transfers: Arc<dyn TransferList>,
-    /// Our keys on Solana that pay fees.
+    /// Who pays fees on Solana.
     pub fee_payers: Arc<dyn FeePayers>,
     /// Is told of managed wallets.
     pub own_wallets: Arc<dyn OwnWallets>,

@@ -16,6 +16,7 @@ use purser_chains::solana::token::{USDC_DECIMALS, mint_decimals};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
+use super::facilitator::{FacilitatorCheck, Presented};
 use super::settings::{BaseParts, RealChains, SolanaParts, evm_address};
 use crate::config::{ConfigError, Misfit};
 use crate::payment::evm::checksummed;
@@ -47,7 +48,7 @@ pub async fn check_all(checks: &[Box<dyn ChainCheck>]) -> Result<(), Misfit> {
     }
 }
 
-/// The checks of both chains.
+/// The checks of both chains and of their facilitators.
 ///
 /// # Errors
 /// An endpoint's limit that makes no pool.
@@ -65,10 +66,19 @@ pub fn checks_of(
         pool("chains.base.endpoints", &chains.base.endpoints)?,
         pool("chains.solana.endpoints", &chains.solana.endpoints)?,
     );
+    let (on_base, on_solana) = (
+        FacilitatorCheck::new(Presented::Base(chains.base.chain), chains.base.facilitators.clone()),
+        FacilitatorCheck::new(
+            Presented::Solana(chains.solana.chain),
+            chains.solana.facilitators.clone(),
+        ),
+    );
     Ok(vec![
         Box::new(BaseCheck::new(&chains.base, base.clone())),
         Box::new(SolanaCheck::new(&chains.solana, solana.clone())),
         Box::new(BridgeCheck::new(chains.bridge.clone(), base, solana)),
+        Box::new(on_base),
+        Box::new(on_solana),
     ])
 }
 

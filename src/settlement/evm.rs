@@ -6,6 +6,7 @@
 
 mod checking;
 mod core;
+mod facilitated;
 mod follower;
 mod gas_key;
 mod job;

@@ -1,5 +1,6 @@
 //! Our keys on Solana that pay fees, and how many transactions of each are in flight.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::chain::FeePayers;
@@ -8,7 +9,7 @@ use crate::payment::solana::address::Pubkey;
 /// Chooses by least in flight.
 #[derive(Debug)]
 pub struct FeePayerLoads {
-    keys: Vec<Pubkey>,
+    keys: Arc<[Pubkey]>,
     /// Of each key.
     in_flight: Vec<AtomicUsize>,
 }
@@ -20,7 +21,7 @@ pub struct Sending<'a>(Option<&'a AtomicUsize>);
 impl FeePayerLoads {
     /// With at least one key, the preferred first.
     pub fn new(first: Pubkey, others: &[Pubkey]) -> Self {
-        let keys = [&[first], others].concat();
+        let keys: Arc<[Pubkey]> = [&[first], others].concat().into();
         let in_flight = keys.iter().map(|_| AtomicUsize::new(0)).collect();
         Self { keys, in_flight }
     }
@@ -45,15 +46,14 @@ impl Drop for Sending<'_> {
 }
 
 impl FeePayers for FeePayerLoads {
-    fn all(&self) -> &[Pubkey] {
-        &self.keys
+    fn all(&self) -> Arc<[Pubkey]> {
+        self.keys.clone()
     }
 
-    fn choose(&self) -> Pubkey {
+    fn choose(&self) -> Option<Pubkey> {
         let busy = self.in_flight.iter().map(|count| count.load(Ordering::Relaxed));
         let least = self.keys.iter().zip(busy).min_by_key(|(_, busy)| *busy);
-        // There is at least one.
-        least.map_or_else(Pubkey::default, |(key, _)| *key)
+        least.map(|(key, _)| *key)
     }
 }
 
@@ -66,16 +66,16 @@ mod tests {
     fn the_fee_payer_with_the_fewest_in_flight_is_chosen() {
         let (one, two) = ([1; 32], [2; 32]);
         let loads = FeePayerLoads::new(one, &[two]);
-        assert_eq!((loads.all(), loads.choose()), (&[one, two][..], one));
+        assert_eq!((&*loads.all(), loads.choose()), (&[one, two][..], Some(one)));
         let first = loads.sending(Some(&one));
-        assert_eq!(loads.choose(), two);
+        assert_eq!(loads.choose(), Some(two));
         let second = loads.sending(Some(&two));
         let third = loads.sending(Some(&two));
-        assert_eq!(loads.choose(), one);
+        assert_eq!(loads.choose(), Some(one));
         let strangers = (loads.sending(Some(&[3; 32])), loads.sending(None));
         drop((second, third));
-        assert_eq!(loads.choose(), two);
+        assert_eq!(loads.choose(), Some(two));
         drop((first, strangers));
-        assert_eq!(loads.choose(), one);
+        assert_eq!(loads.choose(), Some(one));
     }
 }

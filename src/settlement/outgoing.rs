@@ -56,7 +56,8 @@ pub fn sign_transfer(
         Wallet::Solana(to) => {
             let recent = chains.blockhashes.newest().filter(super::chain::Blockhash::is_fresh);
             let recent = recent.ok_or_else(|| no_blockhash("sign"))?;
-            on_solana(wallet, transfer, to, recent.hash, chains.fee_payers.choose())
+            let fee_payer = chains.fee_payers.choose().ok_or_else(no_fee_payer)?;
+            on_solana(wallet, transfer, to, recent.hash, fee_payer)
         }
     }
 }
@@ -67,6 +68,14 @@ pub fn no_blockhash(operation: &'static str) -> PortError {
         kind: ErrorKind::Temporary,
         operation,
         message: "no recent blockhash is known".into(),
+    }
+}
+
+fn no_fee_payer() -> PortError {
+    PortError {
+        kind: ErrorKind::Temporary,
+        operation: "sign",
+        message: "no fee payer is known".into(),
     }
 }
 
@@ -125,6 +134,8 @@ fn permanent(message: &str) -> PortError {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+    use std::sync::Arc;
+
     use purser_actors::money::Usdc;
 
     use super::super::chain::Blockhash;
@@ -158,12 +169,12 @@ mod tests {
     }
 
     impl FeePayers for FixedChains {
-        fn all(&self) -> &[Pubkey] {
-            &[FEE_PAYER]
+        fn all(&self) -> Arc<[Pubkey]> {
+            [FEE_PAYER].into()
         }
 
-        fn choose(&self) -> Pubkey {
-            FEE_PAYER
+        fn choose(&self) -> Option<Pubkey> {
+            Some(FEE_PAYER)
         }
     }
 

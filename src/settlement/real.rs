@@ -14,10 +14,12 @@ use purser_chains::evm::Address;
 use purser_chains::rpc::{self, Transport};
 use purser_storage::Store;
 
-use super::by_network::ByNetwork;
+use self::adapters::OwnAndOthers;
+use super::by_network::{ByNetwork, Chain};
 use super::cctp::CctpBridge;
 use super::chain::{BlockhashSource as _, ChainParts, OwnWallets};
 use super::evm::{BaseSettings, BaseSettlement, FinalityStep, TokenSettings};
+use super::facilitator::{ChainReader, Facilitated, FacilitatorSettings, List, Presented, Tending, Waiting};
 use super::settings::{BaseParts, BridgeParts, RealChains, SolanaParts, evm_address};
 use super::solana::{Depth, FinalityByAmount, SolanaSettings, SolanaSettlement, Surroundings, Workers};
 use crate::config::chains::Depth as AnyDepth;
@@ -49,6 +51,10 @@ pub struct Around {
 pub struct RealPorts {
     base: Arc<BaseSettlement>,
     solana: Arc<SolanaSettlement>,
+    clock: Arc<dyn Clock>,
+    on_base: Option<Arc<List>>,
+    on_solana: Option<Arc<List>>,
+    tending: Mutex<Vec<Tending>>,
     workers: Mutex<Option<Workers>>,
     heights: tokio::task::AbortHandle,
     names: Chains,
@@ -67,26 +73,44 @@ fn one(key: &'static str, reason: impl std::fmt::Display) -> Misfit {
     Misfit(vec![rejected(key, reason)])
 }
 
-/// What the settings may name and this version does not do: it is refused, not left out.
-fn unsupported(chains: &RealChains) -> Result<(), Misfit> {
-    const ALONE: &str = "this version settles by keys of its own alone: name none";
-    const NO_KEY: &str = "set at least one key to pay for transactions";
+/// Each network needs somebody to pay for transactions.
+fn unpaid(chains: &RealChains) -> Result<(), Misfit> {
+    const NOBODY: &str = "set at least one key or one facilitator to pay for transactions";
+    let (base, solana) = (&chains.base, &chains.solana);
     let wrong = [
-        ("chains.base.facilitators", !chains.base.facilitators.is_empty(), ALONE),
         (
-            "chains.solana.facilitators",
-            !chains.solana.facilitators.is_empty(),
-            ALONE,
+            "chains.base.gas_keys",
+            base.gas_keys.is_empty() && base.facilitators.is_empty(),
         ),
-        ("chains.base.gas_keys", chains.base.gas_keys.is_empty(), NO_KEY),
-        ("chains.solana.fee_payers", chains.solana.fee_payers.is_empty(), NO_KEY),
+        (
+            "chains.solana.fee_payers",
+            solana.fee_payers.is_empty() && solana.facilitators.is_empty(),
+        ),
     ];
-    let wrong = wrong.into_iter().filter(|(_, is_wrong, _)| *is_wrong);
-    let wrong: Vec<ConfigError> = wrong.map(|(key, _, why)| rejected(key, why)).collect();
+    let wrong = wrong.into_iter().filter(|(_, is_wrong)| *is_wrong);
+    let wrong: Vec<ConfigError> = wrong.map(|(key, _)| rejected(key, NOBODY)).collect();
     match wrong.is_empty() {
         true => Ok(()),
         false => Err(Misfit(wrong)),
     }
+}
+
+/// The facilitators of a network. What they offer is not known yet: nobody is asked here.
+async fn facilitators(
+    chain: Presented,
+    settings: &[FacilitatorSettings],
+    around: &Around,
+) -> Result<Option<Arc<List>>, Misfit> {
+    if settings.is_empty() {
+        return Ok(None);
+    }
+    let clocks = (around.clock.clone(), around.timer.clone());
+    let list = List::open(chain, settings.to_vec(), around.store.clone(), clocks).await;
+    let key = match chain {
+        Presented::Base(_) => "chains.base.facilitators",
+        Presented::Solana(_) => "chains.solana.facilitators",
+    };
+    list.map(Some).map_err(|error| one(key, error))
 }
 
 fn base_settings(parts: BaseParts, wallets: &[Wallet]) -> BaseSettings {
@@ -104,6 +128,7 @@ fn base_settings(parts: BaseParts, wallets: &[Wallet]) -> BaseSettings {
     );
     let step = |(up_to, finality)| FinalityStep { up_to, finality };
     BaseSettings {
+        by_others: !parts.facilitators.is_empty(),
         gas_floor: parts.gas_floor,
         fees: parts.fees,
         finality: parts.finality.into_iter().map(step).collect(),
@@ -122,6 +147,7 @@ fn on_base(wallet: &Wallet) -> Option<Address> {
 
 fn solana_settings(parts: SolanaParts) -> SolanaSettings {
     let mut settings = SolanaSettings::new(parts.chain.mint, parts.treasury);
+    settings.by_others = !parts.facilitators.is_empty();
     settings.fee_payers = parts.fee_payers;
     settings.endpoints = parts.endpoints;
     settings.payer_limits.floor_lamports = parts.fee_payer_floor;
@@ -144,9 +170,12 @@ impl RealPorts {
     /// # Errors
     /// What does not fit, by the name of its setting. Nothing was sent then.
     pub async fn open(chains: RealChains, around: Around) -> Result<Arc<Self>, Misfit> {
-        unsupported(&chains)?;
+        unpaid(&chains)?;
         let names = chains.names();
         let RealChains { base, solana, bridge } = chains;
+        let on_base = facilitators(Presented::Base(base.chain), &base.facilitators, &around).await?;
+        let on_solana = facilitators(Presented::Solana(solana.chain), &solana.facilitators, &around).await?;
+        let clock = around.clock.clone();
         let timer = around.timer.clone();
         let surroundings = Surroundings {
             store: around.store.clone(),
@@ -161,10 +190,19 @@ impl RealPorts {
         let base = Arc::new(base.map_err(|error| one("chains.base", error))?);
         let workers = Workers::start(solana.clone(), None).await;
         let workers = workers.map_err(|error| one("chains.solana", error))?;
+        let lists = on_base.iter().chain(&on_solana);
+        // The first challenge on Solana names a fee payer of theirs.
+        let refreshing = lists.clone().map(|list| list.refresh());
+        let _ = tokio::time::timeout(FIRST_READ, futures_util::future::join_all(refreshing)).await;
+        let tending = lists.cloned().map(Tending::start).collect();
         let ports = Self {
             heights: observe_heights(base.clone(), solana.clone()),
             base,
             solana,
+            clock,
+            on_base,
+            on_solana,
+            tending: Mutex::new(tending),
             workers: Mutex::new(Some(workers)),
             names,
             bridge,
@@ -183,12 +221,24 @@ impl RealPorts {
         }
     }
 
+    /// A chain's own port, with its facilitators before it if it has any.
+    fn settling<C: ChainReader + 'static>(&self, chain: Arc<C>, list: Option<Arc<List>>) -> Arc<dyn Chain> {
+        match list {
+            None => chain,
+            Some(list) => Arc::new(Facilitated::new(chain, list, self.clock.clone(), Waiting::default())),
+        }
+    }
+
     /// Both chains as the service uses them.
     pub fn parts(self: &Arc<Self>) -> ChainParts {
         let both = Arc::new(ByNetwork {
-            base: self.base.clone(),
-            solana: self.solana.clone(),
+            base: self.settling(self.base.clone(), self.on_base.clone()),
+            solana: self.settling(self.solana.clone(), self.on_solana.clone()),
         });
+        let fee_payers = OwnAndOthers {
+            own: self.solana.clone(),
+            facilitators: self.on_solana.clone(),
+        };
         ChainParts {
             settlement: both.clone(),
             treasury: both.clone(),
@@ -196,7 +246,7 @@ impl RealPorts {
             blockhashes: self.solana.clone(),
             time: both.clone(),
             transfers: both,
-            fee_payers: self.solana.clone(),
+            fee_payers: Arc::new(fee_payers),
             own_wallets: self.clone(),
             contract_wallets: self.base.clone(),
             names: self.names,
@@ -222,6 +272,7 @@ impl RealPorts {
     /// Ends both ports and waits until neither writes any more. What is durable goes on when they are opened again.
     pub async fn close(&self) {
         self.heights.abort();
+        self.tending.lock().clear();
         let workers = self.workers.lock().take();
         if let Some(workers) = workers {
             workers.stop().await;

@@ -181,7 +181,7 @@ impl Settlement for SandboxSettlement {
                     bytes: Vec::new(),
                     transaction: String::new(),
                 }),
-                Authorization::Solana(transfer) => co_sign(transfer, self.fee_payers.all()),
+                Authorization::Solana(transfer) => co_sign(transfer, &self.fee_payers.all()),
             };
             prepared.map(Preparation::Ready)
         })

@@ -2,6 +2,7 @@
 //! opened with. Nothing here asks a node; [`super::check`] does.
 
 mod bridge;
+mod facilitators;
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -16,7 +17,8 @@ use purser_chains::rpc::{EndpointSettings, EndpointUrl};
 use purser_chains::solana::keypair::Keypair;
 use zeroize::Zeroizing;
 
-use crate::config::chains::{BaseNetwork, Depth, Endpoint, Facilitator, FinalityStep, Location, SolanaNetwork};
+use super::facilitator::FacilitatorSettings;
+use crate::config::chains::{BaseNetwork, Depth, Endpoint, FinalityStep, Location, SolanaNetwork};
 use crate::config::{Config, ConfigError, Misfit};
 use crate::payment::evm::parse_address;
 use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
@@ -49,7 +51,7 @@ pub struct BaseParts {
     /// Contracts that may deploy a wallet together with its payment (ERC-6492).
     pub erc6492_factories: Vec<Address>,
     /// In the order of preference.
-    pub facilitators: Vec<Facilitator>,
+    pub facilitators: Vec<FacilitatorSettings>,
 }
 
 /// Solana, as its port is opened.
@@ -72,7 +74,7 @@ pub struct SolanaParts {
     /// By rising amounts; the last one holds for all above it too. Never [`Depth::Safe`].
     pub finality: Vec<(Usdc, Depth)>,
     /// In the order of preference.
-    pub facilitators: Vec<Facilitator>,
+    pub facilitators: Vec<FacilitatorSettings>,
 }
 
 /// Both chains.
@@ -176,6 +178,7 @@ impl Reader<'_> {
                 ),
             }
         }
+        let facilitators = self.facilitators("chains.base.facilitators", &settings.facilitators);
         let treasury = treasury?;
         self.is_paid(
             "chains.base.treasury_key",
@@ -200,7 +203,7 @@ impl Reader<'_> {
                 Depth::Finalized => Finality::Finalized,
             }),
             erc6492_factories,
-            facilitators: settings.facilitators.clone(),
+            facilitators,
         })
     }
 
@@ -230,6 +233,7 @@ impl Reader<'_> {
                 fee_payers.push(own);
             }
         }
+        let facilitators = self.facilitators("chains.solana.facilitators", &settings.facilitators);
         let treasury = treasury?;
         self.is_paid("chains.solana.treasury_key", config, Wallet::Solana(treasury.address()));
         Some(SolanaParts {
@@ -241,7 +245,7 @@ impl Reader<'_> {
             fee_payer_floor: settings.fee_payer_floor_lamports,
             account_rent_max: settings.account_rent_max_lamports,
             finality: steps(&settings.finality, |depth| depth),
-            facilitators: settings.facilitators.clone(),
+            facilitators,
         })
     }
 

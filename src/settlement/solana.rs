@@ -9,6 +9,7 @@ mod accounts;
 mod burning;
 mod decline;
 mod drive;
+mod facilitated;
 mod flight;
 mod follow;
 mod lists;
@@ -147,7 +148,7 @@ impl SolanaSettlement {
     pub async fn open(settings: SolanaSettings, around: Surroundings) -> Result<Arc<Self>, OpenError> {
         let addresses: Vec<Pubkey> = settings.fee_payers.iter().map(Keypair::address).collect();
         let treasury = settings.treasury.address();
-        if addresses.is_empty() {
+        if addresses.is_empty() && !settings.by_others {
             return Err(OpenError::NoFeePayer);
         }
         if addresses.contains(&treasury) {

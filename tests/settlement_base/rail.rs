@@ -10,13 +10,21 @@ use serde_json::json;
 use crate::suite::{self, Rail};
 use crate::world::{World, hex, key, treasury};
 
-struct BaseRail {
-    world: World,
+pub struct BaseRail {
+    pub world: World,
     payers: u8,
-    strangers: u64,
+    pub strangers: u64,
 }
 
 impl BaseRail {
+    pub const fn new(world: World) -> Self {
+        Self {
+            world,
+            payers: 0,
+            strangers: 0,
+        }
+    }
+
     async fn signed(&mut self, amount: Usdc, funded: bool) -> Authorization {
         self.payers += 1;
         let name = format!("payer {}", self.payers);
@@ -99,10 +107,5 @@ impl Rail for BaseRail {
 #[tokio::test]
 async fn the_port_for_base_does_what_every_settlement_port_must() {
     let Some(world) = World::start(0).await else { return };
-    let mut rail = BaseRail {
-        world,
-        payers: 0,
-        strangers: 0,
-    };
-    suite::all(&mut rail).await;
+    suite::all(&mut BaseRail::new(world)).await;
 }

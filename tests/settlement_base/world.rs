@@ -28,7 +28,7 @@ use crate::anvil::{Anvil, client, pool};
 pub const CHAIN_ID: u64 = 8453;
 /// What each payer has and signs away, in base units.
 pub const VALUE: u64 = 1_000_000;
-const POLICY: FeePolicy = FeePolicy {
+pub const POLICY: FeePolicy = FeePolicy {
     min_priority_fee: 1_000,
     max_priority_fee: 1_000_000_000,
     max_fee: 500_000_000_000,
@@ -146,6 +146,8 @@ impl World {
         let settings = BaseSettings::new(CHAIN_ID, token, endpoints.collect(), key("treasury"), gas_keys);
         BaseSettings {
             fees: POLICY,
+            // Without a gas key somebody else sends.
+            by_others: self.gas_keys.is_empty(),
             resend_ms: 300,
             replace_ms: 700,
             gap_ms: 500,

@@ -34,7 +34,7 @@ pub struct House {
     pub faults: Arc<Faults>,
     pub port: Arc<SolanaSettlement>,
     workers: Option<Workers>,
-    store: Arc<JournalStore>,
+    pub store: Arc<JournalStore>,
     test: u8,
     change: fn(&mut SolanaSettings),
     /// Last: the store lets go of its files first.

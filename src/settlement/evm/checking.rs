@@ -149,7 +149,9 @@ impl Core {
             failure: None,
         };
         let mut verdicts: Vec<Verdict> = codes.iter().map(verdict).collect();
-        let (alone, together): (Vec<usize>, Vec<usize>) = (0..payments.len()).partition(|n| codes[*n]);
+        // Without a gas key there is no Multicall3 to rely on.
+        let single = self.settings.gas_keys.is_empty();
+        let (alone, together): (Vec<usize>, Vec<usize>) = (0..payments.len()).partition(|n| single || codes[*n]);
         let alone: Vec<Vec<usize>> = alone.into_iter().map(|n| vec![n]).collect();
         let together = together.chunks(MAX_CALLS).map(<[usize]>::to_vec);
         let groups: Vec<Vec<usize>> = alone.into_iter().chain(together).collect();

@@ -245,6 +245,16 @@ impl Core {
         }
     }
 
+    /// Whether a gas key has gas to send with.
+    pub(super) fn can_send(&self) -> bool {
+        let now_ms = self.clock.now_ms();
+        let starved = |address: &Address| {
+            let load = self.loads.get(address);
+            load.is_some_and(|load| load.starved_until_ms > now_ms)
+        };
+        self.settings.gas_keys.iter().any(|key| !starved(&key.address()))
+    }
+
     /// The gas key that has least to do among those with gas; it keeps the payment.
     pub(super) fn owner_of(&self, key: Key) -> Option<Address> {
         let now_ms = self.clock.now_ms();

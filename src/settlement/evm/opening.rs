@@ -115,8 +115,11 @@ async fn check_chain(node: &Node, settings: &BaseSettings) -> Result<(), OpenErr
 async fn check_contracts(core: &Core) -> Result<(), OpenError> {
     let (node, token) = (&core.node, core.token.address());
     let code = node.have_code(&[token, MULTICALL3]).await?;
-    for (found, (setting, address)) in code.into_iter().zip([("token", token), ("chain_id", MULTICALL3)]) {
-        if !found {
+    // Without a gas key no batches are sent.
+    let batches = !core.settings.gas_keys.is_empty();
+    let needed = [("token", token, true), ("chain_id", MULTICALL3, batches)];
+    for (found, (setting, address, needed)) in code.into_iter().zip(needed) {
+        if !found && needed {
             return Err(OpenError::NoCode { setting, address });
         }
     }

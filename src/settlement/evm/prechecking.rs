@@ -153,7 +153,8 @@ impl BaseSettlement {
                 "the payer's balance was lower than the amount some seconds ago",
             ));
         }
-        let asked = core.prechecks.reads.run(self.desk.ask(core, payment.clone())).await;
+        let job = Arc::new(Job::Payment(Payment::clone(&payment)));
+        let asked = core.prechecks.reads.run(self.desk.ask(core, job)).await;
         match asked {
             Some(Ok(verdict)) => {
                 core.prechecks.keep(&payment, &verdict, core.clock.now_ms());
@@ -184,7 +185,7 @@ impl BaseSettlement {
         }
         let late = || temporary("accepts", &LATE);
         let failed = |error: NodeError| temporary("accepts", &error);
-        let job = Job::Payment((*payment).clone());
+        let job = Job::Payment(Payment::clone(&payment));
         let read = prechecks.contracts.run(core.check_one(&job)).await;
         let verdict = read.ok_or_else(late)?.map_err(failed)?;
         if let Some(acceptance) = acceptance(&verdict, deploys) {

@@ -43,8 +43,10 @@ pub struct BaseSettings {
     pub endpoints: Vec<EndpointSettings>,
     /// Signs transfers out of the treasury; its address is where payments go. Pays no gas.
     pub treasury: EvmKey,
-    /// Sign transactions and pay for gas; at least one, none of them the treasury's.
+    /// Sign transactions and pay for gas; at least one unless [`Self::by_others`], none of them the treasury's.
     pub gas_keys: Vec<EvmKey>,
+    /// Others, facilitators, may send payments: no gas key is needed then. Default: no.
+    pub by_others: bool,
     /// The port does not open while a gas key has less than this, in wei. Default 0.0005 ether.
     pub gas_floor: U256,
     /// Bounds of prices, `max_fee` is the cap. Default: priority fee 0.001 to 1 gwei, at most 5 gwei in all.
@@ -99,6 +101,7 @@ impl BaseSettings {
             endpoints,
             treasury,
             gas_keys,
+            by_others: false,
             gas_floor: milliether / U256::from(2),
             fees: FeePolicy {
                 min_priority_fee: GWEI / 1_000,
@@ -142,7 +145,7 @@ impl BaseSettings {
         let rising = self.finality.windows(2).all(|pair| pair[0].up_to < pair[1].up_to);
         let wrong = [
             ("endpoints", self.endpoints.is_empty(), "none is given"),
-            ("gas_keys", gas_keys.is_empty(), "none is given"),
+            ("gas_keys", gas_keys.is_empty() && !self.by_others, "none is given"),
             ("gas_keys", gas_keys.iter().enumerate().any(twice), "one is given twice"),
             (
                 "gas_keys",

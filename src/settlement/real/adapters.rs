@@ -1,5 +1,7 @@
 //! Both ports behind the service's traits.
 
+use std::sync::Arc;
+
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{BoxFuture, ErrorKind, Movement, PortError, Timestamp};
@@ -8,6 +10,7 @@ use purser_chains::solana::status::Commitment;
 use crate::payment::solana::address::Pubkey;
 use crate::settlement::chain::{Blockhash, BlockhashSource, ChainTime, FeePayers, Holdings, Listed, TransferList};
 use crate::settlement::evm::{BaseSettlement, Kept};
+use crate::settlement::facilitator::List;
 use crate::settlement::solana::SolanaSettlement;
 
 /// A caller has asked the port of the other network.
@@ -129,14 +132,28 @@ impl BlockhashSource for SolanaSettlement {
     }
 }
 
-impl FeePayers for SolanaSettlement {
-    fn all(&self) -> &[Pubkey] {
-        self.fee_payers()
+/// Our own fee payers first; facilitators' where there are none, or while none of ours can pay.
+pub(super) struct OwnAndOthers {
+    pub(super) own: Arc<SolanaSettlement>,
+    pub(super) facilitators: Option<Arc<List>>,
+}
+
+impl FeePayers for OwnAndOthers {
+    fn all(&self) -> Arc<[Pubkey]> {
+        let (own, others) = (self.own.fee_payers(), self.facilitators.as_ref());
+        let Some(others) = others.map(|list| list.fee_payers()) else {
+            return own.into();
+        };
+        match own.is_empty() {
+            true => others,
+            false => [own, &others].concat().into(),
+        }
     }
 
-    fn choose(&self) -> Pubkey {
-        // While each is below its floor a payment is declined by `prepare`, whichever is named. There is at least one.
-        let first = || self.fee_payers().first().copied().unwrap_or_default();
-        self.choose_fee_payer().unwrap_or_else(first)
+    fn choose(&self) -> Option<Pubkey> {
+        // While each of ours is below its floor a payment is declined by `prepare`, whichever is named.
+        let first = || self.own.fee_payers().first().copied();
+        let others = || self.facilitators.as_ref().and_then(|list| list.fee_payer());
+        self.own.choose_fee_payer().or_else(others).or_else(first)
     }
 }

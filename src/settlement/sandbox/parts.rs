@@ -102,11 +102,11 @@ fn listed(seen: TransferSeen) -> Result<Listed, PortError> {
 }
 
 impl FeePayers for SandboxSettlement {
-    fn all(&self) -> &[Pubkey] {
+    fn all(&self) -> Arc<[Pubkey]> {
         self.fee_payers.all()
     }
 
-    fn choose(&self) -> Pubkey {
+    fn choose(&self) -> Option<Pubkey> {
         self.fee_payers.choose()
     }
 }

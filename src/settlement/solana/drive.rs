@@ -148,6 +148,9 @@ impl SolanaSettlement {
 
     /// Reads what the fee payers hold.
     pub(super) async fn refresh_balances(&self) -> Result<(), String> {
+        if self.fee_payer_addresses.is_empty() {
+            return Ok(());
+        }
         let read = self
             .node
             .accounts(&self.fee_payer_addresses, Commitment::Confirmed)

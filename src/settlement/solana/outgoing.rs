@@ -19,6 +19,7 @@ use sha2::{Digest as _, Sha256};
 use super::SolanaSettlement;
 use super::decline::{error, temporary};
 
+const SIGN: &str = "sign";
 /// Compute units of a withdrawal: the creation of a token account takes about half of it.
 const UNITS: u32 = 60_000;
 /// A blockhash that is older is not signed with, in milliseconds: less than half of its life is left.
@@ -36,22 +37,32 @@ enum Receives {
 impl SolanaSettlement {
     /// See [`purser_actors::port::Settlement::sign`]. The receiver's token account is created if a setting allows its rent.
     pub(super) async fn sign_transfer(&self, transfer: &Transfer) -> Result<Authorization, PortError> {
-        const SIGN: &str = "sign";
+        let fee_payer = self.choose_fee_payer();
+        let fee_payer = fee_payer.ok_or_else(|| temporary(SIGN, "every fee payer is below its floor"))?;
+        self.sign_with(transfer, fee_payer, true).await
+    }
+
+    /// With this fee payer, which pays for the receiver's token account only if it `may_create` one.
+    pub(super) async fn sign_with(
+        &self,
+        transfer: &Transfer,
+        fee_payer: Pubkey,
+        may_create: bool,
+    ) -> Result<Authorization, PortError> {
         let refused = |message: &str| error(ErrorKind::Permanent, SIGN, message);
         let Wallet::Solana(to) = transfer.to else {
             return Err(refused("not an address of Solana"));
         };
         let creates = match self.receives(&to, SIGN).await? {
             Receives::Yes => false,
-            Receives::WithAccount => true,
+            Receives::WithAccount if may_create => true,
+            Receives::WithAccount => return Err(refused("the address has no token account")),
             Receives::No(why) => return Err(refused(why)),
         };
         let recent = self.tip.lock().newest();
         let now_ms = self.timer.now_ms();
         let fresh = recent.filter(|(_, read_ms)| now_ms.saturating_sub(*read_ms) <= OLDEST_BLOCKHASH_MS);
         let (blockhash, _) = fresh.ok_or_else(|| temporary(SIGN, "no recent blockhash is known"))?;
-        let fee_payer = self.choose_fee_payer();
-        let fee_payer = fee_payer.ok_or_else(|| temporary(SIGN, "every fee payer is below its floor"))?;
         let underivable = || refused("the address has no token account");
         let moves = TransferChecked::between(&self.treasury(), &to, &self.mint, transfer.amount.atomic());
         let mut instructions = vec![
@@ -98,6 +109,13 @@ impl SolanaSettlement {
         let Wallet::Solana(owner) = to else { return Ok(false) };
         let receives = self.receives(owner, "can receive").await?;
         Ok(!matches!(receives, Receives::No(_)))
+    }
+
+    /// Whether there is a token account already.
+    pub(super) async fn owner_has_account(&self, to: &Wallet) -> Result<bool, PortError> {
+        let Wallet::Solana(owner) = to else { return Ok(false) };
+        let receives = self.receives(owner, "can receive").await?;
+        Ok(matches!(receives, Receives::Yes))
     }
 
     async fn receives(&self, owner: &Pubkey, operation: &'static str) -> Result<Receives, PortError> {

@@ -15,8 +15,10 @@ pub struct SolanaSettings {
     pub mint: Pubkey,
     /// Owner of the token account that is paid. Signs withdrawals; pays no fees.
     pub treasury: Keypair,
-    /// Keys that co-sign payments and pay their fees, at least one.
+    /// Keys that co-sign payments and pay their fees, at least one unless [`Self::by_others`].
     pub fee_payers: Vec<Keypair>,
+    /// Others, facilitators, may co-sign and send payments: no key of our own is needed then.
+    pub by_others: bool,
     /// JSON-RPC endpoints in order of preference. With fewer than two no payment is ever proven impossible.
     pub endpoints: Vec<EndpointSettings>,
     /// Balance that a fee payer keeps, and most priority fee of one payment, in lamports.
@@ -43,6 +45,7 @@ impl SolanaSettings {
             mint,
             treasury,
             fee_payers: Vec::new(),
+            by_others: false,
             endpoints: Vec::new(),
             payer_limits: PayerLimits::default(),
             loss_limits: LossLimits::default(),

@@ -1,0 +1,111 @@
+//! The port as facilitators need it: it judges, signs and finds payments that somebody else sends.
+
+use std::sync::Arc;
+
+use purser_actors::id::Wallet;
+use purser_actors::port::{
+    Authorization, BoxFuture, Decline, ErrorKind, Lookup, PortError, Preparation, Settlement as _, Timestamp, Transfer,
+};
+use purser_chains::solana::Pubkey;
+use serde_json::Value;
+
+use super::BaseSettlement;
+use super::core::temporary;
+use super::paying::payment;
+use crate::settlement::facilitator::{ChainReader, Presented, on_base};
+
+impl ChainReader for BaseSettlement {
+    fn sends_itself(&self, authorization: &Authorization) -> bool {
+        let Ok(payment) = payment("sends", authorization) else {
+            return false;
+        };
+        self.core.owners.contains_key(&payment.key()) || self.core.can_send()
+    }
+
+    fn has_keys(&self) -> bool {
+        !self.core.settings.gas_keys.is_empty()
+    }
+
+    fn judge<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
+        Box::pin(async move {
+            Ok(match self.prepare(authorization).await? {
+                Preparation::Ready(_) => None,
+                Preparation::Declined(decline) => Some(decline),
+            })
+        })
+    }
+
+    fn present<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        chain: &'a Presented,
+    ) -> BoxFuture<'a, Result<Value, PortError>> {
+        let body = match (authorization, chain) {
+            (Authorization::Evm(signed), Presented::Base(chain)) => Ok(on_base(chain, signed)),
+            _ => Err(PortError {
+                kind: ErrorKind::Permanent,
+                operation: "present",
+                message: "not a payment on Base".into(),
+            }),
+        };
+        Box::pin(std::future::ready(body))
+    }
+
+    fn fee_payer(&self, _: &Authorization) -> Option<Pubkey> {
+        None
+    }
+
+    /// The follower finds a payment by payer and nonce: the transaction is not needed.
+    fn can_be(&self, _: &Authorization, _: &str) -> bool {
+        true
+    }
+
+    fn until(&self, authorization: &Authorization) -> Timestamp {
+        match authorization {
+            Authorization::Evm(signed) => Timestamp(signed.valid_before.saturating_mul(1_000)),
+            Authorization::Solana(_) => Timestamp(0),
+        }
+    }
+
+    fn known<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(self.look_up(authorization))
+    }
+
+    fn find<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(self.look_up(authorization))
+    }
+
+    fn find_newest<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(async move {
+            let key = payment("lookup", authorization)?.key();
+            let core = Arc::clone(&self.core);
+            let read = core.is_used_by_now(&key).await;
+            read.map_err(|error| temporary("lookup", &error))?;
+            self.look_up(authorization).await
+        })
+    }
+
+    fn sign_for<'a>(
+        &'a self,
+        transfer: &'a Transfer,
+        _: Option<Pubkey>,
+    ) -> BoxFuture<'a, Result<Authorization, PortError>> {
+        self.sign(transfer)
+    }
+
+    fn can_receive_from_others<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+        self.can_receive(to)
+    }
+}

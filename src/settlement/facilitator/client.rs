@@ -1,0 +1,173 @@
+//! One facilitator over HTTP.
+
+use std::time::Duration;
+
+use purser_actors::port::{Clock as _, Entropy as _};
+use reqwest::header::{AUTHORIZATION, HeaderValue};
+use reqwest::{Client as Http, Method};
+use serde_json::Value;
+
+use super::answer::{self, Expected, Settled, Verified};
+use super::settings::{Auth, FacilitatorSettings};
+use super::wire::{self, Chain, Support};
+use crate::system::{SystemClock, SystemEntropy};
+
+/// Until a connection is there.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Most bytes of a response to `/verify` or `/settle`, and of `/supported`.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+const MAX_SUPPORTED_BYTES: usize = 1024 * 1024;
+
+/// Asks one facilitator about one chain.
+pub(super) struct Client {
+    settings: FacilitatorSettings,
+    chain: Chain,
+    http: Http,
+}
+
+/// No response was read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub(super) struct NoAnswer {
+    /// There was no connection: the facilitator has received nothing.
+    pub(super) unsent: bool,
+    why: String,
+}
+
+/// What is known of `/supported`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Supported {
+    /// It settles what we need.
+    Yes(Support),
+    /// It answers, and does not.
+    No(String),
+    /// It does not answer, or not well enough to say.
+    Unreachable(String),
+}
+
+impl Client {
+    /// Connects when first used.
+    ///
+    /// # Errors
+    /// When the machine has no means for TLS.
+    pub(super) fn new(settings: FacilitatorSettings, chain: Chain) -> Result<Self, String> {
+        let http = crate::outbound::client()
+            .no_proxy()
+            .referer(false)
+            .connect_timeout(CONNECT)
+            .timeout(settings.timeout)
+            .build()
+            .map_err(|error| error.to_string())?;
+        Ok(Self { settings, chain, http })
+    }
+
+    /// Names it in stored rows and in the log.
+    pub(super) fn name(&self) -> &str {
+        self.settings.name()
+    }
+
+    const fn expected(&self) -> Expected {
+        Expected {
+            network: self.chain.network(),
+            caip2: self.chain.caip2(),
+        }
+    }
+
+    /// `GET /supported`.
+    pub(super) async fn supported(&self) -> Supported {
+        match self.call(Method::GET, "supported", None, MAX_SUPPORTED_BYTES).await {
+            Ok((200, body)) => match wire::support(&body, &self.chain) {
+                Ok(support) => Supported::Yes(support),
+                Err(why) => Supported::No(why),
+            },
+            Ok((status, _)) => Supported::Unreachable(format!("its /supported answers with status {status}")),
+            Err(error) => Supported::Unreachable(error.to_string()),
+        }
+    }
+
+    /// `POST /verify`. Moves nothing, but hands the signed payment over.
+    ///
+    /// # Errors
+    /// Without a whole response.
+    pub(super) async fn verify(&self, body: &Value) -> Result<Verified, NoAnswer> {
+        let (status, answer) = self.call(Method::POST, "verify", Some(body), MAX_ANSWER_BYTES).await?;
+        Ok(answer::verified(status, &answer, self.expected()))
+    }
+
+    /// `POST /settle`. Without a response the payment may be settled all the same.
+    pub(super) async fn settle(&self, body: &Value) -> Settled {
+        match self.call(Method::POST, "settle", Some(body), MAX_ANSWER_BYTES).await {
+            Ok((status, answer)) => answer::settled(status, &answer, self.expected()),
+            Err(error) => Settled::Unknown {
+                transaction: None,
+                why: error.to_string(),
+            },
+        }
+    }
+
+    async fn call(
+        &self,
+        method: Method,
+        route: &str,
+        body: Option<&Value>,
+        most: usize,
+    ) -> Result<(u16, Vec<u8>), NoAnswer> {
+        let url = self.settings.route(route);
+        let authorization = self.authorization(&method, &url)?;
+        let mut request = self.http.request(method, url);
+        if let Some(value) = authorization {
+            request = request.header(AUTHORIZATION, value);
+        }
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let mut answer = request.send().await.map_err(|error| no_answer(&error))?;
+        let status = answer.status().as_u16();
+        let mut read = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| no_answer(&error))? {
+            if read.len() + chunk.len() > most {
+                return Err(NoAnswer {
+                    unsent: false,
+                    why: format!("its answer is longer than {most} bytes"),
+                });
+            }
+            read.extend_from_slice(&chunk);
+        }
+        Ok((status, read))
+    }
+
+    /// The value of `Authorization`, marked so that it is never logged.
+    fn authorization(&self, method: &Method, url: &reqwest::Url) -> Result<Option<HeaderValue>, NoAnswer> {
+        let refused = |why: String| NoAnswer { unsent: true, why };
+        let text = match &self.settings.auth {
+            Auth::None => return Ok(None),
+            Auth::Header(value) => value.expose_secret().clone(),
+            Auth::Cdp(key) => {
+                let host = url.host_str().unwrap_or_default();
+                let host = url
+                    .port()
+                    .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+                let call = (method.as_str(), host.as_str(), url.path());
+                let token = key.token(call, SystemClock.now().seconds(), SystemEntropy.random());
+                format!("Bearer {}", token.map_err(|error| refused(error.to_string()))?)
+            }
+        };
+        let value = HeaderValue::from_str(&text);
+        let mut value = value.map_err(|_| refused("its secret is no value of a header".to_owned()))?;
+        value.set_sensitive(true);
+        Ok(Some(value))
+    }
+}
+
+/// Without the URL: its path may be a secret.
+fn no_answer(error: &reqwest::Error) -> NoAnswer {
+    let why = match (error.is_connect(), error.is_timeout()) {
+        (true, _) => "no connection",
+        (_, true) => "no answer in time",
+        _ => "the connection broke",
+    };
+    NoAnswer {
+        unsent: error.is_connect() || error.is_builder(),
+        why: why.to_owned(),
+    }
+}

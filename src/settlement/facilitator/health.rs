@@ -1,0 +1,73 @@
+//! Which facilitator is used next: the first in the operator's order that has not failed a moment ago. Pure.
+
+/// After the first failure a facilitator is passed over for this, in milliseconds; it doubles with each further one.
+const FIRST_PAUSE_MS: u64 = 1_000;
+/// At most for this.
+const LONGEST_PAUSE_MS: u64 = 60_000;
+
+/// How one facilitator is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Health {
+    failures: u32,
+    until_ms: u64,
+}
+
+impl Health {
+    /// It answered as it should.
+    pub(super) const fn good(&mut self) {
+        *self = Self {
+            failures: 0,
+            until_ms: 0,
+        };
+    }
+
+    /// It did not answer, or not as it should.
+    pub(super) fn bad(&mut self, now_ms: u64) {
+        let pause = FIRST_PAUSE_MS << self.failures.min(6);
+        self.failures = self.failures.saturating_add(1);
+        self.until_ms = now_ms.saturating_add(pause.min(LONGEST_PAUSE_MS));
+    }
+
+    /// Whether it is passed over now while another one is not.
+    pub(super) const fn is_paused(&self, now_ms: u64) -> bool {
+        now_ms < self.until_ms
+    }
+}
+
+/// The position of the one to use: the first that is not paused, else the one whose pause ends first.
+pub(super) fn choose(all: &[Health], now_ms: u64) -> Option<usize> {
+    let good = all.iter().position(|health| !health.is_paused(now_ms));
+    good.or_else(|| {
+        let paused = all.iter().enumerate().min_by_key(|(_, health)| health.until_ms);
+        paused.map(|(position, _)| position)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Aim: the operator's order decides among those that answer; who fails is passed over for longer and longer, up to a minute,
+    // and comes back with its first good answer; if all fail, the one that may be tried soonest is taken.
+    #[test]
+    fn the_first_that_answers_is_used() {
+        let mut all = [Health::default(); 2];
+        assert_eq!(choose(&all, 0), Some(0));
+        all[0].bad(0);
+        assert_eq!(
+            (choose(&all, 0), choose(&all, 999), choose(&all, 1_000)),
+            (Some(1), Some(1), Some(0))
+        );
+        all[0].bad(1_000);
+        assert!(all[0].is_paused(2_999) && !all[0].is_paused(3_000));
+        for _ in 0..40 {
+            all[0].bad(10_000);
+        }
+        assert!(all[0].is_paused(69_999) && !all[0].is_paused(70_000));
+        all[1].bad(10_000);
+        assert_eq!(choose(&all, 10_500), Some(1), "it may be tried again sooner");
+        all[0].good();
+        assert_eq!(choose(&all, 10_500), Some(0));
+        assert_eq!(choose(&[], 0), None);
+    }
+}

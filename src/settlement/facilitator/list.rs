@@ -1,0 +1,260 @@
+//! The facilitators of one network, in the operator's order, with how each is and whom it has offered as fee payer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::{Mutex, RwLock};
+use purser_actors::id::Network;
+use purser_actors::port::{Clock, Timestamp};
+use purser_chains::rpc;
+use purser_chains::solana::Pubkey;
+use purser_chains::solana::address::base58;
+use purser_storage::Store;
+
+use super::client::{Client, Supported};
+use super::health::{Health, choose};
+use super::rows::{Offered, RowError, Rows};
+use super::settings::FacilitatorSettings;
+use super::wire::Chain;
+
+/// Between two reads of `/supported`, and while a facilitator does not answer it well.
+const REFRESH: Duration = Duration::from_secs(60);
+const REFRESH_FAILING: Duration = Duration::from_secs(5);
+/// A fee payer is accepted for this after it was offered last, in milliseconds: longer than any payment that names it can land.
+const ACCEPTED_MS: u64 = 3_600_000;
+/// How old the row of a fee payer may become before it is written again, in milliseconds.
+const WRITTEN_MS: u64 = 600_000;
+/// Between two looks for old payments, in milliseconds.
+const SWEEP_MS: u64 = 3_600_000;
+/// Payments are forgotten this long after they can land no more, in milliseconds.
+const KEPT_MS: u64 = 86_400_000;
+
+/// A facilitator, and how it is.
+pub(super) struct Member {
+    pub(super) client: Client,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    health: Health,
+    fee_payer: Option<Pubkey>,
+    /// The last complaint, so that it is logged once.
+    complaint: Option<String>,
+}
+
+/// See the module.
+pub struct List {
+    pub(super) chain: Chain,
+    members: Vec<Member>,
+    pub(super) rows: Rows,
+    clock: Arc<dyn Clock>,
+    timer: Arc<dyn rpc::Clock>,
+    /// Who owns a fee payer.
+    offered: Mutex<HashMap<Pubkey, Offered>>,
+    accepted: RwLock<Arc<[Pubkey]>>,
+}
+
+impl List {
+    /// Reads what is durable. Asks nobody yet: see [`Self::refresh`].
+    ///
+    /// # Errors
+    /// When the store cannot be read, or the machine has no means for TLS.
+    pub async fn open(
+        chain: Chain,
+        settings: Vec<FacilitatorSettings>,
+        store: Arc<dyn Store>,
+        (clock, timer): (Arc<dyn Clock>, Arc<dyn rpc::Clock>),
+    ) -> Result<Arc<Self>, String> {
+        let member = |settings| {
+            let client = Client::new(settings, chain)?;
+            let state = Mutex::default();
+            Ok(Member { client, state })
+        };
+        let members = settings.into_iter().map(member).collect::<Result<_, String>>()?;
+        let rows = Rows::new(store, chain.network());
+        let mut offered = HashMap::new();
+        if chain.network() == Network::Solana {
+            let since = Timestamp(clock.now().0.saturating_sub(ACCEPTED_MS));
+            let found = rows.offered(since).await.map_err(|error| error.to_string())?;
+            offered.extend(found);
+        }
+        let list = Self {
+            chain,
+            members,
+            rows,
+            clock,
+            timer,
+            offered: Mutex::new(offered),
+            accepted: RwLock::new(Arc::new([])),
+        };
+        list.accept();
+        Ok(Arc::new(list))
+    }
+
+    /// The one for the next payment.
+    pub(super) fn choose(&self) -> Option<&Member> {
+        let now_ms = self.timer.now_ms();
+        let all: Vec<Health> = self.members.iter().map(|member| member.state.lock().health).collect();
+        choose(&all, now_ms).and_then(|position| self.members.get(position))
+    }
+
+    /// Whether each has failed a moment ago.
+    pub(super) fn all_paused(&self) -> bool {
+        let now_ms = self.timer.now_ms();
+        self.members
+            .iter()
+            .all(|member| member.state.lock().health.is_paused(now_ms))
+    }
+
+    /// By its name in stored rows.
+    pub(super) fn named(&self, name: &str) -> Option<&Member> {
+        self.members.iter().find(|member| member.client.name() == name)
+    }
+
+    /// Who has offered this fee payer lately.
+    pub(super) fn owner_of(&self, fee_payer: &Pubkey) -> Option<&Member> {
+        let name = self.offered.lock().get(fee_payer)?.facilitator.clone();
+        self.named(&name)
+    }
+
+    /// The fee payer for the next payment on Solana: of the first facilitator that has one and answers, else of the first.
+    pub fn fee_payer(&self) -> Option<Pubkey> {
+        let now_ms = self.timer.now_ms();
+        let of = |member: &Member| {
+            let state = member.state.lock();
+            state.fee_payer.map(|key| (state.health.is_paused(now_ms), key))
+        };
+        let known = self.members.iter().filter_map(of).min_by_key(|(paused, _)| *paused);
+        // Nobody answers since the start: what was offered last is still good.
+        known
+            .map(|(_, key)| key)
+            .or_else(|| self.accepted.read().first().copied())
+    }
+
+    /// All fee payers that were offered within the last hour, the newest first.
+    pub fn fee_payers(&self) -> Arc<[Pubkey]> {
+        self.accepted.read().clone()
+    }
+
+    /// It answered as it should.
+    pub(super) fn good(&self, member: &Member) {
+        member.state.lock().health.good();
+    }
+
+    /// It did not answer, or not as it should.
+    pub(super) fn bad(&self, member: &Member, why: &str) {
+        member.state.lock().health.bad(self.timer.now_ms());
+        tracing::warn!(facilitator = member.client.name(), why, "a facilitator fails");
+    }
+
+    /// Reads `/supported` of all. True if all answered well.
+    pub async fn refresh(&self) -> bool {
+        let answers = self.members.iter().map(|member| member.client.supported());
+        let answers = futures_util::future::join_all(answers).await;
+        let mut well = true;
+        for (member, answer) in self.members.iter().zip(answers) {
+            match answer {
+                Supported::Yes(support) => {
+                    {
+                        let mut state = member.state.lock();
+                        state.fee_payer = support.fee_payer;
+                        if state.complaint.take().is_some() {
+                            state.health.good();
+                        }
+                    }
+                    if let Some(key) = support.fee_payer
+                        && let Err(error) = self.remember(member, key).await
+                    {
+                        // Not offered before it is durable: after a restart nobody would know whose it is.
+                        member.state.lock().fee_payer = None;
+                        tracing::error!(%error, "a fee payer could not be stored and is not offered");
+                        well = false;
+                    }
+                }
+                Supported::No(why) | Supported::Unreachable(why) => {
+                    well = false;
+                    self.complain(member, why);
+                }
+            }
+        }
+        self.accept();
+        well
+    }
+
+    fn complain(&self, member: &Member, why: String) {
+        let mut state = member.state.lock();
+        state.health.bad(self.timer.now_ms());
+        if state.complaint.as_ref() != Some(&why) {
+            let (section, facilitator) = (self.chain.section(), member.client.name());
+            tracing::warn!(section, facilitator, why, "a facilitator is not used while others are");
+            state.complaint = Some(why);
+        }
+    }
+
+    async fn remember(&self, member: &Member, key: Pubkey) -> Result<(), RowError> {
+        let now = self.clock.now();
+        let offered = Offered {
+            facilitator: member.client.name().to_owned(),
+            at: now,
+        };
+        let known = self.offered.lock().get(&key).cloned();
+        let is_theirs = known
+            .as_ref()
+            .is_some_and(|known| known.facilitator == offered.facilitator);
+        if let Some(known) = known.filter(|known| !is_theirs && !is_old(known, now)) {
+            let (key, owner) = (base58(&key), known.facilitator);
+            tracing::warn!(fee_payer = key, owner, "two facilitators offer the same fee payer");
+            return Ok(());
+        }
+        let written = self
+            .offered
+            .lock()
+            .get(&key)
+            .filter(|_| is_theirs)
+            .map(|known| known.at);
+        if written.is_none_or(|at| now.0.saturating_sub(at.0) >= WRITTEN_MS) {
+            self.rows.offer(&key, &offered).await?;
+            self.offered.lock().insert(key, offered);
+        }
+        Ok(())
+    }
+
+    /// Works out which fee payers are accepted now.
+    fn accept(&self) {
+        let now = self.clock.now();
+        let mut offered = self.offered.lock();
+        offered.retain(|_, offered| !is_old(offered, now));
+        let mut all: Vec<_> = offered.iter().map(|(key, offered)| (offered.at, *key)).collect();
+        drop(offered);
+        all.sort_unstable_by(|one, other| other.cmp(one));
+        let all: Arc<[Pubkey]> = all.into_iter().map(|(_, key)| key).collect();
+        let mut accepted = self.accepted.write();
+        if *accepted != all {
+            *accepted = all;
+        }
+    }
+
+    /// Reads `/supported` again and again, and forgets old payments. Never ends.
+    pub(super) async fn tend(&self) {
+        let mut swept_ms = None::<u64>;
+        loop {
+            let well = self.refresh().await;
+            let now_ms = self.timer.now_ms();
+            if swept_ms.is_none_or(|at| now_ms.saturating_sub(at) >= SWEEP_MS) {
+                swept_ms = Some(now_ms);
+                let before = Timestamp(self.clock.now().0.saturating_sub(KEPT_MS));
+                if let Err(error) = self.rows.sweep(before).await {
+                    tracing::warn!(%error, "old payments of facilitators could not be deleted");
+                }
+            }
+            self.timer.sleep(if well { REFRESH } else { REFRESH_FAILING }).await;
+        }
+    }
+}
+
+/// A row's time is up to [`WRITTEN_MS`] behind the last offer.
+const fn is_old(offered: &Offered, now: Timestamp) -> bool {
+    now.0.saturating_sub(offered.at.0) > ACCEPTED_MS + WRITTEN_MS
+}

@@ -1,0 +1,345 @@
+//! The settlement port of a network whose payments facilitators send: everything is answered by the chain's own port, but for
+//! what is sent.
+//!
+//! A payment is handed to one facilitator, which is durable before it is. From then on no other one receives it: where that one
+//! does not answer, or answers nonsense, the payment's outcome is unknown until the chain shows it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Authorization, BoxFuture, ChainStanding, Clock, Cursor, Departure, ErrorKind, Lookup, Movement, Page, PortError,
+    Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
+};
+
+use super::answer::Verified;
+use super::list::{List, Member};
+use super::reader::ChainReader;
+use super::rows::{Handed, Mark, RowError, mark};
+use crate::settlement::chain::{ChainTime, Holdings, Listed, TransferList};
+
+/// Before the name of the facilitator in [`Prepared::bytes`].
+const TAG: &[u8] = b"facilitator ";
+/// Payments that are known to be in no facilitator's hands for settlement; more are not remembered.
+const UNSENT: usize = 100_000;
+
+/// Intervals of a submission.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    /// Between two looks at what is known of the chain.
+    pub look: Duration,
+    /// After an unknown answer the same facilitator is asked again after this, and after twice as long each further time.
+    pub again: Duration,
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Self {
+            look: Duration::from_millis(200),
+            again: Duration::from_secs(5),
+        }
+    }
+}
+
+/// See the module.
+pub struct Facilitated<C> {
+    pub(super) chain: Arc<C>,
+    pub(super) list: Arc<List>,
+    clock: Arc<dyn Clock>,
+    /// Handed to `/verify` at most, by this process: a decline of these is the first word about them.
+    unsent: Mutex<HashSet<Mark>>,
+    pub(super) waiting: Waiting,
+}
+
+/// A payment and the facilitator that has it.
+pub(super) struct InHand<'a> {
+    pub(super) member: &'a Member,
+    pub(super) handed: Handed,
+    /// This call has chosen the facilitator: nothing was sent to it yet.
+    new: bool,
+}
+
+pub(super) fn error(kind: ErrorKind, operation: &'static str, message: impl ToString) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: message.to_string(),
+    }
+}
+
+pub(super) fn temporary(operation: &'static str, message: impl ToString) -> PortError {
+    error(ErrorKind::Temporary, operation, message)
+}
+
+fn unread(operation: &'static str) -> impl Fn(RowError) -> PortError {
+    move |error| temporary(operation, error)
+}
+
+impl<C: ChainReader> Facilitated<C> {
+    /// Of a chain's own port and its facilitators.
+    pub fn new(chain: Arc<C>, list: Arc<List>, clock: Arc<dyn Clock>, waiting: Waiting) -> Self {
+        Self {
+            chain,
+            list,
+            clock,
+            unsent: Mutex::default(),
+            waiting,
+        }
+    }
+
+    /// Remembers that nothing of this payment was sent to be settled.
+    pub(super) fn is_unsent(&self, mark: Mark) {
+        let mut unsent = self.unsent.lock();
+        if unsent.len() < UNSENT {
+            unsent.insert(mark);
+        }
+    }
+
+    /// Whether nothing of this payment was sent to be settled, as far as this process knows; it counts as sent from now on.
+    pub(super) fn take_unsent(&self, mark: &Mark) -> bool {
+        self.unsent.lock().remove(mark)
+    }
+
+    /// The facilitator that has the payment, or one that gets it now. Durable when it returns. `preferred` is taken where the
+    /// payment was prepared for that one.
+    pub(super) async fn in_hand(
+        &self,
+        operation: &'static str,
+        authorization: &Authorization,
+        preferred: Option<&str>,
+    ) -> Result<InHand<'_>, PortError> {
+        let mark = mark(authorization);
+        let has = |handed: Handed| {
+            let gone = || {
+                temporary(
+                    operation,
+                    format!("{} is not in the settings any more", handed.facilitator),
+                )
+            };
+            let member = self.list.named(&handed.facilitator).ok_or_else(gone)?;
+            let new = false;
+            Ok(InHand { member, handed, new })
+        };
+        if let Some(handed) = self.list.rows.handed(&mark).await.map_err(unread(operation))? {
+            return has(handed);
+        }
+        let member = match (preferred, self.chain.fee_payer(authorization)) {
+            (Some(name), _) => self.list.named(name),
+            (None, Some(fee_payer)) => match self.list.owner_of(&fee_payer) {
+                None => {
+                    let why = "the fee payer is of no facilitator of the settings";
+                    return Err(error(ErrorKind::Permanent, operation, why));
+                }
+                owner => owner,
+            },
+            (None, None) => self.list.choose(),
+        };
+        let member = member.ok_or_else(|| temporary(operation, "the facilitator is not in the settings any more"))?;
+        let handed = Handed {
+            facilitator: member.client.name().to_owned(),
+            at: self.clock.now(),
+            until: self.chain.until(authorization),
+            transaction: None,
+        };
+        if self.list.rows.hand(&mark, &handed).await.map_err(unread(operation))? {
+            let new = true;
+            return Ok(InHand { member, handed, new });
+        }
+        // Another call was first.
+        let handed = self.list.rows.handed(&mark).await.map_err(unread(operation))?;
+        has(handed.ok_or_else(|| temporary(operation, "another call has changed the payment"))?)
+    }
+
+    async fn prepare_payment(&self, authorization: &Authorization) -> Result<Preparation, PortError> {
+        const PREPARE: &str = "prepare";
+        let mark = mark(authorization);
+        let handed = self.list.rows.handed(&mark).await.map_err(unread(PREPARE))?;
+        if handed.is_none() && self.chain.sends_itself(authorization) {
+            return self.chain.prepare(authorization).await;
+        }
+        if let Some(decline) = self.chain.judge(authorization).await? {
+            return Ok(Preparation::Declined(decline));
+        }
+        let body = self.chain.present(authorization, &self.list.chain).await?;
+        loop {
+            let InHand { member, handed, new } = self.in_hand(PREPARE, authorization, None).await?;
+            let ready = || {
+                Preparation::Ready(Prepared {
+                    bytes: [TAG, handed.facilitator.as_bytes()].concat(),
+                    transaction: String::new(),
+                })
+            };
+            let verified = member.client.verify(&body).await;
+            if new {
+                self.is_unsent(mark);
+            }
+            match verified {
+                Ok(Verified::Valid) => {
+                    self.list.good(member);
+                    return Ok(ready());
+                }
+                // Its submission finds it on the chain.
+                Ok(Verified::Used) => return Ok(ready()),
+                Ok(Verified::Declined(decline)) => {
+                    let transaction = handed.transaction.as_deref();
+                    return match self.chain.find_newest(authorization, transaction).await? {
+                        Lookup::Landed { .. } => Ok(ready()),
+                        Lookup::Pending | Lookup::Impossible => Ok(Preparation::Declined(decline)),
+                    };
+                }
+                Ok(Verified::Unknown(why)) => {
+                    self.list.bad(member, &why);
+                    return Err(temporary(PREPARE, format!("{}: {why}", member.client.name())));
+                }
+                Err(lost) => {
+                    self.list.bad(member, &lost.to_string());
+                    let failed = temporary(PREPARE, format!("{}: {lost}", member.client.name()));
+                    if !(new && lost.unsent) {
+                        return Err(failed);
+                    }
+                    // It was never reached, by anybody: another one may get the payment.
+                    self.list.rows.forget(&mark).await.map_err(unread(PREPARE))?;
+                    let other = self.list.choose().map(|next| next.client.name());
+                    let is_bound = self.chain.fee_payer(authorization).is_some();
+                    if is_bound || other.is_none_or(|name| name == member.client.name()) || self.list.all_paused() {
+                        return Err(failed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The transaction that was named for a payment, if any.
+    async fn named(&self, operation: &'static str, authorization: &Authorization) -> Result<Option<String>, PortError> {
+        let handed = self.list.rows.handed(&mark(authorization)).await;
+        Ok(handed.map_err(unread(operation))?.and_then(|handed| handed.transaction))
+    }
+
+    async fn look_up(&self, authorization: &Authorization, prepared: Option<&Prepared>) -> Result<Lookup, PortError> {
+        let named = self.named("lookup", authorization).await?;
+        let by_us = prepared.is_some_and(|prepared| !prepared.transaction.is_empty());
+        if named.is_none() && (by_us || self.chain.sends_itself(authorization)) {
+            return self.chain.lookup(authorization, prepared).await;
+        }
+        let found = self.chain.find(authorization, named.as_deref()).await?;
+        if found == Lookup::Impossible {
+            self.forget(authorization).await;
+        }
+        Ok(found)
+    }
+
+    /// Its row is not needed any more; one that stays is deleted by the sweep.
+    async fn forget(&self, authorization: &Authorization) {
+        let mark = mark(authorization);
+        self.take_unsent(&mark);
+        if let Ok(Some(_)) = self.list.rows.handed(&mark).await {
+            let _ = self.list.rows.forget(&mark).await;
+        }
+    }
+}
+
+/// The facilitator that a payment was prepared for.
+pub(super) fn tagged(prepared: &Prepared) -> Option<&str> {
+    std::str::from_utf8(prepared.bytes.strip_prefix(TAG)?).ok()
+}
+
+impl<C: ChainReader> Settlement for Facilitated<C> {
+    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+        self.chain.sign_for(transfer, self.list.fee_payer())
+    }
+
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
+        Box::pin(self.prepare_payment(authorization))
+    }
+
+    fn submit<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        prepared: &'a Prepared,
+    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        Box::pin(self.submit_payment(authorization, prepared))
+    }
+
+    fn lookup<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        prepared: Option<&'a Prepared>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(self.look_up(authorization, prepared))
+    }
+
+    fn standing<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        prepared: Option<&'a Prepared>,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
+        Box::pin(async move {
+            let standing = self.chain.standing(authorization, prepared, transaction).await?;
+            if standing == ChainStanding::Final {
+                self.forget(authorization).await;
+            }
+            Ok(standing)
+        })
+    }
+
+    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+        match self.chain.has_keys() {
+            true => self.chain.can_receive(to),
+            false => self.chain.can_receive_from_others(to),
+        }
+    }
+
+    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+        self.chain.treasury_holds(network)
+    }
+
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+        self.chain.sent_by(from, since)
+    }
+
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+        self.chain.departures(since, until)
+    }
+}
+
+impl<C: ChainReader> TreasuryList for Facilitated<C> {
+    fn movements<'a>(
+        &'a self,
+        network: Network,
+        after: Option<&'a Cursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Page<Movement>, PortError>> {
+        self.chain.movements(network, after, limit)
+    }
+
+    fn in_transaction<'a>(
+        &'a self,
+        network: Network,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
+        self.chain.in_transaction(network, transaction)
+    }
+}
+
+impl<C: ChainReader> Holdings for Facilitated<C> {
+    fn holds<'a>(&'a self, wallet: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
+        Holdings::holds(&*self.chain, wallet)
+    }
+}
+
+impl<C: ChainReader> ChainTime for Facilitated<C> {
+    fn now_on(&self, network: Network) -> Result<Timestamp, PortError> {
+        self.chain.now_on(network)
+    }
+}
+
+impl<C: ChainReader> TransferList for Facilitated<C> {
+    fn listed(&self, network: Network, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>> {
+        self.chain.listed(network, after, limit)
+    }
+}

@@ -1,0 +1,70 @@
+//! What a facilitated payment needs of its chain's own port: nothing here needs a gas key.
+
+use purser_actors::port::{Authorization, BoxFuture, Decline, Lookup, PortError, Timestamp, Transfer};
+use purser_chains::solana::Pubkey;
+use serde_json::Value;
+
+use super::wire::Chain as Presented;
+use crate::settlement::by_network::Chain;
+
+/// A chain that is read, and whose payments somebody else may send.
+pub trait ChainReader: Chain {
+    /// Whether keys of our own can send this payment, or have it already.
+    fn sends_itself(&self, authorization: &Authorization) -> bool;
+
+    /// Whether there is any key of our own to send with.
+    fn has_keys(&self) -> bool;
+
+    /// Why the chain would not execute the payment now; `None` where it would, or has. Nothing is spent.
+    fn judge<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>>;
+
+    /// The body of `/verify` and `/settle`.
+    fn present<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        chain: &'a Presented,
+    ) -> BoxFuture<'a, Result<Value, PortError>>;
+
+    /// Who pays the payment's fee, where the payment itself says so.
+    fn fee_payer(&self, authorization: &Authorization) -> Option<Pubkey>;
+
+    /// Whether this transaction can be of this payment.
+    fn can_be(&self, authorization: &Authorization, transaction: &str) -> bool;
+
+    /// When the payment can land no more, by its own fields.
+    fn until(&self, authorization: &Authorization) -> Timestamp;
+
+    /// What is known without asking a node. `transaction` is one that can be of this payment.
+    fn known<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        transaction: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>>;
+
+    /// What the chain shows; asks nodes where nothing else says it.
+    fn find<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        transaction: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>>;
+
+    /// The same, up to the newest block that there is now.
+    fn find_newest<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        transaction: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>>;
+
+    /// Signs a transfer out of our treasury so that a facilitator can settle it, with its fee payer where the chain needs one.
+    fn sign_for<'a>(
+        &'a self,
+        transfer: &'a Transfer,
+        fee_payer: Option<Pubkey>,
+    ) -> BoxFuture<'a, Result<Authorization, PortError>>;
+
+    /// Whether an address can be sent USDC by a facilitator, which creates no token accounts.
+    fn can_receive_from_others<'a>(
+        &'a self,
+        to: &'a purser_actors::id::Wallet,
+    ) -> BoxFuture<'a, Result<bool, PortError>>;
+}

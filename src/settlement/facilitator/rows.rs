@@ -1,0 +1,184 @@
+//! What is durable about payments that facilitators settle: to which of them each was handed, written before it is. And who owns
+//! which fee payer on Solana, so that a payment that names one is recognised after a restart.
+
+use purser_actors::id::Network;
+use purser_actors::kernel::table;
+use purser_actors::port::{Authorization, Timestamp};
+use purser_chains::solana::Pubkey;
+use purser_storage::codec::{self, Stored};
+use purser_storage::{Batch, CommitError, Condition, RowKey, Store, Write};
+use tokio::sync::oneshot;
+
+/// Under each port's table: payments, by their mark.
+const HANDED: u8 = b'h';
+/// Fee payers, by their address.
+const FEE_PAYER: u8 = b'q';
+
+/// A payment that a facilitator may have.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct Handed {
+    /// Its name: [`super::settings::FacilitatorSettings::name`].
+    pub(super) facilitator: String,
+    /// When it was chosen.
+    pub(super) at: Timestamp,
+    /// After this the payment can land no more, by the payment's own fields.
+    pub(super) until: Timestamp,
+    /// The transaction that the facilitator has named, if that is of this payment.
+    pub(super) transaction: Option<String>,
+}
+
+impl Stored for Handed {
+    const SCHEMA: u16 = 540;
+}
+
+/// A fee payer that a facilitator has offered.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct Offered {
+    pub(super) facilitator: String,
+    /// When it was offered last.
+    pub(super) at: Timestamp,
+}
+
+impl Stored for Offered {
+    const SCHEMA: u16 = 541;
+}
+
+/// A payment's identity on its chain: on Base payer and nonce, on Solana the hash of the message and zeros.
+pub(super) type Mark = [u8; 52];
+
+/// The identity of a payment.
+pub(super) fn mark(authorization: &Authorization) -> Mark {
+    let mut mark = [0; 52];
+    match authorization {
+        Authorization::Evm(signed) => {
+            mark[..20].copy_from_slice(&signed.from);
+            mark[20..].copy_from_slice(&signed.nonce);
+        }
+        Authorization::Solana(transfer) => mark[..32].copy_from_slice(&transfer.message_hash),
+    }
+    mark
+}
+
+/// Why rows could not be read or written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct RowError(String);
+
+fn failed(error: impl std::fmt::Display) -> RowError {
+    RowError(error.to_string())
+}
+
+/// The rows of one network.
+pub(super) struct Rows {
+    store: std::sync::Arc<dyn Store>,
+    table: u8,
+}
+
+impl Rows {
+    pub(super) const fn new(store: std::sync::Arc<dyn Store>, network: Network) -> Self {
+        let table = match network {
+            Network::Base => table::BASE,
+            Network::Solana => table::SOLANA,
+        };
+        Self { store, table }
+    }
+
+    fn key(&self, kind: u8, of: &[u8]) -> RowKey {
+        [&[self.table, kind], of].concat().into_boxed_slice()
+    }
+
+    async fn read<T: Stored>(&self, key: &RowKey) -> Result<Option<T>, RowError> {
+        let row = self.store.read(key).await.map_err(failed)?;
+        row.map(|row| codec::decode(&row.value)).transpose().map_err(failed)
+    }
+
+    /// Durable when it returns. False if a condition does not hold.
+    async fn commit(&self, conditions: Vec<Condition>, write: Write) -> Result<bool, RowError> {
+        let batch = Batch {
+            conditions,
+            writes: vec![write],
+            ..Batch::default()
+        };
+        let (done, committed) = oneshot::channel();
+        self.store
+            .commit(batch, Box::new(move |result| drop(done.send(result))));
+        match committed.await.unwrap_or(Err(CommitError::Stopped)) {
+            Ok(_) => Ok(true),
+            Err(CommitError::Condition(_)) => Ok(false),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn put<T: Stored>(key: RowKey, value: &T) -> Write {
+        Write::Put {
+            key,
+            revision: 0,
+            value: codec::encode(value),
+        }
+    }
+
+    pub(super) async fn handed(&self, mark: &Mark) -> Result<Option<Handed>, RowError> {
+        self.read(&self.key(HANDED, mark)).await
+    }
+
+    /// Hands a payment to a facilitator, unless another call has handed it to one in the meantime: false then.
+    pub(super) async fn hand(&self, mark: &Mark, handed: &Handed) -> Result<bool, RowError> {
+        let key = self.key(HANDED, mark);
+        let write = Self::put(key.clone(), handed);
+        self.commit(vec![Condition::Absent(key)], write).await
+    }
+
+    /// Replaces what is there.
+    pub(super) async fn update(&self, mark: &Mark, handed: &Handed) -> Result<(), RowError> {
+        let key = self.key(HANDED, mark);
+        self.commit(Vec::new(), Self::put(key, handed)).await.map(drop)
+    }
+
+    /// The payment has its end, or no facilitator has received anything of it.
+    pub(super) async fn forget(&self, mark: &Mark) -> Result<(), RowError> {
+        let key = self.key(HANDED, mark);
+        self.commit(Vec::new(), Write::Delete { key }).await.map(drop)
+    }
+
+    /// Deletes payments that could land until this time at the latest. At most a thousand a call.
+    pub(super) async fn sweep(&self, before: Timestamp) -> Result<(), RowError> {
+        const MOST: usize = 1_000;
+        let prefix = self.key(HANDED, &[]);
+        let mut after = None::<RowKey>;
+        loop {
+            let page = self.store.scan(&prefix, after.as_deref(), MOST).await.map_err(failed)?;
+            for (key, row) in &page {
+                let handed: Handed = codec::decode(&row.value).map_err(failed)?;
+                if handed.until < before {
+                    self.commit(Vec::new(), Write::Delete { key: key.clone() }).await?;
+                }
+            }
+            match page.into_iter().next_back() {
+                Some((last, _)) => after = Some(last),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    pub(super) async fn offer(&self, fee_payer: &Pubkey, offered: &Offered) -> Result<(), RowError> {
+        let key = self.key(FEE_PAYER, fee_payer);
+        self.commit(Vec::new(), Self::put(key, offered)).await.map(drop)
+    }
+
+    /// All that were offered since then; older ones are deleted.
+    pub(super) async fn offered(&self, since: Timestamp) -> Result<Vec<(Pubkey, Offered)>, RowError> {
+        const MOST: usize = 10_000;
+        let prefix = self.key(FEE_PAYER, &[]);
+        let mut found = Vec::new();
+        for (key, row) in self.store.scan(&prefix, None, MOST).await.map_err(failed)? {
+            let offered: Offered = codec::decode(&row.value).map_err(failed)?;
+            let address = key.last_chunk().copied().filter(|_| key.len() == prefix.len() + 32);
+            let address = address.ok_or_else(|| RowError("the key of a fee payer".to_owned()))?;
+            match offered.at < since {
+                true => drop(self.commit(Vec::new(), Write::Delete { key }).await?),
+                false => found.push((address, offered)),
+            }
+        }
+        Ok(found)
+    }
+}

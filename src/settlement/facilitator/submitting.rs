@@ -1,0 +1,146 @@
+//! The submission of a payment through its facilitator: its answers move nothing but the next step, the chain decides.
+
+use std::time::Duration;
+
+use purser_actors::port::{Authorization, ErrorKind, Lookup, PortError, Prepared, Submitted};
+
+use super::answer::Settled;
+use super::list::Member;
+use super::port::{Facilitated, InHand, error, tagged, temporary};
+use super::reader::ChainReader;
+use super::rows::{Handed, mark};
+
+const SUBMIT: &str = "submit";
+/// The longest pause between two settlements of the same payment.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+impl<C: ChainReader> Facilitated<C> {
+    /// Ends with what the chain shows, or with a definite decline. What stays unknown is waited for: the caller ends the wait.
+    pub(super) async fn submit_payment(
+        &self,
+        authorization: &Authorization,
+        prepared: &Prepared,
+    ) -> Result<Submitted, PortError> {
+        let mark = mark(authorization);
+        let handed = self.list.rows.handed(&mark).await;
+        let handed = handed.map_err(|error| temporary(SUBMIT, error))?;
+        let name = tagged(prepared);
+        if handed.is_none() && name.is_none() && self.chain.has_keys() {
+            return self.chain.submit(authorization, prepared).await;
+        }
+        let InHand { member, mut handed, .. } = self.in_hand(SUBMIT, authorization, name).await?;
+        // A first word: no earlier settlement of it is in doubt.
+        let mut first = self.take_unsent(&mark);
+        let look = match first {
+            true => self.chain.known(authorization, handed.transaction.as_deref()).await,
+            false => self.chain.find(authorization, handed.transaction.as_deref()).await,
+        };
+        if let Some(end) = ended(look) {
+            return end;
+        }
+        let body = self.chain.present(authorization, &self.list.chain).await;
+        let body = body.inspect_err(|_| {
+            if first {
+                self.is_unsent(mark);
+            }
+        })?;
+        let mut pause = self.waiting.again;
+        loop {
+            let answer = tokio::select! {
+                biased;
+                end = self.landed(authorization, &handed, !first) => return end,
+                answer = member.client.settle(&body) => answer,
+            };
+            if let Settled::Declined(decline) = &answer {
+                let newest = self
+                    .chain
+                    .find_newest(authorization, handed.transaction.as_deref())
+                    .await;
+                let proven = newest.is_ok();
+                if let Some(end) = ended(newest) {
+                    return end;
+                }
+                if first && proven {
+                    self.list.good(member);
+                    self.is_unsent(mark);
+                    return Ok(Submitted::Declined(decline.clone()));
+                }
+            }
+            first = false;
+            self.learn(member, authorization, (&mut handed, answer)).await?;
+            let landed = self.landed(authorization, &handed, true);
+            if let Ok(end) = tokio::time::timeout(pause, landed).await {
+                return end;
+            }
+            pause = LONGEST_PAUSE.min(pause.saturating_mul(2));
+        }
+    }
+
+    /// Notes what an answer says: how the facilitator is, and the transaction that it names.
+    async fn learn(
+        &self,
+        member: &Member,
+        authorization: &Authorization,
+        (handed, answer): (&mut Handed, Settled),
+    ) -> Result<(), PortError> {
+        let named = match answer {
+            Settled::Reported(transaction) => {
+                self.list.good(member);
+                Some(transaction)
+            }
+            Settled::Unknown { transaction, why } => {
+                self.list.bad(member, &why);
+                transaction
+            }
+            Settled::Declined(decline) => {
+                let (facilitator, reason) = (member.client.name(), decline.reason.as_str());
+                tracing::warn!(
+                    facilitator,
+                    reason,
+                    "a decline after an unknown outcome proves nothing: the chain is read"
+                );
+                None
+            }
+            Settled::Used => None,
+        };
+        let Some(named) = named.filter(|named| handed.transaction.as_ref() != Some(named)) else {
+            return Ok(());
+        };
+        if !self.chain.can_be(authorization, &named) {
+            let facilitator = member.client.name();
+            tracing::warn!(
+                facilitator,
+                named,
+                "a facilitator names a transaction that is not of the payment"
+            );
+            return Ok(());
+        }
+        handed.transaction = Some(named);
+        let noted = self.list.rows.update(&mark(authorization), handed).await;
+        noted.map_err(|failed| error(ErrorKind::Unknown, SUBMIT, failed))
+    }
+
+    /// Until the chain shows how the payment has ended. `ask`: nodes may be asked for it.
+    async fn landed(&self, authorization: &Authorization, handed: &Handed, ask: bool) -> Result<Submitted, PortError> {
+        let transaction = handed.transaction.as_deref();
+        loop {
+            let look = match ask {
+                true => self.chain.find(authorization, transaction).await,
+                false => self.chain.known(authorization, transaction).await,
+            };
+            if let Some(end) = ended(look) {
+                return end;
+            }
+            tokio::time::sleep(self.waiting.look).await;
+        }
+    }
+}
+
+/// What a look at the chain ends; an error of a look ends nothing.
+fn ended(look: Result<Lookup, PortError>) -> Option<Result<Submitted, PortError>> {
+    match look.ok()? {
+        Lookup::Landed { transaction, finality } => Some(Ok(Submitted::Settled { transaction, finality })),
+        Lookup::Impossible => Some(Err(error(ErrorKind::Permanent, SUBMIT, "the payment can never land"))),
+        Lookup::Pending => None,
+    }
+}

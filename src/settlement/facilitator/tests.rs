@@ -1,0 +1,143 @@
+//! The port over facilitators that fail in every way, on a chain that executes each payment once.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod chain;
+mod faults;
+mod owners;
+mod server;
+mod starting;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_actors::money::Usdc;
+use purser_actors::port::{Authorization, EvmAuthorization, Preparation, Prepared, Settlement as _, Submitted};
+use purser_chains::rpc::{BoxFuture, Clock};
+use purser_storage::{JournalStore, Limits, Options, Store};
+use tempfile::TempDir;
+
+use self::chain::TestChain;
+use self::server::{Mode, Server};
+use super::{Auth, Facilitated, FacilitatorSettings, List, Presented, Waiting};
+use crate::payment::BaseChain;
+use crate::system::SystemClock;
+
+const QUICK: Waiting = Waiting {
+    look: Duration::from_millis(2),
+    again: Duration::from_millis(5),
+};
+
+/// A chain, a store, and facilitators in front of the chain.
+struct World {
+    chain: Arc<TestChain>,
+    servers: Vec<Server>,
+    store: Arc<dyn Store>,
+    _folder: TempDir,
+}
+
+/// Pauses of facilitators last for as long as a test does.
+struct Frozen;
+
+impl Clock for Frozen {
+    fn now_ms(&self) -> u64 {
+        0
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+type Port = Arc<Facilitated<TestChain>>;
+
+fn settings(server: &Server) -> FacilitatorSettings {
+    FacilitatorSettings {
+        url: server.url(),
+        auth: Auth::None,
+        timeout: Duration::from_secs(30),
+    }
+}
+
+impl World {
+    async fn start(modes: &[Mode]) -> Self {
+        Self::on(TestChain::base(), modes).await
+    }
+
+    async fn on(chain: TestChain, modes: &[Mode]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options {
+            dir: folder.path().join("store"),
+            limits: Limits::sandbox(),
+            clock: Arc::new(|| 1_000_000),
+        };
+        let chain = Arc::new(chain);
+        let mut servers = Vec::new();
+        for mode in modes {
+            servers.push(Server::start(chain.clone(), *mode).await);
+        }
+        Self {
+            chain,
+            servers,
+            store: JournalStore::open(options).unwrap(),
+            _folder: folder,
+        }
+    }
+
+    /// Opened on what is stored, with the facilitators in this order.
+    async fn open(&self, order: &[usize]) -> Port {
+        let settings = order.iter().map(|n| settings(&self.servers[*n])).collect();
+        self.open_with(settings).await
+    }
+
+    async fn open_with(&self, settings: Vec<FacilitatorSettings>) -> Port {
+        let clocks = (Arc::new(SystemClock) as _, Arc::new(Frozen) as _);
+        let presented = self.chain.presented();
+        let list = List::open(presented, settings, self.store.clone(), clocks)
+            .await
+            .unwrap();
+        list.refresh().await;
+        Arc::new(Facilitated::new(self.chain.clone(), list, Arc::new(SystemClock), QUICK))
+    }
+
+    fn settles(&self) -> Vec<usize> {
+        self.servers.iter().map(Server::settles).collect()
+    }
+}
+
+fn payment(n: u8) -> Authorization {
+    Authorization::Evm(EvmAuthorization {
+        from: [n; 20],
+        to: [9; 20],
+        value: Usdc::from_atomic(1_000_000),
+        valid_after: 0,
+        valid_before: u64::from(u32::MAX),
+        nonce: [n; 32],
+        signature: [n; 65].into(),
+    })
+}
+
+async fn ready(port: &Port, payment: &Authorization) -> Prepared {
+    match port.prepare(payment).await.unwrap() {
+        Preparation::Ready(prepared) => prepared,
+        Preparation::Declined(decline) => panic!("{decline:?}"),
+    }
+}
+
+async fn submit(port: &Port, payment: &Authorization) -> Submitted {
+    let prepared = ready(port, payment).await;
+    port.submit(payment, &prepared).await.unwrap()
+}
+
+/// Until it holds; it fails after half a minute.
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..6_000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("never: {what}");
+}
+
+const MAINNET: Presented = Presented::Base(BaseChain::MAINNET);

@@ -1,0 +1,265 @@
+//! A chain in memory behind the port's traits: it executes each payment once, and shows what it executed.
+
+use std::collections::{HashMap, HashSet};
+
+use parking_lot::Mutex;
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Authorization, BoxFuture, ChainStanding, Cursor, Decline, Departure, ErrorKind, Finality, Lookup, Movement, Page,
+    PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
+};
+use purser_chains::solana::Pubkey;
+use serde_json::{Value, json};
+
+use super::MAINNET;
+use crate::payment::SolanaChain;
+use crate::settlement::chain::{ChainTime, Holdings, Listed, TransferList};
+use crate::settlement::facilitator::rows::{Mark, mark};
+use crate::settlement::facilitator::{ChainReader, Presented};
+
+#[derive(Default)]
+struct State {
+    landed: HashMap<Mark, String>,
+    impossible: HashSet<Mark>,
+    decline: Option<Decline>,
+    own: bool,
+}
+
+pub(super) struct TestChain {
+    network: Network,
+    state: Mutex<State>,
+}
+
+impl TestChain {
+    pub(super) fn base() -> Self {
+        Self {
+            network: Network::Base,
+            state: Mutex::default(),
+        }
+    }
+
+    pub(super) fn solana() -> Self {
+        Self {
+            network: Network::Solana,
+            ..Self::base()
+        }
+    }
+
+    pub(super) const fn presented(&self) -> Presented {
+        match self.network {
+            Network::Base => MAINNET,
+            Network::Solana => Presented::Solana(SolanaChain::MAINNET),
+        }
+    }
+
+    /// The transaction that executes it; `None` if one has already.
+    pub(super) fn execute(&self, mark: Mark) -> Option<String> {
+        let mut state = self.state.lock();
+        let count = state.landed.len() + 1;
+        if state.landed.contains_key(&mark) {
+            return None;
+        }
+        let transaction = match self.network {
+            Network::Base => format!("0x{count:064x}"),
+            Network::Solana => bs58::encode([u8::try_from(count).unwrap(); 64]).into_string(),
+        };
+        state.landed.insert(mark, transaction.clone());
+        Some(transaction)
+    }
+
+    pub(super) fn transfers(&self) -> usize {
+        self.state.lock().landed.len()
+    }
+
+    pub(super) fn cannot_land(&self, authorization: &Authorization) {
+        self.state.lock().impossible.insert(mark(authorization));
+    }
+
+    pub(super) fn declines(&self, decline: Option<Decline>) {
+        self.state.lock().decline = decline;
+    }
+
+    pub(super) fn has_own_keys(&self, own: bool) {
+        self.state.lock().own = own;
+    }
+
+    fn shows(&self, authorization: &Authorization) -> Lookup {
+        let (state, mark) = (self.state.lock(), mark(authorization));
+        match (state.landed.get(&mark), state.impossible.contains(&mark)) {
+            (Some(transaction), _) => Lookup::Landed {
+                transaction: transaction.clone(),
+                finality: Finality::Seen,
+            },
+            (None, true) => Lookup::Impossible,
+            (None, false) => Lookup::Pending,
+        }
+    }
+}
+
+fn none<T: Send + 'static>(operation: &'static str) -> BoxFuture<'static, Result<T, PortError>> {
+    let error = PortError {
+        kind: ErrorKind::Permanent,
+        operation,
+        message: "not of this test".into(),
+    };
+    Box::pin(std::future::ready(Err(error)))
+}
+
+fn now<T: Send + 'static>(value: T) -> BoxFuture<'static, Result<T, PortError>> {
+    Box::pin(std::future::ready(Ok(value)))
+}
+
+impl ChainReader for TestChain {
+    fn sends_itself(&self, _: &Authorization) -> bool {
+        self.has_keys()
+    }
+
+    fn has_keys(&self) -> bool {
+        self.state.lock().own
+    }
+
+    fn judge<'a>(&'a self, _: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
+        now(self.state.lock().decline.clone())
+    }
+
+    /// The mark is all that the test's facilitators need.
+    fn present<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _: &'a Presented,
+    ) -> BoxFuture<'a, Result<Value, PortError>> {
+        now(json!({"mark": hex::encode(mark(authorization))}))
+    }
+
+    fn fee_payer(&self, authorization: &Authorization) -> Option<Pubkey> {
+        match authorization {
+            Authorization::Evm(_) => None,
+            // The tests' payments on Solana name it in the place of a transaction.
+            Authorization::Solana(transfer) => transfer.transaction.as_slice().try_into().ok(),
+        }
+    }
+
+    fn can_be(&self, _: &Authorization, _: &str) -> bool {
+        true
+    }
+
+    fn until(&self, _: &Authorization) -> Timestamp {
+        Timestamp(u64::MAX)
+    }
+
+    fn known<'a>(&'a self, of: &'a Authorization, _: Option<&'a str>) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        now(self.shows(of))
+    }
+
+    fn find<'a>(&'a self, of: &'a Authorization, _: Option<&'a str>) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        now(self.shows(of))
+    }
+
+    fn find_newest<'a>(
+        &'a self,
+        of: &'a Authorization,
+        _: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        now(self.shows(of))
+    }
+
+    fn sign_for<'a>(&'a self, _: &'a Transfer, _: Option<Pubkey>) -> BoxFuture<'a, Result<Authorization, PortError>> {
+        none("sign")
+    }
+
+    fn can_receive_from_others<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+        none("can receive")
+    }
+}
+
+impl Settlement for TestChain {
+    fn sign<'a>(&'a self, _: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+        none("sign")
+    }
+
+    fn prepare<'a>(&'a self, _: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
+        let prepared = Prepared {
+            bytes: b"own".to_vec(),
+            transaction: String::new(),
+        };
+        now(Preparation::Ready(prepared))
+    }
+
+    /// By its own key.
+    fn submit<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _: &'a Prepared,
+    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        let transaction = self.execute(mark(authorization)).unwrap();
+        let finality = Finality::Seen;
+        now(Submitted::Settled { transaction, finality })
+    }
+
+    fn lookup<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        _: Option<&'a Prepared>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        now(self.shows(authorization))
+    }
+
+    fn standing<'a>(
+        &'a self,
+        _: &'a Authorization,
+        _: Option<&'a Prepared>,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
+        now(ChainStanding::Final)
+    }
+
+    fn can_receive<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+        none("can receive")
+    }
+
+    fn treasury_holds(&self, _: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+        none("treasury holds")
+    }
+
+    fn sent_by<'a>(&'a self, _: &'a Wallet, _: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+        none("sent by")
+    }
+
+    fn departures(&self, _: Timestamp, _: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+        none("departures")
+    }
+}
+
+impl TreasuryList for TestChain {
+    fn movements<'a>(
+        &'a self,
+        _: Network,
+        _: Option<&'a Cursor>,
+        _: usize,
+    ) -> BoxFuture<'a, Result<Page<Movement>, PortError>> {
+        none("movements")
+    }
+
+    fn in_transaction<'a>(&'a self, _: Network, _: &'a str) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
+        none("in transaction")
+    }
+}
+
+impl Holdings for TestChain {
+    fn holds<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<Usdc, PortError>> {
+        none("holds")
+    }
+}
+
+impl ChainTime for TestChain {
+    fn now_on(&self, _: Network) -> Result<Timestamp, PortError> {
+        Ok(Timestamp(0))
+    }
+}
+
+impl TransferList for TestChain {
+    fn listed(&self, _: Network, _: u64, _: usize) -> BoxFuture<'_, Result<Vec<Listed>, PortError>> {
+        none("listed")
+    }
+}

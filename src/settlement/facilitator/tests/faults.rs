@@ -1,0 +1,282 @@
+//! One payment, one transfer, one facilitator: whatever that one answers.
+
+use purser_actors::port::{Decline, ErrorKind, Finality, Lookup, PortError};
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::settlement::facilitator::rows::mark;
+
+/// A submission in a task of its own, as the engine waits.
+fn submitting(port: &Port, payment: &Authorization, prepared: &Prepared) -> JoinHandle<Result<Submitted, PortError>> {
+    let (port, payment, prepared) = (port.clone(), payment.clone(), prepared.clone());
+    tokio::spawn(async move { port.submit(&payment, &prepared).await })
+}
+
+fn seen(transaction: &str) -> Submitted {
+    Submitted::Settled {
+        transaction: transaction.to_owned(),
+        finality: Finality::Seen,
+    }
+}
+
+fn first_transaction() -> Submitted {
+    seen(&format!("0x{:064x}", 1))
+}
+
+fn reason(submitted: Submitted) -> String {
+    match submitted {
+        Submitted::Declined(decline) => decline.reason.to_string(),
+        settled @ Submitted::Settled { .. } => panic!("{settled:?}"),
+    }
+}
+
+// case_87: a facilitator that executes and then fails, hangs, declines, or answers nonsense is asked again at most, and never
+// replaced by the second one: what the chain shows is the answer, and it shows one transfer.
+#[tokio::test]
+async fn case_87_a_payment_that_was_executed_is_settled_whatever_is_answered() {
+    let modes = [
+        Mode::Good,
+        Mode::NoHash,
+        Mode::WrongForm,
+        Mode::OtherNetwork,
+        Mode::Pending,
+        Mode::FailsAfter(500),
+        Mode::FailsAfter(502),
+        Mode::FailsAfter(402),
+        Mode::FailsAfter(200),
+        Mode::DeclinesAfter(500, "insufficient_funds"),
+        Mode::DeclinesAfter(200, "insufficient_funds"),
+        Mode::DeclinesAfter(200, "unexpected_settle_error"),
+        Mode::HangsAfter,
+        Mode::EndlessAfter,
+        Mode::CutAfter,
+    ];
+    for mode in modes {
+        let world = World::start(&[mode, Mode::Good]).await;
+        let port = world.open(&[0, 1]).await;
+        let settled = submit(&port, &payment(1)).await;
+        assert_eq!(settled, first_transaction(), "{mode:?}");
+        assert_eq!((world.chain.transfers(), world.settles()[1]), (1, 0), "{mode:?}");
+        // Submitted once more, as after a restart: nothing is sent.
+        let asked = world.settles();
+        assert_eq!(submit(&port, &payment(1)).await, first_transaction(), "{mode:?}");
+        assert_eq!(world.settles(), asked, "{mode:?}");
+    }
+}
+
+// case_87: what was not executed, and not definitely declined, stays unknown; the same facilitator is asked again, and only it.
+// Once it is well again the payment settles, once.
+#[tokio::test]
+async fn case_87_what_is_unknown_goes_to_the_same_facilitator_again() {
+    let modes = [
+        Mode::Lies,
+        Mode::Fails(500),
+        Mode::Fails(503),
+        Mode::Fails(429),
+        Mode::Fails(401),
+        Mode::Declines("settlement_pending"),
+        Mode::Declines("invalid_exact_evm_nonce_already_used"),
+        Mode::Declines("unsupported_scheme"),
+        Mode::Declines(""),
+        Mode::Redirects,
+    ];
+    for mode in modes {
+        let world = World::start(&[mode, Mode::Good]).await;
+        let port = world.open(&[0, 1]).await;
+        let prepared = ready(&port, &payment(1)).await;
+        let submitted = submitting(&port, &payment(1), &prepared);
+        until("it is asked again", || world.servers[0].settles() >= 3).await;
+        assert!(!submitted.is_finished(), "{mode:?}");
+        assert_eq!(
+            port.lookup(&payment(1), Some(&prepared)).await,
+            Ok(Lookup::Pending),
+            "{mode:?}"
+        );
+        assert_eq!((world.chain.transfers(), world.settles()[1]), (0, 0), "{mode:?}");
+        world.servers[0].set(Mode::Good);
+        assert_eq!(submitted.await.unwrap(), Ok(first_transaction()), "{mode:?}");
+        assert_eq!((world.chain.transfers(), world.settles()[1]), (1, 0), "{mode:?}");
+    }
+}
+
+// Aim: a definite decline of the first settlement is the answer, in the words that clients branch on; the payment may be tried
+// again, by the same facilitator.
+#[tokio::test]
+async fn a_definite_decline_is_the_answer_and_the_payment_may_come_again() {
+    let world = World::start(&[Mode::Declines("invalid_exact_evm_insufficient_balance"), Mode::Good]).await;
+    let port = world.open(&[0, 1]).await;
+    for _ in 0..2 {
+        assert_eq!(reason(submit(&port, &payment(1)).await), "insufficient_funds");
+    }
+    assert_eq!(world.settles(), [2, 0]);
+    world.servers[0].set(Mode::Good);
+    assert_eq!(submit(&port, &payment(1)).await, first_transaction());
+    assert_eq!(world.settles(), [3, 0]);
+}
+
+// Aim: after an unknown outcome a decline proves nothing: the payment may be about to land. Only the chain ends it.
+#[tokio::test]
+async fn after_an_unknown_outcome_a_decline_is_not_believed() {
+    let world = World::start(&[Mode::Fails(500)]).await;
+    let port = world.open(&[0]).await;
+    let prepared = ready(&port, &payment(1)).await;
+    let submitted = submitting(&port, &payment(1), &prepared);
+    until("it has failed", || world.servers[0].settles() >= 1).await;
+    world.servers[0].set(Mode::Declines("insufficient_funds"));
+    let failed = world.servers[0].settles();
+    until("it has declined", || world.servers[0].settles() >= failed + 2).await;
+    assert!(!submitted.is_finished());
+    world.chain.cannot_land(&payment(1));
+    assert_eq!(submitted.await.unwrap().unwrap_err().kind, ErrorKind::Permanent);
+    assert_eq!(port.lookup(&payment(1), None).await, Ok(Lookup::Impossible));
+    // The same by a process that does not know what an earlier one has sent.
+    let world = World::start(&[Mode::Fails(500)]).await;
+    let port = world.open(&[0]).await;
+    let prepared = ready(&port, &payment(1)).await;
+    let submitted = submitting(&port, &payment(1), &prepared);
+    until("it has failed", || world.servers[0].settles() >= 1).await;
+    submitted.abort();
+    world.servers[0].set(Mode::Declines("insufficient_funds"));
+    let port = world.open(&[0]).await;
+    let failed = world.servers[0].settles();
+    let submitted = submitting(&port, &payment(1), &prepared);
+    until("it has declined", || world.servers[0].settles() >= failed + 2).await;
+    assert!(!submitted.is_finished());
+    assert!(world.chain.execute(mark(&payment(1))).is_some());
+    assert_eq!(submitted.await.unwrap(), Ok(first_transaction()));
+}
+
+// case_87: which facilitator has a payment is durable before it has it: another process, with another order in its settings, goes on
+// with the same one; without that one it goes to nobody.
+#[tokio::test]
+async fn case_87_a_restart_does_not_change_the_facilitator() {
+    let world = World::start(&[Mode::Fails(500), Mode::Good]).await;
+    let port = world.open(&[0, 1]).await;
+    let prepared = ready(&port, &payment(1)).await;
+    let submitted = submitting(&port, &payment(1), &prepared);
+    until("it was sent", || world.servers[0].settles() >= 1).await;
+    submitted.abort();
+    let _ = submitted.await;
+    let without = world.open(&[1]).await;
+    for refused in [
+        without.submit(&payment(1), &prepared).await.unwrap_err(),
+        without.prepare(&payment(1)).await.unwrap_err(),
+    ] {
+        assert_eq!(refused.kind, ErrorKind::Temporary);
+    }
+    world.servers[0].set(Mode::Good);
+    let port = world.open(&[1, 0]).await;
+    // Prepared again, as after a crash between the two steps.
+    assert_eq!(submit(&port, &payment(1)).await, first_transaction());
+    assert_eq!((world.chain.transfers(), world.settles()[1]), (1, 0));
+    // Another payment follows the new order.
+    assert_eq!(submit(&port, &payment(2)).await, seen(&format!("0x{:064x}", 2)));
+    assert_eq!(world.settles()[1], 1);
+}
+
+// Aim: the row is lost with a restore, what was prepared is not: it names the same facilitator.
+#[tokio::test]
+async fn what_was_prepared_names_its_facilitator_too() {
+    let world = World::start(&[Mode::Good, Mode::Good]).await;
+    let port = world.open(&[0, 1]).await;
+    let prepared = ready(&port, &payment(1)).await;
+    port.list.rows.forget(&mark(&payment(1))).await.unwrap();
+    let port = world.open(&[1, 0]).await;
+    assert_eq!(port.submit(&payment(1), &prepared).await, Ok(first_transaction()));
+    assert_eq!(world.settles(), [1, 0]);
+}
+
+// Aim: `/verify` declines without a settlement; what it cannot say is no answer to the payer, and the next payment goes to the next
+// facilitator, this one not.
+#[tokio::test]
+async fn a_payment_is_verified_before_it_is_settled() {
+    let world = World::start(&[Mode::Invalid("invalid_exact_evm_signature"), Mode::Good]).await;
+    let port = world.open(&[0, 1]).await;
+    match port.prepare(&payment(1)).await.unwrap() {
+        Preparation::Declined(decline) => assert_eq!(&*decline.reason, "invalid_exact_evm_signature"),
+        Preparation::Ready(prepared) => panic!("{prepared:?}"),
+    }
+    world.servers[0].set(Mode::NoVerify);
+    for _ in 0..2 {
+        let error = port.prepare(&payment(2)).await.unwrap_err();
+        // The second time it stays with the first one too, which has it.
+        assert_eq!(error.kind, ErrorKind::Temporary);
+        let other = submit(&port, &payment(3)).await;
+        assert_eq!(other, first_transaction());
+    }
+    assert_eq!(world.settles(), [0, 1]);
+    // A payment that is on the chain is never declined.
+    world.servers[0].set(Mode::Invalid("insufficient_funds"));
+    assert!(world.chain.execute(mark(&payment(2))).is_some());
+    ready(&port, &payment(2)).await;
+}
+
+// Aim: what the chain would refuse now costs no call of a facilitator.
+#[tokio::test]
+async fn the_chains_own_decline_comes_first() {
+    let world = World::start(&[Mode::Good]).await;
+    let port = world.open(&[0]).await;
+    let decline = Decline {
+        reason: "insufficient_funds".into(),
+        message: "the wallet is empty".into(),
+    };
+    world.chain.declines(Some(decline.clone()));
+    assert_eq!(port.prepare(&payment(1)).await, Ok(Preparation::Declined(decline)));
+    assert_eq!((world.servers[0].verifies(), world.servers[0].settles()), (0, 0));
+}
+
+// Aim: a facilitator that was never reached has received nothing: another one gets the payment. If none is reached, it is not sent.
+#[tokio::test]
+async fn an_unreachable_facilitator_is_passed_over() {
+    let mut world = World::start(&[Mode::Good, Mode::Good]).await;
+    let settings = [0, 1].map(|n| settings(&world.servers[n])).to_vec();
+    let port = world.open(&[0, 1]).await;
+    world.servers[0].stop().await;
+    assert_eq!(submit(&port, &payment(1)).await, first_transaction());
+    assert_eq!(world.settles(), [0, 1]);
+    world.servers[1].stop().await;
+    let error = port.prepare(&payment(2)).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Temporary);
+    // Nobody has it.
+    let port = world.open_with(settings).await;
+    assert_eq!(port.list.rows.handed(&mark(&payment(2))).await, Ok(None));
+}
+
+// Aim: own keys come first; what a facilitator has stays with it.
+#[tokio::test]
+async fn own_keys_come_first_and_take_nothing_from_a_facilitator() {
+    let world = World::start(&[Mode::Fails(500)]).await;
+    let port = world.open(&[0]).await;
+    let prepared = ready(&port, &payment(1)).await;
+    let submitted = submitting(&port, &payment(1), &prepared);
+    until("it was sent", || world.servers[0].settles() >= 1).await;
+    submitted.abort();
+    let _ = submitted.await;
+    world.chain.has_own_keys(true);
+    let asked = world.settles()[0];
+    assert_eq!(submit(&port, &payment(2)).await, first_transaction());
+    assert_eq!(world.settles()[0], asked);
+    world.servers[0].set(Mode::Good);
+    assert_eq!(submit(&port, &payment(1)).await, seen(&format!("0x{:064x}", 2)));
+    assert!(world.settles()[0] > asked);
+}
+
+// Aim: the row of a payment that is final or can never land is not kept.
+#[tokio::test]
+async fn a_payment_that_has_ended_leaves_no_row() {
+    let world = World::start(&[Mode::Good]).await;
+    let port = world.open(&[0]).await;
+    for n in [1, 2] {
+        ready(&port, &payment(n)).await;
+        assert!(port.list.rows.handed(&mark(&payment(n))).await.unwrap().is_some());
+    }
+    let Submitted::Settled { transaction, .. } = submit(&port, &payment(1)).await else {
+        panic!()
+    };
+    port.standing(&payment(1), None, &transaction).await.unwrap();
+    world.chain.cannot_land(&payment(2));
+    assert_eq!(port.lookup(&payment(2), None).await, Ok(Lookup::Impossible));
+    for n in [1, 2] {
+        assert_eq!(port.list.rows.handed(&mark(&payment(n))).await, Ok(None));
+    }
+}

@@ -1,0 +1,224 @@
+//! A facilitator over HTTP that executes on the test's chain, and answers as its mode says.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use parking_lot::Mutex;
+use purser_actors::id::Network;
+use purser_chains::solana::Pubkey;
+use purser_chains::solana::address::base58;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::chain::TestChain;
+
+/// What it does with a settlement, and what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Executes and reports it.
+    Good,
+    /// Executes; the report has no transaction.
+    NoHash,
+    /// Executes; the transaction has another chain's form.
+    WrongForm,
+    /// Executes; the report names another network.
+    OtherNetwork,
+    /// Executes and says that it is pending.
+    Pending,
+    /// Executes and fails with this status, without JSON.
+    FailsAfter(u16),
+    /// Executes and fails, with a decline in its body.
+    DeclinesAfter(u16, &'static str),
+    /// Executes and never answers.
+    HangsAfter,
+    /// Executes and sends more than anybody reads.
+    EndlessAfter,
+    /// Executes; the answer ends in the middle.
+    CutAfter,
+    /// Reports a settlement and does nothing.
+    Lies,
+    /// Fails with this status and does nothing.
+    Fails(u16),
+    /// Declines with this reason and does nothing.
+    Declines(&'static str),
+    /// Its `/verify` fails.
+    NoVerify,
+    /// Its `/verify` finds the payment invalid.
+    Invalid(&'static str),
+    /// Sends everybody to another place.
+    Redirects,
+}
+
+struct Shared {
+    chain: Arc<TestChain>,
+    mode: Mutex<Mode>,
+    fee_payer: Mutex<Pubkey>,
+    kinds: Mutex<Option<Value>>,
+    settles: Mutex<usize>,
+    verifies: Mutex<usize>,
+    authorization: Mutex<Vec<(String, String)>>,
+}
+
+/// Ends when dropped.
+pub(super) struct Server {
+    shared: Arc<Shared>,
+    address: std::net::SocketAddr,
+    serving: JoinHandle<()>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl Server {
+    pub(super) async fn start(chain: Arc<TestChain>, mode: Mode) -> Self {
+        let shared = Arc::new(Shared {
+            chain,
+            mode: Mutex::new(mode),
+            fee_payer: Mutex::default(),
+            kinds: Mutex::default(),
+            settles: Mutex::default(),
+            verifies: Mutex::default(),
+            authorization: Mutex::default(),
+        });
+        let routes = Router::new()
+            .route("/x402/supported", get(supported))
+            .route("/x402/verify", post(verify))
+            .route("/x402/settle", post(settle))
+            .layer(axum::middleware::map_response(closed))
+            .with_state(shared.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+        Self {
+            shared,
+            address,
+            serving,
+        }
+    }
+
+    pub(super) fn url(&self) -> reqwest::Url {
+        // The slash at the end makes no difference.
+        reqwest::Url::parse(&format!("http://{}/x402/", self.address)).unwrap()
+    }
+
+    pub(super) fn set(&self, mode: Mode) {
+        *self.shared.mode.lock() = mode;
+    }
+
+    pub(super) fn offers(&self, fee_payer: Pubkey) {
+        *self.shared.fee_payer.lock() = fee_payer;
+    }
+
+    /// What `/supported` says from now on.
+    pub(super) fn supports(&self, kinds: Value) {
+        *self.shared.kinds.lock() = Some(kinds);
+    }
+
+    /// How often it was asked to settle.
+    pub(super) fn settles(&self) -> usize {
+        *self.shared.settles.lock()
+    }
+
+    pub(super) fn verifies(&self) -> usize {
+        *self.shared.verifies.lock()
+    }
+
+    /// Route and `Authorization` of each call that had one.
+    pub(super) fn authorization(&self) -> Vec<(String, String)> {
+        self.shared.authorization.lock().clone()
+    }
+
+    /// Nobody listens there any more.
+    pub(super) async fn stop(&mut self) {
+        self.serving.abort();
+        let _ = (&mut self.serving).await;
+    }
+}
+
+/// Each connection carries one call: whoever has stopped serving is not reached over an old one.
+async fn closed(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert("connection", axum::http::HeaderValue::from_static("close"));
+    response
+}
+
+fn caip2(shared: &Shared) -> &'static str {
+    shared.chain.presented().caip2()
+}
+
+fn note(shared: &Shared, route: &str, headers: &HeaderMap) {
+    if let Some(value) = headers.get("authorization") {
+        let value = value.to_str().unwrap().to_owned();
+        shared.authorization.lock().push((route.to_owned(), value));
+    }
+}
+
+async fn supported(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    note(&shared, "supported", &headers);
+    let kinds = shared.kinds.lock().clone();
+    let kinds = kinds.unwrap_or_else(|| {
+        let extra = match shared.chain.presented().network() {
+            Network::Base => Value::Null,
+            Network::Solana => json!({"feePayer": base58(&*shared.fee_payer.lock())}),
+        };
+        json!([{"x402Version": 2, "scheme": "exact", "network": caip2(&shared), "extra": extra}])
+    });
+    axum::Json(json!({"kinds": kinds, "extensions": [], "signers": {}})).into_response()
+}
+
+async fn verify(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    note(&shared, "verify", &headers);
+    *shared.verifies.lock() += 1;
+    match *shared.mode.lock() {
+        Mode::NoVerify => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Mode::Invalid(reason) => axum::Json(json!({"isValid": false, "invalidReason": reason})).into_response(),
+        _ => axum::Json(json!({"isValid": true, "payer": "0x01"})).into_response(),
+    }
+}
+
+async fn settle(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
+    note(&shared, "settle", &headers);
+    *shared.settles.lock() += 1;
+    let mode = *shared.mode.lock();
+    let network = caip2(&shared);
+    let failure = |reason: &str, transaction: &str| json!({"success": false, "errorReason": reason, "transaction": transaction, "network": network});
+    let success =
+        |transaction: &str, network: &str| json!({"success": true, "transaction": transaction, "network": network});
+    let made_up = format!("0x{}", "77".repeat(32));
+    match mode {
+        Mode::Lies => return axum::Json(success(&made_up, network)).into_response(),
+        Mode::Fails(status) => return StatusCode::from_u16(status).unwrap().into_response(),
+        Mode::Declines(reason) => return axum::Json(failure(reason, "")).into_response(),
+        Mode::Redirects => return (StatusCode::TEMPORARY_REDIRECT, [("location", "/x402/elsewhere")]).into_response(),
+        _ => {}
+    }
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let mark = hex::decode(body["mark"].as_str().unwrap()).unwrap();
+    // It sends again whenever it is asked: the chain takes the payment once.
+    let Some(transaction) = shared.chain.execute(mark.try_into().unwrap()) else {
+        return axum::Json(failure("invalid_exact_evm_nonce_already_used", "")).into_response();
+    };
+    match mode {
+        Mode::NoHash => axum::Json(success("", network)).into_response(),
+        Mode::WrongForm => axum::Json(success("a transaction", network)).into_response(),
+        Mode::OtherNetwork => axum::Json(success(&transaction, "eip155:1")).into_response(),
+        Mode::Pending => axum::Json(failure("settlement_pending", &transaction)).into_response(),
+        Mode::FailsAfter(status) => (StatusCode::from_u16(status).unwrap(), "<html>").into_response(),
+        Mode::DeclinesAfter(status, reason) => {
+            let status = StatusCode::from_u16(status).unwrap();
+            (status, axum::Json(failure(reason, ""))).into_response()
+        }
+        Mode::HangsAfter => std::future::pending().await,
+        Mode::EndlessAfter => vec![b' '; 1024 * 1024].into_response(),
+        Mode::CutAfter => "{\"success\": tr".into_response(),
+        _ => axum::Json(success(&transaction, network)).into_response(),
+    }
+}

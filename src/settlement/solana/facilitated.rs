@@ -1,0 +1,221 @@
+//! The port as facilitators need it: it judges, signs and finds payments that somebody else co-signs and sends.
+//!
+//! The id of such a transaction is the facilitator's signature. Once the facilitator names one it is checked against the message,
+//! and found by its id; before that the payer's token account is searched.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use purser_actors::id::Wallet;
+use purser_actors::port::{
+    Authorization, BoxFuture, Decline, ErrorKind, Lookup, PortError, Prepared, Settlement as _, SolanaTransfer,
+    Timestamp, Transfer,
+};
+use purser_chains::solana::Pubkey;
+use purser_chains::solana::address::parse_base58;
+use purser_chains::solana::status::Commitment;
+use purser_chains::solana::token::PaymentInstruction;
+use purser_chains::solana::transaction::{Transaction, verify};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::SolanaSettlement;
+use super::decline::{error, simulated, temporary};
+use crate::settlement::facilitator::{ChainReader, Presented, on_solana};
+
+/// How long a payment is taken to be able to land, in milliseconds: many times the life of a blockhash.
+const LIFE_MS: u64 = 3_600_000;
+
+fn transfer<'a>(authorization: &'a Authorization, operation: &'static str) -> Result<&'a SolanaTransfer, PortError> {
+    match authorization {
+        Authorization::Solana(transfer) => Ok(transfer),
+        Authorization::Evm(_) => Err(error(ErrorKind::Permanent, operation, "not a payment on Solana")),
+    }
+}
+
+fn named(transaction: &str) -> Prepared {
+    Prepared {
+        bytes: Vec::new(),
+        transaction: transaction.to_owned(),
+    }
+}
+
+/// Key 0 of the message.
+fn fee_payer(transfer: &SolanaTransfer) -> Option<Pubkey> {
+    let transaction = Transaction::parse_without_tables(&transfer.transaction).ok()?;
+    transaction.message.keys.first().copied()
+}
+
+/// The token account that the transaction pays.
+fn paid(transaction: &Transaction<'_>) -> Option<Pubkey> {
+    let message = &transaction.message;
+    message.instructions.iter().find_map(|call| {
+        let (program, accounts) = (message.program(call)?, message.accounts(call)?);
+        match PaymentInstruction::decode(program, &accounts, call.data)? {
+            PaymentInstruction::Transfer(transfer) => Some(transfer.destination),
+            _ => None,
+        }
+    })
+}
+
+impl SolanaSettlement {
+    /// As `prepare` judges a payment, without a signature of the fee payer and without anything to reserve.
+    async fn judge_unsigned(&self, transfer: &SolanaTransfer) -> Result<Option<Decline>, PortError> {
+        const JUDGE: &str = "prepare";
+        let permanent = |message: String| error(ErrorKind::Permanent, JUDGE, message);
+        let transaction = Transaction::parse_without_tables(&transfer.transaction);
+        let transaction = transaction.map_err(|e| permanent(e.to_string()))?;
+        if Sha256::digest(transaction.message_bytes)[..] != transfer.message_hash {
+            return Err(permanent("the message hash is not the transaction's".to_owned()));
+        }
+        if transaction.message.names_fee_payer() {
+            return Err(permanent("the fee payer may not appear in an instruction".to_owned()));
+        }
+        let shown = self
+            .node
+            .simulate_unsigned(&transfer.transaction, Commitment::Processed)
+            .await;
+        let error = shown.map_err(|e| temporary(JUDGE, e))?.error;
+        // Somebody has sent it: it is found on the chain.
+        let error = error.filter(|error| !error.is_already_processed());
+        Ok(error.map(|error| simulated(&error)))
+    }
+
+    /// Owner of the token account that a payment goes to.
+    async fn paid_owner(&self, transfer: &SolanaTransfer) -> Result<Pubkey, PortError> {
+        const PRESENT: &str = "present";
+        let permanent = |message: &str| error(ErrorKind::Permanent, PRESENT, message);
+        let transaction = Transaction::parse_without_tables(&transfer.transaction);
+        let transaction = transaction.map_err(|e| permanent(&e.to_string()))?;
+        let account = paid(&transaction).ok_or_else(|| permanent("the transaction pays no token account"))?;
+        if account == self.treasury_account {
+            return Ok(self.treasury());
+        }
+        // A transfer of ours: nothing in it names the owner.
+        let state = self.node.token_account(&account, Commitment::Confirmed).await;
+        let state = state.map_err(|e| temporary(PRESENT, e))?;
+        state
+            .map(|state| state.owner)
+            .ok_or_else(|| temporary(PRESENT, "the token account that is paid is not there"))
+    }
+
+    /// By the transaction that was named, else by the payer's token account. A proof needs both: the facilitator may have signed
+    /// the same message twice.
+    async fn find_transfer(&self, transfer: &SolanaTransfer, transaction: Option<&str>) -> Result<Lookup, PortError> {
+        let Some(transaction) = transaction else {
+            return self.look_up(transfer, None).await;
+        };
+        match self.look_up(transfer, Some(&named(transaction))).await? {
+            Lookup::Impossible => self.look_up(transfer, None).await,
+            found => Ok(found),
+        }
+    }
+}
+
+impl ChainReader for SolanaSettlement {
+    fn sends_itself(&self, authorization: &Authorization) -> bool {
+        let key = transfer(authorization, "sends").ok().and_then(fee_payer);
+        key.is_some_and(|key| self.fee_payers().contains(&key))
+    }
+
+    fn has_keys(&self) -> bool {
+        !self.fee_payers().is_empty()
+    }
+
+    fn judge<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
+        Box::pin(async move { self.judge_unsigned(transfer(authorization, "prepare")?).await })
+    }
+
+    fn present<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        chain: &'a Presented,
+    ) -> BoxFuture<'a, Result<Value, PortError>> {
+        Box::pin(async move {
+            const PRESENT: &str = "present";
+            let transfer = transfer(authorization, PRESENT)?;
+            let refused = |message| error(ErrorKind::Permanent, PRESENT, message);
+            let Presented::Solana(chain) = chain else {
+                return Err(refused("not a payment of this chain"));
+            };
+            let fee_payer = fee_payer(transfer).ok_or_else(|| refused("not a transaction"))?;
+            let owner = self.paid_owner(transfer).await?;
+            let wire = STANDARD.encode(&transfer.transaction);
+            Ok(on_solana(chain, (&owner, &fee_payer), transfer.value.atomic(), &wire))
+        })
+    }
+
+    fn fee_payer(&self, authorization: &Authorization) -> Option<Pubkey> {
+        // What has none is of no facilitator's.
+        Some(
+            transfer(authorization, "fee payer")
+                .ok()
+                .and_then(fee_payer)
+                .unwrap_or_default(),
+        )
+    }
+
+    fn can_be(&self, authorization: &Authorization, transaction: &str) -> bool {
+        let (Ok(transfer), Some(id)) = (transfer(authorization, "named"), parse_base58(transaction)) else {
+            return false;
+        };
+        let Ok(parsed) = Transaction::parse_without_tables(&transfer.transaction) else {
+            return false;
+        };
+        // The id of a transaction is its first signature.
+        let signer = parsed.message.keys.first();
+        signer.is_some_and(|signer| verify(signer, parsed.message_bytes, &id))
+    }
+
+    fn until(&self, _: &Authorization) -> Timestamp {
+        self.clock.now().plus_ms(LIFE_MS)
+    }
+
+    fn known<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        transaction: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(async move {
+            match transaction {
+                None => Ok(Lookup::Pending),
+                Some(_) => self.find(authorization, transaction).await,
+            }
+        })
+    }
+
+    fn find<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        transaction: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(async move {
+            self.find_transfer(transfer(authorization, "lookup")?, transaction)
+                .await
+        })
+    }
+
+    fn find_newest<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        transaction: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        self.find(authorization, transaction)
+    }
+
+    fn sign_for<'a>(
+        &'a self,
+        transfer: &'a Transfer,
+        fee_payer: Option<Pubkey>,
+    ) -> BoxFuture<'a, Result<Authorization, PortError>> {
+        Box::pin(async move {
+            match (self.choose_fee_payer(), fee_payer) {
+                (None, Some(fee_payer)) => self.sign_with(transfer, fee_payer, false).await,
+                _ => self.sign(transfer).await,
+            }
+        })
+    }
+
+    fn can_receive_from_others<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+        Box::pin(self.owner_has_account(to))
+    }
+}

@@ -1,0 +1,153 @@
+//! Base without a gas key of our own: a facilitator sends, through the same suite as every settlement port.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser::payment::BaseChain;
+use purser::settlement::evm::BaseSettlement;
+use purser::settlement::facilitator::{Auth, Facilitated, FacilitatorSettings, List, Presented, Waiting};
+use purser::system::SystemClock;
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{Authorization, Preparation, Settlement, Submitted, TreasuryList};
+use purser_chains::rpc;
+
+use crate::facilitator::Facilitator;
+use crate::rail::BaseRail;
+use crate::suite::{self, Rail};
+use crate::world::{World, payer, treasury};
+
+type Port = Arc<Facilitated<BaseSettlement>>;
+
+struct FacilitatedRail {
+    base: BaseRail,
+    facilitator: Facilitator,
+    port: Port,
+}
+
+async fn port(world: &World, facilitator: &Facilitator) -> Port {
+    let settings = FacilitatorSettings {
+        url: reqwest::Url::parse(&facilitator.url()).unwrap(),
+        auth: Auth::None,
+        timeout: Duration::from_secs(30),
+    };
+    let clocks = (Arc::new(SystemClock) as _, Arc::new(rpc::SystemClock::default()) as _);
+    let chain = Presented::Base(BaseChain::MAINNET);
+    let list = List::open(chain, vec![settings], world.store.clone(), clocks)
+        .await
+        .unwrap();
+    assert!(list.refresh().await);
+    let waiting = Waiting {
+        look: Duration::from_millis(20),
+        again: Duration::from_millis(500),
+    };
+    Arc::new(Facilitated::new(
+        world.port().clone(),
+        list,
+        Arc::new(SystemClock),
+        waiting,
+    ))
+}
+
+impl FacilitatedRail {
+    async fn start() -> Option<Self> {
+        let mut world = World::closed(0).await?;
+        world.gas_keys.clear();
+        world.open().await;
+        let facilitator = Facilitator::start(&world).await;
+        let port = port(&world, &facilitator).await;
+        Some(Self {
+            base: BaseRail::new(world),
+            facilitator,
+            port,
+        })
+    }
+}
+
+impl Rail for FacilitatedRail {
+    fn network(&self) -> Network {
+        Network::Base
+    }
+
+    fn port(&self) -> Arc<dyn Settlement> {
+        self.port.clone()
+    }
+
+    fn list(&self) -> Arc<dyn TreasuryList> {
+        self.port.clone()
+    }
+
+    async fn payment(&mut self, amount: Usdc) -> Authorization {
+        self.base.payment(amount).await
+    }
+
+    async fn empty_payment(&mut self, amount: Usdc) -> Authorization {
+        self.base.empty_payment(amount).await
+    }
+
+    async fn by_a_stranger(&mut self, authorization: &Authorization) {
+        let data = self.base.world.calldata(authorization);
+        let token = self.base.world.token.address();
+        // With a key that the facilitator does not use.
+        let by = "gas 2";
+        self.base.world.foreign(by, self.base.strangers, token, data).await;
+        self.base.strangers += 1;
+        self.base.world.anvil.mine(1).await;
+    }
+
+    async fn recipient(&mut self) -> Wallet {
+        self.base.recipient().await
+    }
+
+    async fn fund_treasury(&mut self, amount: Usdc) {
+        self.base.fund_treasury(amount).await;
+    }
+
+    async fn go_on(&mut self) {
+        self.base.go_on().await;
+    }
+
+    async fn make_final(&mut self) {
+        self.base.make_final().await;
+    }
+
+    async fn run_out(&mut self, authorization: &Authorization) {
+        self.base.run_out(authorization).await;
+    }
+
+    async fn reopen(&mut self) {
+        self.base.reopen().await;
+        self.port = port(&self.base.world, &self.facilitator).await;
+    }
+}
+
+// Checks: payments, withdrawals, restarts and proofs as with keys of our own, and not one transaction of ours.
+#[tokio::test]
+async fn a_port_without_a_gas_key_does_what_every_settlement_port_must() {
+    let Some(mut rail) = FacilitatedRail::start().await else {
+        return;
+    };
+    suite::all(&mut rail).await;
+    assert!(rail.facilitator.settles() > 0);
+    assert_eq!(rail.base.world.rows(b'n').await, 0, "no nonce of a gas key was used");
+}
+
+// Checks: a facilitator that settles and then answers 502 has settled: the follower shows it, and there is one transfer.
+#[tokio::test]
+async fn case_87_what_a_failing_facilitator_has_settled_is_found_on_the_chain() {
+    let Some(mut rail) = FacilitatedRail::start().await else {
+        return;
+    };
+    rail.facilitator.fail();
+    let amount = Usdc::from_atomic(1_000_000);
+    let payment = rail.payment(amount).await;
+    let Preparation::Ready(prepared) = rail.port.prepare(&payment).await.unwrap() else {
+        panic!()
+    };
+    let (port, sent) = (rail.port.clone(), payment.clone());
+    let submitted = tokio::spawn(async move { port.submit(&sent, &prepared).await.unwrap() });
+    let submitted = rail.base.world.mined(submitted).await;
+    assert!(matches!(submitted, Submitted::Settled { .. }), "{submitted:?}");
+    assert_eq!(rail.base.world.balance(treasury()).await, amount.atomic());
+    assert_eq!(rail.base.world.balance(payer(1)).await, 0);
+}
