@@ -273,10 +273,10 @@ fn a_facilitators_secret_is_read_and_fits_its_authentication() {
     let missing = list.replace("env:HEADER", "env:NONE");
     let wrong = [
         (list, "", cdp.as_str(), key(0, "secret")),
-        (list, "a\u{1}b", &cdp, key(0, "secret")),
+        (list, "a\u{1}b", cdp.as_str(), key(0, "secret")),
         (list, "good", "no key at all", key(1, "secret")),
-        (&missing, "good", &cdp, key(0, "secret")),
-        (&twice, "good", &cdp, key(2, "url")),
+        (missing.as_str(), "good", cdp.as_str(), key(0, "secret")),
+        (twice.as_str(), "good", cdp.as_str(), key(2, "url")),
     ];
     for (list, header, secret, setting) in wrong {
         let error = read(list, header, secret).unwrap_err();
