@@ -60,7 +60,7 @@ impl Facilitator {
         });
         let routes = Router::new()
             .route("/supported", get(supported))
-            .route("/verify", post(async || Json(json!({"isValid": true}))))
+            .route("/verify", post(verify))
             .route("/settle", post(settle))
             .with_state(shared.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -74,6 +74,10 @@ async fn supported(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let extra = json!({"feePayer": base58(&shared.key.address())});
     let kind = json!({"x402Version": 2, "scheme": "exact", "network": NETWORK, "extra": extra});
     Json(json!({"kinds": [kind], "extensions": [], "signers": {}}))
+}
+
+async fn verify() -> Json<Value> {
+    Json(json!({"isValid": true}))
 }
 
 async fn settle(State(shared): State<Arc<Shared>>, Json(request): Json<Value>) -> Response {

@@ -297,3 +297,53 @@ fn on_testnets_the_bridge_is_circles_sandbox() {
     let bridge = reader.bridge(&config).unwrap();
     assert_eq!((bridge.cctp.deployment, bridge.iris.as_str()), (TESTNET, TESTNET.iris));
 }
+
+#[test]
+fn a_facilitators_secret_is_read_and_fits_its_authentication() {
+    // Aim: secrets of facilitators come from where the settings say; one that is missing, no header or no key of CDP is rejected
+    // under its own setting and not quoted, and so is a facilitator that is named twice.
+    use base64::Engine as _;
+    let cdp = ed25519_dalek::SigningKey::from_bytes(&[7; 32]).to_keypair_bytes();
+    let cdp = base64::engine::general_purpose::STANDARD.encode(cdp);
+    let list = r#"facilitators = [
+        { url = "https://one.example/x402/", auth = "header", secret = "env:HEADER", timeout_ms = 900 },
+        { url = "https://two.example", auth = "cdp", key_id = "id", secret = "env:CDP" },
+        { url = "https://three.example" },
+    ]"#;
+    let read = |list: &str, header: &str, key: &str| {
+        let variable = |name: &str| match name {
+            "HEADER" => Some(header.to_owned()),
+            "CDP" => Some(key.to_owned()),
+            "NONE" => None,
+            name => variable(name),
+        };
+        RealChains::resolve(&config(list), &variable)
+    };
+    let chains = read(list, "Bearer of-mine\n", &cdp).unwrap();
+    let found = &chains.solana.facilitators;
+    let names: Vec<&str> = found.iter().map(FacilitatorSettings::name).collect();
+    let expected = [
+        "https://one.example/x402",
+        "https://two.example",
+        "https://three.example",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(found[0].timeout, Duration::from_millis(900));
+    let shown = format!("{found:?}");
+    assert!(!shown.contains("of-mine") && !shown.contains(&cdp), "{shown}");
+    let key = |n: usize, setting: &str| format!("chains.solana.facilitators[{n}].{setting}");
+    let twice = list.replace("three.example", "two.example/");
+    let missing = list.replace("env:HEADER", "env:NONE");
+    let wrong = [
+        (list, "", cdp.as_str(), key(0, "secret")),
+        (list, "a\u{1}b", cdp.as_str(), key(0, "secret")),
+        (list, "good", "no key at all", key(1, "secret")),
+        (missing.as_str(), "good", cdp.as_str(), key(0, "secret")),
+        (twice.as_str(), "good", cdp.as_str(), key(2, "url")),
+    ];
+    for (list, header, secret, setting) in wrong {
+        let error = read(list, header, secret).unwrap_err();
+        assert!(!error.to_string().contains("no key at all"), "{error}");
+        assert_eq!(keys(error), [setting]);
+    }
+}
