@@ -5,6 +5,7 @@
 
 pub mod admin;
 pub mod config;
+pub mod keys;
 pub mod listen;
 pub mod pay;
 pub mod provider;
@@ -59,6 +60,7 @@ enum Command {
     Backup(store::BackupArgs),
     Restore(store::RestoreArgs),
     Config(config::Args),
+    Keys(keys::Args),
     Provider(provider::Args),
 }
 
@@ -84,6 +86,7 @@ pub fn run() -> ExitCode {
             Some(Command::Backup(args)) => store::backup(args).await,
             Some(Command::Restore(args)) => store::restore(args).await,
             Some(Command::Config(args)) => config::run(&args),
+            Some(Command::Keys(args)) => keys::run(&args),
             Some(Command::Provider(args)) => provider::run(args).await,
         }
     });

@@ -1,6 +1,7 @@
 //! What the operator's monitoring reads: one page of figures, put together when it is asked for. `docs/metrics.md` lists
 //! them all.
 
+mod chains;
 mod page;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use purser_actors::engine::{Engine, Held, Reconciliation};
 use purser_actors::kernel::delivery::FAILURES;
 use purser_actors::kernel::effect::Work;
 use purser_actors::line::Status;
+use purser_actors::port::Clock;
 use purser_actors::reconcile::Discrepancy;
 use purser_storage::{JournalStore, Store, StoreError};
 
@@ -20,6 +22,7 @@ use page::{Page, Unit};
 use crate::checkout::PaidCalls;
 use crate::http::meter::RequestMeter;
 use crate::http::rate::RateLimiter;
+use crate::settlement::real::RealPorts;
 use crate::stream::Hub;
 
 /// Where the figures come from.
@@ -38,6 +41,10 @@ pub struct Metrics {
     pub calls: Arc<PaidCalls>,
     /// `sandbox` or `production`.
     pub mode: &'static str,
+    /// The real chains; none in the sandbox.
+    pub chains: Option<Arc<RealPorts>>,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Metrics {
@@ -63,6 +70,9 @@ impl Metrics {
         arrivals(&mut page, incoming, self.engine.incoming_restarts());
         self.streams(&mut page);
         self.webhooks(&mut page).await?;
+        if let Some(ports) = &self.chains {
+            chains::chains(&mut page, &ports.figures().await, self.clock.now());
+        }
         Ok(page.into_text())
     }
 

@@ -88,6 +88,8 @@ pub struct Report {
     pub waiting_effects: usize,
     /// Transfers on the chain that no payment claims, as far as the chain was given.
     pub unclaimed_transfers: usize,
+    /// Payments that are not final and that their chain's list does not have. A list may have final transfers alone.
+    pub unlisted_payments: usize,
     /// Everything that is wrong. Empty is good.
     pub findings: Vec<Finding>,
 }

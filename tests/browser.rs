@@ -6,6 +6,7 @@ mod chromium;
 #[path = "interop/node.rs"]
 mod node;
 #[path = "interop/running.rs"]
+#[expect(dead_code, reason = "part of it is for the tests of production")]
 mod running;
 
 use std::path::Path;

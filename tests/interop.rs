@@ -5,6 +5,9 @@
 
 #[path = "interop/allowed.rs"]
 mod allowed;
+#[path = "../src/chains/tests/base/anvil.rs"]
+#[expect(dead_code, reason = "part of it is for the tests of the ports")]
+mod anvil;
 #[path = "fuzz/authorizations.rs"]
 mod authorizations;
 #[path = "interop/calls.rs"]
@@ -19,14 +22,23 @@ mod documents;
 mod drafts;
 #[path = "interop/foreign.rs"]
 mod foreign;
+#[path = "interop/local_chains.rs"]
+mod local_chains;
 #[path = "interop/node.rs"]
 mod node;
+#[path = "interop/production.rs"]
+mod production;
 #[path = "interop/products.rs"]
 mod products;
 #[path = "interop/python.rs"]
 mod python;
+#[path = "interop/rpc_proxy.rs"]
+mod rpc_proxy;
 #[path = "interop/running.rs"]
 mod running;
+#[path = "../src/chains/tests/surfpool/runtime.rs"]
+#[expect(dead_code, reason = "part of it is for the tests of the ports")]
+mod runtime;
 #[path = "interop/schemathesis.rs"]
 mod schemathesis;
 #[path = "payment_rules/seller.rs"]

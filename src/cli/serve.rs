@@ -139,6 +139,10 @@ fn quiet_panics() {
 fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
     let url = &service.public_url;
     terminal::result(&format!("Purser serves at {url} (data in {data})"))?;
+    let address = service.address;
+    if !url.ends_with(&address.to_string()) {
+        terminal::result(&format!("It listens at http://{address}"))?;
+    }
     if let Some(operator) = service.operator {
         terminal::result(&format!("Metrics for the operator at http://{operator}/metrics"))?;
         terminal::result(&format!("`purser admin` acts for the operator at http://{operator}"))?;

@@ -151,6 +151,12 @@ fn print(report: &Report) -> Result<(), CliError> {
         "on chain  {} transfers that no payment claims",
         report.unclaimed_transfers
     ))?;
+    if report.unlisted_payments > 0 {
+        terminal::result(&format!(
+            "not final {} payments that their chain does not list yet",
+            report.unlisted_payments
+        ))?;
+    }
     for finding in &report.findings {
         terminal::result(&format!("WRONG     {finding}"))?;
     }

@@ -59,6 +59,11 @@ impl Remote {
         Self(None)
     }
 
+    /// Whether the settings name it. One that they do not name has nothing to tell.
+    const fn is_configured(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Reads. Nothing changes by it, so that every failure is `Temporary` unless the provider says what it is.
     async fn get<T: DeserializeOwned>(
         &self,

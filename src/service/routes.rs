@@ -17,6 +17,7 @@ use utoipa::OpenApi;
 use super::checkout::{self, Payees};
 use super::parts::World;
 use super::{DataDir, ServiceError, shop};
+use crate::checkout::Checkout;
 use crate::config::Config;
 use crate::http::documents::{self, Documents};
 use crate::http::front::{Front, Inside};
@@ -112,15 +113,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         forms: entrance.forms.clone(),
     };
     let checkout = checkout::open(&house, payees, limiter.clone(), till).await?;
-    let metrics = Metrics {
-        engine: house.engine.clone(),
-        store: house.journal.clone(),
-        hub: house.hub.clone(),
-        requests: Arc::default(),
-        limiter: limiter.clone(),
-        calls: checkout.calls.clone(),
-        mode: if config.is_sandbox() { "sandbox" } else { "production" },
-    };
+    let metrics = metrics(&house, &limiter, &checkout);
     let shop = shop::open(&house, &checkout);
     let rooms = described(config, shop.documents);
     let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
@@ -290,6 +283,24 @@ fn event_routes(house: &House, doorkeeper: &Arc<Doorkeeper>) -> Router {
         }),
         origin: house.public_url.as_str().into(),
     })
+}
+
+fn metrics(house: &House, limiter: &Arc<RateLimiter>, checkout: &Checkout) -> Metrics {
+    Metrics {
+        engine: house.engine.clone(),
+        store: house.journal.clone(),
+        hub: house.hub.clone(),
+        requests: Arc::default(),
+        limiter: limiter.clone(),
+        calls: checkout.calls.clone(),
+        mode: if house.config.is_sandbox() {
+            "sandbox"
+        } else {
+            "production"
+        },
+        chains: house.world.real.clone(),
+        clock: house.world.clock.clone(),
+    }
 }
 
 fn identity_keys(house: &House) -> Result<Keys, ServiceError> {

@@ -12,6 +12,7 @@ use purser_chains::evm::{Address, U256};
 use purser_chains::rpc::{Clock, EndpointSettings, RpcError, RpcPool, SettingsError, Transport};
 use purser_chains::solana::node::{Account, Node as SolanaNode};
 use purser_chains::solana::status::Commitment;
+use purser_chains::solana::token::{USDC_DECIMALS, mint_decimals};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
@@ -25,9 +26,6 @@ pub use self::bridge::BridgeCheck;
 
 /// First four bytes of keccak256("DOMAIN_SEPARATOR()").
 const DOMAIN_SEPARATOR: [u8; 4] = [0x36, 0x44, 0xe5, 0x15];
-/// Bytes of an SPL mint (`spl_token::state::Mint`), and where it has its decimals.
-const MINT_BYTES: usize = 82;
-const MINT_DECIMALS: usize = 44;
 
 /// Checks one chain at start.
 pub trait ChainCheck: Send + Sync {
@@ -318,9 +316,9 @@ impl SolanaCheck {
         };
         let mut wrong = Vec::new();
         let mut found = found.into_iter();
-        if !found.next().flatten().is_some_and(|mint| is_mint(&mint)) {
+        if !found.next().flatten().is_some_and(|mint| is_usdc(&mint)) {
             let why = format!(
-                "{} is no mint of the SPL Token program with 6 decimals",
+                "{} is not an SPL Token mint with {USDC_DECIMALS} decimals",
                 base58(&self.chain.mint)
             );
             wrong.push(rejected("chains.solana.usdc_mint", why));
@@ -339,6 +337,10 @@ impl SolanaCheck {
                     "payment.pay_to.solana",
                     format!("{} is not its token account", base58(&paid)),
                 ));
+            }
+            Some(account) if account.frozen => {
+                let why = format!("its token account {} is frozen", base58(&paid));
+                wrong.push(rejected("payment.pay_to.solana", why));
             }
             Some(_) => {}
         }
@@ -369,8 +371,8 @@ impl ChainCheck for SolanaCheck {
     }
 }
 
-fn is_mint(account: &Account) -> bool {
-    account.owner == TOKEN && account.data.len() == MINT_BYTES && account.data.get(MINT_DECIMALS) == Some(&6)
+fn is_usdc(account: &Account) -> bool {
+    account.owner == TOKEN && mint_decimals(&account.data) == Some(USDC_DECIMALS)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The settlement ports of Base and Solana: opened from the settings, before the engine, and closed behind it.
 
 mod adapters;
+pub mod figures;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +23,11 @@ use super::solana::{Depth, FinalityByAmount, SolanaSettings, SolanaSettlement, S
 use crate::config::chains::Depth as AnyDepth;
 use crate::config::{ConfigError, Misfit};
 use crate::payment::Chains;
-use crate::payment::solana::address::parse as parse_pubkey;
 
 /// How long the start waits until both chains were read once.
 const FIRST_READ: Duration = Duration::from_secs(10);
+/// How often each endpoint is asked how far it is: one that is behind is used last.
+const HEIGHTS: Duration = Duration::from_secs(5);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -48,6 +50,7 @@ pub struct RealPorts {
     base: Arc<BaseSettlement>,
     solana: Arc<SolanaSettlement>,
     workers: Mutex<Option<Workers>>,
+    heights: tokio::task::AbortHandle,
     names: Chains,
     bridge: BridgeParts,
     timer: Arc<dyn rpc::Clock>,
@@ -116,10 +119,8 @@ fn on_base(wallet: &Wallet) -> Option<Address> {
     }
 }
 
-fn solana_settings(parts: SolanaParts) -> Result<SolanaSettings, Misfit> {
-    let genesis = parse_pubkey(parts.chain.genesis_hash);
-    let genesis = genesis.ok_or_else(|| one("chains.solana.genesis_hash", "is not 32 bytes in base58"))?;
-    let mut settings = SolanaSettings::new(genesis, parts.chain.mint, parts.treasury);
+fn solana_settings(parts: SolanaParts) -> SolanaSettings {
+    let mut settings = SolanaSettings::new(parts.chain.mint, parts.treasury);
     settings.fee_payers = parts.fee_payers;
     settings.endpoints = parts.endpoints;
     settings.payer_limits.floor_lamports = parts.fee_payer_floor;
@@ -133,7 +134,7 @@ fn solana_settings(parts: SolanaParts) -> Result<SolanaSettings, Misfit> {
     };
     let steps = parts.finality.into_iter().map(|(up_to, deep)| (up_to, depth(deep)));
     settings.finality = FinalityByAmount(steps.collect());
-    Ok(settings)
+    settings
 }
 
 impl RealPorts {
@@ -152,16 +153,15 @@ impl RealPorts {
             transport: around.transport.clone(),
             timer: around.timer.clone(),
         };
-        let solana = SolanaSettlement::open(solana_settings(solana)?, surroundings).await;
+        let solana = SolanaSettlement::open(solana_settings(solana), surroundings).await;
         let solana = solana.map_err(|error| one("chains.solana", error))?;
-        let fits = solana.check().await;
-        fits.map_err(|error| one("chains.solana", error))?;
         let settings = base_settings(base, &around.wallets);
         let base = BaseSettlement::open(settings, around.store, around.transport, around.timer).await;
         let base = Arc::new(base.map_err(|error| one("chains.base", error))?);
         let workers = Workers::start(solana.clone(), None).await;
         let workers = workers.map_err(|error| one("chains.solana", error))?;
         let ports = Self {
+            heights: observe_heights(base.clone(), solana.clone()),
             base,
             solana,
             workers: Mutex::new(Some(workers)),
@@ -219,11 +219,30 @@ impl RealPorts {
 
     /// Ends both ports and waits until neither writes any more. What is durable goes on when they are opened again.
     pub async fn close(&self) {
+        self.heights.abort();
         let workers = self.workers.lock().take();
         if let Some(workers) = workers {
             workers.stop().await;
         }
         self.base.close().await;
+    }
+}
+
+fn observe_heights(base: Arc<BaseSettlement>, solana: Arc<SolanaSettlement>) -> tokio::task::AbortHandle {
+    let task = tokio::spawn(async move {
+        let mut every = tokio::time::interval(HEIGHTS);
+        every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            every.tick().await;
+            tokio::join!(base.observe_heights(), solana.node().observe_slots());
+        }
+    });
+    task.abort_handle()
+}
+
+impl Drop for RealPorts {
+    fn drop(&mut self) {
+        self.heights.abort();
     }
 }
 

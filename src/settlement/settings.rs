@@ -336,12 +336,7 @@ impl Reader<'_> {
 
     fn evm_key(&mut self, key: &str, location: &Location) -> Option<EvmKey> {
         let text = self.text(key, location)?;
-        let digits = text.trim();
-        let digits = digits.strip_prefix("0x").unwrap_or(digits);
-        let mut secret = Zeroizing::new([0; 32]);
-        let read = hex::decode_to_slice(digits, secret.as_mut_slice()).ok();
-        let found = read.and_then(|()| EvmKey::from_bytes(secret).ok());
-        let Some(own) = found else {
+        let Some(own) = parse_evm_key(&text) else {
             self.reject(key, "is no private key of Base: 64 hex digits, with or without 0x");
             return None;
         };
@@ -371,6 +366,15 @@ impl Reader<'_> {
         };
         read.map_err(|reason| self.reject(key, reason)).ok()
     }
+}
+
+/// A private key of Base: 64 hex digits, with or without 0x. Surrounding white space is ignored.
+pub fn parse_evm_key(text: &str) -> Option<EvmKey> {
+    let digits = text.trim();
+    let digits = digits.strip_prefix("0x").unwrap_or(digits);
+    let mut secret = Zeroizing::new([0; 32]);
+    hex::decode_to_slice(digits, secret.as_mut_slice()).ok()?;
+    EvmKey::from_bytes(secret).ok()
 }
 
 /// Highest amount and depth of each step.

@@ -7,7 +7,6 @@
 
 mod accounts;
 mod burning;
-mod check;
 mod decline;
 mod drive;
 mod flight;
@@ -39,7 +38,6 @@ use purser_chains::solana::payers::{PayerStatus, Payers};
 use purser_storage::Store;
 
 pub use self::burning::{EventAccount, read_burn};
-pub use self::check::{CheckError, Unfit};
 use self::flight::Flights;
 use self::follow::Following;
 pub use self::rows::RowError;
@@ -83,7 +81,6 @@ pub enum OpenError {
 
 /// The port. [`Workers::start`] starts what sends, follows and refreshes; without it nothing ends.
 pub struct SolanaSettlement {
-    genesis: Pubkey,
     mint: Pubkey,
     treasury: Keypair,
     treasury_account: Pubkey,
@@ -167,7 +164,6 @@ impl SolanaSettlement {
         }
         let followed = follow::Followed::read(&rows).await?;
         Ok(Arc::new(Self {
-            genesis: settings.genesis,
             mint: settings.mint,
             treasury: settings.treasury,
             treasury_account,

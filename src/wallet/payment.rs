@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 use super::WalletError;
 use super::evm::EvmPayloadJson;
 use super::keys::{TestWallet, random_32};
+use super::offered_token::OfferedToken;
 use super::solana::Transfer;
-use crate::payment::chains::Chains;
 use crate::payment::evm::{domain_separator, parse_address};
 use crate::payment::identifier;
 use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
@@ -42,6 +42,7 @@ pub struct Offer<'a> {
     pub amount: Usdc,
     raw: &'a RawValue,
     fields: OfferFields,
+    token: OfferedToken,
 }
 
 #[derive(Debug, Deserialize)]
@@ -144,18 +145,22 @@ impl PaymentRequired {
         true
     }
 
-    /// Every entry that is USDC on a network we know, in the server's order.
+    /// Every entry that is USDC on a chain of this process, in the server's order.
     pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
-        self.accepts.iter().filter_map(|raw| Offer::read(raw))
+        self.accepts
+            .iter()
+            .filter_map(|raw| Offer::read(raw, OfferedToken::in_effect))
     }
 
-    /// The first entry that is USDC on the wanted network, or on any. Entries that this wallet does not understand are
-    /// passed over.
+    /// The first entry that is USDC on the wanted network, or on any; test networks count as the network that they test. Entries
+    /// that this wallet does not understand are passed over.
     ///
     /// # Errors
     /// [`WalletError::NotOffered`].
     pub fn choose(&self, network: Option<Network>) -> Result<Offer<'_>, WalletError> {
-        self.offers()
+        self.accepts
+            .iter()
+            .filter_map(|raw| Offer::read(raw, OfferedToken::anywhere))
             .find(|offer| network.is_none_or(|wanted| offer.network == wanted))
             .ok_or_else(|| WalletError::NotOffered(network.map_or("any network this wallet has", Network::name)))
     }
@@ -209,22 +214,16 @@ impl<'a> Offer<'a> {
         self
     }
 
-    fn read(raw: &'a RawValue) -> Option<Self> {
+    fn read(raw: &'a RawValue, token: fn(&str, &str) -> Option<OfferedToken>) -> Option<Self> {
         let fields: OfferFields = serde_json::from_str(raw.get()).ok()?;
-        let chains = Chains::in_effect();
-        let network = Network::ALL
-            .into_iter()
-            .find(|network| chains.caip2(*network) == fields.network)?;
-        let is_usdc = match network {
-            Network::Base => parse_address(&fields.asset) == Some(chains.base.token.asset),
-            Network::Solana => parse_pubkey(&fields.asset) == Some(chains.solana.mint),
-        };
+        let token = token(&fields.network, &fields.asset).filter(OfferedToken::is_usdc)?;
         let amount = atomic(&fields.amount)?;
-        (fields.scheme == "exact" && is_usdc).then_some(Self {
-            network,
+        (fields.scheme == "exact").then_some(Self {
+            network: token.network(),
             amount,
             raw,
             fields,
+            token,
         })
     }
 }
@@ -292,15 +291,19 @@ impl TestWallet {
         valid_after: u64,
         at: &Circumstances<'_>,
     ) -> Result<SignedPayment, WalletError> {
-        match offer.network {
-            Network::Base => self.sign_on_base(offer, valid_after, at).map(SignedPayment::Evm),
-            Network::Solana => self.sign_on_solana(offer, at).map(SignedPayment::Solana),
+        match offer.token {
+            OfferedToken::Base { chain_id, asset } => {
+                let signed = self.sign_on_base(offer, (chain_id, asset), valid_after, at);
+                signed.map(SignedPayment::Evm)
+            }
+            OfferedToken::Solana { mint } => self.sign_on_solana(offer, mint, at).map(SignedPayment::Solana),
         }
     }
 
     fn sign_on_base(
         &self,
         offer: &Offer<'_>,
+        (chain_id, asset): (u64, [u8; 20]),
         valid_after: u64,
         at: &Circumstances<'_>,
     ) -> Result<EvmAuthorization, WalletError> {
@@ -316,7 +319,6 @@ impl TestWallet {
                 "the token's EIP-712 name and version are missing",
             ));
         };
-        let Token { chain_id, asset, .. } = Chains::in_effect().base.token;
         let domain = domain_separator(name, version, chain_id, &asset);
         let mut authorization = EvmAuthorization {
             from: self.evm_address(),
@@ -331,7 +333,7 @@ impl TestWallet {
         Ok(authorization)
     }
 
-    fn sign_on_solana(&self, offer: &Offer<'_>, at: &Circumstances<'_>) -> Result<Vec<u8>, WalletError> {
+    fn sign_on_solana(&self, offer: &Offer<'_>, mint: Pubkey, at: &Circumstances<'_>) -> Result<Vec<u8>, WalletError> {
         let extra = &offer.fields.extra;
         let key = |text: Option<&str>, missing: &'static str| -> Result<Pubkey, WalletError> {
             text.and_then(parse_pubkey).ok_or(WalletError::BadChallenge(missing))
@@ -350,7 +352,7 @@ impl TestWallet {
         let transfer = Transfer {
             fee_payer: key(extra.fee_payer.as_deref(), "feePayer is not an address")?,
             pay_to: key(Some(&offer.fields.pay_to), "payTo is not an address")?,
-            mint: Chains::in_effect().solana.mint,
+            mint,
             amount: offer.amount.atomic(),
             blockhash,
             memo: &memo,

@@ -39,6 +39,9 @@ pub struct SiwxInfo {
     /// URLs.
     #[serde(default)]
     pub resources: Option<Vec<String>>,
+    /// The chains that the server takes, as CAIP-2. Empty: those of this process.
+    #[serde(skip)]
+    pub chains: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -48,8 +51,17 @@ struct Extensions {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Extension {
     info: SiwxInfo,
+    #[serde(default)]
+    supported_chains: Vec<SupportedChain>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SupportedChain {
+    chain_id: String,
 }
 
 #[derive(Serialize)]
@@ -84,7 +96,14 @@ impl PaymentRequired {
     pub fn sign_in(&self) -> Result<SiwxInfo, WalletError> {
         self.extensions()
             .and_then(|text| serde_json::from_str::<Extensions>(text).ok()?.siwx)
-            .map(|extension| extension.info)
+            .map(|extension| SiwxInfo {
+                chains: extension
+                    .supported_chains
+                    .into_iter()
+                    .map(|chain| chain.chain_id)
+                    .collect(),
+                ..extension.info
+            })
             .ok_or(WalletError::BadChallenge("it carries no sign-in challenge"))
     }
 }
@@ -123,12 +142,23 @@ impl SiwxInfo {
         Ok(())
     }
 
+    /// CAIP-2 of the chain that is signed in on: that of this process, or the server's of the same family, a test network.
+    fn chain(&self, network: Network) -> &str {
+        let own = network.caip2();
+        let family = own.split_once(':').map_or(own, |(family, _)| family);
+        let of_family = |chain: &&String| chain.split_once(':').is_some_and(|(one, _)| one == family);
+        match self.chains.iter().any(|chain| chain == own) {
+            true => own,
+            false => self.chains.iter().find(of_family).map_or(own, String::as_str),
+        }
+    }
+
     /// The text to sign: lines joined by LF, none at the end. Without a statement, Ethereum's form keeps one more empty
     /// line than Solana's.
     pub fn message(&self, network: Network, address: &str) -> String {
         let (name, chain, without_statement) = match network {
-            Network::Base => ("Ethereum", network.caip2().trim_start_matches("eip155:"), "\n"),
-            Network::Solana => ("Solana", network.caip2().trim_start_matches("solana:"), ""),
+            Network::Base => ("Ethereum", self.chain(network).trim_start_matches("eip155:"), "\n"),
+            Network::Solana => ("Solana", self.chain(network).trim_start_matches("solana:"), ""),
         };
         let mut text = format!(
             "{} wants you to sign in with your {name} account:\n{address}\n\n",
@@ -185,7 +215,7 @@ impl TestWallet {
             statement: info.statement.as_deref(),
             uri: &info.uri,
             version: &info.version,
-            chain_id: network.caip2(),
+            chain_id: info.chain(network),
             r#type: kind,
             nonce: &info.nonce,
             issued_at: &info.issued_at,

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -10,6 +11,8 @@ use serde_json::Value;
 pub struct Purser {
     command: Command,
     child: Option<Child>,
+    /// What the line begins with that says where it listens.
+    greeting: &'static str,
     url: String,
     pub http: reqwest::Client,
     folder: tempfile::TempDir,
@@ -22,6 +25,11 @@ impl Purser {
 
     /// Starts with these settings on top of the defaults.
     pub fn start_with(settings: &[(&str, &str)]) -> Self {
+        Self::start_from(None, settings)
+    }
+
+    /// Starts with a file of settings, and these on top of it.
+    pub fn start_from(config: Option<&Path>, settings: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
         for (name, _) in std::env::vars_os() {
@@ -32,6 +40,7 @@ impl Purser {
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder.path().join("data"))
+            .args(config.into_iter().flat_map(|file| [Path::new("--config"), file]))
             .env("PURSER_OPERATOR__LISTEN", "127.0.0.1:0")
             .env("PURSER_STORAGE__SEGMENT_BYTES", "1048576")
             .envs(settings.iter().copied())
@@ -41,6 +50,11 @@ impl Purser {
         let mut purser = Self {
             command,
             child: None,
+            greeting: match config {
+                None => "Purser serves at ",
+                // Clients call it by another name.
+                Some(_) => "It listens at ",
+            },
             url: String::new(),
             // A client's script blocks the test's thread: a connection that the service closes meanwhile would be used again.
             http: purser::outbound::client().pool_max_idle_per_host(0).build().unwrap(),
@@ -56,22 +70,38 @@ impl Purser {
         let mut child = self.command.spawn().unwrap();
         let mut greeting = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        while !greeting.starts_with("Purser serves at ") {
+        while !greeting.starts_with(self.greeting) {
             greeting.clear();
             let read = stdout.read_line(&mut greeting).unwrap();
             assert!(read > 0, "purser ended: {}", log(&self.folder));
         }
         // What follows must not meet a closed pipe.
         std::thread::spawn(move || stdout.lines().for_each(drop));
-        self.url = greeting.split_whitespace().nth(3).unwrap().to_owned();
+        let address = greeting[self.greeting.len()..].split_whitespace().next();
+        self.url = address.unwrap().to_owned();
         self.child = Some(child);
     }
 
-    fn kill(&mut self) {
+    /// As `kill -9`.
+    pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+
+    /// As SIGTERM, and waits until it has ended.
+    pub async fn stop(&mut self) {
+        let mut child = self.child.take().unwrap();
+        let id = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        let ended = tokio::task::spawn_blocking(move || child.wait()).await;
+        assert!(ended.unwrap().unwrap().success());
+    }
+
+    /// Its data directory.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
     }
 
     pub fn url(&self, path: &str) -> String {

@@ -89,7 +89,7 @@ impl House {
         let faults = Arc::new(Faults::new(chain.transport()));
         let directory = tempfile::tempdir().unwrap();
         let store = open_store(directory.path());
-        let settings = settings(&chain, test, change).await;
+        let settings = settings(&chain, test, change);
         let port = port(settings, &store, &faults).await;
         let mut house = Self {
             chain,
@@ -121,7 +121,7 @@ impl House {
         if let Some(workers) = self.workers.take() {
             workers.stop().await;
         }
-        let settings = settings(&self.chain, self.test, self.change).await;
+        let settings = settings(&self.chain, self.test, self.change);
         self.port = port(settings, &self.store, &self.faults).await;
         self.start().await;
     }
@@ -264,9 +264,8 @@ impl House {
     }
 }
 
-async fn settings(chain: &Chain, test: u8, change: fn(&mut SolanaSettings)) -> SolanaSettings {
-    let genesis = chain.node().genesis_hash_each().await.remove(0).unwrap();
-    let mut settings = SolanaSettings::new(genesis, USDC_MAINNET, key(test, TREASURY));
+fn settings(chain: &Chain, test: u8, change: fn(&mut SolanaSettings)) -> SolanaSettings {
+    let mut settings = SolanaSettings::new(USDC_MAINNET, key(test, TREASURY));
     settings.fee_payers = vec![key(test, FEE)];
     settings.endpoints = chain.endpoints(2);
     settings.pace = QUICK;

@@ -64,6 +64,8 @@ pub(super) fn listen<T: Teller>(engine: &Engine) {
     let every = Duration::from_millis(engine.0.settings.payouts.told_every_ms.max(1));
     tokio::spawn(async move {
         let mut ears = Ears::default();
+        // A provider that is away for a day is logged once, not at each reading.
+        let mut failing = None;
         loop {
             tokio::select! {
                 () = tokio::time::sleep(every) => {}
@@ -81,9 +83,19 @@ pub(super) fn listen<T: Teller>(engine: &Engine) {
             match reading.await {
                 Ok((listening, heard)) => {
                     ears = listening;
-                    if let Err(error) = heard {
-                        tracing::warn!(who = T::WHO, error, "what is told could not be heard");
+                    let error = heard.err();
+                    match &error {
+                        Some(error) if failing.as_ref() != Some(error) => {
+                            tracing::warn!(
+                                who = T::WHO,
+                                error,
+                                "what is told could not be heard; it is tried again"
+                            );
+                        }
+                        None if failing.is_some() => tracing::info!(who = T::WHO, "what is told is heard again"),
+                        _ => {}
                     }
+                    failing = error;
                 }
                 Err(error) => tracing::error!(who = T::WHO, %error, "listening failed and goes on"),
             }

@@ -95,6 +95,9 @@ impl Issuer for RemoteIssuer {
     fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
         const CALL: &str = "prepaid card words";
         Box::pin(async move {
+            if !self.remote.is_configured() {
+                return Ok(Vec::new());
+            }
             let query = [("after", after), ("limit", limit as u64)];
             let said: CardWords = self.remote.get(CALL, &["prepaid-card-words"], &query).await?;
             said.read(after).map_err(unreadable(CALL))

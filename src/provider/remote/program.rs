@@ -50,6 +50,9 @@ impl Program for RemoteProgram {
     fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
         const CALL: &str = "card words";
         Box::pin(async move {
+            if !self.0.is_configured() {
+                return Ok(Vec::new());
+            }
             let query = [("after", after), ("limit", limit as u64)];
             let said: CardWords = self.0.get(CALL, &["card-words"], &query).await?;
             said.read(after).map_err(unreadable(CALL))

@@ -111,16 +111,22 @@ fn account(owner: &Pubkey, lamports: u64, data: &[u8]) -> Value {
 
 /// The treasury's token account, of this owner.
 fn token_account(owner: &Pubkey) -> Value {
+    token_account_in(1, owner)
+}
+
+/// In this state: 1 is made, 2 is frozen.
+fn token_account_in(state: u8, owner: &Pubkey) -> Value {
     let mut data = vec![0; 165];
     data[..32].copy_from_slice(&SolanaChain::MAINNET.mint);
     data[32..64].copy_from_slice(owner);
-    data[108] = 1;
+    data[108] = state;
     account(&TOKEN, 2_039_280, &data)
 }
 
 fn mint(decimals: u8) -> Value {
-    let mut data = vec![0; MINT_BYTES];
-    data[MINT_DECIMALS] = decimals;
+    let mut data = vec![0; 82];
+    // Decimals, and made.
+    (data[44], data[45]) = (decimals, 1);
     account(&TOKEN, 1, &data)
 }
 
@@ -281,7 +287,7 @@ async fn whoever_pays_for_transactions_can() {
 
 #[tokio::test]
 async fn the_treasury_can_be_paid_on_solana() {
-    // Aim: the start fails without a token account, with another owner's account, and if the mint is not one.
+    // Aim: the start fails without a token account, with another owner's or a frozen one, and if the mint is not one.
     let replying = |index: usize, what: Value| {
         move |_: &str, method: &str, params: &Value| {
             (method == "getMultipleAccounts").then(|| {
@@ -295,6 +301,8 @@ async fn the_treasury_can_be_paid_on_solana() {
     assert_eq!(rejected(replying(1, Value::Null)).await, pay_to);
     assert_eq!(rejected(replying(1, token_account(&[9; 32]))).await, pay_to);
     assert_eq!(rejected(replying(1, account(&[9; 32], 1, &[0; 165]))).await, pay_to);
+    let treasury = chains().solana.treasury.address();
+    assert_eq!(rejected(replying(1, token_account_in(2, &treasury))).await, pay_to);
     let usdc = ["chains.solana.usdc_mint"];
     assert_eq!(rejected(replying(0, Value::Null)).await, usdc);
     assert_eq!(rejected(replying(0, mint(9))).await, usdc);

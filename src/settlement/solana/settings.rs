@@ -11,8 +11,6 @@ use purser_chains::solana::payers::PayerLimits;
 /// Settings of [`super::SolanaSettlement`]. Keys and endpoints have no default; [`Self::new`] sets the rest.
 #[derive(Debug)]
 pub struct SolanaSettings {
-    /// Genesis hash that every endpoint must report.
-    pub genesis: Pubkey,
     /// The USDC mint, of the SPL Token program.
     pub mint: Pubkey,
     /// Owner of the token account that is paid. Signs withdrawals; pays no fees.
@@ -40,9 +38,8 @@ pub struct SolanaSettings {
 
 impl SolanaSettings {
     /// With the defaults: 0.01 SOL floor, 20,000 lamports of priority fee, no rent, everything final at `finalized`.
-    pub fn new(genesis: Pubkey, mint: Pubkey, treasury: Keypair) -> Self {
+    pub fn new(mint: Pubkey, treasury: Keypair) -> Self {
         Self {
-            genesis,
             mint,
             treasury,
             fee_payers: Vec::new(),

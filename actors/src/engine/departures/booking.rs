@@ -8,7 +8,7 @@ use purser_storage::{CommitError, Condition};
 
 use super::known::Known;
 use super::may_be_withdrawal;
-use super::top_ups::may_be_burn;
+use super::top_ups::{burn_of, may_be_burn};
 use crate::account;
 use crate::approval::Gift;
 use crate::engine::acting::{Acting, Words};
@@ -167,10 +167,8 @@ impl Engine {
                 let waits = waits.ok_or(NotBooked::Differs)?;
                 let burn = burn_of(&departure);
                 let attested = self.attested_burn(&burn).await?;
-                if attested
-                    .is_of(&waits.address, (waits.arrives(), departure.amount))
-                    .is_err()
-                {
+                let ordered = (waits.arrives(), departure.amount);
+                if attested.is_of(&waits.address, ordered).is_err() {
                     return Err(NotBooked::Differs);
                 }
                 let dead = self.dead_burn(&waits).await?;
@@ -377,16 +375,6 @@ impl Engine {
             Err(CommitError::Condition(_)) => Err(NotBooked::Unknown),
             Err(_) => Err(NotBooked::Unavailable),
         }
-    }
-}
-
-/// A burn as far as the chain shows it.
-fn burn_of(departure: &Departure) -> SignedBurn {
-    SignedBurn {
-        bytes: Vec::new(),
-        transaction: departure.transaction.clone(),
-        event_key: [0; 32],
-        burned: departure.amount,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::incoming::Transfer;
 use crate::kernel::table;
 use crate::money::Usdc;
 use crate::payment::{Found, Payment};
-use crate::port::{Attested, Departure, Timestamp};
+use crate::port::{Attested, Departure, SignedBurn, Timestamp};
 use crate::top_up::{self, First, TopUp};
 
 /// A burn is at most this part larger than what arrives: the bridge's fee.
@@ -106,5 +106,15 @@ impl MayHavePaid {
             && departure.to.network() == self.network
             && loads
             && leaves_for(self.network, (Usdc::from_atomic(least), self.amount), departure.amount)
+    }
+}
+
+/// A burn as far as the chain shows it.
+pub(super) fn burn_of(departure: &Departure) -> SignedBurn {
+    SignedBurn {
+        bytes: Vec::new(),
+        transaction: departure.transaction.clone(),
+        event_key: [0; 32],
+        burned: departure.amount,
     }
 }

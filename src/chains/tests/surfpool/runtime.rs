@@ -23,7 +23,7 @@ struct Runtime {
 
 /// A handle of one test.
 pub struct Chain {
-    url: &'static str,
+    pub url: &'static str,
     client: reqwest::Client,
 }
 

@@ -1,0 +1,113 @@
+//! Figures of the real chains. The sandbox has none of them.
+
+use purser_actors::port::Timestamp;
+use purser_chains::rpc::EndpointStatus;
+
+use super::page::{Page, Unit};
+use crate::settlement::real::figures::{ChainFigures, FeeKey};
+
+/// Name, help, and what it is of each `T`.
+type Figure<T> = (&'static str, &'static str, fn(&T) -> Option<u64>);
+
+/// Both chains, at this moment of the wall clock.
+pub(super) fn chains(page: &mut Page, chains: &[ChainFigures], now: Timestamp) {
+    let all = |page: &mut Page, name, unit, help, of: fn(&ChainFigures, Timestamp) -> Option<u64>| {
+        let mut samples = page.gauge(name, unit, help);
+        for chain in chains {
+            if let Some(value) = of(chain, now) {
+                samples = samples.with(&[("network", chain.network.name())], value);
+            }
+        }
+    };
+    let height = "The newest block (slot on Solana) that was read.";
+    all(page, "purser_chain_height", Unit::One, height, |chain, _| chain.height);
+    let age = "How old the newest block is that was read, by the chain's clock.";
+    all(
+        page,
+        "purser_chain_block_age_seconds",
+        Unit::Millis,
+        age,
+        |chain, now| chain.time.map(|time| now.0.saturating_sub(time.0)),
+    );
+    endpoints(page, chains);
+    keys(page, chains);
+    let counts: [Figure<ChainFigures>; 3] = [
+        (
+            "purser_chain_fees_total",
+            "Fees paid, in gwei on Base and lamports on Solana.",
+            |chain| Some(chain.fees_spent),
+        ),
+        (
+            "purser_chain_fees_lost_total",
+            "Of the fees paid, those for payments that did not settle by it.",
+            |chain| Some(chain.fees_lost),
+        ),
+        (
+            "purser_chain_alarms_total",
+            "What an operator should look at; the log says what.",
+            |chain| Some(chain.alarms),
+        ),
+    ];
+    for (name, help, of) in counts {
+        let values = chains
+            .iter()
+            .filter_map(|chain| Some((chain.network.name(), of(chain)?)));
+        page.counter(name, help).each("network", values);
+    }
+}
+
+fn endpoints(page: &mut Page, chains: &[ChainFigures]) {
+    let figures: [Figure<EndpointStatus>; 2] = [
+        (
+            "purser_rpc_endpoint_failures",
+            "Failures of an endpoint since its last answer.",
+            |endpoint| Some(u64::from(endpoint.consecutive_failures)),
+        ),
+        (
+            "purser_rpc_endpoint_lag",
+            "Blocks or slots that an endpoint is behind the best one.",
+            |endpoint| endpoint.lag,
+        ),
+    ];
+    for (name, help, of) in figures {
+        let mut samples = page.gauge(name, Unit::One, help);
+        for chain in chains {
+            for (n, endpoint) in chain.endpoints.iter().enumerate() {
+                let place = n.to_string();
+                let labels = [
+                    ("network", chain.network.name()),
+                    ("endpoint", &*place),
+                    ("host", &endpoint.host),
+                ];
+                if let Some(value) = of(endpoint) {
+                    samples = samples.with(&labels, value);
+                }
+            }
+        }
+    }
+}
+
+fn keys(page: &mut Page, chains: &[ChainFigures]) {
+    let figures: [Figure<FeeKey>; 2] = [
+        (
+            "purser_fee_key_balance",
+            "What a key that pays fees has, in gwei on Base and lamports on Solana.",
+            |key| key.balance,
+        ),
+        (
+            "purser_fee_key_in_flight",
+            "Payments that a key which pays fees has under way.",
+            |key| Some(key.in_flight),
+        ),
+    ];
+    for (name, help, of) in figures {
+        let mut samples = page.gauge(name, Unit::One, help);
+        for chain in chains {
+            for key in &chain.keys {
+                if let Some(value) = of(key) {
+                    samples = samples.with(&[("network", chain.network.name()), ("address", &key.address)], value);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! How the real chains and the keys that pay fees there are, for the operator's monitoring.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::port::Timestamp;
+use purser_chains::evm::{Address, U256};
+use purser_chains::rpc::EndpointStatus;
+
+use super::RealPorts;
+use crate::settlement::chain::ChainTime as _;
+
+/// A balance that cannot be read in so long is left out: monitoring does not wait for a chain.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// One chain. Fees are in gwei on Base and in lamports on Solana.
+#[derive(Clone, Debug)]
+pub struct ChainFigures {
+    /// Which.
+    pub network: Network,
+    /// The newest block or slot that was read; `None` before the first.
+    pub height: Option<u64>,
+    /// When that block was made, by the chain's clock.
+    pub time: Option<Timestamp>,
+    /// In the order of the settings.
+    pub endpoints: Vec<EndpointStatus>,
+    /// Gas keys or fee payers.
+    pub keys: Vec<FeeKey>,
+    /// Fees charged since the start.
+    pub fees_spent: u64,
+    /// Of these, what was paid for payments that did not settle by it.
+    pub fees_lost: u64,
+    /// What an operator should look at, since the start; the log says what.
+    pub alarms: u64,
+}
+
+/// A key of ours that pays fees.
+#[derive(Clone, Debug)]
+pub struct FeeKey {
+    /// Its address.
+    pub address: String,
+    /// What it has, in gwei or lamports; `None` if that could not be read.
+    pub balance: Option<u64>,
+    /// Payments or transactions that it has under way.
+    pub in_flight: u64,
+}
+
+impl RealPorts {
+    /// Both chains as they are now. Reads the balances of the gas keys from the chain, all else from memory.
+    pub async fn figures(&self) -> [ChainFigures; 2] {
+        [self.base_figures().await, self.solana_figures()]
+    }
+
+    async fn base_figures(&self) -> ChainFigures {
+        let balances = tokio::time::timeout(PATIENCE, self.base.gas()).await;
+        let balances = balances.ok().and_then(Result::ok).unwrap_or_default();
+        let key = |(address, payments): (Address, usize)| FeeKey {
+            balance: balances
+                .iter()
+                .find(|(of, _)| *of == address)
+                .map(|(_, wei)| gwei(*wei)),
+            address: Wallet::Evm(address.into()).address(),
+            in_flight: payments as u64,
+        };
+        let mut keys: Vec<FeeKey> = self.base.loads().into_iter().map(key).collect();
+        keys.sort_by(|one, other| one.address.cmp(&other.address));
+        let counters = self.base.counters();
+        ChainFigures {
+            network: Network::Base,
+            height: self.base.height(),
+            time: self.base.now().ok(),
+            endpoints: self.base.endpoints(),
+            keys,
+            fees_spent: counters.gas_spent_gwei.load(Ordering::Relaxed),
+            fees_lost: counters.gas_lost_gwei.load(Ordering::Relaxed),
+            alarms: counters.alarms.load(Ordering::Relaxed),
+        }
+    }
+
+    fn solana_figures(&self) -> ChainFigures {
+        let status = self.solana.status();
+        let key = |payer: &purser_chains::solana::payers::PayerStatus| FeeKey {
+            address: Wallet::Solana(payer.address).address(),
+            balance: payer.lamports,
+            in_flight: payer.in_flight as u64,
+        };
+        ChainFigures {
+            network: Network::Solana,
+            height: (status.slot > 0).then_some(status.slot),
+            time: self.solana.now_on(Network::Solana).ok(),
+            endpoints: self.solana.node().pool().status(),
+            keys: status.fee_payers.iter().map(key).collect(),
+            fees_spent: status.fee_payers.iter().map(|payer| payer.spent).sum(),
+            fees_lost: status.fee_payers.iter().map(|payer| payer.lost).sum(),
+            alarms: status.contradictions + status.unread,
+        }
+    }
+}
+
+fn gwei(wei: U256) -> u64 {
+    (wei / U256::from(1_000_000_000)).try_into().unwrap_or(u64::MAX)
+}

@@ -1,0 +1,237 @@
+//! Base (anvil) and Solana (surfpool) on this machine, and the service in production on them.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use purser_chains::evm::multicall::MULTICALL3;
+use purser_chains::rpc::{HttpTransport, RpcPool, SystemClock};
+use purser_chains::solana::address::{USDC_MAINNET, base58, parse};
+use serde_json::{Value, json};
+use toml::Table;
+
+use crate::anvil::{self, Anvil};
+use crate::rpc_proxy::RpcProxy;
+use crate::running::Purser;
+use crate::runtime::Chain;
+
+const BASE_USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
+/// One ether, in wei.
+const ETHER: &str = "0xde0b6b3a7640000";
+/// What production would ask a provider for.
+const NOT_SOLD: [&str; 6] = [
+    "usa_prepaid_card",
+    "gift_card",
+    "push_to_card",
+    "bank_payment",
+    "app_payment",
+    "card_balance",
+];
+
+/// Both chains. Anvil makes a block each second; Solana's runtime is shared by all tests of the program.
+pub struct LocalChains {
+    anvil: Anvil,
+    pub solana: Chain,
+    solana_rpc: RpcPool,
+    /// In front of Solana.
+    pub mainnet: RpcProxy,
+}
+
+impl LocalChains {
+    /// `None`: the test must return, and has been reported as skipped.
+    pub async fn start() -> Option<Self> {
+        let (anvil, solana) = (Anvil::start()?, Chain::ready()?);
+        let contracts: Value =
+            serde_json::from_str(include_str!("../../src/chains/tests/anvil/contracts.json")).unwrap();
+        for (address, contract) in [(BASE_USDC, "USDC"), (&MULTICALL3.to_string(), "Batch")] {
+            let code = &contracts["runtime"][contract];
+            anvil.control("anvil_setCode", json!([address, code])).await;
+        }
+        anvil.control("evm_setIntervalMining", json!([1])).await;
+        let transport = std::sync::Arc::new(HttpTransport::new(anvil::client()));
+        let clock = std::sync::Arc::new(SystemClock::default());
+        let solana_rpc = RpcPool::new(solana.endpoints(1), transport, clock).unwrap();
+        let mainnet = RpcProxy::start(solana.url, 0, false).await;
+        Some(Self {
+            anvil,
+            solana,
+            solana_rpc,
+            mainnet,
+        })
+    }
+
+    /// JSON-RPC of Base, anvil's own methods too.
+    pub async fn base(&self, method: &str, params: Value) -> Value {
+        self.anvil.control(method, params).await
+    }
+
+    /// Sets the USDC of an address on Base.
+    pub async fn set_base_usdc(&self, of: &str, amount: u64) {
+        self.base("anvil_dealERC20", json!([of, BASE_USDC, format!("{amount:#x}")]))
+            .await;
+    }
+
+    /// Sets the USDC of an owner on Solana, creating the token account.
+    pub async fn set_solana_usdc(&self, of: &str, amount: u64) {
+        self.solana.set_usdc(&parse(of).unwrap(), amount, false).await;
+    }
+
+    /// What an address holds on a chain, in millionths of a USDC.
+    pub async fn holds(&self, chain: &str, owner: &str) -> u64 {
+        if chain == "base" {
+            let data = format!("0x70a08231{:0>64}", owner.trim_start_matches("0x").to_lowercase());
+            let call = json!([{"to": BASE_USDC, "data": data}, "latest"]);
+            let returned = self.base("eth_call", call).await;
+            return u64::from_str_radix(returned.as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
+        }
+        let filter = json!([owner, {"mint": base58(&USDC_MAINNET)}, {"encoding": "jsonParsed"}]);
+        let accounts = self.solana_rpc.call("getTokenAccountsByOwner", filter).await.unwrap();
+        let amount = accounts["value"][0].pointer("/account/data/parsed/info/tokenAmount/amount");
+        amount.and_then(Value::as_str).map_or(0, |text| text.parse().unwrap())
+    }
+
+    /// The nodes of Base and Solana.
+    pub fn urls(&self) -> [String; 2] {
+        [self.anvil.url.clone(), self.mainnet.url.clone()]
+    }
+}
+
+/// The endpoints of Base and of Solana, in the order of the settings.
+pub type Endpoints = [Vec<String>; 2];
+
+/// The service in production, selling international cards, which need no provider.
+pub struct Production {
+    pub chains: LocalChains,
+    pub purser: Purser,
+    /// What `purser keys create` printed.
+    pub keys: Value,
+    folder: tempfile::TempDir,
+}
+
+impl Production {
+    /// With two addresses of each node: a proof that a payment never settles needs two. `None`: the test was reported as
+    /// skipped.
+    pub async fn start() -> Option<Self> {
+        let chains = LocalChains::start().await?;
+        let both = |url: String| vec![url.replace("127.0.0.1", "localhost"), url];
+        let endpoints = chains.urls().map(both);
+        Some(Self::start_on(chains, &endpoints).await)
+    }
+
+    /// From nothing: keys made by the command, funded, named by its settings.
+    pub async fn start_on(chains: LocalChains, endpoints: &Endpoints) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = folder.path().join("keys");
+        let printed = purser(&[Path::new("keys"), Path::new("create"), &keys]);
+        let mut settings: Table = String::from_utf8(printed.stdout).unwrap().parse().unwrap();
+        let printed = purser(&[Path::new("keys"), Path::new("create"), &keys, Path::new("--json")]);
+        let keys: Value = serde_json::from_slice(&printed.stdout).unwrap();
+        let address = |pointer: &str| keys.pointer(pointer).and_then(Value::as_str).unwrap();
+        chains
+            .base("anvil_setBalance", json!([address("/base/fees"), ETHER]))
+            .await;
+        let fee_payer = parse(address("/solana/fees")).unwrap();
+        chains.solana.set_lamports(&fee_payer, 1_000_000_000).await;
+        chains.set_solana_usdc(address("/solana/treasury"), 0).await;
+        complete(&mut settings, endpoints);
+        let config = folder.path().join("purser.toml");
+        std::fs::write(&config, settings.to_string()).unwrap();
+        let purser = Purser::start_from(Some(&config), &[]);
+        Self {
+            chains,
+            purser,
+            keys,
+            folder,
+        }
+    }
+
+    /// The wallet of a test on both chains, with 1,000 USDC on each.
+    pub async fn funded(&self, wallet: &purser::wallet::TestWallet) {
+        use purser_actors::id::Network;
+        self.chains
+            .set_base_usdc(&wallet.address(Network::Base), 1_000_000_000)
+            .await;
+        self.chains
+            .set_solana_usdc(&wallet.address(Network::Solana), 1_000_000_000)
+            .await;
+    }
+
+    /// What our treasury holds on a chain.
+    pub async fn treasury(&self, chain: &str) -> u64 {
+        let owner = self.keys[chain]["treasury"].as_str().unwrap();
+        self.chains.holds(chain, owner).await
+    }
+
+    /// A command on the data of the service, which has been stopped.
+    pub fn offline(&self, command: &str) -> Output {
+        let data = self.purser.data();
+        let config = self.folder.path().join("purser.toml");
+        let arguments = [command, "--config"].map(Path::new);
+        purser(&[arguments[0], arguments[1], &config, Path::new("--data"), &data])
+    }
+}
+
+/// What the settings of `purser keys create` leave to the operator.
+fn complete(settings: &mut Table, endpoints: &Endpoints) {
+    let rest = r#"
+        [server]
+        public_url = "https://pay.example"
+        [chains.base]
+        finality = [{ depth = "safe" }]
+        [chains.solana]
+        finality = [{ depth = "finalized" }]
+    "#;
+    merge(settings, rest.parse().unwrap());
+    for (name, urls) in ["base", "solana"].into_iter().zip(endpoints) {
+        let endpoint = |url: &String| format!("{{ url = \"{url}\", rate = 10000, burst = 10000, timeout_ms = 1000 }}");
+        let urls: Vec<String> = urls.iter().map(endpoint).collect();
+        let chain = format!("[chains.{name}]\nendpoints = [{}]", urls.join(", "));
+        merge(settings, chain.parse().unwrap());
+    }
+    for product in NOT_SOLD {
+        merge(
+            settings,
+            format!("[products.{product}]\navailable = false").parse().unwrap(),
+        );
+    }
+}
+
+fn merge(into: &mut Table, from: Table) {
+    for (name, value) in from {
+        match (into.get_mut(&name), value) {
+            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => merge(old, new),
+            (_, value) => {
+                into.insert(name, value);
+            }
+        }
+    }
+}
+
+/// One run of the program, without settings of the surroundings.
+fn purser(arguments: &[&Path]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PURSER_") {
+            command.env_remove(name);
+        }
+    }
+    let run = command.args(arguments).stdin(Stdio::null()).output().unwrap();
+    assert!(
+        run.status.success(),
+        "{arguments:?}: {}{}",
+        String::from_utf8_lossy(&run.stdout),
+        String::from_utf8_lossy(&run.stderr)
+    );
+    run
+}
+
+/// Until it holds.
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    for _ in 0..600 {
+        if let Some(found) = look().await {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("not within a minute: {what}");
+}
