@@ -213,16 +213,13 @@ fn left(name: &str, (sold, kept): (&Sold, i128), books: &Books, report: &mut Rep
         Money::Lost { cost } => (sold.worth + i128::from(cost), sold.worth + i128::from(cost), 0),
         Money::Spent | Money::Undone | Money::Returned { .. } => (0, 0, 0),
     };
-    let has_surplus = books.surpluses.get(name).copied().unwrap_or(0);
-    if has_surplus != surplus {
-        let detail = format!("{has_surplus} posted as more than was bought, expected {surplus}");
-        report.find("product.surplus", name, detail);
-    }
     let cost = cost - kept;
     let has_left = -books.received.get(name).copied().unwrap_or(0);
     let has_cost = books.costs.get(name).copied().unwrap_or(0);
-    if (has_left, has_cost) != (left, cost) {
-        let detail = format!("{has_left} left the treasury at a cost of {has_cost}, expected {left} and {cost}");
+    let has_surplus = books.surpluses.get(name).copied().unwrap_or(0);
+    if (has_left, has_cost, has_surplus) != (left, cost, surplus) {
+        let has = format!("{has_left} left the treasury at a cost of {has_cost} with a surplus of {has_surplus}");
+        let detail = format!("{has}, expected {left}, {cost} and {surplus}");
         report.find("product.left", name, detail);
     }
 }

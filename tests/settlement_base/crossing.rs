@@ -15,6 +15,30 @@ use serde_json::{Value, json};
 use crate::way::{ARRIVES, Way, sent};
 use crate::world::{key, until};
 
+/// The burn is among what left the treasury, and the account of its message is known with its rent.
+async fn burn_is_listed(way: &Way, burn: &SignedBurn) {
+    let left = until("the burn is listed", async || {
+        let all = (Timestamp(0), Timestamp(u64::MAX));
+        let left = way.solana.departures(all.0, all.1).await.unwrap_or_default();
+        (!left.is_empty()).then_some(left)
+    })
+    .await;
+    assert_eq!(
+        (left.len(), left[0].amount, &left[0].transaction),
+        (1, burn.burned, &burn.transaction)
+    );
+    let events = until("the account of the burn is known", async || {
+        let events = way.solana.event_accounts().await.unwrap();
+        (!events.is_empty()).then_some(events)
+    })
+    .await;
+    assert_eq!(
+        (events[0].account, events[0].lamports),
+        (burn.event_key, (128 + 428) * 6_960)
+    );
+    assert_eq!(events[0].rent_payer, Keypair::from_seed(&[1; 32]).address());
+}
+
 // Checks: case 35 to 37 and 40. One burn, listed as having left; unseen, pending, expired, attested again, complete; one mint of
 // all that the bridge did not take, which is more than was ordered.
 #[tokio::test(flavor = "multi_thread")]
@@ -37,26 +61,7 @@ async fn case_40_what_is_burned_is_minted_once_and_the_rest_arrives() {
         finality: Finality::Final,
     };
     assert_eq!(way.bridge.find_burn(&burn).await.unwrap(), landed);
-    let left = until("the burn is listed", async || {
-        let all = (Timestamp(0), Timestamp(u64::MAX));
-        let left = way.solana.departures(all.0, all.1).await.unwrap_or_default();
-        (!left.is_empty()).then_some(left)
-    })
-    .await;
-    assert_eq!(
-        (left.len(), left[0].amount, &left[0].transaction),
-        (1, burn.burned, &burn.transaction)
-    );
-    let events = until("the account of the burn is known", async || {
-        let events = way.solana.event_accounts().await.unwrap();
-        (!events.is_empty()).then_some(events)
-    })
-    .await;
-    assert_eq!(
-        (events[0].account, events[0].lamports),
-        (burn.event_key, (128 + 428) * 6_960)
-    );
-    assert_eq!(events[0].rent_payer, Keypair::from_seed(&[1; 32]).address());
+    burn_is_listed(&way, &burn).await;
 
     let message = way.message(&burn, 100);
     let pending = Attestation::Pending { retry_after_ms: 2_000 };
@@ -142,7 +147,18 @@ async fn answers_of_iris_mean_what_they_say() {
         let complete = matches!(way.bridge.attestation(&burn).await.unwrap(), Attestation::Complete(_));
         assert_eq!(complete, taken, "no block is left for it");
     }
-    // Of one that an operator has named after a restore its amount is known and nothing else.
+}
+
+// Checks: of a burn that an operator has named after a restore the amount is known, and nothing else is asked of its message.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_named_burn_is_known_by_its_amount() {
+    let Some(way) = Way::open(2, |_| {}).await else { return };
+    let burn = way.signed().await;
+    let good = way.message(&burn, 100);
+    let more = BurnMessage {
+        amount: good.amount + 1,
+        ..good.clone()
+    };
     let named = SignedBurn {
         bytes: Vec::new(),
         ..burn.clone()
@@ -156,12 +172,18 @@ async fn answers_of_iris_mean_what_they_say() {
         way.bridge.find_burn(&named).await.unwrap_err().kind,
         ErrorKind::Permanent
     );
-    way.iris.lists("complete", &other(|message| message.amount += 1));
+    way.iris.lists("complete", &more);
     assert_eq!(
         way.bridge.attestation(&named).await.unwrap_err().kind,
         ErrorKind::Permanent
     );
-    // From here on nothing more is asked for as long as Iris says.
+}
+
+// Checks: after a 429 Iris is not asked for anything for as long as it says.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rate_limit_of_iris_is_honoured() {
+    let Some(way) = Way::open(2, |_| {}).await else { return };
+    let burn = way.signed().await;
     way.iris.says("429 Too Many Requests", "retry-after: 70\r\n", "");
     let limited = Attestation::Pending { retry_after_ms: 70_000 };
     assert_eq!(way.bridge.attestation(&burn).await.unwrap(), limited);
@@ -171,7 +193,7 @@ async fn answers_of_iris_mean_what_they_say() {
     };
     assert!((1..=70_000).contains(&retry_after_ms));
     assert_eq!(
-        way.bridge.attest_again(&good.nonce).await.unwrap_err().kind,
+        way.bridge.attest_again(&[0x5a; 32]).await.unwrap_err().kind,
         ErrorKind::Temporary
     );
     assert_eq!(

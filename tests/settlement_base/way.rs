@@ -214,7 +214,7 @@ impl Way {
 }
 
 async fn solana(w: &World, chain: &Arc<ScriptedSolana>, count: usize) -> (Arc<SolanaSettlement>, Workers) {
-    let mut settings = SolanaSettings::new([1; 32], USDC_MAINNET, Keypair::from_seed(&[3; 32]));
+    let mut settings = SolanaSettings::new(USDC_MAINNET, Keypair::from_seed(&[3; 32]));
     settings.fee_payers = vec![Keypair::from_seed(&[1; 32])];
     settings.endpoints = endpoints(count);
     settings.pace = QUICK;

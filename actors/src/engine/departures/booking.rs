@@ -167,10 +167,8 @@ impl Engine {
                 let waits = waits.ok_or(NotBooked::Differs)?;
                 let burn = burn_of(&departure);
                 let attested = self.attested_burn(&burn).await?;
-                if attested
-                    .is_of(&waits.address, (waits.arrives(), departure.amount))
-                    .is_err()
-                {
+                let ordered = (waits.arrives(), departure.amount);
+                if attested.is_of(&waits.address, ordered).is_err() {
                     return Err(NotBooked::Differs);
                 }
                 let dead = self.dead_burn(&waits).await?;
