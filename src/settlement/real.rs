@@ -26,6 +26,8 @@ use crate::payment::Chains;
 
 /// How long the start waits until both chains were read once.
 const FIRST_READ: Duration = Duration::from_secs(10);
+/// How often each endpoint is asked how far it is: one that is behind is used last.
+const HEIGHTS: Duration = Duration::from_secs(5);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -52,6 +54,7 @@ pub struct RealPorts {
     on_solana: Option<Arc<List>>,
     tending: Mutex<Vec<Tending>>,
     workers: Mutex<Option<Workers>>,
+    heights: tokio::task::AbortHandle,
     names: Chains,
 }
 
@@ -187,6 +190,7 @@ impl RealPorts {
         let _ = tokio::time::timeout(FIRST_READ, futures_util::future::join_all(refreshing)).await;
         let tending = lists.cloned().map(Tending::start).collect();
         let ports = Self {
+            heights: observe_heights(base.clone(), solana.clone()),
             base,
             solana,
             clock,
@@ -245,11 +249,30 @@ impl RealPorts {
     /// Ends both ports and waits until neither writes any more. What is durable goes on when they are opened again.
     pub async fn close(&self) {
         self.tending.lock().clear();
+        self.heights.abort();
         let workers = self.workers.lock().take();
         if let Some(workers) = workers {
             workers.stop().await;
         }
         self.base.close().await;
+    }
+}
+
+fn observe_heights(base: Arc<BaseSettlement>, solana: Arc<SolanaSettlement>) -> tokio::task::AbortHandle {
+    let task = tokio::spawn(async move {
+        let mut every = tokio::time::interval(HEIGHTS);
+        every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            every.tick().await;
+            tokio::join!(base.observe_heights(), solana.node().observe_slots());
+        }
+    });
+    task.abort_handle()
+}
+
+impl Drop for RealPorts {
+    fn drop(&mut self) {
+        self.heights.abort();
     }
 }
 
