@@ -10,6 +10,7 @@
 pub mod evm;
 pub mod keys;
 pub mod mpp;
+mod offered_token;
 pub mod payment;
 pub mod siwx;
 pub mod solana;

@@ -66,6 +66,12 @@ impl BaseSettlement {
         self.core.node.pool().status()
     }
 
+    /// Asks each endpoint for its newest block, for the pool's choice.
+    pub async fn observe_heights(&self) {
+        // One that does not answer is counted by the pool.
+        drop(self.core.node.heads().await);
+    }
+
     /// The newest block that was read and stored; `None` before the first.
     pub fn height(&self) -> Option<u64> {
         self.core.view().tip().map(|tip| tip.number)

@@ -24,6 +24,8 @@ use crate::payment::Chains;
 
 /// How long the start waits until both chains were read once.
 const FIRST_READ: Duration = Duration::from_secs(10);
+/// How often each endpoint is asked how far it is: one that is behind is used last.
+const HEIGHTS: Duration = Duration::from_secs(5);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -46,6 +48,7 @@ pub struct RealPorts {
     base: Arc<BaseSettlement>,
     solana: Arc<SolanaSettlement>,
     workers: Mutex<Option<Workers>>,
+    heights: tokio::task::AbortHandle,
     names: Chains,
 }
 
@@ -154,6 +157,7 @@ impl RealPorts {
         let workers = Workers::start(solana.clone(), None).await;
         let workers = workers.map_err(|error| one("chains.solana", error))?;
         let ports = Self {
+            heights: observe_heights(base.clone(), solana.clone()),
             base,
             solana,
             workers: Mutex::new(Some(workers)),
@@ -196,11 +200,30 @@ impl RealPorts {
 
     /// Ends both ports and waits until neither writes any more. What is durable goes on when they are opened again.
     pub async fn close(&self) {
+        self.heights.abort();
         let workers = self.workers.lock().take();
         if let Some(workers) = workers {
             workers.stop().await;
         }
         self.base.close().await;
+    }
+}
+
+fn observe_heights(base: Arc<BaseSettlement>, solana: Arc<SolanaSettlement>) -> tokio::task::AbortHandle {
+    let task = tokio::spawn(async move {
+        let mut every = tokio::time::interval(HEIGHTS);
+        every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            every.tick().await;
+            tokio::join!(base.observe_heights(), solana.node().observe_slots());
+        }
+    });
+    task.abort_handle()
+}
+
+impl Drop for RealPorts {
+    fn drop(&mut self) {
+        self.heights.abort();
     }
 }
 

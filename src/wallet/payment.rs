@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 use super::WalletError;
 use super::evm::EvmPayloadJson;
 use super::keys::{TestWallet, random_32};
+use super::offered_token::OfferedToken;
 use super::solana::Transfer;
-use crate::payment::chains::{BaseChain, Chains, SolanaChain};
 use crate::payment::evm::{domain_separator, parse_address};
 use crate::payment::identifier;
 use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
@@ -43,62 +43,6 @@ pub struct Offer<'a> {
     raw: &'a RawValue,
     fields: OfferFields,
     token: OfferedToken,
-}
-
-/// The USDC of an offer, on the chain of its offer.
-#[derive(Clone, Copy, Debug)]
-enum OfferedToken {
-    Base { chain_id: u64, asset: [u8; 20] },
-    Solana { mint: Pubkey },
-}
-
-impl OfferedToken {
-    /// On the chains of this process.
-    fn in_effect(fields: &OfferFields) -> Option<Self> {
-        let chains = Chains::in_effect();
-        let token = Self::anywhere(fields)?;
-        let is_ours = match token {
-            Self::Base { asset, .. } => fields.network == chains.base.caip2 && asset == chains.base.token.asset,
-            Self::Solana { mint } => fields.network == chains.solana.caip2 && mint == chains.solana.mint,
-        };
-        is_ours.then_some(token)
-    }
-
-    /// On any chain of the two families: what is signed for one, a test network, is good on no other.
-    fn anywhere(fields: &OfferFields) -> Option<Self> {
-        match fields.network.split_once(':')? {
-            ("eip155", chain_id) => Some(Self::Base {
-                chain_id: chain_id.parse().ok()?,
-                asset: parse_address(&fields.asset)?,
-            }),
-            ("solana", _) => Some(Self::Solana {
-                mint: parse_pubkey(&fields.asset)?,
-            }),
-            _ => None,
-        }
-    }
-
-    /// Whether it is Circle's USDC of mainnet or of the test network, or that of this process.
-    fn is_usdc(&self) -> bool {
-        let own = Chains::in_effect();
-        match self {
-            Self::Base { asset, .. } => {
-                let known = [own.base, BaseChain::MAINNET, BaseChain::SEPOLIA];
-                known.iter().any(|chain| chain.token.asset == *asset)
-            }
-            Self::Solana { mint } => {
-                let known = [own.solana, SolanaChain::MAINNET, SolanaChain::DEVNET];
-                known.iter().any(|chain| chain.mint == *mint)
-            }
-        }
-    }
-
-    const fn network(&self) -> Network {
-        match self {
-            Self::Base { .. } => Network::Base,
-            Self::Solana { .. } => Network::Solana,
-        }
-    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -270,9 +214,9 @@ impl<'a> Offer<'a> {
         self
     }
 
-    fn read(raw: &'a RawValue, token: fn(&OfferFields) -> Option<OfferedToken>) -> Option<Self> {
+    fn read(raw: &'a RawValue, token: fn(&str, &str) -> Option<OfferedToken>) -> Option<Self> {
         let fields: OfferFields = serde_json::from_str(raw.get()).ok()?;
-        let token = token(&fields).filter(OfferedToken::is_usdc)?;
+        let token = token(&fields.network, &fields.asset).filter(OfferedToken::is_usdc)?;
         let amount = atomic(&fields.amount)?;
         (fields.scheme == "exact").then_some(Self {
             network: token.network(),

@@ -226,7 +226,7 @@ async fn ended(production: &Production, payment: &str) -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn payments_settle_once_through_endpoints_that_fail_and_lie() {
+async fn case_86_payments_settle_once_through_endpoints_that_fail_and_lie() {
     // Aim: behind two endpoints a chain that refuse, hang, lose answers and drop transactions, one of which also says what is
     // not so, each payment buys once by one transfer or is declined without one, and the books agree with the chains.
     for seed in 0..number("PURSER_RPC_SEEDS", 2) {

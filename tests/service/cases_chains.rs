@@ -160,10 +160,12 @@ fn settings(host: &Host, node: &str) -> PathBuf {
     let treasury = treasury();
     let settings = format!(
         "mode = \"production\"\n[server]\npublic_url = \"https://pay.example\"\n\
-         [identity]\nsigning_key_file = \"/none\"\nsecret_key_file = \"/none\"\n\
+         [identity]\nsigning_key_file = \"{}\"\nsecret_key_file = \"{}\"\n\
          [payment.pay_to]\nbase = \"{}\"\nsolana = \"{}\"\n[settlement]\nkind = \"chains\"\n\
          [chains.base]\nendpoints = [{{ url = \"{node}\" }}]\ntreasury_key = \"file:{}\"\ngas_keys = [\"file:{}\"]\n\
          [chains.solana]\nendpoints = [{{ url = \"{node}\" }}]\ntreasury_key = \"file:{}\"\nfee_payers = [\"file:{}\"]\n{not_sold}",
+        host.beside("identity.keys").display(),
+        host.beside("vault.keys").display(),
         Wallet::Evm(treasury.evm_address()).address(),
         Wallet::Solana(treasury.solana_address()).address(),
         key("treasury.key", hex::encode([0x51; 32])),
@@ -184,7 +186,7 @@ fn run(host: &Host, command: &[&str], settings: &std::path::Path) -> Output {
 #[tokio::test(flavor = "multi_thread")]
 async fn production_asks_its_chains_before_anything_serves() {
     // Aim: a chain that does not fit the settings ends the start with the name of the setting and without secrets. With one that fits
-    // the start goes on, here to the missing keys of the vault.
+    // the start goes on, here to the missing keys of tokens.
     for (method, answer, key) in [
         ("eth_chainId", json!("0x1"), "`chains.base.endpoints[0].url`"),
         ("eth_getCode", json!("0x"), "`chains.base.usdc`"),
@@ -194,7 +196,7 @@ async fn production_asks_its_chains_before_anything_serves() {
             json!(SolanaChain::DEVNET.genesis_hash),
             "`chains.solana.endpoints[0].url`",
         ),
-        ("none", Value::Null, "the vault"),
+        ("none", Value::Null, "the identity keys"),
     ] {
         let host = Host::new();
         let node = node(method, answer).await;

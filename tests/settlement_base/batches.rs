@@ -78,7 +78,7 @@ async fn payments_that_wait_go_in_one_transaction() {
 // Checks: a payer who becomes a contract that uses up all gas, after the batch was sent, costs the others one further
 // transaction; its lost gas is counted and the payer itself is declined.
 #[tokio::test]
-async fn a_hostile_payer_costs_the_others_one_more_transaction() {
+async fn case_84_a_hostile_payer_costs_the_others_one_more_transaction() {
     const HOSTILE: usize = 6;
     let Some((w, first)) = held(50).await else { return };
     let submitted = submit_all(&w, 1..50).await;
@@ -110,7 +110,7 @@ async fn a_hostile_payer_costs_the_others_one_more_transaction() {
 
 // Checks: a contract wallet (ERC-1271) pays with its owner's signature, in a transaction of its own beside the others' batch.
 #[tokio::test]
-async fn a_contract_wallet_never_shares_a_transaction() {
+async fn case_84_a_contract_wallet_never_shares_a_transaction() {
     const WALLET: usize = 2;
     let Some(mut w) = World::closed(5).await else { return };
     let contracts = include_str!("../../src/chains/tests/anvil/contracts.json");

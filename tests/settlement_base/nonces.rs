@@ -18,7 +18,7 @@ const POLICY: FeePolicy = FeePolicy {
 
 // Checks: a base fee ×100 holds transactions up until they are replaced; one attempt of each lands.
 #[tokio::test]
-async fn a_base_fee_times_a_hundred_is_followed() {
+async fn case_85_a_base_fee_times_a_hundred_is_followed() {
     let Some(w) = World::start(2).await else { return };
     let mut submitted = Vec::new();
     for n in 0..2 {
@@ -40,7 +40,7 @@ async fn a_base_fee_times_a_hundred_is_followed() {
 
 // Checks: a nonce whose row is lost below one that is stored is filled, and its payment goes with a later one.
 #[tokio::test]
-async fn a_gap_of_nonces_is_filled() {
+async fn case_85_a_gap_of_nonces_is_filled() {
     let Some(mut w) = World::start(2).await else { return };
     for n in 0..2 {
         w.prepare(&w.payment(n)).await;
@@ -76,7 +76,7 @@ async fn a_gap_of_nonces_is_filled() {
 // Checks: another process uses the key's next nonce: the payment is released once two endpoints show it for good, and settles by
 // the nonce behind.
 #[tokio::test]
-async fn a_key_that_somebody_else_uses_heals() {
+async fn case_85_a_key_that_somebody_else_uses_heals() {
     let Some(w) = World::start(1).await else { return };
     w.prepare(&w.payment(0)).await;
     let submitted = w.submit(&w.payment(0));
@@ -90,7 +90,7 @@ async fn a_key_that_somebody_else_uses_heals() {
 
 // Checks: a key without gas is said to be, and payments that come afterwards go by the other one.
 #[tokio::test]
-async fn a_key_without_gas_leaves_the_work_to_the_other() {
+async fn case_85_a_key_without_gas_leaves_the_work_to_the_other() {
     let Some(mut w) = World::closed(3).await else { return };
     w.gas_keys = vec!["gas", "gas 2"];
     w.open().await;

@@ -174,7 +174,7 @@ async fn a_plain_transfer_is_listed_and_is_no_payment() {
 
 // Checks: one endpoint proves nothing; two that are past the end in a final block do, and not before it is final.
 #[tokio::test]
-async fn that_a_payment_has_run_out_needs_two_endpoints() {
+async fn case_86_that_a_payment_has_run_out_needs_two_endpoints() {
     let Some(mut w) = World::closed(1).await else { return };
     let both = std::mem::take(&mut w.urls);
     w.urls = both[..1].to_vec();

@@ -173,7 +173,7 @@ async fn the_fee_payer_authorises_nothing_but_the_fee() {
 // Aim: two payments of the same money: the second fails on the chain, costs its fee, is declined with its reason, and is proven
 // impossible; who costs too much in fees is declined before anything is sent.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_that_fails_on_the_chain_is_declined_and_its_payer_refused_for_a_time() {
+async fn case_88_a_payment_that_fails_on_the_chain_is_declined_and_its_payer_refused_for_a_time() {
     let change = |settings: &mut purser::settlement::solana::SolanaSettings| settings.loss_limits.lamports = 12_000;
     let Some(house) = House::open_with(4, change).await else {
         return;
@@ -227,7 +227,7 @@ async fn what_endpoints_accept_and_drop_is_sent_again() {
 
 // Aim: a payment whose blockhash is dead stays unknown while one endpoint alone says so, and is impossible once two do.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_expiry_is_proven_by_two_endpoints_only() {
+async fn case_86_an_expiry_is_proven_by_two_endpoints_only() {
     let Some(house) = House::open(6).await else { return };
     house.faults.swallow(true);
     let payment = house.payment(7, "lost").await;

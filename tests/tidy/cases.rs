@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::tree::{files, none};
 
 /// Those that are met so far: up to this, and some behind it.
-const CASES: u32 = 82;
+const CASES: u32 = 86;
 const BEHIND: [u32; 3] = [88, 89, 90];
 
 /// The numbers at the head of a test's name: `case_40_41_…` has two.

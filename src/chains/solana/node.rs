@@ -92,6 +92,15 @@ impl Node {
         decode::position(method, &self.pool.call(method, json!([at(commitment)])).await?)
     }
 
+    /// Asks each endpoint for its newest slot, which is recorded for the pool's choice. One that does not answer keeps what it had.
+    pub async fn observe_slots(&self) {
+        for answer in self.pool.ask_each("getSlot", json!([at(Commitment::Confirmed)])).await {
+            if let Some(slot) = answer.result.ok().as_ref().and_then(Value::as_u64) {
+                self.pool.observe_height(answer.endpoint, slot);
+            }
+        }
+    }
+
     /// Slot and block height of one endpoint.
     ///
     /// # Errors

@@ -114,7 +114,11 @@ impl GasKeyActor {
             for answer in &answers {
                 if let Some(error) = &answer.error {
                     let (host, reply) = (&answer.host, answer.reply);
-                    tracing::warn!(nonce, host, ?reply, error, "an endpoint did not take a transaction");
+                    match reply {
+                        // Endpoints share what they are sent.
+                        SendReply::AlreadyKnown => tracing::debug!(nonce, host, error, "an endpoint has a transaction"),
+                        _ => tracing::warn!(nonce, host, ?reply, error, "an endpoint did not take a transaction"),
+                    }
                 }
                 drop(myself.cast(Message::Replied(nonce, attempt.hash, answer.reply)));
             }

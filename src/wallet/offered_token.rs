@@ -1,0 +1,63 @@
+//! Which USDC an offer asks for, and on which chain.
+
+use purser_actors::id::Network;
+
+use crate::payment::chains::{BaseChain, Chains, SolanaChain};
+use crate::payment::evm::parse_address;
+use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
+
+/// The USDC of an offer, on the chain of its offer.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum OfferedToken {
+    Base { chain_id: u64, asset: [u8; 20] },
+    Solana { mint: Pubkey },
+}
+
+impl OfferedToken {
+    /// On the chains of this process.
+    pub(super) fn in_effect(network: &str, asset: &str) -> Option<Self> {
+        let chains = Chains::in_effect();
+        let token = Self::anywhere(network, asset)?;
+        let is_ours = match token {
+            Self::Base { asset, .. } => network == chains.base.caip2 && asset == chains.base.token.asset,
+            Self::Solana { mint } => network == chains.solana.caip2 && mint == chains.solana.mint,
+        };
+        is_ours.then_some(token)
+    }
+
+    /// On any chain of the two families: what is signed for one, a test network, is good on no other.
+    pub(super) fn anywhere(network: &str, asset: &str) -> Option<Self> {
+        match network.split_once(':')? {
+            ("eip155", chain_id) => Some(Self::Base {
+                chain_id: chain_id.parse().ok()?,
+                asset: parse_address(asset)?,
+            }),
+            ("solana", _) => Some(Self::Solana {
+                mint: parse_pubkey(asset)?,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Whether it is Circle's USDC of mainnet or of the test network, or that of this process.
+    pub(super) fn is_usdc(&self) -> bool {
+        let own = Chains::in_effect();
+        match self {
+            Self::Base { asset, .. } => {
+                let known = [own.base, BaseChain::MAINNET, BaseChain::SEPOLIA];
+                known.iter().any(|chain| chain.token.asset == *asset)
+            }
+            Self::Solana { mint } => {
+                let known = [own.solana, SolanaChain::MAINNET, SolanaChain::DEVNET];
+                known.iter().any(|chain| chain.mint == *mint)
+            }
+        }
+    }
+
+    pub(super) const fn network(&self) -> Network {
+        match self {
+            Self::Base { .. } => Network::Base,
+            Self::Solana { .. } => Network::Solana,
+        }
+    }
+}
