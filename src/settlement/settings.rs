@@ -1,6 +1,8 @@
 //! The chains' settings with their keys read and their presets filled in: what the settlement ports of the real chains are
 //! opened with. Nothing here asks a node; [`super::check`] does.
 
+mod factories;
+
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -160,16 +162,6 @@ impl Reader<'_> {
                 gas_keys.push(own);
             }
         }
-        let mut erc6492_factories = Vec::new();
-        for (n, text) in settings.erc6492_factories.iter().enumerate() {
-            match parse_address(text) {
-                Some(factory) => erc6492_factories.push(evm_address(factory)),
-                None => self.reject(
-                    format!("chains.base.erc6492_factories[{n}]"),
-                    "is not an address on Base",
-                ),
-            }
-        }
         let treasury = treasury?;
         self.is_paid(
             "chains.base.treasury_key",
@@ -193,7 +185,7 @@ impl Reader<'_> {
                 Depth::Safe => Finality::Safe,
                 Depth::Finalized => Finality::Finalized,
             }),
-            erc6492_factories,
+            erc6492_factories: self.factories(&settings.erc6492_factories),
             facilitators: settings.facilitators.clone(),
         })
     }
