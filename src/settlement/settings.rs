@@ -3,6 +3,7 @@
 
 mod bridge;
 mod facilitators;
+mod factories;
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -168,16 +169,6 @@ impl Reader<'_> {
                 gas_keys.push(own);
             }
         }
-        let mut erc6492_factories = Vec::new();
-        for (n, text) in settings.erc6492_factories.iter().enumerate() {
-            match parse_address(text) {
-                Some(factory) => erc6492_factories.push(evm_address(factory)),
-                None => self.reject(
-                    format!("chains.base.erc6492_factories[{n}]"),
-                    "is not an address on Base",
-                ),
-            }
-        }
         let facilitators = self.facilitators("chains.base.facilitators", &settings.facilitators);
         let treasury = treasury?;
         self.is_paid(
@@ -202,7 +193,7 @@ impl Reader<'_> {
                 Depth::Safe => Finality::Safe,
                 Depth::Finalized => Finality::Finalized,
             }),
-            erc6492_factories,
+            erc6492_factories: self.factories(&settings.erc6492_factories),
             facilitators,
         })
     }

@@ -1,0 +1,23 @@
+//! Factories of contract wallets (ERC-6492).
+
+use purser_chains::evm::Address;
+
+use super::{Reader, evm_address};
+use crate::payment::evm::parse_address;
+
+impl Reader<'_> {
+    /// The addresses that are listed. Any other text is rejected.
+    pub(super) fn factories(&mut self, listed: &[String]) -> Vec<Address> {
+        let mut found = Vec::new();
+        for (n, text) in listed.iter().enumerate() {
+            match parse_address(text) {
+                Some(factory) => found.push(evm_address(factory)),
+                None => self.reject(
+                    format!("chains.base.erc6492_factories[{n}]"),
+                    "is not an address on Base",
+                ),
+            }
+        }
+        found
+    }
+}
