@@ -179,8 +179,12 @@ async fn case_87_a_payment_settles_without_a_fee_payer_of_our_own() {
     let lost = house.payment(4_000_000, "two").await;
     let transaction = pay(&port, &lost).await;
     until_final(&port, &lost, &transaction).await;
-    let found = port.lookup(&lost, None).await.unwrap();
-    assert!(matches!(found, Lookup::Landed { transaction: of, .. } if of == transaction));
+    // Its payer's transactions are searched every few seconds at most.
+    until("the look-up finds it", || async {
+        let found = port.lookup(&lost, None).await.unwrap();
+        matches!(found, Lookup::Landed { transaction: of, .. } if of == transaction).then_some(())
+    })
+    .await;
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(9_000_000));
 
     let empty = house.another(9);

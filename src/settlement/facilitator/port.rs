@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Clock, Cursor, Departure, ErrorKind, Lookup, Movement, Page, PortError,
-    Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
+    Authorization, BoxFuture, ChainStanding, Clock, Cursor, Decline, Departure, ErrorKind, Lookup, Movement, Page,
+    PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
 };
 
 use super::answer::Verified;
@@ -250,6 +250,10 @@ pub(super) fn tagged(prepared: &Prepared) -> Option<&str> {
 impl<C: ChainReader> Settlement for Facilitated<C> {
     fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
         self.chain.sign_for(transfer, self.list.fee_payer())
+    }
+
+    fn precheck<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
+        self.chain.precheck(authorization)
     }
 
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
