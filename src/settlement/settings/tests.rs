@@ -251,7 +251,10 @@ fn the_bridge_is_that_of_the_network() {
     assert_eq!(bridge.cctp.deployment.message_transmitter, [0x22; 20]);
     assert_eq!(bridge.cctp.deployment.token_messenger, MAINNET.token_messenger);
     assert_eq!(bridge.cctp.min_finality_threshold, THRESHOLD_FAST);
-    assert_eq!((bridge.iris.as_str(), bridge.timeout), ("https://iris.example", Duration::from_millis(7)));
+    assert_eq!(
+        (bridge.iris.as_str(), bridge.timeout),
+        ("https://iris.example", Duration::from_millis(7))
+    );
     let wrong = "[chains.bridge]\ntoken_messenger = \"0x1\"\nmessage_transmitter = \"base\"";
     assert_eq!(
         resolved(wrong, &[]).unwrap_err(),
