@@ -209,7 +209,7 @@ impl Engine {
             deliveries: deliveries.clone(),
             operating: tokio::sync::Mutex::default(),
             posting: webhooks::PostOffice::new(&settings.webhooks, &entropy),
-            lines: Arc::new(lines::Lines::new(settings.lines)),
+            lines: Arc::new(lines::Lines::new(settings.lines, settings.not_offered)),
             lists,
             departures: Arc::new(departures),
             lost,

@@ -1,7 +1,13 @@
 //! `purser config`: settings, without a service.
 
+use std::sync::Arc;
+
 use super::{CliError, serve, terminal};
+use crate::config::Config;
+use crate::identity::key_file;
 use crate::service::chains;
+use crate::system::SystemEntropy;
+use crate::vault::Vault;
 
 /// Look at settings without starting anything
 #[derive(Clone, Debug, clap::Args)]
@@ -19,6 +25,21 @@ pub enum Act {
     Check(serve::Args),
 }
 
+/// The key files that the settings name are there and can be read.
+fn key_files(config: &Config) -> Result<(), CliError> {
+    let wrong = |key: &str, why: &dyn std::fmt::Display| CliError::Usage(format!("`{key}`: {why}"));
+    let identity = &config.identity;
+    if !identity.signing_key_file.as_os_str().is_empty() {
+        let read = key_file::load(&identity.signing_key_file);
+        read.map_err(|error| wrong("identity.signing_key_file", &error))?;
+    }
+    if !identity.secret_key_file.as_os_str().is_empty() {
+        let read = Vault::from_file(&identity.secret_key_file, false, Arc::new(SystemEntropy));
+        read.map_err(|error| wrong("identity.secret_key_file", &error))?;
+    }
+    Ok(())
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -27,6 +48,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     let Act::Check(sources) = &args.act;
     let config = sources.settings()?;
     chains::keys(&config).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
+    key_files(&config)?;
     let mode = if config.is_sandbox() { "sandbox" } else { "production" };
     terminal::result(&format!("ok: every setting fits ({mode})"))
 }

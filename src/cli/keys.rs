@@ -10,7 +10,7 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::{CliError, terminal};
-use crate::http::operator::{hash_of, new_token};
+use crate::http::operator::{hash_of, is_token, new_token};
 use crate::identity::key_file;
 use crate::private_file;
 use crate::settlement::settings::parse_evm_key;
@@ -100,6 +100,9 @@ impl ProductionKeys {
         let operator = key(OPERATOR, |entropy| {
             Zeroizing::new(new_token(entropy).expose_secret().clone())
         })?;
+        if !is_token(operator.trim()) {
+            return Err(CliError::Usage(format!("{OPERATOR} is no token of an operator")));
+        }
         Ok(Self {
             operator: hex::encode(hash_of(operator.trim())),
             base: [base(BASE[0])?, base(BASE[1])?],

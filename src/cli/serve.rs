@@ -8,7 +8,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CliError, terminal};
 use crate::config::{Config, LogFormat, Misfit, ProviderKind, Sources};
-use crate::service::Service;
+use crate::service::{Service, chains};
 use crate::settlement::settings;
 use crate::system::take_open_files;
 
@@ -73,6 +73,8 @@ impl Args {
 /// When the service cannot start.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let config = args.settings()?;
+    // Before anything is made in the data directory.
+    chains::keys(&config).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
     log(config.log.format);
     quiet_panics();
     enough_files(&config);
@@ -119,6 +121,8 @@ pub(super) fn log(format: LogFormat) {
         .with_env_filter(filter)
         // In a file colours are noise, and each request's span would pay for them.
         .with_ansi(format == LogFormat::Text && std::io::stderr().is_terminal())
+        // A line that cannot be written, to a full disk for example, is lost. The default prints that, which panics.
+        .log_internal_errors(false)
         .with_writer(std::io::stderr);
     // A second call (tests) keeps the first subscriber.
     let _ = match format {

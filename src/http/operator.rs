@@ -46,7 +46,7 @@ use crate::revocations::RevocationLog;
 use crate::vault::{CvvVault, Vault};
 
 pub use copies::{Copies, Copy, Listed};
-pub use doors::{Doors, hash_of, new_token};
+pub use doors::{Doors, hash_of, is_token, new_token};
 pub use tokens::first_token;
 
 /// What the routes under `/admin` need.

@@ -206,7 +206,9 @@ async fn open_vault(
         false => config.identity.secret_key_file.clone(),
     };
     let sample = store.scan(&[table::VAULT], None, 1).await?.pop();
-    let vault = Vault::from_file(&keys, sample.is_none(), entropy).map_err(failed)?;
+    // A file that the settings name is made by nobody but who named it: a mistyped path must not get keys of its own.
+    let may_make = sample.is_none() && config.identity.secret_key_file.as_os_str().is_empty();
+    let vault = Vault::from_file(&keys, may_make, entropy).map_err(failed)?;
     if let Some((key, row)) = sample
         && let Some(id) = key.last_chunk::<16>()
     {
@@ -315,6 +317,7 @@ pub fn engine_settings(config: &Config) -> Settings {
                 .saturating_add(engine.line_try_every_seconds.saturating_mul(2_000))
                 .saturating_add(engine.settle_timeout_ms),
         },
+        not_offered: purser_actors::product::Line::ALL.map(|line| !config.products.of(line).available),
         late_after_ms: engine.late_after_minutes.saturating_mul(60_000),
         card_credit_patience_ms: engine.card_credit_patience_seconds.saturating_mul(1_000),
         sweep_every_ms: SWEEP_EVERY_MS,

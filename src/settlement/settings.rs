@@ -4,6 +4,7 @@
 mod bridge;
 mod facilitators;
 mod factories;
+mod keys;
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -16,18 +17,17 @@ use purser_chains::evm::node::FeePolicy;
 use purser_chains::evm::{Address, U256};
 use purser_chains::rpc::{EndpointSettings, EndpointUrl};
 use purser_chains::solana::keypair::Keypair;
-use zeroize::Zeroizing;
 
 use super::facilitator::FacilitatorSettings;
-use crate::config::chains::{BaseNetwork, Depth, Endpoint, FinalityStep, Location, SolanaNetwork};
+use crate::config::chains::{BaseNetwork, Depth, Endpoint, FinalityStep, SolanaNetwork};
 use crate::config::{Config, ConfigError, Misfit};
 use crate::payment::evm::parse_address;
 use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
 use crate::payment::{BaseChain, Chains, SolanaChain, Token};
-use crate::private_file;
 use crate::sandbox::keys::refuse_outside_sandbox;
 
 pub use self::bridge::BridgeParts;
+pub use self::keys::parse_evm_key;
 
 /// Least priority fee on Base: 0.001 gwei, in wei.
 const MIN_PRIORITY_FEE: u128 = 1_000_000;
@@ -341,48 +341,6 @@ impl Reader<'_> {
         }
         found
     }
-
-    fn evm_key(&mut self, key: &str, location: &Location) -> Option<EvmKey> {
-        let text = self.text(key, location)?;
-        let Some(own) = parse_evm_key(&text) else {
-            self.reject(key, "is no private key of Base: 64 hex digits, with or without 0x");
-            return None;
-        };
-        let address = Wallet::Evm(own.address().into()).address();
-        if let Err(error) = refuse_outside_sandbox(false, [(key, address.as_str())]) {
-            self.reject(key, error);
-            return None;
-        }
-        Some(own)
-    }
-
-    fn keypair(&mut self, key: &str, location: &Location) -> Option<Keypair> {
-        let text = self.text(key, location)?;
-        let read = Keypair::parse(&text);
-        read.map_err(|error| self.reject(key, error)).ok()
-    }
-
-    fn text(&mut self, key: &str, location: &Location) -> Option<Zeroizing<String>> {
-        let read = match location {
-            Location::Unset => Err("is not set".to_owned()),
-            Location::Here(text) => Ok(Zeroizing::new(text.expose_secret().clone())),
-            Location::File(path) => private_file::read_secret(path),
-            Location::Env(name) => match (self.variable)(name) {
-                Some(text) => Ok(Zeroizing::new(text)),
-                None => Err(format!("the environment has no {name}")),
-            },
-        };
-        read.map_err(|reason| self.reject(key, reason)).ok()
-    }
-}
-
-/// A private key of Base: 64 hex digits, with or without 0x. Surrounding white space is ignored.
-pub fn parse_evm_key(text: &str) -> Option<EvmKey> {
-    let digits = text.trim();
-    let digits = digits.strip_prefix("0x").unwrap_or(digits);
-    let mut secret = Zeroizing::new([0; 32]);
-    hex::decode_to_slice(digits, secret.as_mut_slice()).ok()?;
-    EvmKey::from_bytes(secret).ok()
 }
 
 /// Highest amount and depth of each step.

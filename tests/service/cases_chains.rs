@@ -186,7 +186,7 @@ fn run(host: &Host, command: &[&str], settings: &std::path::Path) -> Output {
 #[tokio::test(flavor = "multi_thread")]
 async fn production_asks_its_chains_before_anything_serves() {
     // Aim: a chain that does not fit the settings ends the start with the name of the setting and without secrets. With one that fits
-    // the start goes on, here to the missing keys of tokens.
+    // the start goes on, here to the missing keys of the vault.
     for (method, answer, key) in [
         ("eth_chainId", json!("0x1"), "`chains.base.endpoints[0].url`"),
         ("eth_getCode", json!("0x"), "`chains.base.usdc`"),
@@ -196,7 +196,7 @@ async fn production_asks_its_chains_before_anything_serves() {
             json!(SolanaChain::DEVNET.genesis_hash),
             "`chains.solana.endpoints[0].url`",
         ),
-        ("none", Value::Null, "the identity keys"),
+        ("none", Value::Null, "the vault"),
     ] {
         let host = Host::new();
         let node = node(method, answer).await;

@@ -66,6 +66,7 @@ pub(crate) fn settings(chance: &mut Seeded) -> Settings {
             try_every_ms: 1_000,
             silence_ms: 10_000,
         },
+        not_offered: [false; purser_actors::product::Line::ALL.len()],
         late_after_ms: 0,
         // What a plan's top-ups wait is theirs to say.
         card_credit_patience_ms: 600_000,

@@ -23,6 +23,8 @@ use crate::product::Line;
 const CLOSED: u8 = 1;
 /// Something is remembered of its deliveries.
 const WORN: u8 = 2;
+/// The settings do not offer it. No operator opens it.
+const NOT_OFFERED: u8 = 4;
 
 /// Characters of what a provider said that are kept.
 const ERROR_MAX: usize = 300;
@@ -63,10 +65,14 @@ pub struct NotSold {
 }
 
 impl Lines {
-    pub(super) fn new(rules: Rules) -> Self {
+    pub(super) fn new(rules: Rules, not_offered: [bool; Line::ALL.len()]) -> Self {
+        let cell = |not_offered| Cell {
+            flags: AtomicU8::new(if not_offered { NOT_OFFERED } else { 0 }),
+            breaker: Mutex::default(),
+        };
         Self {
             rules,
-            cells: std::array::from_fn(|_| Cell::default()),
+            cells: not_offered.map(cell),
         }
     }
 
@@ -113,7 +119,7 @@ impl Lines {
         if planted::is(Bug::BreakerKeepsSelling) {
             return Ok(());
         }
-        if flags & CLOSED != 0 {
+        if flags & (CLOSED | NOT_OFFERED) != 0 {
             let retry_after_s = CLOSED_RETRY_S;
             return Err(NotSold { retry_after_s });
         }
@@ -292,7 +298,7 @@ impl Engine {
         };
         LineFigures {
             line,
-            status: match (flags & CLOSED, open) {
+            status: match (flags & (CLOSED | NOT_OFFERED), open) {
                 (0, true) => Status::Open,
                 (0, false) => Status::Failing,
                 (_, _) => Status::Closed,

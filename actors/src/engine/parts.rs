@@ -16,7 +16,7 @@ use crate::port::{
     Bridge, CardAccounts, CardBalances, CardIssuer, CardProgram, Clock, Custody, Entropy, GiftCards, IdentityCheck,
     PaidCalls, Settlement, Shredder, WebhookPost,
 };
-use crate::product::{Caps, PriceRange};
+use crate::product::{Caps, Line, PriceRange};
 
 /// What the engine is built from.
 pub struct Parts {
@@ -106,6 +106,8 @@ pub struct Settings {
     pub giving: approval::Limits,
     /// When a line whose provider is down is closed, and how it is tried.
     pub lines: Rules,
+    /// Lines that are not sold, in the order of [`Line::ALL`]: what was sold of them before is delivered.
+    pub not_offered: [bool; Line::ALL.len()],
     /// Work that fails and is not done after this is late, and an operator sees it; in milliseconds, 0 for never.
     pub late_after_ms: u64,
     /// How often idle entities are looked for, in milliseconds.

@@ -59,6 +59,7 @@ pub(crate) const fn fast() -> Settings {
             try_every_ms: 4,
             silence_ms: 3_600_000,
         },
+        not_offered: [false; purser_actors::product::Line::ALL.len()],
         late_after_ms: 0,
         card_credit_patience_ms: 120_000,
         sweep_every_ms: 3_600_000,

@@ -151,6 +151,10 @@ impl EndpointState {
         }
     }
 
+    pub(crate) const fn is_failing(&self) -> bool {
+        self.failures > 0
+    }
+
     fn record_failure(&mut self, error: &RpcError, now_ms: u64) {
         self.failures = self.failures.saturating_add(1);
         let pause = FIRST_PAUSE_MS << (self.failures - 1).min(10);

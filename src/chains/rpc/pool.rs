@@ -295,9 +295,20 @@ impl RpcPool {
     }
 
     fn record(&self, endpoint: &Endpoint, method: &str, error: Option<&RpcError>) {
-        if let Some(error) = error.filter(|error| error.is_of_endpoint()) {
-            tracing::warn!(host = endpoint.settings.url.host(), method, %error, "rpc call failed");
+        let failed = error.filter(|error| error.is_of_endpoint());
+        let was_failing = {
+            let mut state = endpoint.state.lock();
+            let was_failing = state.is_failing();
+            state.record(error, self.clock.now_ms());
+            was_failing
+        };
+        let host = || endpoint.settings.url.host();
+        // An outage is logged when it begins and when it ends, not at each call.
+        match (was_failing, failed) {
+            (false, Some(error)) => tracing::warn!(host = host(), method, %error, "an endpoint fails"),
+            (true, Some(error)) => tracing::debug!(host = host(), method, %error, "rpc call failed"),
+            (true, None) => tracing::info!(host = host(), "an endpoint answers again"),
+            (false, None) => {}
         }
-        endpoint.state.lock().record(error, self.clock.now_ms());
     }
 }

@@ -21,6 +21,12 @@ pub fn new_token(entropy: &dyn Entropy) -> Secret<String> {
     Secret::new(format!("{PREFIX}{:032x}{:032x}", entropy.random(), entropy.random()))
 }
 
+/// Whether text has the form of a token.
+pub fn is_token(text: &str) -> bool {
+    let digits = text.strip_prefix(PREFIX);
+    digits.is_some_and(|digits| digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
 /// What is kept of a token. It has 256 random bits, so that one hash is enough.
 pub fn hash_of(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()

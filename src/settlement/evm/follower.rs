@@ -110,7 +110,8 @@ impl Actor for FollowerActor {
     async fn handle(&self, myself: ActorRef<Poll>, _: Poll, reading: &mut Reading) -> Result<(), ActorProcessingErr> {
         match self.read_on(reading).await? {
             Ok(()) => reading.alarmed = None,
-            Err(error @ FollowError::Node(_)) => tracing::warn!(%error, "the blocks of Base could not be read"),
+            // The endpoints' failures are logged by the pool.
+            Err(error @ FollowError::Node(_)) => tracing::debug!(%error, "the blocks of Base could not be read"),
             Err(error) => {
                 let error = error.to_string();
                 if reading.alarmed.as_ref() != Some(&error) {

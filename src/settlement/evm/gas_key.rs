@@ -235,7 +235,7 @@ impl GasKeyActor {
             let counts = loading::counts(&core, address);
             let (counts, quote) = tokio::join!(counts, core.node.fees(core.settings.fees));
             if let Some(error) = counts.as_ref().err().or(quote.as_ref().err()) {
-                tracing::warn!(key = %address, %error, "the chain does not say how a gas key stands");
+                tracing::debug!(key = %address, %error, "the chain does not say how a gas key stands");
             }
             drop(myself.cast(Message::Read(counts.ok(), quote.ok())));
         });

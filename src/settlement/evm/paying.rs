@@ -105,6 +105,9 @@ impl BaseSettlement {
         if let Some(decline) = self.core.too_dear(&key.from) {
             return Ok(Preparation::Declined(decline));
         }
+        if !self.core.can_send() {
+            return Err(temporary("prepare", &"no gas key has gas"));
+        }
         // Checked some seconds ago, before the claim. Used once: a payment that is prepared again is checked again.
         if let Some(found) = self.core.prechecks.take_good(&payment, self.core.clock.now_ms()) {
             self.core.checked.insert(key, found);

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::*;
 use crate::config::Sources;
+use crate::config::chains::Location;
 use crate::wallet::TestWallet;
 
 const TREASURY: [u8; 32] = [0x11; 32];

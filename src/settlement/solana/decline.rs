@@ -29,6 +29,13 @@ pub(super) fn insufficient() -> Decline {
     decline(INSUFFICIENT, "the wallet holds less than the amount")
 }
 
+/// Whether it is the fee payer, account 0 of every transaction, that cannot pay: not the payer's fault.
+pub(super) fn is_fee_payers(error: &TransactionError) -> bool {
+    const FEE_PAYERS: [&str; 2] = ["AccountNotFound", "InsufficientFundsForFee"];
+    let rent = error.text.contains("InsufficientFundsForRent") && error.text.contains("\"account_index\":0}");
+    rent || FEE_PAYERS.iter().any(|known| error.text.trim_matches('"') == *known)
+}
+
 /// Whether the balance is too low.
 pub(super) fn is_insufficient(decline: &Decline) -> bool {
     decline.reason == INSUFFICIENT

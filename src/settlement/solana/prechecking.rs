@@ -5,7 +5,7 @@ use purser_chains::solana::node::Simulation;
 use purser_chains::solana::status::Commitment;
 
 use super::SolanaSettlement;
-use super::decline::{insufficient, is_insufficient, not_taken, simulated};
+use super::decline::{insufficient, is_fee_payers, is_insufficient, not_taken, simulated};
 use crate::settlement::reads::{Reads, Recent};
 
 /// Simulations at the same time.
@@ -48,7 +48,8 @@ impl Prechecks {
             self.good.insert(transfer.message_hash, shown.slot, now_ms);
             return None;
         };
-        if error.is_already_processed() {
+        // Preparing it says why, and blames nobody else.
+        if error.is_already_processed() || is_fee_payers(&error) {
             return None;
         }
         let decline = simulated(&error);

@@ -15,7 +15,7 @@ use purser_storage::Write;
 use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
-use super::decline::{error, not_taken, simulated, temporary};
+use super::decline::{error, is_fee_payers, not_taken, simulated, temporary};
 use super::prechecking::too_many_failures;
 use super::rows::Open;
 use super::tip::Validity;
@@ -153,6 +153,10 @@ impl SolanaSettlement {
             None => Ok(Simulated::Good(slot)),
             // Sent by a history that a restore has lost: it is found on the chain.
             Some(error) if error.is_already_processed() => Ok(Simulated::Good(slot)),
+            Some(error) if is_fee_payers(&error) => {
+                tracing::error!(error = error.text, "a fee payer cannot pay: fund it");
+                Err(temporary(PREPARE, "the fee payer has too little SOL"))
+            }
             Some(error) => Ok(Simulated::Declined(simulated(&error))),
         }
     }

@@ -149,19 +149,31 @@ impl Worker {
 
 impl Actor for Worker {
     type Msg = Step;
-    type State = ();
+    type State = Option<String>;
     type Arguments = ();
 
-    async fn pre_start(&self, myself: ActorRef<Step>, (): ()) -> Result<(), ActorProcessingErr> {
+    async fn pre_start(&self, myself: ActorRef<Step>, (): ()) -> Result<Option<String>, ActorProcessingErr> {
         drop(myself.cast(Step));
-        Ok(())
+        Ok(None)
     }
 
-    async fn handle(&self, myself: ActorRef<Step>, _: Step, (): &mut ()) -> Result<(), ActorProcessingErr> {
-        // What fails here is outside: the next step tries again.
-        if let Err(error) = self.step().await {
-            tracing::warn!(role = ?self.1, error, "a step of the Solana port failed");
+    async fn handle(
+        &self,
+        myself: ActorRef<Step>,
+        _: Step,
+        failing: &mut Option<String>,
+    ) -> Result<(), ActorProcessingErr> {
+        // What fails here is outside: the next step tries again. Logged when it begins, not at each step.
+        let failed = self.step().await.err().map(|error| error.to_string());
+        match &failed {
+            Some(error) if failing.is_none() => {
+                tracing::warn!(role = ?self.1, error, "a step of the Solana port failed; it is tried again");
+            }
+            Some(error) => tracing::debug!(role = ?self.1, error, "a step of the Solana port failed"),
+            None if failing.is_some() => tracing::info!(role = ?self.1, "a step of the Solana port works again"),
+            None => {}
         }
+        *failing = failed;
         drop(myself.send_after(self.pause(), || Step));
         Ok(())
     }
