@@ -3,14 +3,19 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Output;
+use std::sync::Arc;
 
 use axum::routing::post;
 use axum::{Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use purser::identity::key_file;
 use purser::payment::{BaseChain, SolanaChain};
+use purser::system::{SystemClock, SystemEntropy};
+use purser::vault::Vault;
 use purser::wallet::TestWallet;
 use purser_actors::id::{Network, Wallet};
+use purser_actors::port::Clock as _;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
@@ -211,9 +216,22 @@ async fn production_asks_its_chains_before_anything_serves() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_settings_of_production_are_checked_with_their_keys() {
-    // Aim: `purser config check` reads the keys as a start does, without a node. All errors of keys are listed at once.
+    // Aim: `purser config check` reads the keys as a start does, without a node. All errors of the chains' keys are listed at once; key
+    // files of tokens and of the vault must be there.
     let host = Host::new();
     let settings = settings(&host, "http://127.0.0.1:9/secret-path");
+    let misses = |key: &str| {
+        let missing = run(&host, &["config", "check"], &settings);
+        assert!(
+            !missing.status.success() && text(&missing).contains(key),
+            "{}",
+            text(&missing)
+        );
+    };
+    misses("`identity.signing_key_file`");
+    key_file::load_or_create(&host.beside("identity.keys"), SystemClock.now(), &SystemEntropy).unwrap();
+    misses("`identity.secret_key_file`");
+    Vault::from_file(&host.beside("vault.keys"), true, Arc::new(SystemEntropy)).unwrap();
     let fine = run(&host, &["config", "check"], &settings);
     assert!(
         fine.status.success() && text(&fine).contains("production"),

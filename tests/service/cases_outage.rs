@@ -359,3 +359,30 @@ async fn case_90_what_is_signed_for_the_sandbox_is_worth_nothing_on_the_real_cha
     let sign_in = site.get("/auth", &[]).await;
     assert!(!sign_in.text.contains(Token::USDC.name), "{}", sign_in.text);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_product_that_the_settings_do_not_offer_is_not_sold() {
+    // Aim: 503 before anybody signs, also for a payment that was signed while it was sold; the price list says so; nothing moves.
+    let host = Host::new();
+    let service = host.start();
+    let agent = Agent::new(Network::Base);
+    let signed = agent.payment(&Site::of(&service), CARD).await;
+    service.stop();
+    let host = host.with("PURSER_PRODUCTS__USA_PREPAID_CARD__AVAILABLE", "false");
+    let service = host.start();
+    let site = Site::of(&service);
+    let asked = site.get(CARD, &[]).await;
+    let paid = Agent::pay(&site, CARD, &signed).await;
+    for answer in [asked, paid] {
+        assert_eq!(
+            (answer.status, answer.code()),
+            (503, "product_unavailable"),
+            "{}",
+            answer.text
+        );
+    }
+    assert_eq!(available(&site, LINE).await, false);
+    assert!(site.transfers().await.is_empty());
+    service.stop();
+    host.assert_books();
+}

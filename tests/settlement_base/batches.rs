@@ -1,10 +1,12 @@
 //! Payments that wait together.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use purser::settlement::evm::BaseSettings;
-use purser_actors::port::{Lookup, Submitted};
+use purser_actors::port::{Lookup, Preparation, Submitted};
+use purser_chains::evm::U256;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -20,7 +22,7 @@ async fn held(payers: usize) -> Option<(World, JoinHandle<Submitted>)> {
         ..w.settings()
     };
     let port = w.try_open(settings).await.unwrap();
-    w.port = Some(std::sync::Arc::new(port));
+    w.port = Some(Arc::new(port));
     w.prepare(&w.payment(0)).await;
     let first = w.submit(&w.payment(0));
     w.in_pool(1).await;
@@ -145,4 +147,34 @@ async fn case_84_a_contract_wallet_never_shares_a_transaction() {
     assert_eq!(of_wallet, 1, "{transactions:?}");
     assert_eq!(w.balance(treasury()).await, 5 * VALUE);
     assert!(matches!(w.lookup(&prepared[WALLET]).await, Lookup::Landed { .. }));
+}
+
+// Checks: while payments of payers with code have cost too much gas, no payer with code is taken, and the others settle.
+#[tokio::test]
+async fn case_84_payers_with_code_share_a_budget_of_lost_gas() {
+    // Accepts every signature where gas has no price, as in a check; else it uses up all gas.
+    const HOSTILE: &str = "0x3a15600657fe5b631626ba7e60e01b5f5260205ff3";
+    let Some(mut w) = World::closed(3).await else { return };
+    for n in 0..2 {
+        w.anvil.control("anvil_setCode", json!([hex(payer(n)), HOSTILE])).await;
+    }
+    w.anvil.mine(1).await;
+    let settings = BaseSettings {
+        lost_gas_max: U256::ONE,
+        ..w.settings()
+    };
+    w.port = Some(Arc::new(w.try_open(settings).await.unwrap()));
+    w.read().await;
+    assert!(matches!(w.prepare(&w.payment(0)).await, Preparation::Ready(_)));
+    let submitted = w.submit(&w.payment(0));
+    assert!(matches!(w.mined(submitted).await, Submitted::Declined(_)));
+    assert!(w.port().counters().gas_lost_gwei.load(Ordering::Relaxed) > 0);
+    match w.prepare(&w.payment(1)).await {
+        Preparation::Declined(decline) => assert!(decline.message.contains("wallets with code"), "{decline:?}"),
+        ready @ Preparation::Ready(_) => panic!("{ready:?}"),
+    }
+    w.prepare(&w.payment(2)).await;
+    let submitted = w.submit(&w.payment(2));
+    assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    w.settled_once(&[2]).await;
 }

@@ -122,7 +122,26 @@ impl Core {
         let codes = self.node.have_code(&payers).await?;
         let alone = codes.iter().zip(payments);
         let alone: Vec<bool> = alone.map(|(has_code, job)| *has_code || job.goes_alone()).collect();
-        self.simulate(payments, &alone).await
+        let verdicts = self.simulate(payments, &alone).await?;
+        let verdicts = verdicts.into_iter().zip(payments);
+        Ok(verdicts
+            .map(|(verdict, job)| self.within_budget(job, verdict))
+            .collect())
+    }
+
+    /// What a transaction of a payer with code costs cannot be known before: while such payments have cost too much, none is taken.
+    fn within_budget(&self, job: &Job, verdict: Verdict) -> Verdict {
+        let is_refused = verdict.has_code && verdict.failure.is_none() && !job.is_mint() && self.are_all_too_dear();
+        if !is_refused {
+            return verdict;
+        }
+        let why = "payments of wallets with code have cost too much gas within an hour";
+        self.alarm_once("wallets with code are declined", why);
+        let refused = decline("invalid_exact_evm_transaction_simulation_failed", why);
+        Verdict {
+            failure: Some(Failure::Refused(refused)),
+            ..verdict
+        }
     }
 
     /// The same for one payment, in one request.
@@ -136,10 +155,11 @@ impl Core {
         };
         let request = self.request(to, data, self.settings.gas.smart_account);
         let (has_code, returned) = self.node.code_and_call(job.payer(), &request).await?;
-        Ok(Verdict {
+        let verdict = Verdict {
             has_code: has_code || job.goes_alone(),
             failure: outcome(job, returned)?,
-        })
+        };
+        Ok(self.within_budget(job, verdict))
     }
 
     /// The same without asking for code.

@@ -312,6 +312,20 @@ impl Core {
         }
     }
 
+    /// Whether all payers together have cost too much gas within the last hour: a wallet with code costs its owner next to nothing,
+    /// so that a limit for each payer alone does not bound what is lost.
+    pub(super) fn are_all_too_dear(&self) -> bool {
+        const LOST_BY_ALL: u64 = 5;
+        let now_ms = self.clock.now_ms();
+        let recent = |lost: &&LostGas| now_ms < lost.since_ms.saturating_add(HOUR_MS);
+        let lost = self.lost.lock();
+        let all = lost
+            .values()
+            .filter(recent)
+            .fold(U256::ZERO, |all, one| all.saturating_add(one.wei));
+        all > self.settings.lost_gas_max.saturating_mul(U256::from(LOST_BY_ALL))
+    }
+
     /// Whether a payer has cost too much gas within the last hour.
     pub(super) fn is_too_dear(&self, payer: &Address) -> bool {
         let lost = self.lost.lock();

@@ -100,6 +100,10 @@ pub(super) struct Keeper {
     /// Not yet in the store.
     writes: Vec<Write>,
     searching: HashSet<u64>,
+    /// Payments of payers with code that are in a row.
+    coded: HashSet<Key>,
+    /// Payments of payers with code that wait until one of those has landed.
+    held: VecDeque<Key>,
 }
 
 /// Before the chain has answered, only what was submitted.

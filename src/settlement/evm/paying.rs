@@ -105,7 +105,7 @@ impl BaseSettlement {
         if let Some(decline) = self.core.too_dear(&key.from) {
             return Ok(Preparation::Declined(decline));
         }
-        if !self.core.can_send() {
+        if !self.core.settings.by_others && !self.core.can_send() {
             return Err(temporary("prepare", &"no gas key has gas"));
         }
         // Checked some seconds ago, before the claim. Used once: a payment that is prepared again is checked again.

@@ -77,6 +77,8 @@ impl GasKeyActor {
             quote,
             writes: Vec::new(),
             searching: HashSet::new(),
+            coded: HashSet::new(),
+            held: VecDeque::new(),
         };
         for (_, value) in rows::scan_all(&*core.store, &rows::waiting_of(&address)).await? {
             let payment = Job::decode_waiting(&value)?;

@@ -15,6 +15,8 @@ use crate::settlement::evm::core::Outcome;
 use crate::settlement::evm::job::Job;
 use crate::settlement::evm::rows::{self, Key, RowError};
 
+/// Transactions of payers with code that are on their way at once: what one has cost for nothing is known when it has landed.
+const CODED_IN_FLIGHT: usize = 2;
 /// A check of a payment that is younger needs not be made again, in milliseconds.
 const FRESH_MS: u64 = 10_000;
 
@@ -24,6 +26,7 @@ impl GasKeyActor {
         if keeper.busy || keeper.manager.in_flight() >= self.core.settings.max_in_flight {
             return Ok(());
         }
+        keeper.take_held();
         let (keys, stage) = match keeper.retry.pop_front() {
             Some(group) => (group.payments, Some(group.stage)),
             None => {
@@ -92,6 +95,9 @@ impl GasKeyActor {
         for (payment, verdict) in found {
             let key = payment.key();
             match verdict.failure {
+                None if verdict.has_code && !payment.is_mint() && !keeper.may_send_coded(key) => {
+                    keeper.held.push_back(key);
+                }
                 None => candidates.push(Candidate {
                     payment: key,
                     has_code: verdict.has_code,
@@ -142,6 +148,25 @@ impl GasKeyActor {
                 tokio::spawn(async move { core.answer_used(key).await });
             }
         }
+    }
+}
+
+impl Keeper {
+    /// Whether a payment of a payer with code may go now; then it counts as on its way.
+    fn may_send_coded(&mut self, key: Key) -> bool {
+        let may = self.coded.len() < CODED_IN_FLIGHT;
+        if may {
+            self.coded.insert(key);
+        }
+        may
+    }
+
+    /// As many of those that were held as there is room for are checked again.
+    fn take_held(&mut self) {
+        let placed = &self.placed;
+        self.coded.retain(|key| placed.contains_key(key));
+        let room = CODED_IN_FLIGHT.saturating_sub(self.coded.len()).min(self.held.len());
+        self.waiting.extend(self.held.drain(..room));
     }
 }
 
