@@ -9,6 +9,18 @@ const MAX_PAUSE_MS: u64 = 30_000;
 /// A token in thousandths, so that a refill of one millisecond is a whole number.
 const TOKEN: i64 = 1_000;
 
+/// An endpoint whose height has not grown for so long, while another one is ahead, is used last.
+const STANDSTILL_MS: u64 = 30_000;
+
+/// What the endpoints of a pool have shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heights {
+    /// The highest of any endpoint.
+    pub(crate) best: Option<u64>,
+    /// The highest that two endpoints have reached.
+    pub(crate) shared: Option<u64>,
+}
+
 /// One endpoint of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointSettings {
@@ -22,7 +34,8 @@ pub struct EndpointSettings {
     pub burst: u32,
     /// Largest response, in bytes. Default 16 MiB.
     pub max_response_bytes: usize,
-    /// Blocks or slots behind the best endpoint before it is used last. Default 5.
+    /// Blocks or slots that it may be behind before it is used last: behind two others, or behind one while it stands still for
+    /// 30 s. Default 5.
     pub max_lag: u64,
 }
 
@@ -84,6 +97,8 @@ pub(crate) struct EndpointState {
     last_response_ms: Option<u64>,
     last_error: Option<String>,
     height: Option<u64>,
+    /// When its height has last grown.
+    grown_ms: u64,
 }
 
 impl EndpointState {
@@ -97,6 +112,7 @@ impl EndpointState {
             last_response_ms: None,
             last_error: None,
             height: None,
+            grown_ms: now_ms,
         }
     }
 
@@ -131,10 +147,13 @@ impl EndpointState {
         &mut self,
         settings: &EndpointSettings,
         calls: u32,
-        best: Option<u64>,
+        heights: Heights,
         now_ms: u64,
     ) -> (bool, bool, Duration, u32) {
-        let lagging = self.lag(best).is_some_and(|lag| lag > settings.max_lag);
+        let behind = |height| self.lag(height).is_some_and(|lag| lag > settings.max_lag);
+        let stands_still = now_ms > self.grown_ms.saturating_add(STANDSTILL_MS);
+        // One endpoint alone that says it is ahead does not put the others behind it.
+        let lagging = behind(heights.shared) || (stands_still && behind(heights.best));
         let wait = self.wait(settings, calls, now_ms);
         (now_ms < self.paused_until_ms, lagging, wait, self.failures)
     }
@@ -167,7 +186,10 @@ impl EndpointState {
     }
 
     /// The newest height counts, also a lower one: an endpoint may be replaced by one that is behind.
-    pub(crate) const fn set_height(&mut self, height: u64) {
+    pub(crate) fn set_height(&mut self, height: u64, now_ms: u64) {
+        if self.height.is_none_or(|old| height > old) {
+            self.grown_ms = now_ms;
+        }
         self.height = Some(height);
     }
 

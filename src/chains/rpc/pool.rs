@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::endpoint::EndpointState;
+use super::endpoint::{EndpointState, Heights};
 use super::{Call, Clock, EndpointSettings, EndpointStatus, RpcError, SettingsError, Transport, wire};
 
 /// Longest wait for our own rate limit within one call.
@@ -202,13 +202,23 @@ impl RpcPool {
     /// Records the block height or slot that an endpoint has shown.
     pub fn observe_height(&self, endpoint: usize, height: u64) {
         if let Some(endpoint) = self.endpoints.get(endpoint) {
-            endpoint.state.lock().set_height(height);
+            endpoint.state.lock().set_height(height, self.clock.now_ms());
         }
     }
 
     /// Highest height that any endpoint has shown.
     pub fn best_height(&self) -> Option<u64> {
         self.endpoints.iter().filter_map(|e| e.state.lock().height()).max()
+    }
+
+    fn heights(&self) -> Heights {
+        let shown = self.endpoints.iter().filter_map(|e| e.state.lock().height());
+        let mut shown: Vec<u64> = shown.collect();
+        shown.sort_unstable_by(|one, other| other.cmp(one));
+        Heights {
+            best: shown.first().copied(),
+            shared: shown.get(1).copied(),
+        }
     }
 
     /// Of each endpoint, in the order of the settings.
@@ -242,12 +252,12 @@ impl RpcPool {
     }
 
     fn by_health(&self, calls: u32) -> Vec<usize> {
-        let (best, now_ms) = (self.best_height(), self.clock.now_ms());
+        let (heights, now_ms) = (self.heights(), self.clock.now_ms());
         let mut order: Vec<usize> = (0..self.endpoints.len()).collect();
         // Stable: the order of the settings decides between equals.
         order.sort_by_cached_key(|index| {
             let endpoint = &self.endpoints[*index];
-            endpoint.state.lock().rank(&endpoint.settings, calls, best, now_ms)
+            endpoint.state.lock().rank(&endpoint.settings, calls, heights, now_ms)
         });
         order
     }
