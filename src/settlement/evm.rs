@@ -1,8 +1,8 @@
 //! USDC on Base behind the settlement port: what is sent, by nodes alone and with keys of our own.
 //!
-//! One actor follows the blocks into rows of the engine's store ([`follower`]); one a gas key hands out its nonces and sends
-//! ([`gas_key`]); a supervisor replaces whichever ends. The port's own methods answer from the rows, and read the chain for a
-//! single payment only where a proof asks for it ([`proving`]).
+//! One actor follows the blocks into rows of the engine's store (`follower`); one a gas key hands out its nonces and sends
+//! (`gas_key`); a supervisor replaces whichever ends. The port's own methods answer from the rows, and read the chain for a
+//! single payment only where a proof asks for it (`proving`).
 
 mod checking;
 mod core;

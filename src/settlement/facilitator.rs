@@ -1,7 +1,7 @@
 //! x402 facilitators as a way to settle: they send what is signed, so that no gas key is needed. What moved is read from the chain
 //! by the network's own port, over a read-only list of RPC endpoints.
 //!
-//! [`client`] speaks the protocol (x402 version 2: `/supported`, `/verify`, `/settle`), [`answer`] says what a response means,
+//! `client` speaks the protocol (x402 version 2: `/supported`, `/verify`, `/settle`), `answer` says what a response means,
 //! [`List`] holds a network's facilitators in the operator's order, and [`Facilitated`] is the settlement port over all of it.
 
 mod answer;

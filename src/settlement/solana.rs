@@ -61,7 +61,7 @@ pub struct Surroundings {
     pub timer: Arc<dyn rpc::Clock>,
 }
 
-/// Why the port cannot be opened. Nothing was asked of the chain yet: see [`SolanaSettlement::check`].
+/// Why the port cannot be opened. Nothing was asked of the chain yet.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// An endpoint's settings.
