@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use purser_actors::port::{Lookup, Submitted};
+use purser_actors::port::{ErrorKind, Lookup, Settlement as _, Submitted};
 use purser_chains::evm::Bytes;
 use purser_chains::evm::node::{BlockTag, FeePolicy};
 use purser_storage::{Batch, Store as _, Write};
@@ -110,4 +110,23 @@ async fn case_85_a_key_without_gas_leaves_the_work_to_the_other() {
     w.give_ether(key("gas").address(), "0xde0b6b3a7640000").await;
     assert!(matches!(w.mined(held).await, Submitted::Settled { .. }));
     w.settled_once(&[0, 1, 2]).await;
+}
+
+// Checks: once the only key is known to be without gas, a payment is not prepared, and its payer is not blamed.
+#[tokio::test]
+async fn case_85_without_any_gas_a_payment_is_not_prepared() {
+    let Some(mut w) = World::closed(2).await else { return };
+    w.open().await;
+    w.give_ether(key("gas").address(), "0x0").await;
+    w.prepare(&w.payment(0)).await;
+    let held = w.submit(&w.payment(0));
+    until("an operator is told", async || {
+        (w.port().counters().alarms.load(Ordering::Relaxed) > 0).then_some(())
+    })
+    .await;
+    let error = w.port().prepare(&w.payment(1)).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Temporary, "{error}");
+    w.give_ether(key("gas").address(), "0xde0b6b3a7640000").await;
+    assert!(matches!(w.mined(held).await, Submitted::Settled { .. }));
+    w.settled_once(&[0]).await;
 }

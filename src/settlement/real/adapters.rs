@@ -97,14 +97,14 @@ impl TransferList for SolanaSettlement {
             let treasury = Wallet::Solana(self.treasury());
             Ok(moved
                 .into_iter()
-                .map(|moved| listed_on_solana(moved, treasury))
+                .map(|(position, moved)| listed_on_solana(position, moved, treasury))
                 .collect())
         })
     }
 }
 
 /// Only what is final is listed, so that nothing is removed again.
-fn listed_on_solana((position, moved): (u64, Movement), treasury: Wallet) -> Listed {
+fn listed_on_solana(position: u64, moved: Movement, treasury: Wallet) -> Listed {
     let (from, to) = match moved.incoming {
         true => (moved.other, treasury),
         false => (treasury, moved.other),

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    // Aim: clients can tell an empty wallet from the rest, before and after the payment was sent.
+    // Aim: clients can tell an empty wallet from the rest, before and after the payment was sent, and neither from an empty fee payer.
     #[test]
     fn an_empty_wallet_has_its_own_reason() {
         let read = |value| TransactionError::from_json(&value).unwrap();
@@ -83,6 +83,15 @@ mod tests {
         assert_eq!(on_chain(&custom(1)).reason, INSUFFICIENT);
         assert_eq!(simulated(&custom(17)).reason, SIMULATION_FAILED);
         assert_eq!(on_chain(&custom(17)).reason, FAILED);
+        for ours in [
+            json!("AccountNotFound"),
+            json!("InsufficientFundsForFee"),
+            json!({"InsufficientFundsForRent": {"account_index": 0}}),
+        ] {
+            assert!(is_fee_payers(&read(ours.clone())), "{ours}");
+        }
+        let payers = json!({"InsufficientFundsForRent": {"account_index": 1}});
+        assert!(!is_fee_payers(&read(payers)) && !is_fee_payers(&custom(1)));
         let missing = read(json!({"InstructionError": [2, "InvalidAccountData"]}));
         assert!(simulated(&missing).message.contains("InvalidAccountData"));
     }
