@@ -1,4 +1,4 @@
-//! Moves the USDC. The sandbox's chains, nodes with keys of our own, and facilitators stand behind the same port.
+//! Moves the USDC: the sandbox's chains, Base and Solana by keys of our own or by facilitators, and the bridge, each behind its port.
 
 pub mod by_network;
 pub mod cctp;
