@@ -340,7 +340,8 @@ impl World {
         let head = self.node.header(BlockTag::Latest).await.unwrap().unwrap();
         until("the newest block is read", async || {
             let checked = self.port().cross_checked().unwrap_or(head.number);
-            (self.port().height() == Some(head.number) && checked == head.number).then_some(())
+            let is_read = self.port().height() == Some(head.number) && checked == head.number;
+            (is_read && self.port().is_taking_payments()).then_some(())
         })
         .await;
     }
