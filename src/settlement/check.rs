@@ -140,7 +140,6 @@ fn compare<T>(
     wrong
 }
 
-/// Two endpoints must show a payment alike before it is final; with one there is nothing to compare.
 fn warn_of_one(setting: &str, pool: &RpcPool) {
     if pool.len() == 1 {
         tracing::warn!(

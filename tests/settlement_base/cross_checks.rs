@@ -194,6 +194,19 @@ async fn one_endpoint_alone_makes_nothing_safe() {
 /// A clock that a test sets forward.
 struct Shifted(SystemClock, AtomicU64);
 
+impl Shifted {
+    /// Opens the port with it.
+    async fn open(w: &mut World) -> Arc<Self> {
+        let clock = Arc::new(Self(SystemClock::default(), AtomicU64::new(0)));
+        let transport = Arc::new(HttpTransport::new(client()));
+        let store: Arc<dyn Store> = w.store.clone();
+        let port = BaseSettlement::open(w.settings(), store, transport, clock.clone()).await;
+        w.port = Some(Arc::new(port.unwrap()));
+        w.read().await;
+        clock
+    }
+}
+
 impl Clock for Shifted {
     fn now_ms(&self) -> u64 {
         self.0.now_ms() + self.1.load(Ordering::Relaxed)
@@ -210,12 +223,7 @@ async fn nothing_is_final_and_then_nothing_taken_while_one_endpoint_answers() {
     let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
         return;
     };
-    let clock = Arc::new(Shifted(SystemClock::default(), AtomicU64::new(0)));
-    let transport = Arc::new(HttpTransport::new(client()));
-    let store: Arc<dyn Store> = w.store.clone();
-    let port = BaseSettlement::open(w.settings(), store, transport, clock.clone()).await;
-    w.port = Some(Arc::new(port.unwrap()));
-    w.read().await;
+    let clock = Shifted::open(&mut w).await;
     proxy.lie(|_, _| None);
     assert_eq!(
         w.port()
@@ -252,4 +260,21 @@ async fn nothing_is_final_and_then_nothing_taken_while_one_endpoint_answers() {
     assert!(is_final(&w.lookup(&w.payment(0)).await));
     w.prepare(&w.payment(1)).await;
     assert_eq!(w.balance(payer(1)).await, VALUE);
+}
+
+// Checks: behind the same addresses another chain has begun, or this one anew: an operator is told, and no payment is taken.
+#[tokio::test]
+async fn nothing_is_taken_on_a_chain_that_was_reset() {
+    let Some(mut w) = World::closed(1).await else { return };
+    w.anvil.mine(80).await;
+    let clock = Shifted::open(&mut w).await;
+    w.anvil.control("anvil_rollback", json!([75])).await;
+    until("an operator is told", async || {
+        (w.port().counters().alarms.load(Ordering::Relaxed) > 0).then_some(())
+    })
+    .await;
+    clock.1.store(31_000, Ordering::Relaxed);
+    let refused = w.port().prepare(&w.payment(0)).await.unwrap_err();
+    assert!(refused.message.contains("the newest blocks"), "{refused:?}");
+    assert!(!w.port().is_taking_payments());
 }

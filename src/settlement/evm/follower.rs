@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_chains::evm::B256;
-use purser_chains::evm::blocks::{Block, Change, Header};
+use purser_chains::evm::blocks::{Block, Change, Header, MAX_REORG};
 use purser_chains::evm::node::{BlockTag, LogFilter};
 use purser_chains::evm::usdc::{self, TOPICS};
 use purser_chains::rpc::Clock;
@@ -55,6 +55,8 @@ enum FollowError {
     Blocks(#[from] purser_chains::evm::blocks::FollowError),
     #[error(transparent)]
     Logs(#[from] usdc::UnpairedAuthorization),
+    #[error("the newest block is {head}, far below block {tip} that was read: is it the same chain?")]
+    Below { head: u64, tip: u64 },
 }
 
 impl Reading {
@@ -193,8 +195,15 @@ impl FollowerActor {
             Err(error) => return Ok(Err(error.into())),
         };
         let is_leveled = reading.view.cross_checked().is_some() || reading.leveled == Some(head.hash);
+        let tip = reading.view.tip().map_or(0, |tip| tip.number);
+        if tip > head.number.saturating_add(MAX_REORG as u64) {
+            return Ok(Err(FollowError::Below { head: head.number, tip }));
+        }
         if reading.view.next(&head).is_none() && is_leveled {
-            self.0.is_read();
+            // An endpoint that is behind does not show what the chain has.
+            if head.number >= tip {
+                self.0.is_read();
+            }
             return Ok(Ok(()));
         }
         let levels = match reading.view.cross_checked() {
