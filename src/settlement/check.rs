@@ -87,6 +87,7 @@ pub struct BaseCheck {
     chain: BaseChain,
     /// Of the gas keys, in the order of the settings.
     gas_keys: Vec<Address>,
+    by_others: bool,
     gas_floor: U256,
     node: BaseNode,
     pool: Arc<RpcPool>,
@@ -98,6 +99,7 @@ pub struct SolanaCheck {
     treasury: Pubkey,
     /// In the order of the settings.
     fee_payers: Vec<Pubkey>,
+    by_others: bool,
     floor: u64,
     node: SolanaNode,
     pool: Arc<RpcPool>,
@@ -108,6 +110,14 @@ fn rejected(key: impl Into<String>, reason: impl Into<String>) -> ConfigError {
         key: key.into().into(),
         reason: reason.into(),
     }
+}
+
+/// A key that cannot pay is wrong where nobody else does.
+fn poor(by_others: bool, key: String, why: String) -> Option<ConfigError> {
+    if by_others {
+        tracing::warn!(setting = key, why, "facilitators settle until this key has more");
+    }
+    (!by_others).then(|| rejected(key, why))
 }
 
 /// Compares each endpoint's answer with the settings. An error of one endpoint counts only if all of them failed.
@@ -146,6 +156,7 @@ impl BaseCheck {
         Self {
             chain: parts.chain,
             gas_keys: parts.gas_keys.iter().map(|key| key.address()).collect(),
+            by_others: !parts.facilitators.is_empty(),
             gas_floor: parts.gas_floor,
             node: BaseNode::new(pool.clone()),
             pool,
@@ -244,7 +255,7 @@ impl BaseCheck {
                 Ok(has) if has < self.gas_floor => {
                     let (has, floor) = (ether(has), ether(self.gas_floor));
                     let why = format!("{address} has {has} ETH, and chains.base.gas_floor_eth is {floor}");
-                    wrong.push(rejected(key, why));
+                    wrong.extend(poor(self.by_others, key, why));
                 }
                 Ok(_) => {}
                 Err(error) => wrong.push(rejected(
@@ -295,6 +306,7 @@ impl SolanaCheck {
             chain: parts.chain,
             treasury: parts.treasury.address(),
             fee_payers: parts.fee_payers.iter().map(|key| key.address()).collect(),
+            by_others: !parts.facilitators.is_empty(),
             floor: parts.fee_payer_floor,
             node: SolanaNode::new(pool.clone()),
             pool,
@@ -359,7 +371,7 @@ impl SolanaCheck {
             if has < self.floor {
                 let (payer, floor) = (base58(payer), self.floor);
                 let why = format!("{payer} has {has} lamports, and chains.solana.fee_payer_floor_lamports is {floor}");
-                wrong.push(rejected(format!("chains.solana.fee_payers[{n}]"), why));
+                wrong.extend(poor(self.by_others, format!("chains.solana.fee_payers[{n}]"), why));
             }
         }
         wrong
@@ -367,10 +379,9 @@ impl SolanaCheck {
 
     async fn all(&self) -> Vec<ConfigError> {
         let genesis = self.genesis().await;
-        if genesis.is_empty() {
-            self.accounts().await
-        } else {
-            genesis
+        match genesis.is_empty() {
+            true => self.accounts().await,
+            false => genesis,
         }
     }
 }

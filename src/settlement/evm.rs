@@ -111,6 +111,11 @@ impl BaseSettlement {
         Ok(Usdc::from_atomic(held.try_into().unwrap_or(u64::MAX)))
     }
 
+    /// Checks before claims since the port was opened.
+    pub fn prechecks(&self) -> PrecheckFigures {
+        self.core.prechecks.counted.figures()
+    }
+
     /// Of the newest block that was read.
     ///
     /// # Errors

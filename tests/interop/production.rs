@@ -15,22 +15,22 @@ use crate::node::Node;
 use crate::rpc_proxy::RpcProxy;
 use crate::{NETWORKS, statuses, text};
 
-const ORDER: &str = "/order-intl-card?amount=100";
+pub const ORDER: &str = "/order-intl-card?amount=100";
 /// Its price, in millionths of a USDC.
-const PRICE: u64 = 103_800_000;
+pub const PRICE: u64 = 103_800_000;
 
-fn key(of: &str) -> [u8; 32] {
+pub fn key(of: &str) -> [u8; 32] {
     Sha256::digest(of).into()
 }
 
 /// The wallet of a test, the same key on both chains.
-async fn wallet(of: &str, production: &Production) -> TestWallet {
+pub async fn wallet(of: &str, production: &Production) -> TestWallet {
     let wallet = TestWallet::from_bytes(&key(of), &key(of)).unwrap();
     production.funded(&wallet).await;
     wallet
 }
 
-fn network(chain: &str) -> Network {
+pub fn network(chain: &str) -> Network {
     Network::ALL
         .into_iter()
         .find(|network| network.name() == chain)
@@ -38,7 +38,7 @@ fn network(chain: &str) -> Network {
 }
 
 /// What a stock client needs to buy on a chain with this wallet.
-fn buyer(of: &str, chain: &str, production: &Production) -> Value {
+pub fn buyer(of: &str, chain: &str, production: &Production) -> Value {
     let rpc = &production.chains.mainnet.url;
     json!({"client": "x402", "chain": chain, "key": hex::encode(key(of)), "cap": "$1000", "rpc": rpc})
 }
@@ -108,7 +108,7 @@ async fn every_figure_is_documented(production: &Production) {
     }
 }
 
-async fn cancel(production: &Production, token: &str, card: &str) {
+pub async fn cancel(production: &Production, token: &str, card: &str) {
     let purser = &production.purser;
     let request = purser.http.post(purser.url("/cancel-intl-order")).bearer_auth(token);
     let answer = request.json(&json!({"card_id": card})).send().await.unwrap();
@@ -116,7 +116,7 @@ async fn cancel(production: &Production, token: &str, card: &str) {
 }
 
 /// Takes so many dollars out once they are there to be taken, and waits until they have left.
-async fn withdraw(production: &Production, token: &str, dollars: u64) {
+pub async fn withdraw(production: &Production, token: &str, dollars: u64) {
     let purser = &production.purser;
     until("the credit can be withdrawn", async || {
         let (status, body) = purser.bearer("/get-account-balance", token).await;

@@ -146,6 +146,7 @@ impl<C: ChainReader> Facilitated<C> {
             transaction: None,
         };
         if self.list.rows.hand(&mark, &handed).await.map_err(unread(operation))? {
+            member.client.tally.handed();
             let new = true;
             return Ok(InHand { member, handed, new });
         }
