@@ -32,6 +32,7 @@ use ractor::{ActorRef, ActorStatus};
 
 use self::checking::Desk;
 use self::core::Core;
+use super::tally::PrecheckFigures;
 
 pub use self::core::Counters;
 pub use self::listing::Kept;

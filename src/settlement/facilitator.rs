@@ -24,7 +24,7 @@ pub use self::cdp::{CdpKey, NoKey};
 pub use self::check::FacilitatorCheck;
 pub use self::list::List;
 pub use self::port::{Facilitated, Waiting};
-pub use self::reader::ChainReader;
+pub use self::reader::{ChainReader, Look};
 pub use self::settings::{Auth, FacilitatorSettings};
 pub use self::tally::{FacilitatorFigures, RequestFigure};
 pub use self::tending::Tending;

@@ -9,9 +9,9 @@ use purser_actors::id::Network;
 use purser_chains::solana::address::parse;
 use serde_json::{Value, json};
 
-use crate::local_chains::{LocalChains, Production};
+use crate::local_chains::{LocalChains, Production, until};
 use crate::node::{Node, folder};
-use crate::production::{ORDER, PRICE, buyer, cancel, key, network, wallet, withdraw};
+use crate::production::{ORDER, PRICE, buyer, cancel, every_figure_is_documented, key, network, wallet, withdraw};
 use crate::python::Python;
 use crate::{NETWORKS, receipt, statuses, text};
 
@@ -89,7 +89,10 @@ async fn settles_on_both_chains(program: Command, from: &str, node: Node) {
         assert_eq!(told["success"], true, "{call:#}");
         assert_eq!(production.treasury(chain).await, PRICE, "{chain}");
         let sender = production.chains.sender(chain, text(&told["transaction"])).await;
-        assert!(sender.eq_ignore_ascii_case(&facilitator.wallet.address(network(chain))), "{told}");
+        assert!(
+            sender.eq_ignore_ascii_case(&facilitator.wallet.address(network(chain))),
+            "{told}"
+        );
 
         // The same payment again buys nothing and moves nothing.
         let payment = text(&call["exchanges"][1]["sent"]["payment-signature"]);
@@ -97,14 +100,52 @@ async fn settles_on_both_chains(program: Command, from: &str, node: Node) {
         let order = &call["body"]["intl_card_order"];
         assert_eq!((status, &again["intl_card_order"]["card_id"]), (200, &order["card_id"]));
 
-        cancel(&production, text(&call["body"]["auth"]["id_token"]), text(&order["card_id"])).await;
+        cancel(
+            &production,
+            text(&call["body"]["auth"]["id_token"]),
+            text(&order["card_id"]),
+        )
+        .await;
         withdraw(&production, text(&call["body"]["auth"]["id_token"]), 100).await;
         let left = 1_000_000_000 - PRICE + 100_000_000;
         let address = wallet.address(network(chain));
         assert_eq!(production.chains.holds(chain, &address).await, left, "{chain}");
         assert_eq!(production.treasury(chain).await, PRICE - 100_000_000, "{chain}");
     }
+    declined_before_the_claim(node, &production).await;
+    for (chain, _) in NETWORKS {
+        // One transfer a purchase, and one a withdrawal.
+        let listed = until("the chain's list has both transfers", async || {
+            let listed = production.listed(chain).await;
+            (listed.len() >= 2).then_some(listed)
+        })
+        .await;
+        assert_eq!(listed.len(), 2, "{listed:?}");
+    }
+    let figures = every_figure_is_documented(&production, &["Facilitators"]).await;
+    for (chain, _) in NETWORKS {
+        let facilitator = format!("network=\"{chain}\",facilitator=\"{}\"", facilitator.url);
+        let settled = format!("purser_facilitator_payments_total{{{facilitator}}} 2");
+        let asked = format!("purser_prechecks_declined_total{{network=\"{chain}\",reason=\"insufficient_funds\"}} 1");
+        for line in [settled, asked] {
+            assert!(figures.lines().any(|shown| shown == line), "{line}: {figures}");
+        }
+    }
     production.purser.stop().await;
     production.offline("verify");
     production.offline("reconcile");
+}
+
+/// A wallet with too little money is declined on each chain, and the facilitator never hears of it.
+async fn declined_before_the_claim(node: Node, production: &Production) {
+    const OF: &str = "has too little";
+    let wallet = TestWallet::from_bytes(&key(OF), &key(OF)).unwrap();
+    let chains = &production.chains;
+    chains.set_base_usdc(&wallet.address(Network::Base), 1).await;
+    chains.set_solana_usdc(&wallet.address(Network::Solana), 1).await;
+    for (chain, _) in NETWORKS {
+        let call = node.call(&production.purser.url(ORDER), &buyer(OF, chain, production));
+        assert_eq!(statuses(&call), [402, 402], "{call:#}");
+        assert_eq!(call["body"]["errorReason"], "insufficient_funds", "{call:#}");
+    }
 }

@@ -97,8 +97,15 @@ impl LocalChains {
             return found["from"].as_str().unwrap().to_lowercase();
         }
         let how = json!({"encoding": "json", "commitment": "confirmed", "maxSupportedTransactionVersion": 0});
-        let found = self.solana_rpc.call("getTransaction", json!([transaction, how])).await.unwrap();
-        found["transaction"]["message"]["accountKeys"][0].as_str().unwrap().to_owned()
+        let found = self
+            .solana_rpc
+            .call("getTransaction", json!([transaction, how]))
+            .await
+            .unwrap();
+        found["transaction"]["message"]["accountKeys"][0]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     /// The nodes of Base and Solana.
@@ -183,6 +190,23 @@ impl Production {
     pub async fn treasury(&self, chain: &str) -> u64 {
         let owner = self.keys[chain]["treasury"].as_str().unwrap();
         self.chains.holds(chain, owner).await
+    }
+
+    /// The final transfers of our treasury on a chain, as the running service lists them.
+    pub async fn listed(&self, chain: &str) -> Vec<Value> {
+        let operator = std::fs::read_to_string(self.purser.data().join("operator.address")).unwrap();
+        let token = std::fs::read_to_string(self.folder.path().join("keys/operator.token")).unwrap();
+        let url = format!("http://{}/copy?part=transfers&network={chain}&after=0", operator.trim());
+        let answer = self
+            .purser
+            .http
+            .get(url)
+            .bearer_auth(token.trim())
+            .send()
+            .await
+            .unwrap();
+        let page: Value = answer.json().await.unwrap();
+        page["transfers"].as_array().unwrap_or_else(|| panic!("{page}")).clone()
     }
 
     /// A command on the data of the service, which has been stopped.

@@ -18,7 +18,7 @@ use purser_actors::port::{
 
 use super::answer::Verified;
 use super::list::{List, Member};
-use super::reader::ChainReader;
+use super::reader::{ChainReader, Look};
 use super::rows::{Handed, Mark, RowError, mark};
 use crate::settlement::chain::{ChainTime, Holdings, Listed, TransferList};
 
@@ -187,7 +187,7 @@ impl<C: ChainReader> Facilitated<C> {
                 Ok(Verified::Used) => return Ok(ready()),
                 Ok(Verified::Declined(decline)) => {
                     let transaction = handed.transaction.as_deref();
-                    return match self.chain.find_newest(authorization, transaction).await? {
+                    return match self.chain.look(authorization, transaction, Look::Newest).await? {
                         Lookup::Landed { .. } => Ok(ready()),
                         Lookup::Pending | Lookup::Impossible => Ok(Preparation::Declined(decline)),
                     };
@@ -226,7 +226,7 @@ impl<C: ChainReader> Facilitated<C> {
         if named.is_none() && (by_us || self.chain.sends_itself(authorization)) {
             return self.chain.lookup(authorization, prepared).await;
         }
-        let found = self.chain.find(authorization, named.as_deref()).await?;
+        let found = self.chain.look(authorization, named.as_deref(), Look::Asked).await?;
         if found == Lookup::Impossible {
             self.forget(authorization).await;
         }
