@@ -12,9 +12,11 @@ use purser_chains::solana::keypair::Keypair;
 use zeroize::Zeroizing;
 
 use super::*;
+use crate::payment::SolanaChain;
+use crate::payment::solana::address::{Pubkey, TOKEN, base58};
 use crate::settlement::cctp::CctpSettings;
 use crate::settlement::facilitator::{Auth, FacilitatorSettings};
-use crate::settlement::settings::BridgeParts;
+use crate::settlement::settings::{BridgeParts, SolanaParts};
 
 /// Scripted nodes: the result of a method by host and parameters. `None` is no answer.
 struct Nodes(Mutex<Answers>);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use dashmap::{DashMap, DashSet};
 use parking_lot::{Mutex, RwLock};
@@ -18,6 +18,7 @@ use ractor::ActorRef;
 use tokio::sync::{oneshot, watch};
 
 use super::gas_key;
+use super::loads::Load;
 use super::prechecking::Prechecks;
 use super::rows::{self, Key, MovementRow, RowError};
 use super::settings::BaseSettings;
@@ -75,22 +76,9 @@ pub(super) struct Core {
     pub(super) proofs: DashMap<Key, u64>,
     /// When everything was last read that the chain had, by the clock plus 1; 0 before the first time.
     read_ms: AtomicU64,
+    /// Nothing becomes final: the endpoints do not agree, or too few answer.
+    pub(super) is_stalled: AtomicBool,
     pub(super) counters: Counters,
-}
-
-/// See [`Core::loads`].
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Load {
-    pub(super) payments: usize,
-    pub(super) starved_until_ms: u64,
-    /// It has less than `gas_floor`, and others send payments too: it sends none until it has more.
-    pub(super) is_off: bool,
-}
-
-impl Load {
-    const fn is_starved(self, now_ms: u64) -> bool {
-        self.is_off || self.starved_until_ms > now_ms
-    }
 }
 
 /// Counted since the port was opened.
@@ -110,6 +98,8 @@ pub struct Counters {
     pub declined: AtomicU64,
     /// Reorganisations that were followed.
     pub reorganizations: AtomicU64,
+    /// Blocks whose stored movements were not those that two endpoints have shown.
+    pub mismatches: AtomicU64,
     /// Things that an operator should look at; the log says which.
     pub alarms: AtomicU64,
 }
@@ -149,6 +139,7 @@ impl Core {
             told: Mutex::default(),
             proofs: DashMap::new(),
             read_ms: AtomicU64::new(0),
+            is_stalled: AtomicBool::new(false),
             counters: Counters::default(),
         }
     }
@@ -180,6 +171,15 @@ impl Core {
         const MOMENT_MS: u64 = 30_000;
         let read_ms = self.read_ms.load(Ordering::Acquire);
         read_ms > 0 && self.clock.now_ms() < read_ms.saturating_add(MOMENT_MS)
+    }
+
+    /// Why no new payment is taken, if none is.
+    pub(super) fn is_standing_still(&self) -> Option<&'static str> {
+        if !self.is_up_to_date() {
+            return Some("the newest blocks could not be read");
+        }
+        let stalled = self.is_stalled.load(Ordering::Acquire);
+        stalled.then_some("no two endpoints show the same blocks: nothing becomes final")
     }
 
     /// Until a block of this height was read and stored.
@@ -251,49 +251,6 @@ impl Core {
                 Some(BlockTag::Number(header.number))
             }
         }
-    }
-
-    /// Whether a gas key has gas to send with.
-    pub(super) fn can_send(&self) -> bool {
-        let now_ms = self.clock.now_ms();
-        let starved = |address: &Address| {
-            let load = self.loads.get(address);
-            load.is_some_and(|load| load.is_starved(now_ms))
-        };
-        self.settings.gas_keys.iter().any(|key| !starved(&key.address()))
-    }
-
-    /// A gas key that has less than the floor sends nothing while others can, until it has more.
-    pub(super) fn turn_off(&self, gas_key: Address) {
-        if self.settings.by_others {
-            self.loads.entry(gas_key).or_default().is_off = true;
-        }
-    }
-
-    pub(super) fn is_off(&self, gas_key: &Address) -> bool {
-        self.loads.get(gas_key).is_some_and(|load| load.is_off)
-    }
-
-    /// What a gas key has that was turned off: from the floor on it sends again.
-    pub(super) fn refilled(&self, gas_key: Address, wei: U256) {
-        if wei >= self.settings.gas_floor
-            && let Some(mut load) = self.loads.get_mut(&gas_key)
-            && std::mem::take(&mut load.is_off)
-        {
-            tracing::info!(key = %gas_key, "a gas key has gas again and sends again");
-        }
-    }
-
-    /// The gas key that has least to do among those with gas; it keeps the payment.
-    pub(super) fn owner_of(&self, key: Key) -> Option<Address> {
-        let now_ms = self.clock.now_ms();
-        let load = |address: &Address| {
-            let load = self.loads.get(address).map_or_else(Load::default, |load| *load);
-            (load.is_starved(now_ms), load.payments)
-        };
-        let addresses = self.settings.gas_keys.iter().map(|key| key.address());
-        let chosen = addresses.min_by_key(load)?;
-        Some(*self.owners.entry(key).or_insert(chosen))
     }
 
     /// What is remembered of payments that can land no more is forgotten.

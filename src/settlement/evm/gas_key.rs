@@ -20,8 +20,9 @@ use purser_storage::Write;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::checking::Verdict;
-use super::core::{Core, Load, decline};
+use super::core::{Core, decline};
 use super::job::Job;
+use super::loads::Load;
 use super::rows::{Key, RowError};
 
 pub(super) use self::loading::carried;
