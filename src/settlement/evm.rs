@@ -105,7 +105,8 @@ impl BaseSettlement {
 
     /// Payments that each gas key has to settle, those on their way included.
     pub fn loads(&self) -> Vec<(Address, usize)> {
-        let load = |entry: dashmap::mapref::multiple::RefMulti<'_, Address, core::Load>| (*entry.key(), entry.payments);
+        let load =
+            |entry: dashmap::mapref::multiple::RefMulti<'_, Address, loads::Load>| (*entry.key(), entry.payments);
         self.core.loads.iter().map(load).collect()
     }
 

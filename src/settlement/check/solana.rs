@@ -9,7 +9,7 @@ use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::{USDC_DECIMALS, mint_decimals};
 use serde_json::{Value, json};
 
-use super::{ChainCheck, compare, poor, rejected};
+use super::{ChainCheck, compare, poor, rejected, warn_of_one};
 use crate::config::ConfigError;
 use crate::payment::SolanaChain;
 use crate::payment::solana::address::{Pubkey, TOKEN, associated_token_account, base58};
