@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use purser::wallet::TestWallet;
 use purser_actors::id::Network;
 use purser_chains::solana::address::parse;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::local_chains::{LocalChains, Production, until};
 use crate::node::{Node, folder};
