@@ -20,6 +20,8 @@ mod differential;
 mod documents;
 #[path = "fuzz/drafts.rs"]
 mod drafts;
+#[path = "interop/facilitators.rs"]
+mod facilitators;
 #[path = "interop/foreign.rs"]
 mod foreign;
 #[path = "interop/local_chains.rs"]

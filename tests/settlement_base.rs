@@ -39,6 +39,9 @@ mod rail;
 mod sandbox;
 #[path = "settlement_base/scripted_solana.rs"]
 mod scripted_solana;
+#[path = "settlement/facilitator.rs"]
+#[expect(dead_code, reason = "part of it is for the tests of the port over facilitators")]
+mod server;
 #[path = "settlement_base/singles.rs"]
 mod singles;
 #[path = "settlement/suite.rs"]

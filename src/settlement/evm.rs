@@ -13,6 +13,7 @@ mod gas_key;
 mod job;
 mod kept;
 mod listing;
+mod loads;
 mod minting;
 mod opening;
 mod paying;
@@ -34,6 +35,7 @@ use ractor::{ActorRef, ActorStatus};
 
 use self::checking::Desk;
 use self::core::Core;
+use super::tally::PrecheckFigures;
 
 pub use self::core::Counters;
 pub use self::listing::Kept;
@@ -103,7 +105,8 @@ impl BaseSettlement {
 
     /// Payments that each gas key has to settle, those on their way included.
     pub fn loads(&self) -> Vec<(Address, usize)> {
-        let load = |entry: dashmap::mapref::multiple::RefMulti<'_, Address, core::Load>| (*entry.key(), entry.payments);
+        let load =
+            |entry: dashmap::mapref::multiple::RefMulti<'_, Address, loads::Load>| (*entry.key(), entry.payments);
         self.core.loads.iter().map(load).collect()
     }
 
@@ -121,6 +124,11 @@ impl BaseSettlement {
         let held = self.core.holds(wallet.into(), BlockTag::Latest).await;
         let held = held.map_err(|error| core::temporary("holds", &error))?;
         Ok(Usdc::from_atomic(held.try_into().unwrap_or(u64::MAX)))
+    }
+
+    /// Checks before claims since the port was opened.
+    pub fn prechecks(&self) -> PrecheckFigures {
+        self.core.prechecks.counted.figures()
     }
 
     /// Of the newest block that was read.

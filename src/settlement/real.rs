@@ -3,7 +3,7 @@
 mod adapters;
 pub mod figures;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -22,6 +22,7 @@ use super::evm::{BaseSettings, BaseSettlement, FinalityStep, TokenSettings};
 use super::facilitator::{ChainReader, Facilitated, FacilitatorSettings, List, Presented, Tending, Waiting};
 use super::settings::{BaseParts, BridgeParts, RealChains, SolanaParts, evm_address};
 use super::solana::{Depth, FinalityByAmount, SolanaSettings, SolanaSettlement, Surroundings, Workers};
+use super::tally::CountedOnce;
 use crate::config::chains::Depth as AnyDepth;
 use crate::config::{ConfigError, Misfit};
 use crate::payment::Chains;
@@ -59,6 +60,7 @@ pub struct RealPorts {
     heights: tokio::task::AbortHandle,
     names: Chains,
     bridge: BridgeParts,
+    burns: OnceLock<Arc<CountedOnce>>,
     timer: Arc<dyn rpc::Clock>,
 }
 
@@ -206,6 +208,7 @@ impl RealPorts {
             workers: Mutex::new(Some(workers)),
             names,
             bridge,
+            burns: OnceLock::new(),
             timer,
         };
         if tokio::time::timeout(FIRST_READ, ports.first_read()).await.is_err() {
@@ -266,7 +269,10 @@ impl RealPorts {
         let iris = Iris::new(http, iris, *timeout);
         let iris = iris.ok_or_else(|| one("chains.bridge.iris_url", "is not a URL to which paths can be added"))?;
         let ports = (self.solana.clone(), self.base.clone());
-        Ok(CctpBridge::new(*cctp, ports, iris, entropy, self.timer.clone()))
+        let bridge = CctpBridge::new(*cctp, ports, iris, entropy, self.timer.clone());
+        // Metrics show the first; the service makes one.
+        let _ = self.burns.set(bridge.burns());
+        Ok(bridge)
     }
 
     /// Ends both ports and waits until neither writes any more. What is durable goes on when they are opened again.

@@ -90,6 +90,24 @@ impl LocalChains {
         amount.and_then(Value::as_str).map_or(0, |text| text.parse().unwrap())
     }
 
+    /// Who has paid for a transaction.
+    pub async fn sender(&self, chain: &str, transaction: &str) -> String {
+        if chain == "base" {
+            let found = self.base("eth_getTransactionByHash", json!([transaction])).await;
+            return found["from"].as_str().unwrap().to_lowercase();
+        }
+        let how = json!({"encoding": "json", "commitment": "confirmed", "maxSupportedTransactionVersion": 0});
+        let found = self
+            .solana_rpc
+            .call("getTransaction", json!([transaction, how]))
+            .await
+            .unwrap();
+        found["transaction"]["message"]["accountKeys"][0]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
     /// The nodes of Base and Solana.
     pub fn urls(&self) -> [String; 2] {
         [self.anvil.url.clone(), self.mainnet.url.clone()]
@@ -113,13 +131,22 @@ impl Production {
     /// skipped.
     pub async fn start() -> Option<Self> {
         let chains = LocalChains::start().await?;
-        let both = |url: String| vec![url.replace("127.0.0.1", "localhost"), url];
-        let endpoints = chains.urls().map(both);
+        let endpoints = two_addresses(&chains);
         Some(Self::start_on(chains, &endpoints).await)
+    }
+
+    /// Without a gas key and a fee payer: this facilitator settles on both chains.
+    pub async fn start_facilitated(chains: LocalChains, facilitator: &str) -> Self {
+        let endpoints = two_addresses(&chains);
+        Self::start_paid_by(chains, &endpoints, Some(facilitator)).await
     }
 
     /// From nothing: keys made by the command, funded, named by its settings.
     pub async fn start_on(chains: LocalChains, endpoints: &Endpoints) -> Self {
+        Self::start_paid_by(chains, endpoints, None).await
+    }
+
+    async fn start_paid_by(chains: LocalChains, endpoints: &Endpoints, facilitator: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let keys = folder.path().join("keys");
         let printed = purser(&[Path::new("keys"), Path::new("create"), &keys]);
@@ -134,6 +161,9 @@ impl Production {
         chains.solana.set_lamports(&fee_payer, 1_000_000_000).await;
         chains.set_solana_usdc(address("/solana/treasury"), 0).await;
         complete(&mut settings, endpoints);
+        if let Some(url) = facilitator {
+            facilitated(&mut settings, url);
+        }
         let config = folder.path().join("purser.toml");
         std::fs::write(&config, settings.to_string()).unwrap();
         let purser = Purser::start_from(Some(&config), &[]);
@@ -160,6 +190,23 @@ impl Production {
     pub async fn treasury(&self, chain: &str) -> u64 {
         let owner = self.keys[chain]["treasury"].as_str().unwrap();
         self.chains.holds(chain, owner).await
+    }
+
+    /// The final transfers of our treasury on a chain, as the running service lists them.
+    pub async fn listed(&self, chain: &str) -> Vec<Value> {
+        let operator = std::fs::read_to_string(self.purser.data().join("operator.address")).unwrap();
+        let token = std::fs::read_to_string(self.folder.path().join("keys/operator.token")).unwrap();
+        let url = format!("http://{}/copy?part=transfers&network={chain}&after=0", operator.trim());
+        let answer = self
+            .purser
+            .http
+            .get(url)
+            .bearer_auth(token.trim())
+            .send()
+            .await
+            .unwrap();
+        let page: Value = answer.json().await.unwrap();
+        page["transfers"].as_array().unwrap_or_else(|| panic!("{page}")).clone()
     }
 
     /// A command on the data of the service, which has been stopped.
@@ -193,6 +240,23 @@ fn complete(settings: &mut Table, endpoints: &Endpoints) {
             settings,
             format!("[products.{product}]\navailable = false").parse().unwrap(),
         );
+    }
+}
+
+/// Of each node.
+fn two_addresses(chains: &LocalChains) -> Endpoints {
+    chains
+        .urls()
+        .map(|url| vec![url.replace("127.0.0.1", "localhost"), url])
+}
+
+/// A facilitator takes the place of the keys that pay fees.
+fn facilitated(settings: &mut Table, url: &str) {
+    for (chain, keys) in [("base", "gas_keys"), ("solana", "fee_payers")] {
+        let chain = settings["chains"][chain].as_table_mut().unwrap();
+        assert!(chain.remove(keys).is_some(), "the settings name {keys}");
+        let list = format!("facilitators = [{{ url = \"{url}\", auth = \"none\" }}]");
+        merge(chain, list.parse().unwrap());
     }
 }
 

@@ -18,6 +18,7 @@ use ractor::ActorRef;
 use tokio::sync::{oneshot, watch};
 
 use super::gas_key;
+use super::loads::Load;
 use super::prechecking::Prechecks;
 use super::rows::{self, Key, MovementRow, RowError};
 use super::settings::BaseSettings;
@@ -65,7 +66,7 @@ pub(super) struct Core {
     told: Mutex<HashSet<String>>,
     /// The actors of the gas keys as they live now.
     pub(super) actors: DashMap<Address, ActorRef<gas_key::Message>>,
-    /// How much each gas key has to do, and until when it is said to be without gas.
+    /// How much each gas key has to do, and whether it is said to be without gas.
     pub(super) loads: DashMap<Address, Load>,
     /// What was found of a payment before it was submitted, and when.
     pub(super) checked: DashMap<Key, (bool, u64)>,
@@ -78,13 +79,6 @@ pub(super) struct Core {
     /// Nothing becomes final: the endpoints do not agree, or too few answer.
     pub(super) is_stalled: AtomicBool,
     pub(super) counters: Counters,
-}
-
-/// See [`Core::loads`].
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Load {
-    pub(super) payments: usize,
-    pub(super) starved_until_ms: u64,
 }
 
 /// Counted since the port was opened.
@@ -257,28 +251,6 @@ impl Core {
                 Some(BlockTag::Number(header.number))
             }
         }
-    }
-
-    /// Whether a gas key has gas to send with.
-    pub(super) fn can_send(&self) -> bool {
-        let now_ms = self.clock.now_ms();
-        let starved = |address: &Address| {
-            let load = self.loads.get(address);
-            load.is_some_and(|load| load.starved_until_ms > now_ms)
-        };
-        self.settings.gas_keys.iter().any(|key| !starved(&key.address()))
-    }
-
-    /// The gas key that has least to do among those with gas; it keeps the payment.
-    pub(super) fn owner_of(&self, key: Key) -> Option<Address> {
-        let now_ms = self.clock.now_ms();
-        let load = |address: &Address| {
-            let load = self.loads.get(address).map_or_else(Load::default, |load| *load);
-            (load.starved_until_ms > now_ms, load.payments)
-        };
-        let addresses = self.settings.gas_keys.iter().map(|key| key.address());
-        let chosen = addresses.min_by_key(load)?;
-        Some(*self.owners.entry(key).or_insert(chosen))
     }
 
     /// What is remembered of payments that can land no more is forgotten.

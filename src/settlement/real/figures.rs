@@ -10,6 +10,8 @@ use purser_chains::rpc::EndpointStatus;
 
 use super::RealPorts;
 use crate::settlement::chain::ChainTime as _;
+use crate::settlement::facilitator::{FacilitatorFigures, List};
+use crate::settlement::tally::PrecheckFigures;
 
 /// A balance that cannot be read in so long is left out: monitoring does not wait for a chain.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -39,6 +41,10 @@ pub struct ChainFigures {
     pub fees_lost: u64,
     /// What an operator should look at, since the start; the log says what.
     pub alarms: u64,
+    /// Checks of payments before their claims, since the start.
+    pub prechecks: PrecheckFigures,
+    /// In the order of the settings.
+    pub facilitators: Vec<FacilitatorFigures>,
 }
 
 /// A key of ours that pays fees.
@@ -56,6 +62,11 @@ impl RealPorts {
     /// Both chains as they are now. Reads the balances of the gas keys from the chain, all else from memory.
     pub async fn figures(&self) -> [ChainFigures; 2] {
         [self.base_figures().await, self.solana_figures()]
+    }
+
+    /// Burns into the built-in bridge that were found to be final, since the start.
+    pub fn burns(&self) -> u64 {
+        self.burns.get().map_or(0, |burns| burns.count())
     }
 
     /// The networks on which no new payment is taken now: their blocks cannot be read, or nothing becomes final.
@@ -93,6 +104,8 @@ impl RealPorts {
             fees_spent: counters.gas_spent_gwei.load(Ordering::Relaxed),
             fees_lost: counters.gas_lost_gwei.load(Ordering::Relaxed),
             alarms: counters.alarms.load(Ordering::Relaxed),
+            prechecks: self.base.prechecks(),
+            facilitators: facilitators(self.on_base.as_deref()),
         }
     }
 
@@ -115,8 +128,14 @@ impl RealPorts {
             fees_spent: status.fee_payers.iter().map(|payer| payer.spent).sum(),
             fees_lost: status.fee_payers.iter().map(|payer| payer.lost).sum(),
             alarms: status.contradictions + status.unread,
+            prechecks: self.solana.prechecks(),
+            facilitators: facilitators(self.on_solana.as_deref()),
         }
     }
+}
+
+fn facilitators(list: Option<&List>) -> Vec<FacilitatorFigures> {
+    list.map(List::figures).unwrap_or_default()
 }
 
 fn gwei(wei: U256) -> u64 {

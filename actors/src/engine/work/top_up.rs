@@ -10,7 +10,6 @@ use crate::engine::departures::gate::Shut;
 use crate::id::{Network, TopUpId, Wallet};
 use crate::kernel::effect::Leaves;
 use crate::kernel::{Effect, Failure, table};
-use crate::money::Usdc;
 use crate::port::{
     Attestation, Attested, Crossing, Decline, Deposited, ErrorKind, Lookup, Minting, PortError, Preparation,
     SignedBurn, Submitted, Transfer,
@@ -165,11 +164,7 @@ impl Desk {
     async fn sign_first(&self, _: &Pass, id: TopUpId, top_up: &TopUp) -> Result<SignedFirst, PortError> {
         match top_up.rail {
             Network::Solana => {
-                let crossing = Crossing {
-                    key: id.0,
-                    to: top_up.address,
-                    arrives: top_up.arrives(),
-                };
+                let crossing = top_up.crossing(id);
                 let signed = self
                     .in_time(self.ports.bridge.sign_burn(&crossing), "sign burn")
                     .await?;
@@ -212,7 +207,7 @@ impl Desk {
     /// Attestation, then mint. It only goes forward: whatever a port answers, it is asked again at a steady pace.
     pub(super) async fn cross_bridge(&self, effect: &Effect, id: TopUpId) -> Done {
         let top_up = self.top_up(id).await?;
-        let (to, least) = (top_up.address, top_up.arrives());
+        let crossing = top_up.crossing(id);
         let Status::Bridging(burned) = top_up.status else {
             return Ok(());
         };
@@ -221,7 +216,7 @@ impl Desk {
         let attested = match attested {
             Some(attested) => attested,
             None => {
-                let attested = self.attested(&burn, (&to, least)).await?;
+                let attested = self.attested(&burn, &crossing).await?;
                 self.tell_top_up(id, Command::Attested(attested.clone())).await?;
                 attested
             }
@@ -248,7 +243,7 @@ impl Desk {
             (Lookup::Impossible, _) => self.fail_top_up(effect, id, UNMINTABLE).await,
             // As it was signed it was refused: another may be taken.
             (Lookup::Pending, Ok(Minting::Declined(decline))) => {
-                let newest = self.attested(&burn, (&to, least)).await?;
+                let newest = self.attested(&burn, &crossing).await?;
                 self.mint_anew(id, (&attested, newest), decline).await
             }
             (Lookup::Pending, Err(_)) if planted::is(Bug::MintUnproven) => {
@@ -275,12 +270,12 @@ impl Desk {
 
     /// The attesters' word, for as long as it takes them. One on what is not this crossing is nothing to mint on: somebody
     /// must look.
-    async fn attested(&self, burn: &SignedBurn, (to, least): (&[u8; 20], Usdc)) -> Result<Attested, Failure> {
+    async fn attested(&self, burn: &SignedBurn, crossing: &Crossing) -> Result<Attested, Failure> {
         let every_ms = self.settings.watch_every_ms;
         let steady = |error: PortError| Failure::from(error).every_ms(every_ms);
         let told = self.in_time(self.ports.bridge.attestation(burn), "attestation").await;
         match told.map_err(steady)? {
-            Attestation::Complete(attested) => match attested.is_of(to, (least, burn.burned)) {
+            Attestation::Complete(attested) => match attested.is_of(crossing, burn.burned) {
                 Err(wrong) if !planted::is(Bug::ForeignAttestation) => Err(Failure {
                     kind: ErrorKind::Permanent,
                     ..Failure::temporary(wrong)
