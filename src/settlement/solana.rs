@@ -22,6 +22,7 @@ mod rows;
 mod search;
 mod settings;
 mod tip;
+mod wallets;
 mod workers;
 
 use std::collections::HashMap;
@@ -106,6 +107,7 @@ pub struct SolanaSettlement {
     followed: Mutex<follow::Followed>,
     foreign: Mutex<HashMap<[u8; 32], Foreign>>,
     prechecks: prechecking::Prechecks,
+    own_wallets: wallets::OwnWallets,
     /// Of each endpoint: a status query is under way.
     polled: Vec<AtomicBool>,
     alarms: Alarms,
@@ -191,6 +193,7 @@ impl SolanaSettlement {
             followed: Mutex::new(followed),
             foreign: Mutex::default(),
             prechecks: prechecking::Prechecks::default(),
+            own_wallets: wallets::OwnWallets::default(),
             alarms: Alarms::default(),
         }))
     }

@@ -7,7 +7,7 @@ use purser_actors::engine::{Pace, Reconciling};
 use purser_actors::id::{BankTransferId, EffectId, Network};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, Cursor, Entry, EntryName, ErrorKind, Lists, Movement, Page, PortError, ProviderList, Timestamp,
+    BoxFuture, Cursor, Entry, EntryName, ErrorKind, Finality, Lists, Movement, Page, PortError, ProviderList, Timestamp,
     TreasuryList,
 };
 use purser_actors::product::Currency;
@@ -29,6 +29,8 @@ struct Written {
     entries: BTreeMap<(Source, EntryName), Entry>,
     moved: BTreeMap<String, Movement>,
     trouble: Option<Trouble>,
+    /// What the chains list is not final.
+    only_seen: bool,
     /// Whose list takes a question and never answers.
     hung: Option<Source>,
     /// Questions that it has taken.
@@ -112,6 +114,11 @@ impl TestLists {
 
     pub(crate) fn hide(&self, transaction: &str) {
         self.0.lock().unwrap().moved.remove(transaction);
+    }
+
+    /// What the chains list is only seen, or is final again.
+    pub(crate) fn only_seen(&self, seen: bool) {
+        self.0.lock().unwrap().only_seen = seen;
     }
 
     pub(crate) fn trouble(&self, trouble: Option<Trouble>) {
@@ -210,5 +217,16 @@ impl TreasuryList for TestLists {
             in_it.cloned().collect::<Vec<_>>()
         });
         Box::pin(std::future::ready(all))
+    }
+
+    fn movement_finality<'a>(&'a self, _: Network, moved: &'a Movement) -> BoxFuture<'a, Result<Finality, PortError>> {
+        let finality = self.read(|written| {
+            let there = written.moved.values().any(|one| one == moved);
+            match there && !written.only_seen {
+                true => Finality::Final,
+                false => Finality::Seen,
+            }
+        });
+        Box::pin(std::future::ready(finality))
     }
 }

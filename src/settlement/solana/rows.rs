@@ -1,6 +1,7 @@
 //! Durable rows of the Solana port, in the engine's own store, so that one backup holds both.
 
 mod events;
+mod wallets;
 mod writes;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use purser_storage::{Batch, CommitError, Condition, RowKey, Store, StoreError, W
 use tokio::sync::oneshot;
 
 pub(super) use self::events::{EventRow, event};
+pub(super) use self::wallets::LeftWallet;
 pub(super) use self::writes::{finalized, gone, moved, seen};
 
 /// Transactions that were prepared and have no end yet, by signature.
