@@ -32,6 +32,8 @@ mod production;
 mod products;
 #[path = "interop/python.rs"]
 mod python;
+#[path = "interop/reorganised.rs"]
+mod reorganised;
 #[path = "interop/rpc_proxy.rs"]
 mod rpc_proxy;
 #[path = "interop/running.rs"]

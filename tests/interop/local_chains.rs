@@ -40,7 +40,12 @@ pub struct LocalChains {
 impl LocalChains {
     /// `None`: the test must return, and has been reported as skipped.
     pub async fn start() -> Option<Self> {
-        let (anvil, solana) = (Anvil::start()?, Chain::ready()?);
+        Self::start_with(4).await
+    }
+
+    /// The same with a Base whose `safe` is so many blocks behind, and `finalized` twice as many.
+    pub async fn start_with(safe: u64) -> Option<Self> {
+        let (anvil, solana) = (Anvil::start_with(safe)?, Chain::ready()?);
         let contracts: Value =
             serde_json::from_str(include_str!("../../src/chains/tests/anvil/contracts.json")).unwrap();
         for (address, contract) in [(BASE_USDC, "USDC"), (&MULTICALL3.to_string(), "Batch")] {
@@ -120,6 +125,11 @@ impl Production {
 
     /// From nothing: keys made by the command, funded, named by its settings.
     pub async fn start_on(chains: LocalChains, endpoints: &Endpoints) -> Self {
+        Self::start_at(chains, endpoints, "safe").await
+    }
+
+    /// The same with what is final on Base.
+    pub async fn start_at(chains: LocalChains, endpoints: &Endpoints, depth: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let keys = folder.path().join("keys");
         let printed = purser(&[Path::new("keys"), Path::new("create"), &keys]);
@@ -133,7 +143,7 @@ impl Production {
         let fee_payer = parse(address("/solana/fees")).unwrap();
         chains.solana.set_lamports(&fee_payer, 1_000_000_000).await;
         chains.set_solana_usdc(address("/solana/treasury"), 0).await;
-        complete(&mut settings, endpoints);
+        complete(&mut settings, endpoints, depth);
         let config = folder.path().join("purser.toml");
         std::fs::write(&config, settings.to_string()).unwrap();
         let purser = Purser::start_from(Some(&config), &[]);
@@ -164,24 +174,30 @@ impl Production {
 
     /// A command on the data of the service, which has been stopped.
     pub fn offline(&self, command: &str) -> Output {
+        well(&[command], self.command(&[command]))
+    }
+
+    /// The same, whatever comes of it.
+    pub fn command(&self, command: &[&str]) -> Output {
         let data = self.purser.data();
         let config = self.folder.path().join("purser.toml");
-        let arguments = [command, "--config"].map(Path::new);
-        purser(&[arguments[0], arguments[1], &config, Path::new("--data"), &data])
+        let mut arguments: Vec<&Path> = command.iter().map(Path::new).collect();
+        arguments.extend([Path::new("--config"), &config, Path::new("--data"), &data]);
+        run(&arguments)
     }
 }
 
 /// What the settings of `purser keys create` leave to the operator.
-fn complete(settings: &mut Table, endpoints: &Endpoints) {
+fn complete(settings: &mut Table, endpoints: &Endpoints, depth: &str) {
     let rest = r#"
         [server]
         public_url = "https://pay.example"
-        [chains.base]
-        finality = [{ depth = "safe" }]
         [chains.solana]
         finality = [{ depth = "finalized" }]
     "#;
     merge(settings, rest.parse().unwrap());
+    let final_on_base = format!("[chains.base]\nfinality = [{{ depth = \"{depth}\" }}]");
+    merge(settings, final_on_base.parse().unwrap());
     for (name, urls) in ["base", "solana"].into_iter().zip(endpoints) {
         let endpoint = |url: &String| format!("{{ url = \"{url}\", rate = 10000, burst = 10000, timeout_ms = 1000 }}");
         let urls: Vec<String> = urls.iter().map(endpoint).collect();
@@ -207,15 +223,22 @@ fn merge(into: &mut Table, from: Table) {
     }
 }
 
-/// One run of the program, without settings of the surroundings.
 fn purser(arguments: &[&Path]) -> Output {
+    well(arguments, run(arguments))
+}
+
+/// One run of the program, without settings of the surroundings.
+fn run(arguments: &[&Path]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("PURSER_") {
             command.env_remove(name);
         }
     }
-    let run = command.args(arguments).stdin(Stdio::null()).output().unwrap();
+    command.args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn well(arguments: &[impl std::fmt::Debug], run: Output) -> Output {
     assert!(
         run.status.success(),
         "{arguments:?}: {}{}",

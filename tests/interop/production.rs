@@ -15,16 +15,16 @@ use crate::node::Node;
 use crate::rpc_proxy::RpcProxy;
 use crate::{NETWORKS, statuses, text};
 
-const ORDER: &str = "/order-intl-card?amount=100";
+pub const ORDER: &str = "/order-intl-card?amount=100";
 /// Its price, in millionths of a USDC.
-const PRICE: u64 = 103_800_000;
+pub const PRICE: u64 = 103_800_000;
 
 fn key(of: &str) -> [u8; 32] {
     Sha256::digest(of).into()
 }
 
 /// The wallet of a test, the same key on both chains.
-async fn wallet(of: &str, production: &Production) -> TestWallet {
+pub async fn wallet(of: &str, production: &Production) -> TestWallet {
     let wallet = TestWallet::from_bytes(&key(of), &key(of)).unwrap();
     production.funded(&wallet).await;
     wallet
@@ -108,7 +108,7 @@ async fn every_figure_is_documented(production: &Production) {
     }
 }
 
-async fn cancel(production: &Production, token: &str, card: &str) {
+pub async fn cancel(production: &Production, token: &str, card: &str) {
     let purser = &production.purser;
     let request = purser.http.post(purser.url("/cancel-intl-order")).bearer_auth(token);
     let answer = request.json(&json!({"card_id": card})).send().await.unwrap();
@@ -143,7 +143,7 @@ async fn withdraw(production: &Production, token: &str, dollars: u64) {
 }
 
 /// A number of the environment.
-fn number(name: &str, default: u64) -> u64 {
+pub fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
@@ -196,7 +196,7 @@ async fn a_kill_between_signature_and_answer_settles_each_payment_once() {
 }
 
 /// A payment for an order.
-async fn signed(production: &Production, wallet: &TestWallet, network: Network) -> String {
+pub async fn signed(production: &Production, wallet: &TestWallet, network: Network) -> String {
     let (status, headers, body) = production.purser.get(ORDER, &[]).await;
     assert_eq!(status, 402, "{body}");
     let required = PaymentRequired::from_header(headers["payment-required"].as_bytes()).unwrap();
@@ -215,7 +215,7 @@ async fn delivered(production: &Production, payment: &str) {
 }
 
 /// Presents it until the answer is final, and says which it is: 200 or 402.
-async fn ended(production: &Production, payment: &str) -> u16 {
+pub async fn ended(production: &Production, payment: &str) -> u16 {
     let headers = [("payment-signature", payment)];
     until("a final answer", async || {
         let (status, _, body) = production.purser.get(ORDER, &headers).await;

@@ -31,6 +31,8 @@ struct Written {
     trouble: Option<Trouble>,
     /// What the chains list is not final.
     only_seen: bool,
+    /// How often it was asked whether it is.
+    asked_finality: u64,
     /// Whose list takes a question and never answers.
     hung: Option<Source>,
     /// Questions that it has taken.
@@ -119,6 +121,11 @@ impl TestLists {
     /// What the chains list is only seen, or is final again.
     pub(crate) fn only_seen(&self, seen: bool) {
         self.0.lock().unwrap().only_seen = seen;
+    }
+
+    /// How often it was asked whether a transfer is final.
+    pub(crate) fn asked_finality(&self) -> u64 {
+        self.0.lock().unwrap().asked_finality
     }
 
     pub(crate) fn trouble(&self, trouble: Option<Trouble>) {
@@ -220,6 +227,7 @@ impl TreasuryList for TestLists {
     }
 
     fn movement_finality<'a>(&'a self, _: Network, moved: &'a Movement) -> BoxFuture<'a, Result<Finality, PortError>> {
+        self.0.lock().unwrap().asked_finality += 1;
         let finality = self.read(|written| {
             let there = written.moved.values().any(|one| one == moved);
             match there && !written.only_seen {
