@@ -14,6 +14,8 @@ mod authorizations;
 mod calls;
 #[path = "fuzz/dice.rs"]
 mod dice;
+#[path = "interop/cases_real.rs"]
+mod cases_real;
 #[path = "interop/differential.rs"]
 mod differential;
 #[path = "interop/documents.rs"]

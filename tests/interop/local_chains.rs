@@ -15,9 +15,9 @@ use crate::rpc_proxy::RpcProxy;
 use crate::running::Purser;
 use crate::runtime::Chain;
 
-const BASE_USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
+pub const BASE_USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 /// One ether, in wei.
-const ETHER: &str = "0xde0b6b3a7640000";
+pub const ETHER: &str = "0xde0b6b3a7640000";
 /// What production would ask a provider for.
 const NOT_SOLD: [&str; 6] = [
     "usa_prepaid_card",
@@ -125,11 +125,11 @@ impl Production {
 
     /// From nothing: keys made by the command, funded, named by its settings.
     pub async fn start_on(chains: LocalChains, endpoints: &Endpoints) -> Self {
-        Self::start_at(chains, endpoints, "safe").await
+        Self::start_at(chains, endpoints, "safe", 60_000).await
     }
 
-    /// The same with what is final on Base.
-    pub async fn start_at(chains: LocalChains, endpoints: &Endpoints, depth: &str) -> Self {
+    /// The same with what is final on Base, and for how long after a change books and lists may disagree.
+    pub async fn start_at(chains: LocalChains, endpoints: &Endpoints, depth: &str, grace_ms: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let keys = folder.path().join("keys");
         let printed = purser(&[Path::new("keys"), Path::new("create"), &keys]);
@@ -143,7 +143,11 @@ impl Production {
         let fee_payer = parse(address("/solana/fees")).unwrap();
         chains.solana.set_lamports(&fee_payer, 1_000_000_000).await;
         chains.set_solana_usdc(address("/solana/treasury"), 0).await;
-        complete(&mut settings, endpoints, depth);
+        complete(&mut settings, endpoints);
+        let rest = format!(
+            "[chains.base]\nfinality = [{{ depth = \"{depth}\" }}]\n[reconciliation]\ngrace_ms = {grace_ms}"
+        );
+        merge(&mut settings, rest.parse().unwrap());
         let config = folder.path().join("purser.toml");
         std::fs::write(&config, settings.to_string()).unwrap();
         let purser = Purser::start_from(Some(&config), &[]);
@@ -172,6 +176,14 @@ impl Production {
         self.chains.holds(chain, owner).await
     }
 
+    /// A command of a client, with a wallet of its own, whatever comes of it.
+    pub fn client(&self, command: &[&str]) -> Output {
+        let wallet = self.folder.path().join("wallet.json");
+        let mut arguments: Vec<&Path> = command.iter().map(Path::new).collect();
+        arguments.extend([Path::new("--wallet"), &wallet]);
+        run(&arguments)
+    }
+
     /// A command on the data of the service, which has been stopped.
     pub fn offline(&self, command: &str) -> Output {
         well(&[command], self.command(&[command]))
@@ -188,7 +200,7 @@ impl Production {
 }
 
 /// What the settings of `purser keys create` leave to the operator.
-fn complete(settings: &mut Table, endpoints: &Endpoints, depth: &str) {
+fn complete(settings: &mut Table, endpoints: &Endpoints) {
     let rest = r#"
         [server]
         public_url = "https://pay.example"
@@ -196,8 +208,6 @@ fn complete(settings: &mut Table, endpoints: &Endpoints, depth: &str) {
         finality = [{ depth = "finalized" }]
     "#;
     merge(settings, rest.parse().unwrap());
-    let final_on_base = format!("[chains.base]\nfinality = [{{ depth = \"{depth}\" }}]");
-    merge(settings, final_on_base.parse().unwrap());
     for (name, urls) in ["base", "solana"].into_iter().zip(endpoints) {
         let endpoint = |url: &String| format!("{{ url = \"{url}\", rate = 10000, burst = 10000, timeout_ms = 1000 }}");
         let urls: Vec<String> = urls.iter().map(endpoint).collect();

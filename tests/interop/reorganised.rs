@@ -15,6 +15,8 @@ const SAFE: u64 = 16;
 /// What the settings take for final: reorganisations are less deep and deeper.
 const FINAL: &str = "3";
 const DEEPEST: u64 = 10;
+/// For so long books and lists may disagree.
+const GRACE_MS: u64 = 5_000;
 /// Of each wallet, in millionths of a USDC.
 const BEGINS: u64 = 1_000_000_000;
 const WITHDRAWN: u64 = 60;
@@ -115,7 +117,7 @@ async fn begun(of: &str, wallets: usize) -> Option<(Production, Vec<TestWallet>)
     let chains = LocalChains::start_with(SAFE).await?;
     let both = |url: String| vec![url.replace("127.0.0.1", "localhost"), url];
     let endpoints = chains.urls().map(both);
-    let production = Production::start_at(chains, &endpoints, FINAL).await;
+    let production = Production::start_at(chains, &endpoints, FINAL, GRACE_MS).await;
     let mut all = Vec::new();
     for n in 0..wallets {
         all.push(wallet(&format!("{of} {n}"), &production).await);
@@ -262,9 +264,10 @@ async fn withdrawn(production: &Production, held: &[(String, String)], forks: &m
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_08_what_a_reorganisation_beyond_finality_takes_is_named_and_nothing_else() {
+async fn case_08_34_what_a_reorganisation_beyond_finality_takes_is_named_and_nothing_else() {
     // Aim: two payments are final by the settings; a reorganisation drops both, and one of the payers has no money any more. The other
-    // one's payment is on the chain again by itself; `purser verify` names the one that is not, and nothing besides.
+    // one's payment is on the chain again by itself; `purser verify` and `purser reconcile` name the one that is not, and nothing
+    // besides.
     const OF: &str = "taken for good";
     let Some((mut production, wallets)) = begun(OF, 2).await else {
         return;
@@ -300,4 +303,10 @@ async fn case_08_what_a_reorganisation_beyond_finality_takes_is_named_and_nothin
     let found: Vec<_> = report["findings"].as_array().unwrap().iter().collect();
     let named: Vec<_> = found.iter().map(|one| (text(&one["rule"]), text(&one["subject"]))).collect();
     assert_eq!(named, [("chain.missing", taken.as_str())], "{report:#}");
+    let compared = production.command(&["reconcile", "--json"]);
+    assert!(!compared.status.success());
+    let report: Value = serde_json::from_slice(&compared.stdout).unwrap();
+    let differ = report["differences"].as_array().unwrap().iter();
+    let differ: Vec<_> = differ.map(|one| (text(&one["kind"]), text(&one["subject"]))).collect();
+    assert_eq!(differ, [("chain_deposit_missing", taken.as_str())], "{report:#}");
 }
