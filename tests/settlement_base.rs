@@ -15,6 +15,8 @@ mod anvil;
 mod batches;
 #[path = "settlement_base/blocks.rs"]
 mod blocks;
+#[path = "settlement_base/cross_checks.rs"]
+mod cross_checks;
 #[path = "settlement_base/crossing.rs"]
 mod crossing;
 #[path = "settlement_base/facilitated.rs"]
@@ -29,6 +31,8 @@ mod nonces;
 mod opening;
 #[path = "settlement_base/prechecks.rs"]
 mod prechecks;
+#[path = "settlement_base/proxy.rs"]
+mod proxy;
 #[path = "settlement_base/rail.rs"]
 mod rail;
 #[path = "settlement_base/sandbox.rs"]

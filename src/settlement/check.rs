@@ -140,6 +140,16 @@ fn compare<T>(
     wrong
 }
 
+/// Two endpoints must show a payment alike before it is final; with one there is nothing to compare.
+fn warn_of_one(setting: &str, pool: &RpcPool) {
+    if pool.len() == 1 {
+        tracing::warn!(
+            setting,
+            "one endpoint: nothing checks what it shows. Configure two, or better three"
+        );
+    }
+}
+
 impl BaseCheck {
     /// Over these endpoints.
     pub fn new(parts: &BaseParts, pool: Arc<RpcPool>) -> Self {
@@ -153,6 +163,7 @@ impl BaseCheck {
     }
 
     async fn chain_ids(&self) -> Vec<ConfigError> {
+        warn_of_one("chains.base.endpoints", &self.pool);
         let ours = self.chain.token.chain_id;
         let replies = self.pool.ask_each("eth_chainId", json!([])).await.into_iter();
         let answers = replies.map(|answer| {
@@ -302,6 +313,7 @@ impl SolanaCheck {
     }
 
     async fn genesis(&self) -> Vec<ConfigError> {
+        warn_of_one("chains.solana.endpoints", &self.pool);
         let ours = self.chain.genesis_hash;
         let replies = self.pool.ask_each("getGenesisHash", json!([])).await.into_iter();
         let hash = |value: Value| value.as_str().map(str::to_owned).ok_or_else(|| "not a hash".to_owned());

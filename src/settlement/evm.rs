@@ -6,10 +6,12 @@
 
 mod checking;
 mod core;
+mod cross_check;
 mod facilitated;
 mod follower;
 mod gas_key;
 mod job;
+mod kept;
 mod listing;
 mod minting;
 mod opening;
@@ -79,6 +81,16 @@ impl BaseSettlement {
     /// The newest block that was read and stored; `None` before the first.
     pub fn height(&self) -> Option<u64> {
         self.core.view().tip().map(|tip| tip.number)
+    }
+
+    /// The block up to which two endpoints have shown the same; `None` with one endpoint.
+    pub fn cross_checked(&self) -> Option<u64> {
+        self.core.view().cross_checked()
+    }
+
+    /// Whether new payments are taken: everything was read that the chain had a moment ago, and payments become final.
+    pub fn is_taking_payments(&self) -> bool {
+        self.core.is_standing_still().is_none()
     }
 
     /// Wei of each gas key, by the newest block.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use dashmap::{DashMap, DashSet};
 use parking_lot::{Mutex, RwLock};
@@ -75,6 +75,8 @@ pub(super) struct Core {
     pub(super) proofs: DashMap<Key, u64>,
     /// When everything was last read that the chain had, by the clock plus 1; 0 before the first time.
     read_ms: AtomicU64,
+    /// Nothing becomes final: the endpoints do not agree, or too few answer.
+    pub(super) is_stalled: AtomicBool,
     pub(super) counters: Counters,
 }
 
@@ -102,6 +104,8 @@ pub struct Counters {
     pub declined: AtomicU64,
     /// Reorganisations that were followed.
     pub reorganizations: AtomicU64,
+    /// Blocks whose stored movements were not those that two endpoints have shown.
+    pub mismatches: AtomicU64,
     /// Things that an operator should look at; the log says which.
     pub alarms: AtomicU64,
 }
@@ -141,6 +145,7 @@ impl Core {
             told: Mutex::default(),
             proofs: DashMap::new(),
             read_ms: AtomicU64::new(0),
+            is_stalled: AtomicBool::new(false),
             counters: Counters::default(),
         }
     }
@@ -172,6 +177,15 @@ impl Core {
         const MOMENT_MS: u64 = 30_000;
         let read_ms = self.read_ms.load(Ordering::Acquire);
         read_ms > 0 && self.clock.now_ms() < read_ms.saturating_add(MOMENT_MS)
+    }
+
+    /// Why no new payment is taken, if none is.
+    pub(super) fn is_standing_still(&self) -> Option<&'static str> {
+        if !self.is_up_to_date() {
+            return Some("the newest blocks could not be read");
+        }
+        let stalled = self.is_stalled.load(Ordering::Acquire);
+        stalled.then_some("no two endpoints show the same blocks: nothing becomes final")
     }
 
     /// Until a block of this height was read and stored.

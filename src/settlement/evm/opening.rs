@@ -191,7 +191,8 @@ impl BaseSettlement {
                 head.map_or(0, |head| head.number)
             }
         };
-        let view = Reading::load(&*store, start).await?.view();
+        let reading = Reading::load(&*store, clock.clone(), (start, settings.endpoints.len())).await?;
+        let view = reading.view();
         let core = Arc::new(Core::new(settings, node, store, clock, view));
         for wallet in &core.settings.wallets {
             core.wallets.insert(*wallet);

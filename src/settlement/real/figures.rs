@@ -23,6 +23,12 @@ pub struct ChainFigures {
     pub height: Option<u64>,
     /// When that block was made, by the chain's clock.
     pub time: Option<Timestamp>,
+    /// The newest block or slot up to which two endpoints have shown the same; `None` with one endpoint.
+    pub cross_checked: Option<u64>,
+    /// Blocks or transactions that were read again because two endpoints showed other movements, since the start.
+    pub mismatches: u64,
+    /// Whether new payments are taken on it.
+    pub takes_payments: bool,
     /// In the order of the settings.
     pub endpoints: Vec<EndpointStatus>,
     /// Gas keys or fee payers.
@@ -52,6 +58,15 @@ impl RealPorts {
         [self.base_figures().await, self.solana_figures()]
     }
 
+    /// The networks on which no new payment is taken now: their blocks cannot be read, or nothing becomes final.
+    pub fn not_taking_payments(&self) -> Vec<Network> {
+        let both = [(Network::Base, self.base.is_taking_payments()), (Network::Solana, true)];
+        both.into_iter()
+            .filter(|(_, takes)| !takes)
+            .map(|(network, _)| network)
+            .collect()
+    }
+
     async fn base_figures(&self) -> ChainFigures {
         let balances = tokio::time::timeout(PATIENCE, self.base.gas()).await;
         let balances = balances.ok().and_then(Result::ok).unwrap_or_default();
@@ -70,6 +85,9 @@ impl RealPorts {
             network: Network::Base,
             height: self.base.height(),
             time: self.base.now().ok(),
+            cross_checked: self.base.cross_checked(),
+            mismatches: counters.mismatches.load(Ordering::Relaxed),
+            takes_payments: self.base.is_taking_payments(),
             endpoints: self.base.endpoints(),
             keys,
             fees_spent: counters.gas_spent_gwei.load(Ordering::Relaxed),
@@ -89,6 +107,9 @@ impl RealPorts {
             network: Network::Solana,
             height: (status.slot > 0).then_some(status.slot),
             time: self.solana.now_on(Network::Solana).ok(),
+            cross_checked: None,
+            mismatches: 0,
+            takes_payments: true,
             endpoints: self.solana.node().pool().status(),
             keys: status.fee_payers.iter().map(key).collect(),
             fees_spent: status.fee_payers.iter().map(|payer| payer.spent).sum(),
