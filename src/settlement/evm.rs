@@ -13,6 +13,7 @@ mod gas_key;
 mod job;
 mod kept;
 mod listing;
+mod losses;
 mod minting;
 mod opening;
 mod paying;
