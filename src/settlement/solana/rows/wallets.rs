@@ -7,7 +7,7 @@ use purser_storage::{Condition, Write};
 use super::{Moved, RowError, Rows, key, put};
 
 /// How far a wallet was read, by its address; without one the number of rows of [`LEFT`].
-const WALLET: u8 = b'w';
+const WALLET: u8 = b'r';
 /// Transfers out of managed wallets, by number from 1.
 const LEFT: u8 = b'v';
 
