@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use parking_lot::Mutex;
-use purser_actors::port::Clock;
+use purser_actors::port::{Clock, Timestamp};
 use purser_chains::rpc::{self, RpcPool, SettingsError, Transport};
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::associated_token_account;
@@ -167,6 +167,12 @@ impl SolanaSettlement {
             let reservation = payers.resume(&open.fee_payer, open.fees()).ok();
             flights.begin(id, open, true, reservation);
         }
+        let mut losses = LostFees::new(settings.loss_limits);
+        let counts_ms = settings.loss_limits.window_ms.saturating_add(settings.loss_limits.decline_ms);
+        let since = Timestamp(around.clock.now().0.saturating_sub(counts_ms));
+        for lost in rows.losses(since).await? {
+            losses.lost(lost.payer, lost.lamports, lost.at.0);
+        }
         let followed = follow::Followed::read(&rows).await?;
         Ok(Arc::new(Self {
             mint: settings.mint,
@@ -186,7 +192,7 @@ impl SolanaSettlement {
             timer: around.timer,
             rows,
             payers: Mutex::new(payers),
-            losses: Mutex::new(LostFees::new(settings.loss_limits)),
+            losses: Mutex::new(losses),
             flights: Mutex::new(flights),
             tip: Mutex::default(),
             following: tokio::sync::Mutex::default(),

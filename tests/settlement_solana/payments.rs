@@ -171,11 +171,11 @@ async fn the_fee_payer_authorises_nothing_but_the_fee() {
 }
 
 // Aim: two payments of the same money: the second fails on the chain, costs its fee, is declined with its reason, and is proven
-// impossible; who costs too much in fees is declined before anything is sent.
+// impossible; who costs too much in fees is declined before anything is sent, after a restart too.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_88_a_payment_that_fails_on_the_chain_is_declined_and_its_payer_refused_for_a_time() {
     let change = |settings: &mut purser::settlement::solana::SolanaSettings| settings.loss_limits.lamports = 12_000;
-    let Some(house) = House::open_with(4, change).await else {
+    let Some(mut house) = House::open_with(4, change).await else {
         return;
     };
     let payments = [
@@ -197,6 +197,11 @@ async fn case_88_a_payment_that_fails_on_the_chain_is_declined_and_its_payer_ref
     assert_eq!(house.port.status().fee_payers[0].lost, 13_000);
     let third = house.payment(1, "third").await;
     let Preparation::Declined(decline) = house.port.prepare(&third).await.unwrap() else {
+        panic!("declined")
+    };
+    assert!(decline.message.contains("failed too often"), "{decline:?}");
+    house.kill().await;
+    let Preparation::Declined(decline) = house.port.prepare(&house.payment(1, "fourth").await).await.unwrap() else {
         panic!("declined")
     };
     assert!(decline.message.contains("failed too often"), "{decline:?}");
