@@ -14,6 +14,7 @@ mod job;
 mod kept;
 mod listing;
 mod loads;
+mod losses;
 mod minting;
 mod opening;
 mod paying;

@@ -12,6 +12,7 @@ use purser_actors::port::{Clock, Entropy};
 use purser_chains::cctp::iris::Iris;
 use purser_chains::evm::Address;
 use purser_chains::rpc::{self, Transport};
+use purser_chains::solana::Pubkey;
 use purser_storage::Store;
 
 use self::adapters::OwnAndOthers;
@@ -147,6 +148,13 @@ fn on_base(wallet: &Wallet) -> Option<Address> {
     }
 }
 
+const fn solana_address(wallet: &Wallet) -> Option<Pubkey> {
+    match wallet {
+        Wallet::Solana(address) => Some(*address),
+        Wallet::Evm(_) => None,
+    }
+}
+
 fn solana_settings(parts: SolanaParts) -> SolanaSettings {
     let mut settings = SolanaSettings::new(parts.chain.mint, parts.treasury);
     settings.by_others = !parts.facilitators.is_empty();
@@ -187,6 +195,11 @@ impl RealPorts {
         };
         let solana = SolanaSettlement::open(solana_settings(solana), surroundings).await;
         let solana = solana.map_err(|error| one("chains.solana", error))?;
+        around
+            .wallets
+            .iter()
+            .filter_map(solana_address)
+            .for_each(|wallet| solana.keep_wallet(wallet));
         let settings = base_settings(base, &around.wallets);
         let base = BaseSettlement::open(settings, around.store, around.transport, around.timer).await;
         let base = Arc::new(base.map_err(|error| one("chains.base", error))?);
@@ -306,9 +319,12 @@ impl Drop for RealPorts {
 }
 
 impl OwnWallets for RealPorts {
-    /// On Solana what left a wallet is searched for on the chain: nothing has to be kept.
+    /// On Solana what left a wallet is read from the chain when it is asked for.
     fn keep(&self, wallet: &Wallet) {
         self.base.keep(on_base(wallet));
+        if let Some(wallet) = solana_address(wallet) {
+            self.solana.keep_wallet(wallet);
+        }
     }
 }
 

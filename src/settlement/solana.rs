@@ -22,6 +22,7 @@ mod rows;
 mod search;
 mod settings;
 mod tip;
+mod wallets;
 mod workers;
 
 use std::collections::HashMap;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use parking_lot::Mutex;
-use purser_actors::port::Clock;
+use purser_actors::port::{Clock, Timestamp};
 use purser_chains::rpc::{self, RpcPool, SettingsError, Transport};
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::associated_token_account;
@@ -106,6 +107,7 @@ pub struct SolanaSettlement {
     followed: Mutex<follow::Followed>,
     foreign: Mutex<HashMap<[u8; 32], Foreign>>,
     prechecks: prechecking::Prechecks,
+    own_wallets: wallets::OwnWallets,
     /// Of each endpoint: a status query is under way.
     polled: Vec<AtomicBool>,
     alarms: Alarms,
@@ -165,6 +167,15 @@ impl SolanaSettlement {
             let reservation = payers.resume(&open.fee_payer, open.fees()).ok();
             flights.begin(id, open, true, reservation);
         }
+        let mut losses = LostFees::new(settings.loss_limits);
+        let counts_ms = settings
+            .loss_limits
+            .window_ms
+            .saturating_add(settings.loss_limits.decline_ms);
+        let since = Timestamp(around.clock.now().0.saturating_sub(counts_ms));
+        for lost in rows.losses(since).await? {
+            losses.lost(lost.payer, lost.lamports, lost.at.0);
+        }
         let followed = follow::Followed::read(&rows).await?;
         Ok(Arc::new(Self {
             mint: settings.mint,
@@ -184,13 +195,14 @@ impl SolanaSettlement {
             timer: around.timer,
             rows,
             payers: Mutex::new(payers),
-            losses: Mutex::new(LostFees::new(settings.loss_limits)),
+            losses: Mutex::new(losses),
             flights: Mutex::new(flights),
             tip: Mutex::default(),
             following: tokio::sync::Mutex::default(),
             followed: Mutex::new(followed),
             foreign: Mutex::default(),
             prechecks: prechecking::Prechecks::default(),
+            own_wallets: wallets::OwnWallets::default(),
             alarms: Alarms::default(),
         }))
     }

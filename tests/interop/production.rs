@@ -147,7 +147,7 @@ pub async fn withdraw(production: &Production, token: &str, dollars: u64) {
 }
 
 /// A number of the environment.
-fn number(name: &str, default: u64) -> u64 {
+pub fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
@@ -200,7 +200,7 @@ async fn a_kill_between_signature_and_answer_settles_each_payment_once() {
 }
 
 /// A payment for an order.
-async fn signed(production: &Production, wallet: &TestWallet, network: Network) -> String {
+pub async fn signed(production: &Production, wallet: &TestWallet, network: Network) -> String {
     let (status, headers, body) = production.purser.get(ORDER, &[]).await;
     assert_eq!(status, 402, "{body}");
     let required = PaymentRequired::from_header(headers["payment-required"].as_bytes()).unwrap();
@@ -219,7 +219,7 @@ async fn delivered(production: &Production, payment: &str) {
 }
 
 /// Presents it until the answer is final, and says which it is: 200 or 402.
-async fn ended(production: &Production, payment: &str) -> u16 {
+pub async fn ended(production: &Production, payment: &str) -> u16 {
     let headers = [("payment-signature", payment)];
     until("a final answer", async || {
         let (status, _, body) = production.purser.get(ORDER, &headers).await;

@@ -97,7 +97,7 @@ async fn case_40_what_is_burned_is_minted_once_and_the_rest_arrives() {
 
 // Checks: each answer of Iris means what it says of the burn and no more, and a message of another burn is never minted on.
 #[tokio::test(flavor = "multi_thread")]
-async fn answers_of_iris_mean_what_they_say() {
+async fn case_35_answers_of_iris_mean_what_they_say() {
     let Some(way) = Way::open(2, |_| {}).await else { return };
     let burn = way.signed().await;
     let good = way.message(&burn, 100);
@@ -250,7 +250,7 @@ async fn a_burn_is_signed_within_the_fee_limit() {
 
 // Checks: a burn that was lost is proved to be dead by two endpoints past its blockhash, and by one alone never.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_burn_that_never_lands_is_proved_by_two_endpoints() {
+async fn case_38_a_burn_that_never_lands_is_proved_by_two_endpoints() {
     for endpoints in [2, 1] {
         let Some(way) = Way::open(endpoints, |_| {}).await else {
             return;

@@ -137,7 +137,7 @@ async fn a_port_without_a_gas_key_does_what_every_settlement_port_must() {
 
 // Checks: a facilitator that settles and then answers 502 has settled: the follower shows it, and there is one transfer.
 #[tokio::test]
-async fn case_87_what_a_failing_facilitator_has_settled_is_found_on_the_chain() {
+async fn case_11_87_what_a_failing_facilitator_has_settled_is_found_on_the_chain() {
     let Some(mut rail) = FacilitatedRail::start().await else {
         return;
     };

@@ -19,6 +19,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::gas_key;
 use super::loads::Load;
+use super::losses::LostGas;
 use super::prechecking::Prechecks;
 use super::rows::{self, Key, MovementRow, RowError};
 use super::settings::BaseSettings;
@@ -34,13 +35,6 @@ pub(super) enum Outcome {
 
 /// The chain as far as it was read and stored.
 pub(super) type View = Follower<MovementRow>;
-
-/// Since when a payer's transactions have cost gas without settling, and how much.
-#[derive(Clone, Copy)]
-struct LostGas {
-    since_ms: u64,
-    wei: U256,
-}
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -62,7 +56,7 @@ pub(super) struct Core {
     pub(super) watched: DashMap<Key, u64>,
     /// Wallets beside the treasury whose transfers are kept.
     pub(super) wallets: DashSet<Address>,
-    lost: Mutex<HashMap<Address, LostGas>>,
+    pub(super) lost: Mutex<HashMap<Address, LostGas>>,
     told: Mutex<HashSet<String>>,
     /// The actors of the gas keys as they live now.
     pub(super) actors: DashMap<Address, ActorRef<gas_key::Message>>,
@@ -281,44 +275,6 @@ impl Core {
         if told.len() < MOST && told.insert(what.to_owned()) {
             self.alarm(&format!("{what}: {why}"));
         }
-    }
-
-    /// Gas was used for these payers and nothing settled.
-    pub(super) fn lose(&self, payers: &[Address], cost: U256) {
-        let now_ms = self.clock.now_ms();
-        let share = cost / U256::from(payers.len().max(1));
-        let mut lost = self.lost.lock();
-        lost.retain(|_, lost| now_ms < lost.since_ms.saturating_add(HOUR_MS));
-        for payer in payers {
-            let of = lost.entry(*payer).or_insert(LostGas {
-                since_ms: now_ms,
-                wei: U256::ZERO,
-            });
-            of.wei = of.wei.saturating_add(share);
-        }
-    }
-
-    /// Whether all payers together have cost too much gas within the last hour: a wallet with code costs its owner next to nothing,
-    /// so that a limit for each payer alone does not bound what is lost.
-    pub(super) fn are_all_too_dear(&self) -> bool {
-        const LOST_BY_ALL: u64 = 5;
-        let now_ms = self.clock.now_ms();
-        let recent = |lost: &&LostGas| now_ms < lost.since_ms.saturating_add(HOUR_MS);
-        let lost = self.lost.lock();
-        let all = lost
-            .values()
-            .filter(recent)
-            .fold(U256::ZERO, |all, one| all.saturating_add(one.wei));
-        all > self.settings.lost_gas_max.saturating_mul(U256::from(LOST_BY_ALL))
-    }
-
-    /// Whether a payer has cost too much gas within the last hour.
-    pub(super) fn is_too_dear(&self, payer: &Address) -> bool {
-        let lost = self.lost.lock();
-        lost.get(payer).is_some_and(|lost| {
-            let recent = self.clock.now_ms() < lost.since_ms.saturating_add(HOUR_MS);
-            recent && lost.wei > self.settings.lost_gas_max
-        })
     }
 }
 

@@ -203,6 +203,7 @@ impl BaseSettlement {
         }
         check_contracts(&core).await?;
         load_owners(&core).await?;
+        core.recall_losses().await?;
         let began = Actor::spawn(None, Supervisor(core.clone()), ()).await;
         let (supervisor, _) = began.map_err(|error| OpenError::Actors(error.to_string()))?;
         Ok(Self {

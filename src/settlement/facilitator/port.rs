@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Clock, Cursor, Decline, Departure, ErrorKind, Lookup, Movement, Page,
-    PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
+    Authorization, BoxFuture, ChainStanding, Clock, Cursor, Decline, Departure, ErrorKind, Finality, Lookup, Movement,
+    Page, PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
 };
 
 use super::answer::Verified;
@@ -351,6 +351,14 @@ impl<C: ChainReader> TreasuryList for Facilitated<C> {
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
         self.chain.in_transaction(network, transaction)
+    }
+
+    fn movement_finality<'a>(
+        &'a self,
+        network: Network,
+        moved: &'a Movement,
+    ) -> BoxFuture<'a, Result<Finality, PortError>> {
+        self.chain.movement_finality(network, moved)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::id::{Network, TopUpId, Wallet};
 use crate::kernel::effect::Leaves;
 use crate::kernel::{Effect, Failure, table};
 use crate::port::{
-    Attestation, Attested, Crossing, Decline, Deposited, ErrorKind, Lookup, Minting, PortError, Preparation,
+    Attestation, Attested, Crossing, Decline, Deposited, ErrorKind, Finality, Lookup, Minting, PortError, Preparation,
     SignedBurn, Submitted, Transfer,
 };
 use crate::top_up::{Burned, Command, First, REFUSED, Status, TopUp, UNAVAILABLE, UNLINKED, UNMINTABLE};
@@ -107,7 +107,9 @@ impl Desk {
             return self.look_for_first(effect, id, (&first, false, top_up.lapsed)).await;
         }
         let refused = match self.in_time(self.submit_first(&first), "submit").await {
-            Ok(Submitted::Settled { transaction, .. }) => return self.first_landed(effect, id, transaction).await,
+            Ok(Submitted::Settled { transaction, finality }) => {
+                return self.first_landed(effect, id, (transaction, finality)).await;
+            }
             Ok(Submitted::Declined(_)) => false,
             Err(error) if planted::is(Bug::UnknownBurnsAgain) && error.kind == ErrorKind::Unknown => {
                 let (effect, round) = (effect.id, top_up.lapsed);
@@ -131,7 +133,9 @@ impl Desk {
             }
         };
         match lookup {
-            Ok(Lookup::Landed { transaction, .. }) => self.first_landed(effect, id, transaction).await,
+            Ok(Lookup::Landed { transaction, finality }) => {
+                self.first_landed(effect, id, (transaction, finality)).await
+            }
             // The lost history may have signed another, and that one landed.
             Ok(Lookup::Impossible) if self.departures.hold(None) => self.may_leave(None),
             Ok(Lookup::Impossible) if refused => self.fail_top_up(effect, id, REFUSED).await,
@@ -149,7 +153,12 @@ impl Desk {
         }
     }
 
-    async fn first_landed(&self, effect: &Effect, id: TopUpId, transaction: String) -> Done {
+    /// On its chain, and for good only once it is final: see a withdrawal.
+    async fn first_landed(&self, effect: &Effect, id: TopUpId, (transaction, finality): (String, Finality)) -> Done {
+        if finality == Finality::Seen {
+            self.departures.is_seen_to_leave(Leaves::TopUp(id));
+            return Err(Failure::not_yet(self.settings.watch_every_ms));
+        }
         let effect = effect.id;
         self.tell_top_up(id, Command::Landed { effect, transaction }).await
     }

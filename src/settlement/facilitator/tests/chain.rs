@@ -264,6 +264,10 @@ impl TreasuryList for TestChain {
     fn in_transaction<'a>(&'a self, _: Network, _: &'a str) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
         none("in transaction")
     }
+
+    fn movement_finality<'a>(&'a self, _: Network, _: &'a Movement) -> BoxFuture<'a, Result<Finality, PortError>> {
+        none("movement finality")
+    }
 }
 
 impl Holdings for TestChain {
