@@ -363,8 +363,9 @@ async fn code_is_read_in_one_request() {
 // Checks: a block counts when two endpoints give the same header and logs of it, whatever a third says.
 #[tokio::test]
 async fn a_block_is_what_two_endpoints_give_alike() {
-    // What each host says of the block: its logs, or nothing.
-    let table: [(&[(&str, Option<u64>)], bool); 7] = [
+    /// What each host says of the block, its logs or nothing, and whether the block counts.
+    type Case = (&'static [(&'static str, Option<u64>)], bool);
+    let table: [Case; 7] = [
         (&[("a.example", Some(1)), ("b.example", Some(1))], true),
         (&[("a.example", Some(1)), ("b.example", Some(2))], false),
         (&[("a.example", Some(1)), ("b.example", None)], false),
