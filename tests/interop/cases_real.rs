@@ -178,7 +178,14 @@ async fn case_09_10_what_somebody_else_brings_to_a_real_chain_is_our_payment() {
     production.chains.set_base_usdc(&address, 1_000_000_000).await;
     for payment in &payments {
         observed(&production.chains, payment).await;
-        assert_eq!(ended(&production, payment).await, 200);
+        // Until its block is read it lacks the money that it has paid, as far as the service knows.
+        until("it has bought", async || {
+            let headers = [("payment-signature", payment.as_str())];
+            let (status, _, body) = production.purser.get(ORDER, &headers).await;
+            assert!(matches!(status, 200 | 202 | 402 | 503), "{status}: {body}");
+            (status == 200).then_some(())
+        })
+        .await;
     }
     assert_eq!(production.treasury("base").await, 2 * PRICE);
     assert_eq!(
