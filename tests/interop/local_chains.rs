@@ -256,6 +256,13 @@ impl Production {
         page["transfers"].as_array().unwrap_or_else(|| panic!("{page}")).clone()
     }
 
+    /// What `/metrics` says.
+    pub async fn figures(&self) -> String {
+        let url = std::fs::read_to_string(self.purser.data().join("operator.address")).unwrap();
+        let page = self.purser.http.get(format!("http://{}/metrics", url.trim()));
+        page.send().await.unwrap().text().await.unwrap()
+    }
+
     /// A command of a client, with a wallet of its own, whatever comes of it.
     pub fn client(&self, command: &[&str]) -> Output {
         let wallet = self.folder.path().join("wallet.json");

@@ -84,9 +84,7 @@ async fn stock_clients_buy_on_real_chains_and_take_their_money_out() {
 
 /// docs/metrics.md names every metric with its labels, and in these sections none that does not exist. Gives what the service shows.
 pub async fn every_figure_is_documented(production: &Production, sections: &[&str]) -> String {
-    let url = std::fs::read_to_string(production.purser.data().join("operator.address")).unwrap();
-    let page = production.purser.http.get(format!("http://{}/metrics", url.trim()));
-    let page = page.send().await.unwrap().text().await.unwrap();
+    let page = production.figures().await;
     let document = include_str!("../../docs/metrics.md");
     let parts = document.split("\n## ");
     let shown = |part: &&str| sections.iter().any(|section| part.starts_with(section));

@@ -145,12 +145,11 @@ async fn bought(production: &Production, wallet: &TestWallet) -> (String, String
     (text(token).to_owned(), text(order).to_owned())
 }
 
-/// Asks for a withdrawal of a balance that is available by now; its id.
-async fn ask(production: &Production, token: &str, key: &str) -> String {
+/// Asks for a withdrawal until it is taken on; its id.
+async fn ask(production: &Production, token: &str) -> String {
     let purser = &production.purser;
     until("the withdrawal is taken on", async || {
         let request = purser.http.post(purser.url("/withdraw")).bearer_auth(token);
-        let request = request.header("idempotency-key", key);
         let answer = request.json(&json!({"amount": WITHDRAWN})).send().await.unwrap();
         let (status, body) = (answer.status().as_u16(), answer.json::<Value>().await.unwrap());
         // Not available yet, or not for good in the treasury.
@@ -230,6 +229,7 @@ async fn in_flight(production: &Production, wallets: &[TestWallet], held: &[(Str
         forks.fork().await;
         cancel(production, token, order).await;
         if n == 0 {
+            forks.blocks(1).await;
             forks.fork().await;
         }
     }
@@ -245,11 +245,10 @@ async fn in_flight(production: &Production, wallets: &[TestWallet], held: &[(Str
 /// A withdrawal of each holder, while blocks are replaced, of those in which it is complete too.
 async fn withdrawn(production: &Production, held: &[(String, String)], forks: &mut Forks<'_>) {
     let mut asked = Vec::new();
-    for (n, (token, _)) in held.iter().enumerate() {
-        asked.push(ask(production, token, &format!("withdrawal {n}")).await);
-        if n == 0 {
-            forks.blocks(1).await;
-        }
+    for (token, _) in held {
+        asked.push(ask(production, token).await);
+        let more = forks.dice(3);
+        forks.blocks(more).await;
         forks.fork().await;
     }
     for (id, (token, _)) in asked.iter().zip(held) {
