@@ -236,8 +236,8 @@ impl Life {
 
     fn views_of(&self, at: u64, failed: bool, level: Commitment) -> usize {
         let seen = self.views.iter().filter_map(|view| view.seen.as_ref());
-        let same = seen.filter(|seen| (seen.slot, seen.error.is_some()) == (at, failed) && seen.level >= level);
-        same.count()
+        seen.filter(|seen| (seen.slot, seen.error.is_some()) == (at, failed) && seen.level >= level)
+            .count()
     }
 
     /// What was prepared.
@@ -355,8 +355,8 @@ impl Life {
         view.seen = Some(status.clone());
         let (at, failed) = (status.slot, status.error.is_some());
         let shown_by = self.views_of(at, failed, Commitment::Finalized);
-        if self.finalized.is_none() && status.level == Commitment::Finalized && shown_by >= witnesses(self.views.len())
-        {
+        let enough = status.level == Commitment::Finalized && shown_by >= witnesses(self.views.len());
+        if enough && self.finalized.is_none() {
             self.finalized = Some(status);
         }
     }

@@ -114,13 +114,11 @@ fn a_failure_is_final_only_when_finalized() {
         .unwrap();
     assert!(matches!(life.stage(), Stage::Failed { slot: 949, .. }) && !life.stage().is_final());
     // Another fork executes it: the higher commitment counts.
-    life.status(1, answer(960, Some(seen(950, Commitment::Finalized))))
-        .unwrap();
+    life.status(1, answer(960, Some(seen(950, Commitment::Finalized))));
     let seen_at = |level| Stage::Seen { slot: 950, level };
     assert_eq!(life.stage(), &seen_at(Commitment::Confirmed));
     assert_eq!(life.shown_by(), 1);
-    life.status(0, answer(990, Some(seen(950, Commitment::Finalized))))
-        .unwrap();
+    life.status(0, answer(990, Some(seen(950, Commitment::Finalized))));
     assert_eq!(life.stage(), &seen_at(Commitment::Finalized));
     assert_eq!(life.shown_by(), 2);
 
