@@ -140,16 +140,18 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
         });
         house.node().send_each(&bytes).await;
         house.movements(1).await;
-        let slot = house.final_slot().await + 1;
+        let slot = house.final_slot().await + 20;
         from.store(slot, Ordering::SeqCst);
+        house.slots_pass(25).await;
         let (second, bytes) = house.plain(&house.another(41), 4, "behind it").await;
         house.node().send_each(&bytes).await;
         house.is_on_the_chain(&second).await;
         house.stands_still().await;
+        let listed = house.listed().await;
         assert_eq!(
-            house.listed().await.len(),
+            listed.len(),
             1,
-            "neither the invented one nor the one behind it"
+            "neither the invented one nor the one behind it: {listed:?}, {slot}"
         );
         assert!(house.port.status().covered_slot < slot);
         until("it is counted", || async {

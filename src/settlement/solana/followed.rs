@@ -110,6 +110,13 @@ impl Followed {
         read.filter(|_| Row::from(waiting.seen) == *row)
     }
 
+    /// What was read of a transaction does not count.
+    pub(super) fn unread(&mut self, id: &Signature) {
+        if let Some(waiting) = self.pending.get_mut(id) {
+            waiting.read = None;
+        }
+    }
+
     /// Transactions that are not final and take effect, with what they move if that was read.
     pub(super) fn waiting(&self) -> Vec<(Row, Option<Vec<Moved>>)> {
         let good = self.pending.values().filter(|waiting| !waiting.seen.failed);

@@ -66,6 +66,8 @@ impl SolanaSettlement {
         let Some(alike) = alike else {
             if shown.len() >= needed {
                 self.not_alike(&row.id);
+                // Each is asked anew: the one that is wrong may mend.
+                self.followed.lock().unread(&row.id);
             }
             let differ = || format!("endpoints show different movements of {}", base58(&row.id));
             return Err(failure.unwrap_or_else(differ));
