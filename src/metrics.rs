@@ -3,6 +3,7 @@
 
 mod chains;
 mod page;
+mod settling;
 
 use std::sync::Arc;
 
@@ -71,7 +72,11 @@ impl Metrics {
         self.streams(&mut page);
         self.webhooks(&mut page).await?;
         if let Some(ports) = &self.chains {
-            chains::chains(&mut page, &ports.figures().await, self.clock.now());
+            let figures_now = ports.figures().await;
+            chains::chains(&mut page, &figures_now, self.clock.now());
+            settling::prechecks(&mut page, &figures_now);
+            settling::bridge(&mut page, ports.burns(), &figures);
+            settling::facilitators(&mut page, &figures_now);
         }
         Ok(page.into_text())
     }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use purser_actors::engine::{Engine, StartError};
+use purser_actors::id::Network;
 use purser_actors::product::Line;
 use purser_storage::{JournalStore, OpenError, Store, StoreError};
 use tokio::net::TcpListener;
@@ -158,6 +159,8 @@ struct Health {
     engine: Engine,
     serving: Arc<AtomicBool>,
     store: Arc<JournalStore>,
+    /// The sandbox's chains always answer.
+    chains: Option<Arc<RealPorts>>,
 }
 
 impl Readiness for Health {
@@ -178,6 +181,11 @@ impl Readiness for Health {
     fn not_sold(&self) -> Vec<&'static str> {
         let closed = Line::ALL.into_iter().filter(|line| !self.engine.is_open(*line));
         closed.map(Line::name).collect()
+    }
+
+    fn networks_down(&self) -> Vec<&'static str> {
+        let down = self.chains.as_ref().map(|ports| ports.not_taking_payments());
+        down.unwrap_or_default().into_iter().map(Network::name).collect()
     }
 }
 
@@ -218,12 +226,13 @@ impl Service {
         }
         let hub = Hub::new(&config.stream);
         let serving = Arc::new(AtomicBool::new(true));
+        let (calling, chains) = (world.calling.clone(), world.real.clone());
         let health = Arc::new(Health {
             engine: engine.clone(),
             serving: serving.clone(),
             store: store.clone(),
+            chains: chains.clone(),
         });
-        let (calling, chains) = (world.calling.clone(), world.real.clone());
         let house = routes::House {
             config: config.clone(),
             data,

@@ -13,3 +13,4 @@ pub mod real;
 pub mod sandbox;
 pub mod settings;
 pub mod solana;
+pub mod tally;

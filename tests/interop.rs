@@ -12,6 +12,8 @@ mod anvil;
 mod authorizations;
 #[path = "interop/calls.rs"]
 mod calls;
+#[path = "interop/cases_real.rs"]
+mod cases_real;
 #[path = "fuzz/dice.rs"]
 mod dice;
 #[path = "interop/differential.rs"]
@@ -20,6 +22,8 @@ mod differential;
 mod documents;
 #[path = "fuzz/drafts.rs"]
 mod drafts;
+#[path = "interop/facilitators.rs"]
+mod facilitators;
 #[path = "interop/foreign.rs"]
 mod foreign;
 #[path = "interop/local_chains.rs"]
@@ -32,6 +36,8 @@ mod production;
 mod products;
 #[path = "interop/python.rs"]
 mod python;
+#[path = "interop/reorganised.rs"]
+mod reorganised;
 #[path = "interop/rpc_proxy.rs"]
 mod rpc_proxy;
 #[path = "interop/running.rs"]

@@ -15,6 +15,8 @@ mod anvil;
 mod batches;
 #[path = "settlement_base/blocks.rs"]
 mod blocks;
+#[path = "settlement_base/cross_checks.rs"]
+mod cross_checks;
 #[path = "settlement_base/crossing.rs"]
 mod crossing;
 #[path = "settlement_base/facilitated.rs"]
@@ -29,12 +31,17 @@ mod nonces;
 mod opening;
 #[path = "settlement_base/prechecks.rs"]
 mod prechecks;
+#[path = "settlement_base/proxy.rs"]
+mod proxy;
 #[path = "settlement_base/rail.rs"]
 mod rail;
 #[path = "settlement_base/sandbox.rs"]
 mod sandbox;
 #[path = "settlement_base/scripted_solana.rs"]
 mod scripted_solana;
+#[path = "settlement/facilitator.rs"]
+#[expect(dead_code, reason = "part of it is for the tests of the port over facilitators")]
+mod server;
 #[path = "settlement_base/singles.rs"]
 mod singles;
 #[path = "settlement/suite.rs"]

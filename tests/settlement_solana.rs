@@ -8,6 +8,8 @@
 mod cross_check;
 #[path = "settlement_solana/facilitated.rs"]
 mod facilitated;
+#[path = "settlement_solana/facilitator.rs"]
+mod facilitator;
 #[path = "settlement_solana/faults.rs"]
 mod faults;
 #[path = "settlement_solana/house.rs"]
@@ -20,5 +22,12 @@ mod lists;
 mod outgoing;
 #[path = "settlement_solana/payments.rs"]
 mod payments;
+#[path = "settlement_solana/rail.rs"]
+mod rail;
 #[path = "../src/chains/tests/surfpool/runtime.rs"]
 mod runtime;
+#[path = "settlement/facilitator.rs"]
+#[expect(dead_code, reason = "part of it is for the tests of the port over facilitators")]
+mod server;
+#[path = "settlement/suite.rs"]
+mod suite;

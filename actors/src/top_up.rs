@@ -22,7 +22,7 @@ use crate::kernel::{Kind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::operator::Deed;
-use crate::port::{Attested, Said, SignedBurn, SignedMint, Timestamp};
+use crate::port::{Attested, Crossing, Said, SignedBurn, SignedMint, Timestamp};
 use crate::withdrawal::Outgoing;
 
 /// How often a first leg is signed before it is given up.
@@ -263,6 +263,15 @@ impl TopUp {
     /// What arrives, in USDC: at least this over the bridge.
     pub const fn arrives(&self) -> Usdc {
         self.charge.owed()
+    }
+
+    /// The crossing that a top-up paid on Solana needs.
+    pub const fn crossing(&self, id: TopUpId) -> Crossing {
+        Crossing {
+            key: id.0,
+            to: self.address,
+            arrives: self.arrives(),
+        }
     }
 
     /// What was sent or minted to the deposit address, once that is on chain.

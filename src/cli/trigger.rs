@@ -30,6 +30,9 @@ pub struct Args {
     /// Which servers it trusts
     #[command(flatten)]
     pub tls: TlsArgs,
+    /// Also at a server that is no sandbox, where it spends real money
+    #[arg(long)]
+    pub yes: bool,
 }
 
 /// What makes an event happen.
@@ -88,6 +91,11 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let (wallet, _) = TestWallet::load_or_create(&args.file.path()?, &SystemEntropy)?;
     let remote = Remote::new(&args.tls, &server)?;
     let address = wallet.address(Network::from(args.network));
+    if !args.yes && !is_sandbox(&remote, &server).await? {
+        let error =
+            format!("{server} is no sandbox: to trigger {event} there spends real money. --yes does it all the same");
+        return Err(CliError::Usage(error));
+    }
     match how {
         How::Buys(path) => buy(&args, &server, path).await,
         How::PaysOut(amount) => {
@@ -115,6 +123,12 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         }
         How::PostsTest => post_test(&args, &remote, &server, &wallet).await,
     }
+}
+
+/// Whether nothing that is bought at a server costs real money.
+async fn is_sandbox(remote: &Remote, server: &Url) -> Result<bool, CliError> {
+    let answer = remote.get(&at(server, "/sandbox/catalogs")?, &[]).await?;
+    Ok(answer.is_success())
 }
 
 async fn buy(args: &Args, server: &Url, path: &str) -> Result<(), CliError> {

@@ -22,6 +22,9 @@ pub trait Readiness: Send + Sync {
 
     /// What is not sold now, by the contract's identifiers: no reason to send nobody here.
     fn not_sold(&self) -> Vec<&'static str>;
+
+    /// Networks on which no new payment is taken now.
+    fn networks_down(&self) -> Vec<&'static str>;
 }
 
 /// `{"status":"ok"}`.
@@ -31,13 +34,15 @@ struct Status {
     status: &'static str,
 }
 
-/// `{"status":"ok","not_sold":[]}`.
+/// `{"status":"ok","not_sold":[],"networks_down":[]}`.
 #[derive(Serialize, ToSchema)]
 struct Ready {
     /// Always `ok`.
     status: &'static str,
     /// Products that are not sold now: their provider is down, or an operator has closed them.
     not_sold: Vec<&'static str>,
+    /// Networks on which no new payment is taken now: their nodes do not answer, or do not agree. Others are not concerned.
+    networks_down: Vec<&'static str>,
 }
 
 /// The two routes.
@@ -64,6 +69,7 @@ async fn get_readyz(State(readiness): State<Arc<dyn Readiness>>) -> Result<Respo
         Ok(()) => Ok(json::ok(&Ready {
             status: "ok",
             not_sold: readiness.not_sold(),
+            networks_down: readiness.networks_down(),
         })),
         Err(missing) => Err(ApiError::unavailable("not_ready", format!("Not ready: {missing}."), 1)),
     }

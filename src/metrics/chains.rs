@@ -21,6 +21,18 @@ pub(super) fn chains(page: &mut Page, chains: &[ChainFigures], now: Timestamp) {
     };
     let height = "The newest block (slot on Solana) that was read.";
     all(page, "purser_chain_height", Unit::One, height, |chain, _| chain.height);
+    let checked = "The newest block or slot up to which two endpoints have shown the same.";
+    all(
+        page,
+        "purser_chain_cross_checked_height",
+        Unit::One,
+        checked,
+        |chain, _| chain.cross_checked,
+    );
+    let takes = "1 while new payments are taken on the network.";
+    all(page, "purser_chain_takes_payments", Unit::One, takes, |chain, _| {
+        Some(u64::from(chain.takes_payments))
+    });
     let age = "How old the newest block is that was read, by the chain's clock.";
     all(
         page,
@@ -31,7 +43,12 @@ pub(super) fn chains(page: &mut Page, chains: &[ChainFigures], now: Timestamp) {
     );
     endpoints(page, chains);
     keys(page, chains);
-    let counts: [Figure<ChainFigures>; 3] = [
+    let counts: [Figure<ChainFigures>; 4] = [
+        (
+            "purser_chain_cross_check_mismatches_total",
+            "Blocks or transactions that were read again because two endpoints showed other movements.",
+            |chain| Some(chain.mismatches),
+        ),
         (
             "purser_chain_fees_total",
             "Fees paid, in gwei on Base and lamports on Solana.",

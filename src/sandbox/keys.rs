@@ -21,9 +21,24 @@ const SANDBOX_BRIDGE_SOLANA: &[u8] = b"purser SANDBOX bridge on solana: public, 
 const SANDBOX_IDENTITY_CALLBACK: &[u8] =
     b"purser SANDBOX callbacks of the identity check: public, never for real people";
 
+/// The accounts that anvil and hardhat start with: their keys are in every manual, and what they receive on a real chain is
+/// taken within seconds.
+const OF_TEST_TOOLS: [&str; 10] = [
+    "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+    "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+    "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+    "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
+    "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65",
+    "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc",
+    "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+    "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955",
+    "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f",
+    "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720",
+];
+
 /// A configuration that would take or send real money with a published key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{setting} is the published SANDBOX key {address}: set your own before leaving the sandbox")]
+#[error("the key of {address} is published, as a SANDBOX key or by a test tool: set your own in {setting}")]
 pub struct SandboxKeyRefused {
     /// The setting's name.
     pub setting: String,
@@ -95,7 +110,7 @@ pub fn signer_of(address: &[u8; 32]) -> Option<&'static SigningKey> {
     signers.find(|signer| signer.verifying_key().as_bytes() == address)
 }
 
-/// Refuses published sandbox keys in a configuration that is not the sandbox. `addresses` are pairs of a setting's
+/// Refuses published keys, the sandbox's and those of test tools, in a configuration that is not the sandbox. `addresses` are pairs of a setting's
 /// name and the address in it (a pay-to address, a treasury owner or a fee payer, in either chain's spelling).
 ///
 /// # Errors
@@ -109,6 +124,11 @@ pub fn refuse_outside_sandbox<'a>(
     }
     let mut published = vec![treasury(Network::Base), treasury(Network::Solana)];
     published.extend(fee_payers().map(Wallet::Solana));
+    published.extend(
+        OF_TEST_TOOLS
+            .iter()
+            .filter_map(|address| address.parse::<Wallet>().ok()),
+    );
     for (setting, address) in addresses {
         if address
             .parse::<Wallet>()
@@ -154,6 +174,9 @@ pub(crate) fn evm_address(key: &PublicKey) -> [u8; 20] {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use purser_chains::evm::key::EvmKey;
+    use zeroize::Zeroizing;
+
     use super::*;
 
     // What is paid out is paid out of where we are paid.
@@ -185,7 +208,12 @@ mod tests {
         assert_ne!(base, Wallet::Evm([0; 20]).address(), "the sentence gives a valid key");
         let upper = format!("0x{}", base[2..].to_uppercase());
         let last = Wallet::Solana(fee_payers()[FEE_PAYERS_MAX - 1]).address();
-        for address in [&base, &upper, &solana, &payer, &last] {
+        // The key that anvil gives its first account.
+        let anvil = hex::decode("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80").unwrap();
+        let anvil = EvmKey::from_bytes(Zeroizing::new(anvil.try_into().unwrap())).unwrap();
+        let anvil = anvil.address().to_string();
+        assert!(OF_TEST_TOOLS.iter().all(|address| address.parse::<Wallet>().is_ok()));
+        for address in [&base, &upper, &solana, &payer, &last, &anvil] {
             assert_eq!(refuse_outside_sandbox(true, [("pay_to", address.as_str())]), Ok(()));
             let refused = refuse_outside_sandbox(false, [("other", "not an address"), ("pay_to", address.as_str())]);
             assert_eq!(refused.unwrap_err().setting, "pay_to");

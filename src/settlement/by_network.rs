@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Cursor, Decline, Departure, Lookup, Movement, Page, PortError,
+    Authorization, BoxFuture, ChainStanding, Cursor, Decline, Departure, Finality, Lookup, Movement, Page, PortError,
     Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
 };
 
@@ -110,6 +110,14 @@ impl TreasuryList for ByNetwork {
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
         self.on(network).in_transaction(network, transaction)
+    }
+
+    fn movement_finality<'a>(
+        &'a self,
+        network: Network,
+        moved: &'a Movement,
+    ) -> BoxFuture<'a, Result<Finality, PortError>> {
+        self.on(network).movement_finality(network, moved)
     }
 }
 

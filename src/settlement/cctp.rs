@@ -25,6 +25,7 @@ use zeroize::Zeroizing;
 use super::evm::{BaseSettlement, BridgeMessage, SentMessage};
 use super::settings::evm_address;
 use super::solana::{SolanaSettlement, read_burn};
+use super::tally::CountedOnce;
 
 /// When a burn that is not attested is asked for again.
 const ASK_AGAIN: Duration = Duration::from_secs(2);
@@ -52,6 +53,7 @@ pub struct CctpBridge {
     timer: Arc<dyn Clock>,
     /// Iris is not asked before this time of the timer: a caller above its limit is blocked for longer each time.
     quiet_until_ms: AtomicU64,
+    burns: Arc<CountedOnce>,
 }
 
 fn error(kind: ErrorKind, operation: &'static str, message: impl ToString) -> PortError {
@@ -97,7 +99,13 @@ impl CctpBridge {
             entropy,
             timer,
             quiet_until_ms: AtomicU64::new(0),
+            burns: Arc::default(),
         }
+    }
+
+    /// Burns that were found to be final, since the start.
+    pub fn burns(&self) -> Arc<CountedOnce> {
+        self.burns.clone()
     }
 
     /// How long Iris is not to be asked.
@@ -189,7 +197,12 @@ impl CctpBridge {
                 reason: "burn_expired".into(),
                 message: expired.message.as_str().into(),
             })),
-            answer => answer,
+            answer => {
+                if let Ok(Submitted::Settled { .. }) = answer {
+                    self.burns.happened(&burn.transaction);
+                }
+                answer
+            }
         }
     }
 
@@ -201,7 +214,12 @@ impl CctpBridge {
                 finality: Finality::Seen,
                 ..
             } => Lookup::Pending,
-            found => found,
+            found => {
+                if let Lookup::Landed { .. } = found {
+                    self.burns.happened(&burn.transaction);
+                }
+                found
+            }
         })
     }
 

@@ -2,6 +2,7 @@
 //! Every error names its setting.
 
 mod bridge;
+mod solana;
 
 use std::sync::Arc;
 
@@ -10,20 +11,17 @@ use purser_chains::evm::multicall::MULTICALL3;
 use purser_chains::evm::node::{BlockTag, CallError, CallRequest, Node as BaseNode};
 use purser_chains::evm::{Address, U256};
 use purser_chains::rpc::{Clock, EndpointSettings, RpcError, RpcPool, SettingsError, Transport};
-use purser_chains::solana::node::{Account, Node as SolanaNode};
-use purser_chains::solana::status::Commitment;
-use purser_chains::solana::token::{USDC_DECIMALS, mint_decimals};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::facilitator::{FacilitatorCheck, Presented};
-use super::settings::{BaseParts, RealChains, SolanaParts, evm_address};
+use super::settings::{BaseParts, RealChains, evm_address};
 use crate::config::{ConfigError, Misfit};
+use crate::payment::BaseChain;
 use crate::payment::evm::checksummed;
-use crate::payment::solana::address::{Pubkey, TOKEN, associated_token_account, base58};
-use crate::payment::{BaseChain, SolanaChain};
 
 pub use self::bridge::BridgeCheck;
+pub use self::solana::SolanaCheck;
 
 /// First four bytes of keccak256("DOMAIN_SEPARATOR()").
 const DOMAIN_SEPARATOR: [u8; 4] = [0x36, 0x44, 0xe5, 0x15];
@@ -87,19 +85,9 @@ pub struct BaseCheck {
     chain: BaseChain,
     /// Of the gas keys, in the order of the settings.
     gas_keys: Vec<Address>,
+    by_others: bool,
     gas_floor: U256,
     node: BaseNode,
-    pool: Arc<RpcPool>,
-}
-
-/// Solana: genesis hash, token accounts, fee payers.
-pub struct SolanaCheck {
-    chain: SolanaChain,
-    treasury: Pubkey,
-    /// In the order of the settings.
-    fee_payers: Vec<Pubkey>,
-    floor: u64,
-    node: SolanaNode,
     pool: Arc<RpcPool>,
 }
 
@@ -108,6 +96,14 @@ fn rejected(key: impl Into<String>, reason: impl Into<String>) -> ConfigError {
         key: key.into().into(),
         reason: reason.into(),
     }
+}
+
+/// A key that cannot pay is wrong where nobody else does.
+fn poor(by_others: bool, key: String, why: String) -> Option<ConfigError> {
+    if by_others {
+        tracing::warn!(setting = key, why, "facilitators settle until this key has more");
+    }
+    (!by_others).then(|| rejected(key, why))
 }
 
 /// Compares each endpoint's answer with the settings. An error of one endpoint counts only if all of them failed.
@@ -140,12 +136,22 @@ fn compare<T>(
     wrong
 }
 
+fn warn_of_one(setting: &str, pool: &RpcPool) {
+    if pool.len() == 1 {
+        tracing::warn!(
+            setting,
+            "one endpoint: nothing checks what it shows. Configure two, or better three"
+        );
+    }
+}
+
 impl BaseCheck {
     /// Over these endpoints.
     pub fn new(parts: &BaseParts, pool: Arc<RpcPool>) -> Self {
         Self {
             chain: parts.chain,
             gas_keys: parts.gas_keys.iter().map(|key| key.address()).collect(),
+            by_others: !parts.facilitators.is_empty(),
             gas_floor: parts.gas_floor,
             node: BaseNode::new(pool.clone()),
             pool,
@@ -153,6 +159,7 @@ impl BaseCheck {
     }
 
     async fn chain_ids(&self) -> Vec<ConfigError> {
+        warn_of_one("chains.base.endpoints", &self.pool);
         let ours = self.chain.token.chain_id;
         let replies = self.pool.ask_each("eth_chainId", json!([])).await.into_iter();
         let answers = replies.map(|answer| {
@@ -244,7 +251,7 @@ impl BaseCheck {
                 Ok(has) if has < self.gas_floor => {
                     let (has, floor) = (ether(has), ether(self.gas_floor));
                     let why = format!("{address} has {has} ETH, and chains.base.gas_floor_eth is {floor}");
-                    wrong.push(rejected(key, why));
+                    wrong.extend(poor(self.by_others, key, why));
                 }
                 Ok(_) => {}
                 Err(error) => wrong.push(rejected(
@@ -286,103 +293,6 @@ fn quantity(value: &Value) -> Result<u64, String> {
 fn ether(wei: U256) -> Decimal {
     let gwei = wei / U256::from(1_000_000_000);
     Decimal::new(i64::try_from(gwei).unwrap_or(i64::MAX), 9).normalize()
-}
-
-impl SolanaCheck {
-    /// Over these endpoints.
-    pub fn new(parts: &SolanaParts, pool: Arc<RpcPool>) -> Self {
-        Self {
-            chain: parts.chain,
-            treasury: parts.treasury.address(),
-            fee_payers: parts.fee_payers.iter().map(|key| key.address()).collect(),
-            floor: parts.fee_payer_floor,
-            node: SolanaNode::new(pool.clone()),
-            pool,
-        }
-    }
-
-    async fn genesis(&self) -> Vec<ConfigError> {
-        let ours = self.chain.genesis_hash;
-        let replies = self.pool.ask_each("getGenesisHash", json!([])).await.into_iter();
-        let hash = |value: Value| value.as_str().map(str::to_owned).ok_or_else(|| "not a hash".to_owned());
-        let answers = replies.map(|answer| (answer.host, answer.result.map_err(|e| e.to_string()).and_then(hash)));
-        compare("chains.solana.endpoints", answers.collect(), |hash| {
-            (hash != ours).then(|| format!("has the genesis hash {hash}, and chains.solana means {ours}"))
-        })
-    }
-
-    async fn accounts(&self) -> Vec<ConfigError> {
-        let Some(paid) = associated_token_account(&self.treasury, &self.chain.mint) else {
-            return vec![rejected(
-                "payment.pay_to.solana",
-                "has no address for its token account",
-            )];
-        };
-        let mut addresses = vec![self.chain.mint, paid];
-        addresses.extend(&self.fee_payers);
-        let found = match self.node.accounts(&addresses, Commitment::Confirmed).await {
-            Ok((_, found)) => found,
-            Err(error) => return vec![rejected("chains.solana.endpoints", error.to_string())],
-        };
-        let mut wrong = Vec::new();
-        let mut found = found.into_iter();
-        if !found.next().flatten().is_some_and(|mint| is_usdc(&mint)) {
-            let why = format!(
-                "{} is not an SPL Token mint with {USDC_DECIMALS} decimals",
-                base58(&self.chain.mint)
-            );
-            wrong.push(rejected("chains.solana.usdc_mint", why));
-        }
-        match found.next().flatten().and_then(|account| account.token_account()) {
-            None => {
-                let why = format!(
-                    "{} has no token account for USDC ({}): create it, it is where payments go",
-                    base58(&self.treasury),
-                    base58(&paid)
-                );
-                wrong.push(rejected("payment.pay_to.solana", why));
-            }
-            Some(account) if account.owner != self.treasury || account.mint != self.chain.mint => {
-                wrong.push(rejected(
-                    "payment.pay_to.solana",
-                    format!("{} is not its token account", base58(&paid)),
-                ));
-            }
-            Some(account) if account.frozen => {
-                let why = format!("its token account {} is frozen", base58(&paid));
-                wrong.push(rejected("payment.pay_to.solana", why));
-            }
-            Some(_) => {}
-        }
-        for (n, (payer, account)) in self.fee_payers.iter().zip(found).enumerate() {
-            let has = account.map_or(0, |account| account.lamports);
-            if has < self.floor {
-                let (payer, floor) = (base58(payer), self.floor);
-                let why = format!("{payer} has {has} lamports, and chains.solana.fee_payer_floor_lamports is {floor}");
-                wrong.push(rejected(format!("chains.solana.fee_payers[{n}]"), why));
-            }
-        }
-        wrong
-    }
-
-    async fn all(&self) -> Vec<ConfigError> {
-        let genesis = self.genesis().await;
-        if genesis.is_empty() {
-            self.accounts().await
-        } else {
-            genesis
-        }
-    }
-}
-
-impl ChainCheck for SolanaCheck {
-    fn check(&self) -> BoxFuture<'_, Vec<ConfigError>> {
-        Box::pin(self.all())
-    }
-}
-
-fn is_usdc(account: &Account) -> bool {
-    account.owner == TOKEN && mint_decimals(&account.data) == Some(USDC_DECIMALS)
 }
 
 #[cfg(test)]

@@ -6,11 +6,15 @@
 
 mod checking;
 mod core;
+mod cross_check;
 mod facilitated;
 mod follower;
 mod gas_key;
 mod job;
+mod kept;
 mod listing;
+mod loads;
+mod losses;
 mod minting;
 mod opening;
 mod paying;
@@ -32,6 +36,7 @@ use ractor::{ActorRef, ActorStatus};
 
 use self::checking::Desk;
 use self::core::Core;
+use super::tally::PrecheckFigures;
 
 pub use self::core::Counters;
 pub use self::listing::Kept;
@@ -81,6 +86,16 @@ impl BaseSettlement {
         self.core.view().tip().map(|tip| tip.number)
     }
 
+    /// The block up to which two endpoints have shown the same; `None` with one endpoint.
+    pub fn cross_checked(&self) -> Option<u64> {
+        self.core.view().cross_checked()
+    }
+
+    /// Whether new payments are taken: everything was read that the chain had a moment ago, and payments become final.
+    pub fn is_taking_payments(&self) -> bool {
+        self.core.is_standing_still().is_none()
+    }
+
     /// Wei of each gas key, by the newest block.
     ///
     /// # Errors
@@ -91,7 +106,8 @@ impl BaseSettlement {
 
     /// Payments that each gas key has to settle, those on their way included.
     pub fn loads(&self) -> Vec<(Address, usize)> {
-        let load = |entry: dashmap::mapref::multiple::RefMulti<'_, Address, core::Load>| (*entry.key(), entry.payments);
+        let load =
+            |entry: dashmap::mapref::multiple::RefMulti<'_, Address, loads::Load>| (*entry.key(), entry.payments);
         self.core.loads.iter().map(load).collect()
     }
 
@@ -109,6 +125,11 @@ impl BaseSettlement {
         let held = self.core.holds(wallet.into(), BlockTag::Latest).await;
         let held = held.map_err(|error| core::temporary("holds", &error))?;
         Ok(Usdc::from_atomic(held.try_into().unwrap_or(u64::MAX)))
+    }
+
+    /// Checks before claims since the port was opened.
+    pub fn prechecks(&self) -> PrecheckFigures {
+        self.core.prechecks.counted.figures()
     }
 
     /// Of the newest block that was read.

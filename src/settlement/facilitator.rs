@@ -16,6 +16,7 @@ mod reasons;
 mod rows;
 mod settings;
 mod submitting;
+mod tally;
 mod tending;
 mod wire;
 
@@ -23,8 +24,9 @@ pub use self::cdp::{CdpKey, NoKey};
 pub use self::check::FacilitatorCheck;
 pub use self::list::List;
 pub use self::port::{Facilitated, Waiting};
-pub use self::reader::ChainReader;
+pub use self::reader::{ChainReader, Look};
 pub use self::settings::{Auth, FacilitatorSettings};
+pub use self::tally::{FacilitatorFigures, RequestFigure};
 pub use self::tending::Tending;
 pub use self::wire::Chain as Presented;
 pub(super) use self::wire::{on_base, on_solana};

@@ -3,7 +3,7 @@
 mod adapters;
 pub mod figures;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -12,6 +12,7 @@ use purser_actors::port::{Clock, Entropy};
 use purser_chains::cctp::iris::Iris;
 use purser_chains::evm::Address;
 use purser_chains::rpc::{self, Transport};
+use purser_chains::solana::Pubkey;
 use purser_storage::Store;
 
 use self::adapters::OwnAndOthers;
@@ -22,6 +23,7 @@ use super::evm::{BaseSettings, BaseSettlement, FinalityStep, TokenSettings};
 use super::facilitator::{ChainReader, Facilitated, FacilitatorSettings, List, Presented, Tending, Waiting};
 use super::settings::{BaseParts, BridgeParts, RealChains, SolanaParts, evm_address};
 use super::solana::{Depth, FinalityByAmount, SolanaSettings, SolanaSettlement, Surroundings, Workers};
+use super::tally::CountedOnce;
 use crate::config::chains::Depth as AnyDepth;
 use crate::config::{ConfigError, Misfit};
 use crate::payment::Chains;
@@ -59,6 +61,7 @@ pub struct RealPorts {
     heights: tokio::task::AbortHandle,
     names: Chains,
     bridge: BridgeParts,
+    burns: OnceLock<Arc<CountedOnce>>,
     timer: Arc<dyn rpc::Clock>,
 }
 
@@ -145,6 +148,13 @@ fn on_base(wallet: &Wallet) -> Option<Address> {
     }
 }
 
+const fn solana_address(wallet: &Wallet) -> Option<Pubkey> {
+    match wallet {
+        Wallet::Solana(address) => Some(*address),
+        Wallet::Evm(_) => None,
+    }
+}
+
 fn solana_settings(parts: SolanaParts) -> SolanaSettings {
     let mut settings = SolanaSettings::new(parts.chain.mint, parts.treasury);
     settings.by_others = !parts.facilitators.is_empty();
@@ -185,6 +195,11 @@ impl RealPorts {
         };
         let solana = SolanaSettlement::open(solana_settings(solana), surroundings).await;
         let solana = solana.map_err(|error| one("chains.solana", error))?;
+        around
+            .wallets
+            .iter()
+            .filter_map(solana_address)
+            .for_each(|wallet| solana.keep_wallet(wallet));
         let settings = base_settings(base, &around.wallets);
         let base = BaseSettlement::open(settings, around.store, around.transport, around.timer).await;
         let base = Arc::new(base.map_err(|error| one("chains.base", error))?);
@@ -206,6 +221,7 @@ impl RealPorts {
             workers: Mutex::new(Some(workers)),
             names,
             bridge,
+            burns: OnceLock::new(),
             timer,
         };
         if tokio::time::timeout(FIRST_READ, ports.first_read()).await.is_err() {
@@ -266,7 +282,10 @@ impl RealPorts {
         let iris = Iris::new(http, iris, *timeout);
         let iris = iris.ok_or_else(|| one("chains.bridge.iris_url", "is not a URL to which paths can be added"))?;
         let ports = (self.solana.clone(), self.base.clone());
-        Ok(CctpBridge::new(*cctp, ports, iris, entropy, self.timer.clone()))
+        let bridge = CctpBridge::new(*cctp, ports, iris, entropy, self.timer.clone());
+        // Metrics show the first; the service makes one.
+        let _ = self.burns.set(bridge.burns());
+        Ok(bridge)
     }
 
     /// Ends both ports and waits until neither writes any more. What is durable goes on when they are opened again.
@@ -300,9 +319,12 @@ impl Drop for RealPorts {
 }
 
 impl OwnWallets for RealPorts {
-    /// On Solana what left a wallet is searched for on the chain: nothing has to be kept.
+    /// On Solana what left a wallet is read from the chain when it is asked for.
     fn keep(&self, wallet: &Wallet) {
         self.base.keep(on_base(wallet));
+        if let Some(wallet) = solana_address(wallet) {
+            self.solana.keep_wallet(wallet);
+        }
     }
 }
 

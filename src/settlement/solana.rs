@@ -26,6 +26,7 @@ mod rows;
 mod search;
 mod settings;
 mod tip;
+mod wallets;
 mod workers;
 
 use std::collections::HashMap;
@@ -33,7 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use parking_lot::Mutex;
-use purser_actors::port::Clock;
+use purser_actors::port::{Clock, Timestamp};
 use purser_chains::rpc::{self, RpcPool, SettingsError, Transport};
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::associated_token_account;
@@ -113,6 +114,7 @@ pub struct SolanaSettlement {
     progress: Mutex<Progress>,
     foreign: Mutex<HashMap<[u8; 32], Foreign>>,
     prechecks: prechecking::Prechecks,
+    own_wallets: wallets::OwnWallets,
     /// Of each endpoint: a status query is under way.
     polled: Vec<AtomicBool>,
     alarms: Alarms,
@@ -176,6 +178,15 @@ impl SolanaSettlement {
         // One endpoint's word is no progress where two are needed.
         let crossed = rows.cross_checked().await?.filter(|_| node.endpoints() > 1);
         let progress = Progress::begin(around.timer.now_ms(), crossed.unwrap_or(0));
+        let mut losses = LostFees::new(settings.loss_limits);
+        let counts_ms = settings
+            .loss_limits
+            .window_ms
+            .saturating_add(settings.loss_limits.decline_ms);
+        let since = Timestamp(around.clock.now().0.saturating_sub(counts_ms));
+        for lost in rows.losses(since).await? {
+            losses.lost(lost.payer, lost.lamports, lost.at.0);
+        }
         Ok(Arc::new(Self {
             mint: settings.mint,
             treasury: settings.treasury,
@@ -194,7 +205,7 @@ impl SolanaSettlement {
             timer: around.timer,
             rows,
             payers: Mutex::new(payers),
-            losses: Mutex::new(LostFees::new(settings.loss_limits)),
+            losses: Mutex::new(losses),
             flights: Mutex::new(flights),
             tip: Mutex::default(),
             following: tokio::sync::Mutex::default(),
@@ -202,6 +213,7 @@ impl SolanaSettlement {
             progress: Mutex::new(progress),
             foreign: Mutex::default(),
             prechecks: prechecking::Prechecks::default(),
+            own_wallets: wallets::OwnWallets::default(),
             alarms: Alarms::default(),
         }))
     }

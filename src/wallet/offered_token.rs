@@ -6,10 +6,18 @@ use crate::payment::chains::{BaseChain, Chains, SolanaChain};
 use crate::payment::evm::parse_address;
 use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
 
+/// A token of a chain of the Base family.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BaseToken {
+    pub(super) chain_id: u64,
+    /// Its contract.
+    pub(super) asset: [u8; 20],
+}
+
 /// The USDC of an offer, on the chain of its offer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OfferedToken {
-    Base { chain_id: u64, asset: [u8; 20] },
+    Base(BaseToken),
     Solana { mint: Pubkey },
 }
 
@@ -19,7 +27,7 @@ impl OfferedToken {
         let chains = Chains::in_effect();
         let token = Self::anywhere(network, asset)?;
         let is_ours = match token {
-            Self::Base { asset, .. } => network == chains.base.caip2 && asset == chains.base.token.asset,
+            Self::Base(token) => network == chains.base.caip2 && token.asset == chains.base.token.asset,
             Self::Solana { mint } => network == chains.solana.caip2 && mint == chains.solana.mint,
         };
         is_ours.then_some(token)
@@ -28,10 +36,10 @@ impl OfferedToken {
     /// On any chain of the two families: what is signed for one, a test network, is good on no other.
     pub(super) fn anywhere(network: &str, asset: &str) -> Option<Self> {
         match network.split_once(':')? {
-            ("eip155", chain_id) => Some(Self::Base {
+            ("eip155", chain_id) => Some(Self::Base(BaseToken {
                 chain_id: chain_id.parse().ok()?,
                 asset: parse_address(asset)?,
-            }),
+            })),
             ("solana", _) => Some(Self::Solana {
                 mint: parse_pubkey(asset)?,
             }),
@@ -43,9 +51,9 @@ impl OfferedToken {
     pub(super) fn is_usdc(&self) -> bool {
         let own = Chains::in_effect();
         match self {
-            Self::Base { asset, .. } => {
+            Self::Base(token) => {
                 let known = [own.base, BaseChain::MAINNET, BaseChain::SEPOLIA];
-                known.iter().any(|chain| chain.token.asset == *asset)
+                known.iter().any(|chain| chain.token.asset == token.asset)
             }
             Self::Solana { mint } => {
                 let known = [own.solana, SolanaChain::MAINNET, SolanaChain::DEVNET];
@@ -56,7 +64,7 @@ impl OfferedToken {
 
     pub(super) const fn network(&self) -> Network {
         match self {
-            Self::Base { .. } => Network::Base,
+            Self::Base(_) => Network::Base,
             Self::Solana { .. } => Network::Solana,
         }
     }

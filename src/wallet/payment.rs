@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::WalletError;
 use super::evm::EvmPayloadJson;
 use super::keys::{TestWallet, random_32};
-use super::offered_token::OfferedToken;
+use super::offered_token::{BaseToken, OfferedToken};
 use super::solana::Transfer;
 use crate::payment::evm::{domain_separator, parse_address};
 use crate::payment::identifier;
@@ -292,8 +292,8 @@ impl TestWallet {
         at: &Circumstances<'_>,
     ) -> Result<SignedPayment, WalletError> {
         match offer.token {
-            OfferedToken::Base { chain_id, asset } => {
-                let signed = self.sign_on_base(offer, (chain_id, asset), valid_after, at);
+            OfferedToken::Base(token) => {
+                let signed = self.sign_on_base(offer, token, valid_after, at);
                 signed.map(SignedPayment::Evm)
             }
             OfferedToken::Solana { mint } => self.sign_on_solana(offer, mint, at).map(SignedPayment::Solana),
@@ -303,7 +303,7 @@ impl TestWallet {
     fn sign_on_base(
         &self,
         offer: &Offer<'_>,
-        (chain_id, asset): (u64, [u8; 20]),
+        token: BaseToken,
         valid_after: u64,
         at: &Circumstances<'_>,
     ) -> Result<EvmAuthorization, WalletError> {
@@ -319,7 +319,7 @@ impl TestWallet {
                 "the token's EIP-712 name and version are missing",
             ));
         };
-        let domain = domain_separator(name, version, chain_id, &asset);
+        let domain = domain_separator(name, version, token.chain_id, &token.asset);
         let mut authorization = EvmAuthorization {
             from: self.evm_address(),
             to,

@@ -120,6 +120,10 @@ impl Readiness for Always {
     fn not_sold(&self) -> Vec<&'static str> {
         Vec::new()
     }
+
+    fn networks_down(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 pub struct World {

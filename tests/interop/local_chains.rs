@@ -15,9 +15,9 @@ use crate::rpc_proxy::RpcProxy;
 use crate::running::Purser;
 use crate::runtime::Chain;
 
-const BASE_USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
+pub const BASE_USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 /// One ether, in wei.
-const ETHER: &str = "0xde0b6b3a7640000";
+pub const ETHER: &str = "0xde0b6b3a7640000";
 /// What production would ask a provider for.
 const NOT_SOLD: [&str; 6] = [
     "usa_prepaid_card",
@@ -40,7 +40,12 @@ pub struct LocalChains {
 impl LocalChains {
     /// `None`: the test must return, and has been reported as skipped.
     pub async fn start() -> Option<Self> {
-        let (anvil, solana) = (Anvil::start()?, Chain::ready()?);
+        Self::start_with(4).await
+    }
+
+    /// The same with a Base whose `safe` is so many blocks behind, and `finalized` twice as many.
+    pub async fn start_with(safe: u64) -> Option<Self> {
+        let (anvil, solana) = (Anvil::start_with(safe)?, Chain::ready()?);
         let contracts: Value =
             serde_json::from_str(include_str!("../../src/chains/tests/anvil/contracts.json")).unwrap();
         for (address, contract) in [(BASE_USDC, "USDC"), (&MULTICALL3.to_string(), "Batch")] {
@@ -90,6 +95,24 @@ impl LocalChains {
         amount.and_then(Value::as_str).map_or(0, |text| text.parse().unwrap())
     }
 
+    /// Who has paid for a transaction.
+    pub async fn sender(&self, chain: &str, transaction: &str) -> String {
+        if chain == "base" {
+            let found = self.base("eth_getTransactionByHash", json!([transaction])).await;
+            return found["from"].as_str().unwrap().to_lowercase();
+        }
+        let how = json!({"encoding": "json", "commitment": "confirmed", "maxSupportedTransactionVersion": 0});
+        let found = self
+            .solana_rpc
+            .call("getTransaction", json!([transaction, how]))
+            .await
+            .unwrap();
+        found["transaction"]["message"]["accountKeys"][0]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
     /// The nodes of Base and Solana.
     pub fn urls(&self) -> [String; 2] {
         [self.anvil.url.clone(), self.mainnet.url.clone()]
@@ -98,6 +121,26 @@ impl LocalChains {
 
 /// The endpoints of Base and of Solana, in the order of the settings.
 pub type Endpoints = [Vec<String>; 2];
+
+/// What differs from one production service to another.
+struct Start<'a> {
+    /// What is final on Base.
+    depth: &'a str,
+    /// For how long after a change books and lists may disagree.
+    grace_ms: u64,
+    /// Settles on both chains in place of keys of our own.
+    facilitator: Option<&'a str>,
+}
+
+impl Default for Start<'_> {
+    fn default() -> Self {
+        Self {
+            depth: "safe",
+            grace_ms: 60_000,
+            facilitator: None,
+        }
+    }
+}
 
 /// The service in production, selling international cards, which need no provider.
 pub struct Production {
@@ -113,13 +156,36 @@ impl Production {
     /// skipped.
     pub async fn start() -> Option<Self> {
         let chains = LocalChains::start().await?;
-        let both = |url: String| vec![url.replace("127.0.0.1", "localhost"), url];
-        let endpoints = chains.urls().map(both);
+        let endpoints = two_addresses(&chains);
         Some(Self::start_on(chains, &endpoints).await)
+    }
+
+    /// Without a gas key and a fee payer: this facilitator settles on both chains.
+    pub async fn start_facilitated(chains: LocalChains, facilitator: &str) -> Self {
+        let endpoints = two_addresses(&chains);
+        let start = Start {
+            facilitator: Some(facilitator),
+            ..Start::default()
+        };
+        Self::start_with(chains, &endpoints, start).await
     }
 
     /// From nothing: keys made by the command, funded, named by its settings.
     pub async fn start_on(chains: LocalChains, endpoints: &Endpoints) -> Self {
+        Self::start_with(chains, endpoints, Start::default()).await
+    }
+
+    /// The same with what is final on Base, and for how long after a change books and lists may disagree.
+    pub async fn start_at(chains: LocalChains, endpoints: &Endpoints, depth: &str, grace_ms: u64) -> Self {
+        let start = Start {
+            depth,
+            grace_ms,
+            ..Start::default()
+        };
+        Self::start_with(chains, endpoints, start).await
+    }
+
+    async fn start_with(chains: LocalChains, endpoints: &Endpoints, start: Start<'_>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let keys = folder.path().join("keys");
         let printed = purser(&[Path::new("keys"), Path::new("create"), &keys]);
@@ -134,6 +200,17 @@ impl Production {
         chains.solana.set_lamports(&fee_payer, 1_000_000_000).await;
         chains.set_solana_usdc(address("/solana/treasury"), 0).await;
         complete(&mut settings, endpoints);
+        let Start {
+            depth,
+            grace_ms,
+            facilitator,
+        } = start;
+        if let Some(url) = facilitator {
+            facilitated(&mut settings, url);
+        }
+        let rest =
+            format!("[chains.base]\nfinality = [{{ depth = \"{depth}\" }}]\n[reconciliation]\ngrace_ms = {grace_ms}");
+        merge(&mut settings, rest.parse().unwrap());
         let config = folder.path().join("purser.toml");
         std::fs::write(&config, settings.to_string()).unwrap();
         let purser = Purser::start_from(Some(&config), &[]);
@@ -162,12 +239,43 @@ impl Production {
         self.chains.holds(chain, owner).await
     }
 
+    /// The final transfers of our treasury on a chain, as the running service lists them.
+    pub async fn listed(&self, chain: &str) -> Vec<Value> {
+        let operator = std::fs::read_to_string(self.purser.data().join("operator.address")).unwrap();
+        let token = std::fs::read_to_string(self.folder.path().join("keys/operator.token")).unwrap();
+        let url = format!("http://{}/copy?part=transfers&network={chain}&after=0", operator.trim());
+        let answer = self
+            .purser
+            .http
+            .get(url)
+            .bearer_auth(token.trim())
+            .send()
+            .await
+            .unwrap();
+        let page: Value = answer.json().await.unwrap();
+        page["transfers"].as_array().unwrap_or_else(|| panic!("{page}")).clone()
+    }
+
+    /// A command of a client, with a wallet of its own, whatever comes of it.
+    pub fn client(&self, command: &[&str]) -> Output {
+        let wallet = self.folder.path().join("wallet.json");
+        let mut arguments: Vec<&Path> = command.iter().map(Path::new).collect();
+        arguments.extend([Path::new("--wallet"), &wallet]);
+        run(&arguments)
+    }
+
     /// A command on the data of the service, which has been stopped.
     pub fn offline(&self, command: &str) -> Output {
+        well(&[command], self.command(&[command]))
+    }
+
+    /// The same, whatever comes of it.
+    pub fn command(&self, command: &[&str]) -> Output {
         let data = self.purser.data();
         let config = self.folder.path().join("purser.toml");
-        let arguments = [command, "--config"].map(Path::new);
-        purser(&[arguments[0], arguments[1], &config, Path::new("--data"), &data])
+        let mut arguments: Vec<&Path> = command.iter().map(Path::new).collect();
+        arguments.extend([Path::new("--config"), &config, Path::new("--data"), &data]);
+        run(&arguments)
     }
 }
 
@@ -176,8 +284,6 @@ fn complete(settings: &mut Table, endpoints: &Endpoints) {
     let rest = r#"
         [server]
         public_url = "https://pay.example"
-        [chains.base]
-        finality = [{ depth = "safe" }]
         [chains.solana]
         finality = [{ depth = "finalized" }]
     "#;
@@ -196,6 +302,23 @@ fn complete(settings: &mut Table, endpoints: &Endpoints) {
     }
 }
 
+/// Of each node.
+fn two_addresses(chains: &LocalChains) -> Endpoints {
+    chains
+        .urls()
+        .map(|url| vec![url.replace("127.0.0.1", "localhost"), url])
+}
+
+/// A facilitator takes the place of the keys that pay fees.
+fn facilitated(settings: &mut Table, url: &str) {
+    for (chain, keys) in [("base", "gas_keys"), ("solana", "fee_payers")] {
+        let chain = settings["chains"][chain].as_table_mut().unwrap();
+        assert!(chain.remove(keys).is_some(), "the settings name {keys}");
+        let list = format!("facilitators = [{{ url = \"{url}\", auth = \"none\" }}]");
+        merge(chain, list.parse().unwrap());
+    }
+}
+
 fn merge(into: &mut Table, from: Table) {
     for (name, value) in from {
         match (into.get_mut(&name), value) {
@@ -207,15 +330,22 @@ fn merge(into: &mut Table, from: Table) {
     }
 }
 
-/// One run of the program, without settings of the surroundings.
 fn purser(arguments: &[&Path]) -> Output {
+    well(arguments, run(arguments))
+}
+
+/// One run of the program, without settings of the surroundings.
+fn run(arguments: &[&Path]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("PURSER_") {
             command.env_remove(name);
         }
     }
-    let run = command.args(arguments).stdin(Stdio::null()).output().unwrap();
+    command.args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+fn well(arguments: &[impl std::fmt::Debug], run: Output) -> Output {
     assert!(
         run.status.success(),
         "{arguments:?}: {}{}",

@@ -15,22 +15,22 @@ use crate::node::Node;
 use crate::rpc_proxy::RpcProxy;
 use crate::{NETWORKS, statuses, text};
 
-const ORDER: &str = "/order-intl-card?amount=100";
+pub const ORDER: &str = "/order-intl-card?amount=100";
 /// Its price, in millionths of a USDC.
-const PRICE: u64 = 103_800_000;
+pub const PRICE: u64 = 103_800_000;
 
-fn key(of: &str) -> [u8; 32] {
+pub fn key(of: &str) -> [u8; 32] {
     Sha256::digest(of).into()
 }
 
 /// The wallet of a test, the same key on both chains.
-async fn wallet(of: &str, production: &Production) -> TestWallet {
+pub async fn wallet(of: &str, production: &Production) -> TestWallet {
     let wallet = TestWallet::from_bytes(&key(of), &key(of)).unwrap();
     production.funded(&wallet).await;
     wallet
 }
 
-fn network(chain: &str) -> Network {
+pub fn network(chain: &str) -> Network {
     Network::ALL
         .into_iter()
         .find(|network| network.name() == chain)
@@ -38,7 +38,7 @@ fn network(chain: &str) -> Network {
 }
 
 /// What a stock client needs to buy on a chain with this wallet.
-fn buyer(of: &str, chain: &str, production: &Production) -> Value {
+pub fn buyer(of: &str, chain: &str, production: &Production) -> Value {
     let rpc = &production.chains.mainnet.url;
     json!({"client": "x402", "chain": chain, "key": hex::encode(key(of)), "cap": "$1000", "rpc": rpc})
 }
@@ -76,23 +76,29 @@ async fn stock_clients_buy_on_real_chains_and_take_their_money_out() {
     assert_eq!(statuses(&call), [402, 200], "{call:#}");
     assert_eq!(production.treasury("base").await, 2 * PRICE - 100_000_000);
 
-    every_figure_is_documented(&production).await;
+    every_figure_is_documented(&production, &["On the real chains"]).await;
     production.purser.stop().await;
     production.offline("verify");
     production.offline("reconcile");
 }
 
-/// docs/metrics.md names every metric of the real chains with its labels, and none that does not exist.
-async fn every_figure_is_documented(production: &Production) {
+/// docs/metrics.md names every metric with its labels, and in these sections none that does not exist. Gives what the service shows.
+pub async fn every_figure_is_documented(production: &Production, sections: &[&str]) -> String {
     let url = std::fs::read_to_string(production.purser.data().join("operator.address")).unwrap();
     let page = production.purser.http.get(format!("http://{}/metrics", url.trim()));
     let page = page.send().await.unwrap().text().await.unwrap();
     let document = include_str!("../../docs/metrics.md");
-    let (sandbox, real) = document.split_once("\n## On the real chains").unwrap();
-    for row in real.lines().filter(|line| line.starts_with("| `")) {
+    let parts = document.split("\n## ");
+    let shown = |part: &&str| sections.iter().any(|section| part.starts_with(section));
+    let shown: Vec<&str> = parts.filter(shown).collect();
+    assert_eq!(shown.len(), sections.len());
+    let rows = shown.iter().flat_map(|part| part.lines());
+    for row in rows.filter(|line| line.starts_with("| `")) {
         let cells: Vec<&str> = row.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
-        let labels: Vec<&str> = cells[3].split("`, `").collect();
-        let sample = page.lines().find(|line| line.starts_with(&format!("{}{{", cells[1])));
+        let labels = cells[3].split("`, `").filter(|label| !label.is_empty());
+        let labels: Vec<&str> = labels.collect();
+        let begins = format!("{}{}", cells[1], if labels.is_empty() { ' ' } else { '{' });
+        let sample = page.lines().find(|line| line.starts_with(&begins));
         let sample = sample.unwrap_or_else(|| panic!("{} has no sample", cells[1]));
         let shown = sample
             .split(['{', ','])
@@ -101,14 +107,12 @@ async fn every_figure_is_documented(production: &Production) {
     }
     for kind in page.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
         let name = kind.split(' ').next().unwrap();
-        let documented = [sandbox, real]
-            .iter()
-            .any(|part| part.contains(&format!("| `{name}` |")));
-        assert!(documented, "{name} is not documented");
+        assert!(document.contains(&format!("| `{name}` |")), "{name} is not documented");
     }
+    page
 }
 
-async fn cancel(production: &Production, token: &str, card: &str) {
+pub async fn cancel(production: &Production, token: &str, card: &str) {
     let purser = &production.purser;
     let request = purser.http.post(purser.url("/cancel-intl-order")).bearer_auth(token);
     let answer = request.json(&json!({"card_id": card})).send().await.unwrap();
@@ -116,7 +120,7 @@ async fn cancel(production: &Production, token: &str, card: &str) {
 }
 
 /// Takes so many dollars out once they are there to be taken, and waits until they have left.
-async fn withdraw(production: &Production, token: &str, dollars: u64) {
+pub async fn withdraw(production: &Production, token: &str, dollars: u64) {
     let purser = &production.purser;
     until("the credit can be withdrawn", async || {
         let (status, body) = purser.bearer("/get-account-balance", token).await;
@@ -143,7 +147,7 @@ async fn withdraw(production: &Production, token: &str, dollars: u64) {
 }
 
 /// A number of the environment.
-fn number(name: &str, default: u64) -> u64 {
+pub fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
@@ -196,7 +200,7 @@ async fn a_kill_between_signature_and_answer_settles_each_payment_once() {
 }
 
 /// A payment for an order.
-async fn signed(production: &Production, wallet: &TestWallet, network: Network) -> String {
+pub async fn signed(production: &Production, wallet: &TestWallet, network: Network) -> String {
     let (status, headers, body) = production.purser.get(ORDER, &[]).await;
     assert_eq!(status, 402, "{body}");
     let required = PaymentRequired::from_header(headers["payment-required"].as_bytes()).unwrap();
@@ -215,7 +219,7 @@ async fn delivered(production: &Production, payment: &str) {
 }
 
 /// Presents it until the answer is final, and says which it is: 200 or 402.
-async fn ended(production: &Production, payment: &str) -> u16 {
+pub async fn ended(production: &Production, payment: &str) -> u16 {
     let headers = [("payment-signature", payment)];
     until("a final answer", async || {
         let (status, _, body) = production.purser.get(ORDER, &headers).await;

@@ -15,6 +15,7 @@ use purser_actors::money::Usdc;
 use purser_actors::port::EvmAuthorization;
 use serde_json::{Value, json};
 
+use crate::evm::with;
 use crate::judge::verdict;
 use crate::mpp::{CARD, NOW_MS, server};
 use crate::seller::{
@@ -120,16 +121,8 @@ fn paid_on_base(accepted: &Value, domain: &[u8; 32]) -> Value {
         signature: [0; 65].into(),
     };
     buyer().sign_transfer(domain, &mut fields);
-    let hex = |bytes: &[u8]| format!("0x{}", hex::encode(bytes));
-    let mut payment = pay(&offers(), Network::Base);
+    let mut payment = with(&fields);
     payment["accepted"] = accepted.clone();
-    payment["payload"] = json!({
-        "authorization": {
-            "from": hex(&fields.from), "to": hex(&fields.to), "value": fields.value.atomic().to_string(),
-            "validAfter": "0", "validBefore": fields.valid_before.to_string(), "nonce": hex(&fields.nonce),
-        },
-        "signature": format!("0x{}", hex::encode(&fields.signature)),
-    });
     payment
 }
 

@@ -30,7 +30,8 @@ fn signed(change: impl FnOnce(&mut EvmAuthorization)) -> Value {
     with(&fields)
 }
 
-fn with(fields: &EvmAuthorization) -> Value {
+/// A payment with these signed fields, whatever the signature.
+pub(crate) fn with(fields: &EvmAuthorization) -> Value {
     let hex = |bytes: &[u8]| format!("0x{}", hex::encode(bytes));
     let mut payment = pay(&offers(), Network::Base);
     payment["payload"] = json!({

@@ -152,34 +152,67 @@ fn settings(host: &Host, node: &str) -> PathBuf {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         path.display().to_string()
     };
-    let lines = [
-        "usa_prepaid_card",
-        "intl_prepaid_card",
-        "gift_card",
-        "push_to_card",
-        "bank_payment",
-        "app_payment",
+    let good = [
+        include_str!("../../src/config/chains/tests/production.toml"),
+        include_str!("../../src/config/chains/tests/nothing_sold.toml"),
     ];
-    let off = |line: &&str| format!("[products.{line}]\navailable = false\n");
-    let not_sold: String = lines.iter().chain([&"card_balance"]).map(off).collect();
+    let mut settings: toml::Table = good.concat().parse().unwrap();
+    let file = |path: String| format!("file:{path}");
     let treasury = treasury();
-    let settings = format!(
-        "mode = \"production\"\n[server]\npublic_url = \"https://pay.example\"\n\
-         [identity]\nsigning_key_file = \"{}\"\nsecret_key_file = \"{}\"\n\
-         [payment.pay_to]\nbase = \"{}\"\nsolana = \"{}\"\n[settlement]\nkind = \"chains\"\n\
-         [chains.base]\nendpoints = [{{ url = \"{node}\" }}]\ntreasury_key = \"file:{}\"\ngas_keys = [\"file:{}\"]\n\
-         [chains.solana]\nendpoints = [{{ url = \"{node}\" }}]\ntreasury_key = \"file:{}\"\nfee_payers = [\"file:{}\"]\n{not_sold}",
-        host.beside("identity.keys").display(),
-        host.beside("vault.keys").display(),
-        Wallet::Evm(treasury.evm_address()).address(),
-        Wallet::Solana(treasury.solana_address()).address(),
-        key("treasury.key", hex::encode([0x51; 32])),
-        key("gas.key", hex::encode([0x61; 32])),
-        key("solana.json", keygen([0x52; 32])),
-        key("payer.json", keygen([0x62; 32])),
-    );
+    let values = [
+        (
+            "identity",
+            "signing_key_file",
+            host.beside("identity.keys").display().to_string(),
+        ),
+        (
+            "identity",
+            "secret_key_file",
+            host.beside("vault.keys").display().to_string(),
+        ),
+        ("payment.pay_to", "base", Wallet::Evm(treasury.evm_address()).address()),
+        (
+            "payment.pay_to",
+            "solana",
+            Wallet::Solana(treasury.solana_address()).address(),
+        ),
+        (
+            "chains.base",
+            "treasury_key",
+            file(key("treasury.key", hex::encode([0x51; 32]))),
+        ),
+        (
+            "chains.solana",
+            "treasury_key",
+            file(key("solana.json", keygen([0x52; 32]))),
+        ),
+    ];
+    let keys = [
+        ("chains.base", "gas_keys", file(key("gas.key", hex::encode([0x61; 32])))),
+        (
+            "chains.solana",
+            "fee_payers",
+            file(key("payer.json", keygen([0x62; 32]))),
+        ),
+    ];
+    let mut put = |section: &str, name: &str, value: toml::Value| {
+        let found = section
+            .split('.')
+            .fold(&mut settings, |table, part| table[part].as_table_mut().unwrap());
+        found.insert(name.to_owned(), value);
+    };
+    for (section, name, value) in values {
+        put(section, name, value.into());
+    }
+    for (section, name, value) in keys {
+        put(section, name, vec![value].into());
+    }
+    for section in ["chains.base", "chains.solana"] {
+        let endpoint = toml::Table::from_iter([("url".to_owned(), node.into())]);
+        put(section, "endpoints", vec![toml::Value::from(endpoint)].into());
+    }
     let path = host.beside("production.toml");
-    std::fs::write(&path, settings).unwrap();
+    std::fs::write(&path, settings.to_string()).unwrap();
     path
 }
 

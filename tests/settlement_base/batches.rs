@@ -149,7 +149,8 @@ async fn case_84_a_contract_wallet_never_shares_a_transaction() {
     assert!(matches!(w.lookup(&prepared[WALLET]).await, Lookup::Landed { .. }));
 }
 
-// Checks: while payments of payers with code have cost too much gas, no payer with code is taken, and the others settle.
+// Checks: while payments of payers with code have cost too much gas, no payer with code is taken, and the others settle; a restart
+// forgets neither whose gas it was nor how much.
 #[tokio::test]
 async fn case_84_payers_with_code_share_a_budget_of_lost_gas() {
     // Accepts every signature where gas has no price, as in a check; else it uses up all gas.
@@ -159,20 +160,28 @@ async fn case_84_payers_with_code_share_a_budget_of_lost_gas() {
         w.anvil.control("anvil_setCode", json!([hex(payer(n)), HOSTILE])).await;
     }
     w.anvil.mine(1).await;
-    let settings = BaseSettings {
-        lost_gas_max: U256::ONE,
-        ..w.settings()
+    let open = async |w: &mut World| {
+        let settings = BaseSettings {
+            lost_gas_max: U256::ONE,
+            ..w.settings()
+        };
+        w.port = Some(Arc::new(w.try_open(settings).await.unwrap()));
+        w.read().await;
     };
-    w.port = Some(Arc::new(w.try_open(settings).await.unwrap()));
-    w.read().await;
+    let why = async |w: &World, n: usize| match w.prepare(&w.payment(n)).await {
+        Preparation::Declined(decline) => decline.message.to_string(),
+        ready @ Preparation::Ready(_) => panic!("{ready:?}"),
+    };
+    open(&mut w).await;
     assert!(matches!(w.prepare(&w.payment(0)).await, Preparation::Ready(_)));
     let submitted = w.submit(&w.payment(0));
     assert!(matches!(w.mined(submitted).await, Submitted::Declined(_)));
     assert!(w.port().counters().gas_lost_gwei.load(Ordering::Relaxed) > 0);
-    match w.prepare(&w.payment(1)).await {
-        Preparation::Declined(decline) => assert!(decline.message.contains("wallets with code"), "{decline:?}"),
-        ready @ Preparation::Ready(_) => panic!("{ready:?}"),
-    }
+    assert!(why(&w, 1).await.contains("wallets with code"));
+    w.kill().await;
+    open(&mut w).await;
+    assert!(why(&w, 1).await.contains("wallets with code"));
+    assert!(why(&w, 0).await.contains("within an hour"));
     w.prepare(&w.payment(2)).await;
     let submitted = w.submit(&w.payment(2));
     assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));

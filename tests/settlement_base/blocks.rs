@@ -20,7 +20,7 @@ async fn raw_of_latest(w: &World) -> Vec<Value> {
 // Checks: a reorganisation that drops payments of a single transaction and of a batch: they are gone, then on the chain again; the
 // list names each movement that stands once, and a reader of it misses none.
 #[tokio::test]
-async fn payments_survive_reorganizations_that_drop_them() {
+async fn case_08_payments_survive_reorganizations_that_drop_them() {
     let Some(w) = World::deep(6).await else { return };
     for (depth, payers) in [(1, 0..1), (3, 1..3), (10, 3..6)] {
         let payments: Vec<_> = payers.clone().map(|n| w.payment(n)).collect();

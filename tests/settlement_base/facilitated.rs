@@ -4,30 +4,33 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser::payment::BaseChain;
-use purser::settlement::evm::BaseSettlement;
-use purser::settlement::facilitator::{Auth, Facilitated, FacilitatorSettings, List, Presented, Waiting};
+use purser::settlement::evm::{BaseSettings, BaseSettlement};
+use purser::settlement::facilitator::{
+    Auth, ChainReader as _, Facilitated, FacilitatorSettings, List, Presented, Waiting,
+};
 use purser::system::SystemClock;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Preparation, Settlement, Submitted, TreasuryList};
 use purser_chains::rpc;
 
-use crate::facilitator::Facilitator;
+use crate::facilitator::OnBase;
 use crate::rail::BaseRail;
+use crate::server::{Mode, Server};
 use crate::suite::{self, Rail};
-use crate::world::{World, payer, treasury};
+use crate::world::{VALUE, World, key, payer, treasury, until};
 
 type Port = Arc<Facilitated<BaseSettlement>>;
 
 struct FacilitatedRail {
     base: BaseRail,
-    facilitator: Facilitator,
+    facilitator: Server,
     port: Port,
 }
 
-async fn port(world: &World, facilitator: &Facilitator) -> Port {
+async fn port(world: &World, facilitator: &Server) -> Port {
     let settings = FacilitatorSettings {
-        url: reqwest::Url::parse(&facilitator.url()).unwrap(),
+        url: facilitator.url(),
         auth: Auth::None,
         timeout: Duration::from_secs(30),
     };
@@ -54,7 +57,7 @@ impl FacilitatedRail {
         let mut world = World::closed(0).await?;
         world.gas_keys.clear();
         world.open().await;
-        let facilitator = Facilitator::start(&world).await;
+        let facilitator = Server::start(OnBase::of(&world), Mode::Good).await;
         let port = port(&world, &facilitator).await;
         Some(Self {
             base: BaseRail::new(world),
@@ -134,11 +137,11 @@ async fn a_port_without_a_gas_key_does_what_every_settlement_port_must() {
 
 // Checks: a facilitator that settles and then answers 502 has settled: the follower shows it, and there is one transfer.
 #[tokio::test]
-async fn case_87_what_a_failing_facilitator_has_settled_is_found_on_the_chain() {
+async fn case_11_87_what_a_failing_facilitator_has_settled_is_found_on_the_chain() {
     let Some(mut rail) = FacilitatedRail::start().await else {
         return;
     };
-    rail.facilitator.fail();
+    rail.facilitator.set(Mode::FailsAfter(502));
     let amount = Usdc::from_atomic(1_000_000);
     let payment = rail.payment(amount).await;
     let Preparation::Ready(prepared) = rail.port.prepare(&payment).await.unwrap() else {
@@ -150,4 +153,44 @@ async fn case_87_what_a_failing_facilitator_has_settled_is_found_on_the_chain() 
     assert!(matches!(submitted, Submitted::Settled { .. }), "{submitted:?}");
     assert_eq!(rail.base.world.balance(treasury()).await, amount.atomic());
     assert_eq!(rail.base.world.balance(payer(1)).await, 0);
+}
+
+// Checks: a gas key below the floor does not keep the port closed where a facilitator sends, is not used, and is used again once it
+// has gas.
+#[tokio::test]
+async fn a_poor_gas_key_rests_behind_a_facilitator_until_it_has_gas() {
+    let Some(mut world) = World::closed(2).await else {
+        return;
+    };
+    world.gas_keys = vec!["poor"];
+    assert!(world.try_open(world.settings()).await.is_err(), "nobody else sends");
+    let settings = BaseSettings {
+        by_others: true,
+        ..world.settings()
+    };
+    world.port = Some(Arc::new(world.try_open(settings).await.unwrap()));
+    world.read().await;
+    let facilitator = Server::start(OnBase::of(&world), Mode::Good).await;
+    let port = port(&world, &facilitator).await;
+    let pay = async |n: usize| {
+        let payment = world.payment(n);
+        let Preparation::Ready(prepared) = port.prepare(&payment).await.unwrap() else {
+            panic!()
+        };
+        let port = port.clone();
+        let submitted = tokio::spawn(async move { port.submit(&payment, &prepared).await.unwrap() });
+        let submitted = world.mined(submitted).await;
+        assert!(matches!(submitted, Submitted::Settled { .. }), "{submitted:?}");
+    };
+    pay(0).await;
+    assert_eq!((facilitator.settles(), world.rows(b'n').await), (1, 0));
+
+    world.give_ether(key("poor").address(), "0xde0b6b3a7640000").await;
+    until("the key is used again", async || {
+        world.port().sends_itself(&world.payment(1)).then_some(())
+    })
+    .await;
+    pay(1).await;
+    assert_eq!(facilitator.settles(), 1);
+    assert_eq!(world.balance(treasury()).await, 2 * VALUE);
 }

@@ -185,7 +185,7 @@ async fn a_message_goes_alone() {
 
 // Checks: what the transmitter refuses costs no gas and may be given again; a forged, an expired and a misdirected message.
 #[tokio::test]
-async fn what_the_transmitter_refuses_costs_no_gas() {
+async fn case_36_what_the_transmitter_refuses_costs_no_gas() {
     let Some(w) = world(0).await else { return };
     let recipient = key("recipient").address();
     let expired = BurnMessage {
@@ -220,7 +220,7 @@ async fn what_the_transmitter_refuses_costs_no_gas() {
 
 // Checks: somebody else's mint is found by the nonce with its own transaction, also while ours is in the pool.
 #[tokio::test]
-async fn somebody_else_may_mint() {
+async fn case_36_somebody_else_may_mint() {
     let Some(w) = world(0).await else { return };
     let recipient = key("recipient").address();
     let message = sendable(&attested(6, recipient), "attester");

@@ -52,7 +52,7 @@ async fn a_payment_is_seen_and_becomes_final_by_depth() {
 
 // Checks: what must fail is declined under its code before any gas is spent, when it is prepared and when it is submitted.
 #[tokio::test]
-async fn what_must_fail_is_declined_without_gas() {
+async fn case_05_06_what_must_fail_is_declined_without_gas() {
     let Some(w) = World::start(2).await else { return };
     w.give(payer(1), VALUE - 1).await;
     let latest = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
@@ -87,7 +87,7 @@ async fn what_must_fail_is_declined_without_gas() {
 // Checks: a stranger's transaction settles the payment that is in our pool too; ours costs gas and moves nothing, and whoever
 // waits is told of the stranger's.
 #[tokio::test]
-async fn a_stranger_is_first_with_a_payment_that_is_on_its_way() {
+async fn case_10_a_stranger_is_first_with_a_payment_that_is_on_its_way() {
     let Some(w) = World::start(1).await else { return };
     let payment = w.payment(0);
     w.prepare(&payment).await;
@@ -153,7 +153,8 @@ async fn two_transfers_in_one_transaction_have_a_name_each() {
     }
 }
 
-// Checks: a transfer without an authorization is on the list under a mark of its own, and no payment is found in it.
+// Checks: a transfer without an authorization is on the list under a mark of its own, and no payment is found in it. It is seen, then
+// final by the depth of its amount, and not even seen when a reorganisation has dropped it.
 #[tokio::test]
 async fn a_plain_transfer_is_listed_and_is_no_payment() {
     let Some(w) = World::start(1).await else { return };
@@ -170,6 +171,54 @@ async fn a_plain_transfer_is_listed_and_is_no_payment() {
     assert_eq!((page.items[0].incoming, page.items[0].amount.atomic()), (true, VALUE));
     assert_ne!(page.items[0].mark, [0; 32]);
     assert_eq!(w.lookup(&w.payment(0)).await, Lookup::Pending);
+    let finality = async || {
+        let asked = w.port().movement_finality(Network::Base, &page.items[0]);
+        asked.await.unwrap()
+    };
+    assert_eq!(finality().await, Finality::Seen);
+    w.anvil.mine(2).await;
+    w.read().await;
+    assert_eq!(finality().await, Finality::Final);
+    w.anvil.control("anvil_reorg", json!([3, []])).await;
+    until("it is not listed any more", async || {
+        w.anvil.mine(1).await;
+        let page = w.port().movements(Network::Base, None, 10).await.unwrap();
+        page.items.is_empty().then_some(())
+    })
+    .await;
+    w.anvil.mine(2).await;
+    w.read().await;
+    assert_eq!(finality().await, Finality::Seen);
+}
+
+// Checks: what a top-up forwards on Base is one transfer of exactly its amount, however often it is signed and sent, and becomes
+// final without a bridge.
+#[tokio::test]
+async fn case_39_a_top_up_on_base_is_one_transfer_of_exactly_its_amount() {
+    let Some(w) = World::start(0).await else { return };
+    w.give(treasury(), 10 * VALUE).await;
+    let transfer = Transfer {
+        key: 39,
+        to: Wallet::Evm(payer(7).into_array()),
+        amount: Usdc::from_atomic(VALUE + 1),
+    };
+    let signed = w.port().sign(&transfer).await.unwrap();
+    assert_eq!(w.port().sign(&transfer).await.unwrap().mark(), signed.mark());
+    w.prepare(&signed).await;
+    let first = w.mined(w.submit(&signed)).await;
+    let Submitted::Settled { transaction, .. } = first else {
+        panic!()
+    };
+    let again = w.submit(&w.port().sign(&transfer).await.unwrap()).await.unwrap();
+    assert!(matches!(again, Submitted::Settled { transaction: same, .. } if same == transaction));
+    w.anvil.mine(2).await;
+    w.read().await;
+    let finality = Finality::Final;
+    assert_eq!(w.lookup(&signed).await, Lookup::Landed { transaction, finality });
+    assert_eq!(w.balance(payer(7)).await, VALUE + 1);
+    assert_eq!(w.balance(treasury()).await, 9 * VALUE - 1);
+    let page = w.port().movements(Network::Base, None, 10).await.unwrap();
+    assert_eq!(page.items.len(), 1);
 }
 
 // Checks: one endpoint proves nothing; two that are past the end in a final block do, and not before it is final.

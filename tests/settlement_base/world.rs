@@ -95,7 +95,7 @@ impl World {
         Some(world)
     }
 
-    async fn closed_on(anvil: Anvil, payers: usize) -> Option<Self> {
+    pub async fn closed_on(anvil: Anvil, payers: usize) -> Option<Self> {
         let node = Node::new(Arc::new(pool(&[&anvil.url])));
         let address: Address = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913".parse().unwrap();
         let contracts: Value =
@@ -339,7 +339,9 @@ impl World {
     pub async fn read(&self) {
         let head = self.node.header(BlockTag::Latest).await.unwrap().unwrap();
         until("the newest block is read", async || {
-            (self.port().height() == Some(head.number)).then_some(())
+            let checked = self.port().cross_checked().unwrap_or(head.number);
+            let is_read = self.port().height() == Some(head.number) && checked == head.number;
+            (is_read && self.port().is_taking_payments()).then_some(())
         })
         .await;
     }

@@ -1,115 +1,25 @@
 //! Solana without a fee payer of our own: a facilitator co-signs with its key and sends.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse as _, Response};
-use axum::routing::{get, post};
-use axum::{Json, Router};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use purser::payment::SolanaChain;
 use purser::settlement::facilitator::{Auth, Facilitated, FacilitatorSettings, List, Presented, Waiting};
 use purser::settlement::solana::{SolanaSettings, SolanaSettlement};
 use purser::system::SystemClock;
+use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, ErrorKind, Lookup, Preparation, Settlement as _, Submitted, Transfer,
+    Authorization, ChainStanding, ErrorKind, Lookup, Preparation, Settlement, Submitted, Transfer, TreasuryList,
 };
 use purser_chains::rpc;
-use purser_chains::solana::address::base58;
 use purser_chains::solana::keypair::Keypair;
-use purser_chains::solana::node::Node;
-use purser_chains::solana::status::Commitment;
-use purser_chains::solana::transaction::co_sign;
-use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 
+use crate::facilitator::OnSolana;
 use crate::house::{House, until, wallet};
-
-const NETWORK: &str = SolanaChain::MAINNET.caip2;
-
-struct Shared {
-    node: Node,
-    key: Keypair,
-    /// Answers 502 once it has settled.
-    fails: AtomicBool,
-}
-
-struct Facilitator {
-    shared: Arc<Shared>,
-    url: String,
-    serving: JoinHandle<()>,
-}
-
-impl Drop for Facilitator {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
-}
-
-impl Facilitator {
-    async fn start(house: &House) -> Self {
-        let shared = Arc::new(Shared {
-            node: house.node(),
-            key: house.fee_payer(),
-            fails: AtomicBool::new(false),
-        });
-        let routes = Router::new()
-            .route("/supported", get(supported))
-            .route("/verify", post(verify))
-            .route("/settle", post(settle))
-            .with_state(shared.clone());
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let serving = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
-        Self { shared, url, serving }
-    }
-}
-
-async fn supported(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let extra = json!({"feePayer": base58(&shared.key.address())});
-    let kind = json!({"x402Version": 2, "scheme": "exact", "network": NETWORK, "extra": extra});
-    Json(json!({"kinds": [kind], "extensions": [], "signers": {}}))
-}
-
-async fn verify() -> Json<Value> {
-    Json(json!({"isValid": true}))
-}
-
-async fn settle(State(shared): State<Arc<Shared>>, Json(request): Json<Value>) -> Response {
-    let required = &request["paymentRequirements"];
-    assert_eq!(request["paymentPayload"]["accepted"], *required);
-    assert_eq!(required["extra"]["feePayer"], base58(&shared.key.address()));
-    let wire = request["paymentPayload"]["payload"]["transaction"].as_str().unwrap();
-    let signed = co_sign(&STANDARD.decode(wire).unwrap(), &shared.key).unwrap();
-    shared.node.send_each(&signed.bytes).await;
-    loop {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let found = shared.node.statuses_on(0, &[signed.id], false).await;
-        let Some(status) = found.ok().and_then(|(_, mut found)| found.pop().flatten()) else {
-            continue;
-        };
-        if status.level < Commitment::Confirmed {
-            continue;
-        }
-        if shared.fails.load(Ordering::SeqCst) {
-            return StatusCode::BAD_GATEWAY.into_response();
-        }
-        let (transaction, success) = (base58(&signed.id), status.error.is_none());
-        let reason = "invalid_exact_svm_transaction_failed";
-        let body = match success {
-            true => json!({"success": true, "transaction": transaction, "network": NETWORK}),
-            false => {
-                json!({"success": false, "errorReason": reason, "transaction": transaction, "network": NETWORK})
-            }
-        };
-        return Json(body).into_response();
-    }
-}
+use crate::rail::SolanaRail;
+use crate::server::{Mode, Server};
+use crate::suite::{self, Rail};
 
 type Port = Arc<Facilitated<SolanaSettlement>>;
 
@@ -118,9 +28,9 @@ fn without_keys(settings: &mut SolanaSettings) {
     settings.by_others = true;
 }
 
-async fn port(house: &House, facilitator: &Facilitator) -> Port {
+async fn port(house: &House, facilitator: &Server) -> Port {
     let settings = FacilitatorSettings {
-        url: reqwest::Url::parse(&facilitator.url).unwrap(),
+        url: facilitator.url(),
         auth: Auth::None,
         timeout: Duration::from_secs(30),
     };
@@ -168,14 +78,14 @@ async fn case_87_a_payment_settles_without_a_fee_payer_of_our_own() {
     let Some(house) = House::open_with(80, without_keys).await else {
         return;
     };
-    let facilitator = Facilitator::start(&house).await;
+    let facilitator = Server::start(OnSolana::of(&house), Mode::Good).await;
     let port = port(&house, &facilitator).await;
     let payment = house.payment(5_000_000, "one").await;
     let transaction = pay(&port, &payment).await;
     assert_eq!(pay(&port, &payment).await, transaction, "it is found, not sent again");
     until_final(&port, &payment, &transaction).await;
 
-    facilitator.shared.fails.store(true, Ordering::SeqCst);
+    facilitator.set(Mode::FailsAfter(502));
     let lost = house.payment(4_000_000, "two").await;
     let transaction = pay(&port, &lost).await;
     until_final(&port, &lost, &transaction).await;
@@ -206,7 +116,7 @@ async fn a_withdrawal_settles_without_a_fee_payer_of_our_own() {
         return;
     };
     house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
-    let facilitator = Facilitator::start(&house).await;
+    let facilitator = Server::start(OnSolana::of(&house), Mode::Good).await;
     let port = port(&house, &facilitator).await;
     let transfer = |to: &Keypair| Transfer {
         key: 7,
@@ -226,4 +136,78 @@ async fn a_withdrawal_settles_without_a_fee_payer_of_our_own() {
     until_final(&port, &signed, &transaction).await;
     assert_eq!(house.usdc(&receiver.address()).await, Some(300));
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(700));
+}
+
+struct FacilitatedRail {
+    solana: SolanaRail,
+    facilitator: Server,
+    port: Port,
+}
+
+impl Rail for FacilitatedRail {
+    fn network(&self) -> Network {
+        Network::Solana
+    }
+
+    fn port(&self) -> Arc<dyn Settlement> {
+        self.port.clone()
+    }
+
+    fn list(&self) -> Arc<dyn TreasuryList> {
+        self.port.clone()
+    }
+
+    async fn payment(&mut self, amount: Usdc) -> Authorization {
+        self.solana.payment(amount).await
+    }
+
+    async fn empty_payment(&mut self, amount: Usdc) -> Authorization {
+        self.solana.empty_payment(amount).await
+    }
+
+    async fn by_a_stranger(&mut self, authorization: &Authorization) {
+        self.solana.by_a_stranger(authorization).await;
+    }
+
+    async fn recipient(&mut self) -> Wallet {
+        self.solana.recipient().await
+    }
+
+    async fn fund_treasury(&mut self, amount: Usdc) {
+        self.solana.fund_treasury(amount).await;
+    }
+
+    async fn go_on(&mut self) {
+        self.solana.go_on().await;
+    }
+
+    async fn make_final(&mut self) {
+        self.solana.make_final().await;
+    }
+
+    async fn run_out(&mut self, authorization: &Authorization) {
+        self.solana.run_out(authorization).await;
+    }
+
+    async fn reopen(&mut self) {
+        self.solana.reopen().await;
+        self.port = port(&self.solana.house, &self.facilitator).await;
+    }
+}
+
+// Checks: payments, withdrawals, restarts and proofs as with keys of our own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_without_a_fee_payer_does_what_every_settlement_port_must() {
+    let Some(house) = House::open_with(83, without_keys).await else {
+        return;
+    };
+    let facilitator = Server::start(OnSolana::of(&house), Mode::Good).await;
+    let port = port(&house, &facilitator).await;
+    let mut rail = FacilitatedRail {
+        solana: SolanaRail::new(house),
+        facilitator,
+        port,
+    };
+    suite::all(&mut rail).await;
+    assert!(rail.facilitator.settles() > 0);
 }

@@ -1,5 +1,6 @@
 //! What the follower lists.
 
+use purser::settlement::chain::TransferList;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Movement, Settlement as _, Timestamp, TreasuryList as _};
@@ -123,4 +124,72 @@ async fn what_leaves_past_the_service_is_listed() {
             .unwrap(),
         []
     );
+}
+
+// Aim: what leaves a managed wallet is listed for `purser verify` with its positions, seen ones too, none of them twice; what comes
+// in, and what goes to the treasury, is not; nor is what another wallet sends. A restart reads on where it was.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_leaves_managed_wallets_is_listed_for_verify() {
+    let Some(mut house) = House::open(63).await else { return };
+    let (managed, other) = (house.another(41), house.another(42));
+    for wallet in [&managed, &other] {
+        house.chain.set_lamports(&wallet.address(), 1_000_000_000).await;
+        house.chain.set_usdc(&wallet.address(), 100, false).await;
+    }
+    house.port.keep_wallet(managed.address());
+    let client = house.client().address();
+    let send = async |house: &House, from: &purser_chains::solana::keypair::Keypair, to, amount| {
+        let transfer = TransferChecked::between(&from.address(), &to, &USDC_MAINNET, amount).unwrap();
+        let draft = Draft {
+            fee_payer: from.address(),
+            blockhash: house.blockhash().await.hash,
+            instructions: vec![transfer.instruction()],
+            version: Version::V0,
+        };
+        let signed = sign(&draft, &[from]).unwrap();
+        house.node().send_each(&signed.bytes).await;
+        base58(&signed.id)
+    };
+    // Pages of one, as a reader with a cursor gets them.
+    let all = async |house: &House| {
+        let (mut all, mut after) = (Vec::new(), 0);
+        loop {
+            let page = TransferList::listed(&*house.port, Network::Solana, after, 1)
+                .await
+                .unwrap();
+            let Some(last) = page.last() else { return all };
+            assert!(last.position > after);
+            after = last.position;
+            all.extend(page);
+        }
+    };
+    let out = async |house: &House, many: usize| {
+        until("they are listed", || async {
+            let mut listed = all(house).await;
+            listed.retain(|one| one.from == wallet(&managed) && one.to != wallet(&house.treasury()));
+            (listed.len() >= many).then_some(listed)
+        })
+        .await
+    };
+    let first = send(&house, &managed, client, 3).await;
+    send(&house, &other, managed.address(), 5).await;
+    let one = out(&house, 1).await;
+    let to_treasury = send(&house, &managed, house.treasury().address(), 7).await;
+    house.movements(1).await;
+    house.kill().await;
+    house.port.keep_wallet(managed.address());
+    let second = send(&house, &managed, client, 4).await;
+    let two = out(&house, 2).await;
+    let shown: Vec<_> = two
+        .iter()
+        .map(|one| (one.transaction.as_str(), one.index, one.to, one.amount.atomic()))
+        .collect();
+    let to = Wallet::Solana(client);
+    assert_eq!(shown, [(first.as_str(), 0, to, 3), (second.as_str(), 0, to, 4)]);
+    assert_eq!(one[0].transaction, first);
+    let everything = all(&house).await;
+    let names: std::collections::BTreeSet<_> = everything.iter().map(|one| &one.transaction).collect();
+    assert_eq!(names.len(), everything.len(), "{everything:?}");
+    assert!(everything.iter().any(|one| one.transaction == to_treasury));
+    assert!(everything.iter().all(|one| one.from != wallet(&other) && !one.dropped));
 }

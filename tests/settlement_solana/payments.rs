@@ -83,7 +83,7 @@ async fn a_payment_is_seen_and_then_final() {
 
 // Aim: what the chain would refuse is declined with its reason before any fee; what is not ours to pay for is refused for good.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_would_fail_is_declined_without_a_fee() {
+async fn case_05_what_would_fail_is_declined_without_a_fee() {
     let Some(house) = House::open(2).await else { return };
     let fee = house.fee_payer().address();
     let before = house.lamports(&fee).await;
@@ -171,11 +171,11 @@ async fn the_fee_payer_authorises_nothing_but_the_fee() {
 }
 
 // Aim: two payments of the same money: the second fails on the chain, costs its fee, is declined with its reason, and is proven
-// impossible; who costs too much in fees is declined before anything is sent.
+// impossible; who costs too much in fees is declined before anything is sent, after a restart too.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_88_a_payment_that_fails_on_the_chain_is_declined_and_its_payer_refused_for_a_time() {
     let change = |settings: &mut purser::settlement::solana::SolanaSettings| settings.loss_limits.lamports = 12_000;
-    let Some(house) = House::open_with(4, change).await else {
+    let Some(mut house) = House::open_with(4, change).await else {
         return;
     };
     let payments = [
@@ -200,11 +200,16 @@ async fn case_88_a_payment_that_fails_on_the_chain_is_declined_and_its_payer_ref
         panic!("declined")
     };
     assert!(decline.message.contains("failed too often"), "{decline:?}");
+    house.kill().await;
+    let Preparation::Declined(decline) = house.port.prepare(&house.payment(1, "fourth").await).await.unwrap() else {
+        panic!("declined")
+    };
+    assert!(decline.message.contains("failed too often"), "{decline:?}");
 }
 
 // Aim: endpoints that accept and drop lose nothing: the same bytes are sent to both again until they land, once.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_endpoints_accept_and_drop_is_sent_again() {
+async fn case_07_what_endpoints_accept_and_drop_is_sent_again() {
     let Some(house) = House::open(5).await else { return };
     house.faults.swallow(true);
     let payment = house.payment(7, "dropped").await;
@@ -324,7 +329,7 @@ fn not_final_yet(request: &serde_json::Value, result: &mut serde_json::Value) {
 // Aim: a payment to another server, whose fee payer is not ours, is found by its message wherever it was sent from; before that
 // it may still come.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payment_that_another_server_sends_is_found_by_its_message() {
+async fn case_10_a_payment_that_another_server_sends_is_found_by_its_message() {
     let Some(house) = House::open(8).await else { return };
     let seller = house.another(30);
     house.chain.set_lamports(&seller.address(), 1_000_000_000).await;

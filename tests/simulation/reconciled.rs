@@ -13,7 +13,8 @@ use purser_actors::kernel::{Kind, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::banking::Incoming;
 use purser_actors::port::{
-    BoxFuture, Cursor, Entry, EntryName, Lists, Movement, Page, PortError, ProviderList, Timestamp, TreasuryList,
+    BoxFuture, Cursor, Entry, EntryName, Finality, Lists, Movement, Page, PortError, ProviderList, Timestamp,
+    TreasuryList,
 };
 use purser_actors::product::Currency;
 use purser_actors::reconcile::{Money, Source, Standing};
@@ -88,6 +89,11 @@ impl TreasuryList for OnChain {
         let mut all = self.all(network);
         all.retain(|moved| moved.transaction == transaction);
         Box::pin(std::future::ready(Ok(all)))
+    }
+
+    /// No reorganisation is simulated.
+    fn movement_finality<'a>(&'a self, _: Network, _: &'a Movement) -> BoxFuture<'a, Result<Finality, PortError>> {
+        Box::pin(std::future::ready(Ok(Finality::Final)))
     }
 }
 

@@ -128,7 +128,8 @@ impl Reconciler {
                     let key = moved.key();
                     let named = (source, flow_of(moved), key.as_str());
                     let ours = self.ours_of(network, moved).await;
-                    found.extend(self.held_against(named, ours, &listed_movement(moved), walk));
+                    let differs = self.held_against(named, ours, &listed_movement(moved), walk);
+                    found.extend(self.once_final(network, moved, differs).await);
                 }
                 (page.items.len(), page.next)
             }
@@ -192,7 +193,11 @@ impl Reconciler {
                     Ok(theirs) => {
                         let key = theirs.key().unwrap_or_else(|| ours.key.clone());
                         let named = (ours.source, ours.flow, key.as_str());
-                        found.extend(self.judge(named, Some(&ours), theirs.listed().as_ref()));
+                        let differs = self.judge(named, Some(&ours), theirs.listed().as_ref());
+                        found.extend(match (ours.source.network(), &theirs) {
+                            (Some(network), Theirs::Moved(moved)) => self.once_final(network, moved, differs).await,
+                            _ => differs,
+                        });
                     }
                     Err(error) => {
                         tracing::debug!(subject = ours.subject, error, "it is left out of this walk");

@@ -67,22 +67,22 @@ pub struct Attested {
 const MESSAGE_MAX: usize = 4 * 1024;
 
 impl Attested {
-    /// Checks that this is the message of a burn of `burned` that brings at least `least` to `to`: nothing else is minted for
-    /// it. More than the least arrives where the bridge takes less than its highest fee.
+    /// Checks that this is the message of a burn of `burned` for this crossing: nothing else is minted for it. More than was
+    /// ordered arrives where the bridge takes less than its highest fee.
     ///
     /// # Errors
     /// What is wrong with it, for the operator.
-    pub fn is_of(&self, to: &[u8; 20], (least, burned): (Usdc, Usdc)) -> Result<(), &'static str> {
+    pub fn is_of(&self, crossing: &Crossing, burned: Usdc) -> Result<(), &'static str> {
         if self.message.len() + self.attestation.len() > MESSAGE_MAX {
             return Err("the attested message is longer than any message of the bridge");
         }
-        if self.to != *to {
+        if self.to != crossing.to {
             return Err("the attested receiver is not the top-up's");
         }
         if !self.is_usdc {
             return Err("the attested token is not USDC");
         }
-        if self.arrives < least {
+        if self.arrives < crossing.arrives {
             return Err("the attested amount is less than the top-up's");
         }
         if self.arrives > burned {

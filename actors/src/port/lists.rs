@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{BoxFuture, PortError, Said, Timestamp};
+use super::{BoxFuture, Finality, PortError, Said, Timestamp};
 use crate::id::{BankTransferId, EffectId, Network, Wallet};
 use crate::money::Usdc;
 use crate::product::Country;
@@ -191,6 +191,14 @@ pub trait TreasuryList: Send + Sync {
         network: Network,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>>;
+
+    /// How sure the chain is of a transfer that it lists, by the port's settings for its amount. [`Finality::Seen`] also for one
+    /// that is not listed any more.
+    fn movement_finality<'a>(
+        &'a self,
+        network: Network,
+        moved: &'a Movement,
+    ) -> BoxFuture<'a, Result<Finality, PortError>>;
 }
 
 /// Everybody's lists. What is not here is not reconciled.

@@ -15,6 +15,7 @@ mod deliveries;
 mod departures;
 mod durability;
 mod figures;
+mod final_first;
 mod finality;
 mod gate;
 mod gift_cards;

@@ -5,7 +5,7 @@ use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::ledger::{Place, Provider, Transaction};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{Attested, SignedBurn, SignedMint};
+use purser_actors::port::{Attested, Crossing, SignedBurn, SignedMint};
 use purser_actors::top_up::{Command, Event, First, LAPSED, LegName, ROUNDS, Rejection, Status, TopUp};
 use purser_storage::{Condition, Write, codec};
 
@@ -340,11 +340,16 @@ fn case_40_a_surplus_of_the_bridge_is_posted_and_kept_with_the_mint() {
 #[test]
 fn only_a_message_of_the_burn_is_minted_on() {
     // Checks: at least what was ordered and at most what was burned arrives, as USDC, to the receiver of the order.
-    let (least, burned) = (Usdc::from_atomic(5_000_000), Usdc::from_atomic(5_000_500));
+    let burned = Usdc::from_atomic(5_000_500);
+    let crossing = Crossing {
+        key: 1,
+        to: [7; 20],
+        arrives: Usdc::from_atomic(5_000_000),
+    };
     let of = |change: fn(&mut Attested)| {
         let mut word = attested();
         change(&mut word);
-        word.is_of(&[7; 20], (least, burned)).is_ok()
+        word.is_of(&crossing, burned).is_ok()
     };
     assert!(of(|_| {}));
     assert!(of(|word| word.arrives = Usdc::from_atomic(5_000_001)));

@@ -7,8 +7,8 @@ use purser_actors::engine::{Pace, Reconciling};
 use purser_actors::id::{BankTransferId, EffectId, Network};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, Cursor, Entry, EntryName, ErrorKind, Lists, Movement, Page, PortError, ProviderList, Timestamp,
-    TreasuryList,
+    BoxFuture, Cursor, Entry, EntryName, ErrorKind, Finality, Lists, Movement, Page, PortError, ProviderList,
+    Timestamp, TreasuryList,
 };
 use purser_actors::product::Currency;
 use purser_actors::reconcile::{Money, Source, Standing};
@@ -29,6 +29,10 @@ struct Written {
     entries: BTreeMap<(Source, EntryName), Entry>,
     moved: BTreeMap<String, Movement>,
     trouble: Option<Trouble>,
+    /// What the chains list is not final.
+    only_seen: bool,
+    /// How often it was asked whether it is.
+    asked_finality: u64,
     /// Whose list takes a question and never answers.
     hung: Option<Source>,
     /// Questions that it has taken.
@@ -112,6 +116,16 @@ impl TestLists {
 
     pub(crate) fn hide(&self, transaction: &str) {
         self.0.lock().unwrap().moved.remove(transaction);
+    }
+
+    /// What the chains list is only seen, or is final again.
+    pub(crate) fn only_seen(&self, seen: bool) {
+        self.0.lock().unwrap().only_seen = seen;
+    }
+
+    /// How often it was asked whether a transfer is final.
+    pub(crate) fn asked_finality(&self) -> u64 {
+        self.0.lock().unwrap().asked_finality
     }
 
     pub(crate) fn trouble(&self, trouble: Option<Trouble>) {
@@ -210,5 +224,17 @@ impl TreasuryList for TestLists {
             in_it.cloned().collect::<Vec<_>>()
         });
         Box::pin(std::future::ready(all))
+    }
+
+    fn movement_finality<'a>(&'a self, _: Network, moved: &'a Movement) -> BoxFuture<'a, Result<Finality, PortError>> {
+        self.0.lock().unwrap().asked_finality += 1;
+        let finality = self.read(|written| {
+            let there = written.moved.values().any(|one| one == moved);
+            match there && !written.only_seen {
+                true => Finality::Final,
+                false => Finality::Seen,
+            }
+        });
+        Box::pin(std::future::ready(finality))
     }
 }

@@ -55,6 +55,8 @@ pub(crate) struct Chain {
     prechecks: AtomicU64,
     /// What has landed may still be taken back.
     shallow: AtomicBool,
+    /// The same of what has left the treasury.
+    left_shallow: AtomicBool,
 }
 
 pub(crate) fn error(kind: ErrorKind, operation: &'static str) -> PortError {
@@ -83,6 +85,7 @@ impl Chain {
             broke: Mutex::default(),
             prechecks: AtomicU64::new(0),
             shallow: AtomicBool::new(false),
+            left_shallow: AtomicBool::new(false),
         }
     }
 
@@ -91,8 +94,14 @@ impl Chain {
         self.shallow.store(seen, Ordering::SeqCst);
     }
 
-    fn finality(&self) -> Finality {
-        match self.shallow.load(Ordering::SeqCst) {
+    /// The same of transfers out of the treasury alone.
+    pub(crate) fn only_seen_to_leave(&self, seen: bool) {
+        self.left_shallow.store(seen, Ordering::SeqCst);
+    }
+
+    fn finality(&self, authorization: &Authorization) -> Finality {
+        let left = authorization.payer() == Wallet::Evm(TREASURY);
+        match self.shallow.load(Ordering::SeqCst) || left && self.left_shallow.load(Ordering::SeqCst) {
             true => Finality::Seen,
             false => Finality::Final,
         }
@@ -270,7 +279,7 @@ impl Settlement for Chain {
             assert_eq!(prepared.bytes, key, "what was prepared is what is sent");
             self.submissions.fetch_add(1, Ordering::SeqCst);
             let settled = |transaction| {
-                let finality = self.finality();
+                let finality = self.finality(authorization);
                 Ok(Submitted::Settled { transaction, finality })
             };
             match self.fate_of(&key) {
@@ -306,7 +315,7 @@ impl Settlement for Chain {
         let seen = match self.landed.lock().get(&key) {
             Some(transaction) => Lookup::Landed {
                 transaction: transaction.clone(),
-                finality: self.finality(),
+                finality: self.finality(authorization),
             },
             None if self.impossible.lock().contains(&key) => Lookup::Impossible,
             None => Lookup::Pending,
@@ -322,7 +331,7 @@ impl Settlement for Chain {
     ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
         let landed = self.landed.lock();
         let standing = match landed.get(&authorization.claim_key()) {
-            Some(known) if known == transaction => self.finality().into(),
+            Some(known) if known == transaction => self.finality(authorization).into(),
             _ => ChainStanding::Gone,
         };
         Box::pin(std::future::ready(Ok(standing)))

@@ -104,6 +104,7 @@ pub struct Follower<R> {
     branch: Vec<Block<R>>,
     safe: Option<Header>,
     finalized: Option<Header>,
+    cross_checked: Option<u64>,
 }
 
 impl<R> Follower<R> {
@@ -125,6 +126,7 @@ impl<R> Follower<R> {
             branch: Vec::new(),
             safe: None,
             finalized: None,
+            cross_checked: None,
         };
         follower.prune();
         Ok(follower)
@@ -202,8 +204,40 @@ impl<R> Follower<R> {
         (self.safe, self.finalized) = (newer(self.safe, safe), newer(self.finalized, finalized));
     }
 
-    /// The newest block that is final. `None` if none is known, and for [`Finality::Blocks`] of more than 64.
+    /// Requires that two endpoints show the same of every block above this height: until [`Follower::cross_check`] has been
+    /// called for it, a block is not final.
+    pub const fn require_cross_check(&mut self, height: u64) {
+        self.cross_checked = Some(height);
+    }
+
+    /// Two endpoints have shown the same block of this height, and it is the one that is stored. Only the next height is taken.
+    pub fn cross_check(&mut self, number: u64) {
+        let tip = self.tip().map_or(0, |tip| tip.number);
+        if let Some(height) = self.cross_checked
+            && height.checked_add(1) == Some(number)
+            && number <= tip
+        {
+            self.cross_checked = Some(number);
+        }
+    }
+
+    /// The height up to which two endpoints have shown the same; `None` where that is not required.
+    pub const fn cross_checked(&self) -> Option<u64> {
+        self.cross_checked
+    }
+
+    /// The newest block that is final. `None` if none is known, for [`Finality::Blocks`] of more than 64, and while what is
+    /// cross-checked is more than 64 blocks behind.
     pub fn final_header(&self, finality: Finality) -> Option<Header> {
+        let level = self.level(finality)?;
+        match self.cross_checked {
+            Some(checked) if checked < level.number => self.at(checked).copied(),
+            _ => Some(level),
+        }
+    }
+
+    /// The same by the chain's level alone, whether or not the block was cross-checked.
+    pub fn level(&self, finality: Finality) -> Option<Header> {
         match finality {
             Finality::Confirmed => self.tip().copied(),
             Finality::Blocks(depth) => {
@@ -220,9 +254,12 @@ impl<R> Follower<R> {
     /// Whether a block of this height is final. Its rows are still stored: it is on the chain.
     pub fn is_final(&self, number: u64, finality: Finality) -> bool {
         let Some(tip) = self.tip() else { return false };
+        if self.cross_checked.is_some_and(|checked| number > checked) {
+            return false;
+        }
         match finality {
             Finality::Blocks(depth) => number.checked_add(depth).is_some_and(|needed| needed <= tip.number),
-            other => self.final_header(other).is_some_and(|header| number <= header.number),
+            other => self.level(other).is_some_and(|header| number <= header.number),
         }
     }
 
@@ -276,6 +313,8 @@ impl<R> Follower<R> {
         let removed: Vec<Header> = self.recent.drain(ancestor + 1..).rev().collect();
         // `safe` may move with the chain.
         self.safe = self.safe.filter(|safe| safe.number < number);
+        let below = number.saturating_sub(1);
+        self.cross_checked = self.cross_checked.map(|checked| checked.min(below));
         for block in &added {
             self.push(block.header);
         }

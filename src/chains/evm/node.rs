@@ -1,5 +1,7 @@
 //! Typed calls of an Ethereum node over an [`RpcPool`].
 
+mod agreement;
+mod blocks;
 mod fees;
 mod parse;
 mod proofs;
@@ -12,11 +14,12 @@ use std::sync::Arc;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use serde_json::{Value, json};
 
-use super::blocks::{Header, NextBlock};
+use super::blocks::Header;
 use super::nonces::SendReply;
 use super::usdc::Log;
 use crate::rpc::{Call, RpcError, RpcPool};
 
+pub use agreement::Disagreement;
 pub use fees::{FeePolicy, FeeQuote};
 pub use replies::send_reply;
 
@@ -177,48 +180,6 @@ impl Node {
             Ok(header)
         };
         answers.into_iter().map(header).collect()
-    }
-
-    /// A block with the logs that one of the filters admits, both from one endpoint; `None` if no endpoint has it.
-    ///
-    /// # Errors
-    /// See [`NodeError`].
-    pub async fn block(&self, block: NextBlock, filters: &[LogFilter]) -> Result<Option<BlockLogs>, NodeError> {
-        let hash = match block {
-            NextBlock::Hash(hash) => hash,
-            NextBlock::Number(number) => match self.header(BlockTag::Number(number)).await? {
-                Some(header) => header.hash,
-                None => return Ok(None),
-            },
-        };
-        let mut calls = vec![Call {
-            method: "eth_getBlockByHash",
-            params: json!([parse::text(hash), false]),
-        }];
-        calls.extend(filters.iter().map(|filter| parse::logs_call(hash, filter)));
-        let complete = |results: &[Result<Value, RpcError>]| {
-            results
-                .iter()
-                .all(|result| result.as_ref().is_ok_and(|value| !value.is_null()))
-        };
-        let mut results = self.pool.batch_where(&calls, complete).await?.into_iter();
-        let method = "eth_getBlockByHash";
-        let header = match results.next() {
-            Some(Ok(value)) if value.is_null() => return Ok(None),
-            Some(Ok(value)) => parse::header(&value).filter(|header| header.hash == hash),
-            Some(Err(error)) => return Err(error.into()),
-            None => None,
-        };
-        let header = header.ok_or(NodeError::Malformed { method })?;
-        let method = "eth_getLogs";
-        let mut logs = Vec::new();
-        for result in results {
-            let found = parse::logs(&result?, hash).ok_or(NodeError::Malformed { method })?;
-            logs.extend(found);
-        }
-        logs.sort_by_key(|log: &Log| log.log_index);
-        logs.dedup_by_key(|log| log.log_index);
-        Ok(Some(BlockLogs { header, logs }))
     }
 
     /// Logs of the blocks from the first to the last of these heights that a filter admits, by block and index. Endpoints limit

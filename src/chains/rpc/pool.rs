@@ -103,6 +103,11 @@ impl RpcPool {
         self.endpoints.len()
     }
 
+    /// Hosts of the endpoints, in the order of the settings.
+    pub fn hosts(&self) -> Vec<String> {
+        self.endpoints.iter().map(|e| e.settings.url.host()).collect()
+    }
+
     /// Never: a pool has at least one endpoint.
     pub fn is_empty(&self) -> bool {
         self.endpoints.is_empty()
@@ -148,6 +153,20 @@ impl RpcPool {
             .await?
             .pop()
             .unwrap_or_else(|| Err(RpcError::Garbage("no result".to_owned())))
+    }
+
+    /// Several calls, at most 100, in one request to one endpoint, by its position in the settings. Waits at most 2 s for its
+    /// rate limit.
+    ///
+    /// # Errors
+    /// As it answered.
+    pub async fn batch_on(&self, endpoint: usize, calls: &[Call]) -> Result<Vec<Result<Value, RpcError>>, RpcError> {
+        let Some(endpoint) = self.endpoints.get(endpoint) else {
+            return Err(RpcError::Unreachable("no such endpoint".to_owned()));
+        };
+        let request = Request::Batch(calls);
+        self.admit(endpoint, request.calls()).await?;
+        self.exchange(endpoint, request).await
     }
 
     /// Several calls in one request to one endpoint, results in their order. More than 100 go in parts. Goes on to the next

@@ -4,41 +4,11 @@ use super::*;
 use crate::config::Sources;
 
 /// Production with chains, all as it should be.
-const GOOD: &str = r#"
-mode = "production"
-[server]
-public_url = "https://pay.example"
-[identity]
-signing_key_file = "/k"
-secret_key_file = "/s"
-[payment.pay_to]
-base = "0x1111111111111111111111111111111111111111"
-solana = "11111111111111111111111111111112"
-[settlement]
-kind = "chains"
-[chains.base]
-endpoints = [{ url = "https://one.example/key" }, { url = "env:BASE_URL", rate = 5, burst = 9, timeout_ms = 700 }]
-treasury_key = "file:/etc/base"
-gas_keys = ["env:GAS"]
-[chains.solana]
-endpoints = [{ url = "https://two.example" }]
-treasury_key = "env:SOL"
-fee_payers = ["file:/etc/one", "file:/etc/two"]
-"#;
+const GOOD: &str = include_str!("tests/production.toml");
 
 /// Nothing is sold, so that no provider is needed.
 fn nothing_sold() -> String {
-    let lines = [
-        "usa_prepaid_card",
-        "intl_prepaid_card",
-        "gift_card",
-        "push_to_card",
-        "bank_payment",
-        "app_payment",
-    ];
-    let off = |line: &&str| format!("[products.{line}]\navailable = false\n");
-    let all: String = lines.iter().chain([&"card_balance"]).map(off).collect();
-    format!("{GOOD}{all}")
+    format!("{GOOD}{}", include_str!("tests/nothing_sold.toml"))
 }
 
 fn load(text: &str) -> Result<Config, Vec<String>> {

@@ -12,8 +12,11 @@ use purser_chains::solana::keypair::Keypair;
 use zeroize::Zeroizing;
 
 use super::*;
+use crate::payment::SolanaChain;
+use crate::payment::solana::address::{Pubkey, TOKEN, base58};
 use crate::settlement::cctp::CctpSettings;
-use crate::settlement::settings::BridgeParts;
+use crate::settlement::facilitator::{Auth, FacilitatorSettings};
+use crate::settlement::settings::{BridgeParts, SolanaParts};
 
 /// Scripted nodes: the result of a method by host and parameters. `None` is no answer.
 struct Nodes(Mutex<Answers>);
@@ -265,25 +268,42 @@ async fn contracts_are_what_the_settings_say() {
     assert_eq!(rejected(domain).await, ["chains.base.usdc_name"]);
 }
 
-#[tokio::test]
-async fn whoever_pays_for_transactions_can() {
-    // Aim: one wei or lamport below the floor is rejected by the key's index in the settings; the floor itself is enough.
+/// One wei or lamport is missing of two keys that pay for transactions, and one has no account.
+fn poor_keys(_: &str, method: &str, params: &Value) -> Option<Option<Value>> {
     let poor = chains().base.gas_keys[1].address().to_string().to_lowercase();
-    let gas = move |_: &str, method: &str, params: &Value| {
-        let here = method == "eth_getBalance" && params[0].as_str().unwrap().to_lowercase() == poor;
-        here.then(|| Some(json!("0x1c6bf52633fff")))
-    };
-    assert_eq!(rejected(gas).await, ["chains.base.gas_keys[1]"]);
-    let payers = |_: &str, method: &str, params: &Value| {
-        (method == "getMultipleAccounts").then(|| {
+    match method {
+        "eth_getBalance" => {
+            (params[0].as_str().unwrap().to_lowercase() == poor).then(|| Some(json!("0x1c6bf52633fff")))
+        }
+        "getMultipleAccounts" => {
             let mut reply = good(method, params);
             reply["value"][2] = account(&[0; 32], 9_999_999, &[]);
             reply["value"][3] = Value::Null;
-            Some(reply)
-        })
+            Some(Some(reply))
+        }
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn whoever_pays_for_transactions_can() {
+    // Aim: one wei or lamport below the floor is rejected by the key's index in the settings; the floor itself is enough. With a
+    // facilitator on that network the key is only logged: payments are settled all the same.
+    let base = "chains.base.gas_keys[1]";
+    let solana = ["chains.solana.fee_payers[0]", "chains.solana.fee_payers[1]"];
+    assert_eq!(rejected(poor_keys).await, [base, solana[0], solana[1]]);
+    let facilitator = || FacilitatorSettings {
+        // Nobody listens there: the start does not need its answer.
+        url: reqwest::Url::parse("http://127.0.0.1:1").unwrap(),
+        auth: Auth::None,
+        timeout: Duration::from_secs(1),
     };
-    let both = ["chains.solana.fee_payers[0]", "chains.solana.fee_payers[1]"];
-    assert_eq!(rejected(payers).await, both);
+    let mut facilitated = chains();
+    facilitated.base.facilitators.push(facilitator());
+    assert_eq!(rejected_with(poor_keys, facilitated).await, solana);
+    let mut facilitated = chains();
+    facilitated.solana.facilitators.push(facilitator());
+    assert_eq!(rejected_with(poor_keys, facilitated).await, [base]);
 }
 
 #[tokio::test]

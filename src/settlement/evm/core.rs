@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use dashmap::{DashMap, DashSet};
 use parking_lot::{Mutex, RwLock};
@@ -18,6 +18,8 @@ use ractor::ActorRef;
 use tokio::sync::{oneshot, watch};
 
 use super::gas_key;
+use super::loads::Load;
+use super::losses::LostGas;
 use super::prechecking::Prechecks;
 use super::rows::{self, Key, MovementRow, RowError};
 use super::settings::BaseSettings;
@@ -33,13 +35,6 @@ pub(super) enum Outcome {
 
 /// The chain as far as it was read and stored.
 pub(super) type View = Follower<MovementRow>;
-
-/// Since when a payer's transactions have cost gas without settling, and how much.
-#[derive(Clone, Copy)]
-struct LostGas {
-    since_ms: u64,
-    wei: U256,
-}
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -61,11 +56,11 @@ pub(super) struct Core {
     pub(super) watched: DashMap<Key, u64>,
     /// Wallets beside the treasury whose transfers are kept.
     pub(super) wallets: DashSet<Address>,
-    lost: Mutex<HashMap<Address, LostGas>>,
+    pub(super) lost: Mutex<HashMap<Address, LostGas>>,
     told: Mutex<HashSet<String>>,
     /// The actors of the gas keys as they live now.
     pub(super) actors: DashMap<Address, ActorRef<gas_key::Message>>,
-    /// How much each gas key has to do, and until when it is said to be without gas.
+    /// How much each gas key has to do, and whether it is said to be without gas.
     pub(super) loads: DashMap<Address, Load>,
     /// What was found of a payment before it was submitted, and when.
     pub(super) checked: DashMap<Key, (bool, u64)>,
@@ -75,14 +70,9 @@ pub(super) struct Core {
     pub(super) proofs: DashMap<Key, u64>,
     /// When everything was last read that the chain had, by the clock plus 1; 0 before the first time.
     read_ms: AtomicU64,
+    /// Nothing becomes final: the endpoints do not agree, or too few answer.
+    pub(super) is_stalled: AtomicBool,
     pub(super) counters: Counters,
-}
-
-/// See [`Core::loads`].
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Load {
-    pub(super) payments: usize,
-    pub(super) starved_until_ms: u64,
 }
 
 /// Counted since the port was opened.
@@ -102,6 +92,8 @@ pub struct Counters {
     pub declined: AtomicU64,
     /// Reorganisations that were followed.
     pub reorganizations: AtomicU64,
+    /// Blocks whose stored movements were not those that two endpoints have shown.
+    pub mismatches: AtomicU64,
     /// Things that an operator should look at; the log says which.
     pub alarms: AtomicU64,
 }
@@ -141,6 +133,7 @@ impl Core {
             told: Mutex::default(),
             proofs: DashMap::new(),
             read_ms: AtomicU64::new(0),
+            is_stalled: AtomicBool::new(false),
             counters: Counters::default(),
         }
     }
@@ -172,6 +165,15 @@ impl Core {
         const MOMENT_MS: u64 = 30_000;
         let read_ms = self.read_ms.load(Ordering::Acquire);
         read_ms > 0 && self.clock.now_ms() < read_ms.saturating_add(MOMENT_MS)
+    }
+
+    /// Why no new payment is taken, if none is.
+    pub(super) fn is_standing_still(&self) -> Option<&'static str> {
+        if !self.is_up_to_date() {
+            return Some("the newest blocks could not be read");
+        }
+        let stalled = self.is_stalled.load(Ordering::Acquire);
+        stalled.then_some("no two endpoints show the same blocks: nothing becomes final")
     }
 
     /// Until a block of this height was read and stored.
@@ -245,28 +247,6 @@ impl Core {
         }
     }
 
-    /// Whether a gas key has gas to send with.
-    pub(super) fn can_send(&self) -> bool {
-        let now_ms = self.clock.now_ms();
-        let starved = |address: &Address| {
-            let load = self.loads.get(address);
-            load.is_some_and(|load| load.starved_until_ms > now_ms)
-        };
-        self.settings.gas_keys.iter().any(|key| !starved(&key.address()))
-    }
-
-    /// The gas key that has least to do among those with gas; it keeps the payment.
-    pub(super) fn owner_of(&self, key: Key) -> Option<Address> {
-        let now_ms = self.clock.now_ms();
-        let load = |address: &Address| {
-            let load = self.loads.get(address).map_or_else(Load::default, |load| *load);
-            (load.starved_until_ms > now_ms, load.payments)
-        };
-        let addresses = self.settings.gas_keys.iter().map(|key| key.address());
-        let chosen = addresses.min_by_key(load)?;
-        Some(*self.owners.entry(key).or_insert(chosen))
-    }
-
     /// What is remembered of payments that can land no more is forgotten.
     pub(super) fn forget_old(&self, chain_s: u64) {
         const SPARE_S: u64 = 3_600;
@@ -295,44 +275,6 @@ impl Core {
         if told.len() < MOST && told.insert(what.to_owned()) {
             self.alarm(&format!("{what}: {why}"));
         }
-    }
-
-    /// Gas was used for these payers and nothing settled.
-    pub(super) fn lose(&self, payers: &[Address], cost: U256) {
-        let now_ms = self.clock.now_ms();
-        let share = cost / U256::from(payers.len().max(1));
-        let mut lost = self.lost.lock();
-        lost.retain(|_, lost| now_ms < lost.since_ms.saturating_add(HOUR_MS));
-        for payer in payers {
-            let of = lost.entry(*payer).or_insert(LostGas {
-                since_ms: now_ms,
-                wei: U256::ZERO,
-            });
-            of.wei = of.wei.saturating_add(share);
-        }
-    }
-
-    /// Whether all payers together have cost too much gas within the last hour: a wallet with code costs its owner next to nothing,
-    /// so that a limit for each payer alone does not bound what is lost.
-    pub(super) fn are_all_too_dear(&self) -> bool {
-        const LOST_BY_ALL: u64 = 5;
-        let now_ms = self.clock.now_ms();
-        let recent = |lost: &&LostGas| now_ms < lost.since_ms.saturating_add(HOUR_MS);
-        let lost = self.lost.lock();
-        let all = lost
-            .values()
-            .filter(recent)
-            .fold(U256::ZERO, |all, one| all.saturating_add(one.wei));
-        all > self.settings.lost_gas_max.saturating_mul(U256::from(LOST_BY_ALL))
-    }
-
-    /// Whether a payer has cost too much gas within the last hour.
-    pub(super) fn is_too_dear(&self, payer: &Address) -> bool {
-        let lost = self.lost.lock();
-        lost.get(payer).is_some_and(|lost| {
-            let recent = self.clock.now_ms() < lost.since_ms.saturating_add(HOUR_MS);
-            recent && lost.wei > self.settings.lost_gas_max
-        })
     }
 }
 

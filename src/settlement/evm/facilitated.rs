@@ -1,7 +1,5 @@
 //! The port as facilitators need it: it judges, signs and finds payments that somebody else sends.
 
-use std::sync::Arc;
-
 use purser_actors::id::Wallet;
 use purser_actors::port::{
     Authorization, BoxFuture, Decline, ErrorKind, Lookup, PortError, Preparation, Settlement as _, Timestamp, Transfer,
@@ -12,7 +10,7 @@ use serde_json::Value;
 use super::BaseSettlement;
 use super::core::temporary;
 use super::paying::payment;
-use crate::settlement::facilitator::{ChainReader, Presented, on_base};
+use crate::settlement::facilitator::{ChainReader, Look, Presented, on_base};
 
 impl ChainReader for BaseSettlement {
     fn sends_itself(&self, authorization: &Authorization) -> bool {
@@ -67,32 +65,18 @@ impl ChainReader for BaseSettlement {
         }
     }
 
-    fn known<'a>(
+    fn look<'a>(
         &'a self,
         authorization: &'a Authorization,
         _: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
-        Box::pin(self.look_up(authorization))
-    }
-
-    fn find<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-        _: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
-        Box::pin(self.look_up(authorization))
-    }
-
-    fn find_newest<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-        _: Option<&'a str>,
+        how: Look,
     ) -> BoxFuture<'a, Result<Lookup, PortError>> {
         Box::pin(async move {
-            let key = payment("lookup", authorization)?.key();
-            let core = Arc::clone(&self.core);
-            let read = core.is_used_by_now(&key).await;
-            read.map_err(|error| temporary("lookup", &error))?;
+            if how == Look::Newest {
+                let key = payment("lookup", authorization)?.key();
+                let read = self.core.is_used_by_now(&key).await;
+                read.map_err(|error| temporary("lookup", &error))?;
+            }
             self.look_up(authorization).await
         })
     }

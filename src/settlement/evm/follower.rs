@@ -1,31 +1,34 @@
 //! Reads each block once, into rows: one batch a change of the chain, so that a stop in between loses nothing.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::money::Usdc;
-use purser_actors::port::Timestamp;
-use purser_chains::evm::blocks::{Block, Change, Header};
-use purser_chains::evm::node::{BlockLogs, BlockTag, LogFilter};
-use purser_chains::evm::usdc::{self, Movement, MovementKind, TOPICS};
-use purser_chains::evm::{Address, B256};
+use purser_chains::evm::B256;
+use purser_chains::evm::blocks::{Block, Change, Header, MAX_REORG};
+use purser_chains::evm::node::{BlockTag, LogFilter};
+use purser_chains::evm::usdc::{self, TOPICS};
+use purser_chains::rpc::Clock;
 use purser_storage::{Write, codec};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::core::{Core, Counters, Outcome, View};
+use super::cross_check::{self, CrossCheckedRow, Progress, Shown};
 use super::gas_key;
 use super::rows::{self, BlockRow, Key, LevelsRow, MovementRow, RowError};
 
 /// The actor.
 pub(super) struct FollowerActor(pub(super) Arc<Core>);
 
-/// Look for a new block.
-pub(super) struct Poll;
+pub(super) enum Message {
+    /// Look for a new block.
+    Poll,
+    /// What two endpoints show of the blocks that are stored.
+    Shown(Box<Shown>),
+}
 
 /// What is durable, and the chain as it follows from it.
 pub(super) struct Reading {
-    view: View,
+    pub(super) view: View,
     /// Of the next movement.
     place: u64,
     /// Height of the lowest block row.
@@ -33,9 +36,14 @@ pub(super) struct Reading {
     /// First block that was ever read.
     start: u64,
     /// The newest block when `safe` and `finalized` were last asked for.
-    leveled: Option<B256>,
+    pub(super) leveled: Option<B256>,
     /// What an operator was told last.
     alarmed: Option<String>,
+    pub(super) progress: Progress,
+    /// The endpoints are being asked for a cross-check.
+    pub(super) is_asking: bool,
+    /// What an operator was told last about cross-checks that make no progress.
+    pub(super) disagreement: Option<String>,
 }
 
 /// Why the chain was not read further; it is tried again.
@@ -47,11 +55,17 @@ enum FollowError {
     Blocks(#[from] purser_chains::evm::blocks::FollowError),
     #[error(transparent)]
     Logs(#[from] usdc::UnpairedAuthorization),
+    #[error("the newest block is {head}, far below block {tip} that was read: is it the same chain?")]
+    Below { head: u64, tip: u64 },
 }
 
 impl Reading {
-    /// From the rows. `head`: the newest block of the chain, where reading begins if nothing was read yet.
-    pub(super) async fn load(store: &dyn purser_storage::Store, start: u64) -> Result<Self, RowError> {
+    /// From the rows. `start`: where reading begins if nothing was read yet. `endpoints`: how many there are.
+    pub(super) async fn load(
+        store: &dyn purser_storage::Store,
+        clock: Arc<dyn Clock>,
+        (start, endpoints): (u64, usize),
+    ) -> Result<Self, RowError> {
         let levels: Option<LevelsRow> = rows::read(store, &rows::levels()).await?;
         let mut blocks = Vec::new();
         for (_, value) in rows::scan_all(store, &rows::blocks()).await? {
@@ -65,13 +79,24 @@ impl Reading {
             let header = |row: Option<BlockRow>| row.map(|row| row.header());
             view.observe(header(levels.safe), header(levels.finalized));
         }
+        let oldest = blocks.first().map_or(start, |block| block.header().number);
+        if endpoints >= cross_check::NEEDED {
+            // A data directory of before has no row: what is still stored is checked, what is older was final long ago.
+            let checked = CrossCheckedRow::read(store).await?;
+            let lowest = oldest.saturating_sub(1);
+            view.require_cross_check(checked.unwrap_or(lowest).max(lowest));
+        }
         Ok(Self {
-            place: blocks.last().map_or(0, |block| block.end),
-            oldest: blocks.first().map_or(start, |block| block.header().number),
+            // A block that was read again has later places than those above it.
+            place: blocks.iter().map(|block| block.end).max().unwrap_or(0),
+            oldest,
             view,
             start,
             leveled: None,
             alarmed: None,
+            progress: Progress::begin(clock),
+            is_asking: false,
+            disagreement: None,
         })
     }
 
@@ -79,10 +104,11 @@ impl Reading {
         self.view.clone()
     }
 
-    fn levels(&self) -> Write {
+    /// How far reading and its checks have come.
+    fn cursor(&self) -> Vec<Write> {
         use purser_chains::evm::blocks::Finality;
         let row = |finality| {
-            let header: Option<Header> = self.view.final_header(finality);
+            let header: Option<Header> = self.view.level(finality);
             header.map(|header| BlockRow::new(&header, 0, 0))
         };
         let levels = LevelsRow {
@@ -90,24 +116,51 @@ impl Reading {
             safe: row(Finality::Safe),
             finalized: row(Finality::Finalized),
         };
-        rows::put(rows::levels(), codec::encode(&levels))
+        let checked = self.view.cross_checked().map(CrossCheckedRow::write);
+        let levels = rows::put(rows::levels(), codec::encode(&levels));
+        checked.into_iter().chain([levels]).collect()
+    }
+
+    /// The lowest block whose row is still needed.
+    fn oldest_needed(&self) -> u64 {
+        let checked = self
+            .view
+            .cross_checked()
+            .map_or(u64::MAX, |checked| checked.saturating_add(1));
+        self.view.oldest_needed().min(checked)
     }
 }
 
 impl Actor for FollowerActor {
-    type Msg = Poll;
+    type Msg = Message;
     type State = Reading;
     type Arguments = ();
 
-    async fn pre_start(&self, myself: ActorRef<Poll>, (): ()) -> Result<Reading, ActorProcessingErr> {
+    async fn pre_start(&self, myself: ActorRef<Message>, (): ()) -> Result<Reading, ActorProcessingErr> {
         let tip = self.0.view().tip().map(|tip| tip.number);
         let start = tip.unwrap_or_else(|| self.0.view().oldest_needed());
-        let reading = Reading::load(&*self.0.store, start).await?;
-        drop(myself.cast(Poll));
+        let endpoints = self.0.node.pool().len();
+        let reading = Reading::load(&*self.0.store, self.0.clock.clone(), (start, endpoints)).await?;
+        drop(myself.cast(Message::Poll));
         Ok(reading)
     }
 
-    async fn handle(&self, myself: ActorRef<Poll>, _: Poll, reading: &mut Reading) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        myself: ActorRef<Message>,
+        message: Message,
+        reading: &mut Reading,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            Message::Poll => self.poll(&myself, reading).await?,
+            Message::Shown(shown) => self.take_shown(reading, *shown).await?,
+        }
+        Ok(())
+    }
+}
+
+impl FollowerActor {
+    async fn poll(&self, myself: &ActorRef<Message>, reading: &mut Reading) -> Result<(), RowError> {
         match self.read_on(reading).await? {
             Ok(()) => reading.alarmed = None,
             // The endpoints' failures are logged by the pool.
@@ -120,13 +173,19 @@ impl Actor for FollowerActor {
                 }
             }
         }
+        self.ask_for_more(myself, reading).await?;
         let pause = Duration::from_millis(self.0.settings.poll_ms.max(1));
-        drop(myself.send_after(pause, || Poll));
+        drop(myself.send_after(pause, || Message::Poll));
         Ok(())
     }
-}
 
-impl FollowerActor {
+    pub(super) fn filter(&self) -> LogFilter {
+        LogFilter {
+            address: self.0.token.address(),
+            topics: vec![TOPICS.to_vec()],
+        }
+    }
+
     /// Up to the newest block. Rows that cannot be written end the actor: it begins again from what is durable.
     async fn read_on(&self, reading: &mut Reading) -> Result<Result<(), FollowError>, RowError> {
         let node = &self.0.node;
@@ -135,20 +194,28 @@ impl FollowerActor {
             Ok(None) => return Ok(Ok(())),
             Err(error) => return Ok(Err(error.into())),
         };
-        if reading.view.next(&head).is_none() && reading.leveled == Some(head.hash) {
-            self.0.is_read();
+        let is_leveled = reading.view.cross_checked().is_some() || reading.leveled == Some(head.hash);
+        let tip = reading.view.tip().map_or(0, |tip| tip.number);
+        if tip > head.number.saturating_add(MAX_REORG as u64) {
+            return Ok(Err(FollowError::Below { head: head.number, tip }));
+        }
+        if reading.view.next(&head).is_none() && is_leveled {
+            // An endpoint that is behind does not show what the chain has.
+            if head.number >= tip {
+                self.0.is_read();
+            }
             return Ok(Ok(()));
         }
-        let (safe, finalized) = match tokio::join!(node.header(BlockTag::Safe), node.header(BlockTag::Finalized)) {
-            (Ok(safe), Ok(finalized)) => (safe, finalized),
-            (Err(error), _) | (_, Err(error)) => return Ok(Err(error.into())),
+        let levels = match reading.view.cross_checked() {
+            // Two endpoints are asked for the levels, in the cross-check.
+            Some(_) => None,
+            None => match tokio::join!(node.header(BlockTag::Safe), node.header(BlockTag::Finalized)) {
+                (Ok(safe), Ok(finalized)) => Some((safe, finalized)),
+                (Err(error), _) | (_, Err(error)) => return Ok(Err(error.into())),
+            },
         };
         while let Some(next) = reading.view.next(&head) {
-            let filter = LogFilter {
-                address: self.0.token.address(),
-                topics: vec![TOPICS.to_vec()],
-            };
-            let found = match node.block(next, &[filter]).await {
+            let found = match node.block(next, &[self.filter()]).await {
                 Ok(Some(found)) => found,
                 // No endpoint knows it any more.
                 Ok(None) => {
@@ -167,94 +234,37 @@ impl FollowerActor {
                 Err(error) => return Ok(Err(error.into())),
             }
         }
-        reading.view.observe(safe, finalized);
-        reading.leveled = Some(head.hash);
-        self.0.publish(reading.view.clone());
+        if let Some((safe, finalized)) = levels {
+            reading.view.observe(safe, finalized);
+            reading.leveled = Some(head.hash);
+            self.0.publish(reading.view.clone());
+        }
         self.0.is_read();
         Ok(Ok(()))
     }
 
-    /// The movements that are kept: of the treasury, of our wallets, of payments that are ours to follow, and what payers
-    /// have cancelled.
-    fn of_ours(&self, found: &BlockLogs) -> Result<Block<MovementRow>, usdc::UnpairedAuthorization> {
-        let movements = usdc::movements(self.0.token.address(), &found.logs)?;
-        let mut firsts: HashMap<B256, u64> = HashMap::new();
-        for log in &found.logs {
-            let first = firsts.entry(log.transaction).or_insert(log.log_index);
-            *first = log.log_index.min(*first);
-        }
-        let mut kept = Vec::new();
-        for movement in &movements {
-            let Some(mut row) = self.row(&found.header, movement) else {
-                continue;
-            };
-            let first = firsts.get(&movement.reference.transaction).copied();
-            let index = row.log_index.saturating_sub(first.unwrap_or_default());
-            row.index = u32::try_from(index).unwrap_or(u32::MAX);
-            kept.push(row);
-        }
-        Ok(Block {
-            header: found.header,
-            rows: kept,
-        })
-    }
-
-    fn row(&self, header: &Header, movement: &Movement) -> Option<MovementRow> {
-        let ours =
-            |address: &Address| *address == self.0.settings.treasury.address() || self.0.wallets.contains(address);
-        let watched = |from: Address, nonce: B256| {
-            let key = Key { from, nonce };
-            self.0.owners.contains_key(&key) || self.0.watched.contains_key(&key)
-        };
-        let row = MovementRow {
-            transaction: movement.reference.transaction.0,
-            log_index: movement.reference.log_index,
-            index: 0,
-            block: header.number,
-            block_hash: header.hash.0,
-            from: [0; 20],
-            to: [0; 20],
-            value: Usdc::from_atomic(0),
-            nonce: None,
-            canceled: false,
-            at: Timestamp(header.timestamp.saturating_mul(1_000)),
-            dropped: false,
-        };
-        match movement.kind {
-            MovementKind::Transfer {
-                from,
-                to,
-                value,
-                authorization,
-            } => {
-                let kept = ours(&from) || ours(&to) || authorization.is_some_and(|nonce| watched(from, nonce));
-                // USDC's supply is far below 2^64.
-                let value = Usdc::from_atomic(value.try_into().unwrap_or(u64::MAX));
-                kept.then_some(MovementRow {
-                    from: from.into_array(),
-                    to: to.into_array(),
-                    value,
-                    nonce: authorization.map(|nonce| nonce.0),
-                    ..row
-                })
-            }
-            MovementKind::Canceled { authorizer, nonce } => Some(MovementRow {
-                from: authorizer.into_array(),
-                to: [0; 20],
-                nonce: Some(nonce.0),
-                canceled: true,
-                ..row
-            }),
-        }
-    }
-
-    /// Makes a change durable, then tells whoever waits for it.
     async fn apply(&self, reading: &mut Reading, change: Change<MovementRow>) -> Result<(), RowError> {
+        match change {
+            Change::Extended(block) => self.replace(reading, Vec::new(), vec![block]).await,
+            Change::Reorganized { removed, added } => {
+                let depth = removed.len();
+                let lowest = removed.last().map(|header| header.number);
+                self.replace(reading, removed, added).await?;
+                tracing::warn!(from = lowest, depth, "blocks of Base were replaced");
+                Counters::add(&self.0.counters.reorganizations, 1);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes a change durable, then tells whoever waits for it. `removed`: newest first; `added`: oldest first.
+    pub(super) async fn replace(
+        &self,
+        reading: &mut Reading,
+        removed: Vec<Header>,
+        added: Vec<Block<MovementRow>>,
+    ) -> Result<(), RowError> {
         let mut writes = Vec::new();
-        let (removed, added) = match change {
-            Change::Extended(block) => (Vec::new(), vec![block]),
-            Change::Reorganized { removed, added } => (removed, added),
-        };
         for header in &removed {
             self.remove(header, &mut writes).await?;
         }
@@ -278,19 +288,16 @@ impl FollowerActor {
             let row = BlockRow::new(&block.header, first, reading.place);
             writes.push(rows::put(rows::block(block.header.number), codec::encode(&row)));
         }
-        let needed = reading.view.oldest_needed();
+        let needed = reading.oldest_needed();
         let old = reading.oldest..needed;
         writes.extend(old.map(|number| Write::Delete {
             key: rows::block(number),
         }));
-        writes.push(reading.levels());
+        writes.extend(reading.cursor());
         rows::commit(&*self.0.store, writes).await?;
         reading.oldest = reading.oldest.max(needed);
         self.0.publish(reading.view.clone());
         if let Some(lowest) = removed.last() {
-            let depth = removed.len();
-            tracing::warn!(from = lowest.number, depth, "blocks of Base were replaced");
-            Counters::add(&self.0.counters.reorganizations, 1);
             for actor in self.0.actors.iter() {
                 drop(actor.cast(gas_key::Message::Reorganized(lowest.number)));
             }

@@ -13,15 +13,16 @@ use std::time::Duration;
 
 use purser_chains::evm::key::EvmKey;
 use purser_chains::evm::multicall::{Group, Stage};
-use purser_chains::evm::node::{FeeQuote, Receipt};
+use purser_chains::evm::node::{BlockTag, FeeQuote, Receipt};
 use purser_chains::evm::nonces::{Counts, NonceManager, SendReply};
 use purser_chains::evm::{Address, B256, U256};
 use purser_storage::Write;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::checking::Verdict;
-use super::core::{Core, Load, decline};
+use super::core::{Core, decline};
 use super::job::Job;
+use super::loads::Load;
 use super::rows::{Key, RowError};
 
 pub(super) use self::loading::carried;
@@ -240,6 +241,11 @@ impl GasKeyActor {
             let (counts, quote) = tokio::join!(counts, core.node.fees(core.settings.fees));
             if let Some(error) = counts.as_ref().err().or(quote.as_ref().err()) {
                 tracing::debug!(key = %address, %error, "the chain does not say how a gas key stands");
+            }
+            if core.is_off(&address)
+                && let Ok(wei) = core.node.balance(address, BlockTag::Latest).await
+            {
+                core.refilled(address, wei);
             }
             drop(myself.cast(Message::Read(counts.ok(), quote.ok())));
         });

@@ -2,7 +2,7 @@
 
 use purser_actors::id::Network;
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, Cursor, Departure, Movement, Page, PortError, Timestamp, TreasuryList};
+use purser_actors::port::{BoxFuture, Cursor, Departure, Finality, Movement, Page, PortError, Timestamp, TreasuryList};
 use purser_storage::codec;
 
 use super::BaseSettlement;
@@ -178,6 +178,33 @@ impl TreasuryList for BaseSettlement {
             let found = found.map_err(|error| temporary("in transaction", &error))?;
             let treasury = self.core.treasury();
             Ok(found.iter().filter_map(|row| row.movement(treasury)).collect())
+        })
+    }
+
+    fn movement_finality<'a>(
+        &'a self,
+        network: Network,
+        moved: &'a Movement,
+    ) -> BoxFuture<'a, Result<Finality, PortError>> {
+        const MOVEMENT_FINALITY: &str = "movement finality";
+        Box::pin(async move {
+            if network != Network::Base {
+                return Err(temporary(MOVEMENT_FINALITY, &"the port for Base knows Base alone"));
+            }
+            let Some(transaction) = hash_of(&moved.transaction) else {
+                return Ok(Finality::Seen);
+            };
+            // Before the rows: a depth may be understated, never overstated.
+            let view = self.core.view();
+            let found = self.of_transaction(transaction).await;
+            let found = found.map_err(|error| temporary(MOVEMENT_FINALITY, &error))?;
+            let treasury = self.core.treasury();
+            let own = |row: &&MovementRow| row.movement(treasury).is_some_and(|shown| shown == *moved);
+            let is_final = |row: &MovementRow| self.core.is_final(&view, row, row.value);
+            Ok(match found.iter().find(own).is_some_and(is_final) {
+                true => Finality::Final,
+                false => Finality::Seen,
+            })
         })
     }
 }

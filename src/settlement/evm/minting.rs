@@ -12,6 +12,7 @@ use purser_chains::evm::{Address, B256};
 
 use super::BaseSettlement;
 use super::core::{Core, Outcome, temporary, unknown};
+use super::cross_check;
 use super::job::{Job, Mint};
 use super::rows::Key;
 
@@ -120,9 +121,10 @@ impl BaseSettlement {
         let canonical = view.is_canonical(log.block_number, log.block_hash);
         let canonical = canonical.unwrap_or(log.block_number < view.oldest_needed());
         let deep = view.is_final(log.block_number, self.core.settings.finality_of(amount));
+        let is_final = canonical && deep && self.core.is_shown_by_two(&key, &log).await;
         Ok(Some(Taken {
             transaction: log.transaction.to_string(),
-            finality: match canonical && deep {
+            finality: match is_final {
                 true => Finality::Final,
                 false => Finality::Seen,
             },
@@ -167,10 +169,7 @@ impl Core {
         let told = |error: purser_chains::evm::node::NodeError| error.to_string();
         let head = self.node.header(BlockTag::Latest).await.map_err(told)?;
         let mut to = head.ok_or("no endpoint has a block")?.number;
-        let filter = LogFilter {
-            address: key.from,
-            topics: vec![vec![RECEIVED], Vec::new(), vec![key.nonce]],
-        };
+        let filter = taken_filter(key);
         for _ in 0..WINDOWS {
             let from = to.saturating_sub(WINDOW - 1);
             let found = self.node.logs(&filter, (from, to)).await.map_err(told)?;
@@ -183,5 +182,23 @@ impl Core {
             }
         }
         Ok(None)
+    }
+
+    /// Whether two endpoints have this log in its block. The follower's cross-check is of the token's logs alone. With one endpoint
+    /// its word is all there is.
+    async fn is_shown_by_two(&self, key: &Key, log: &Log) -> bool {
+        if self.node.pool().len() < cross_check::NEEDED {
+            return true;
+        }
+        let block = self.node.block_by_two(log.block_hash, &[taken_filter(key)]).await;
+        block.is_ok_and(|block| block.logs.contains(log))
+    }
+}
+
+/// The transmitter's logs of messages with this nonce.
+fn taken_filter(key: &Key) -> LogFilter {
+    LogFilter {
+        address: key.from,
+        topics: vec![vec![RECEIVED], Vec::new(), vec![key.nonce]],
     }
 }

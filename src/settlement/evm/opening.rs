@@ -52,7 +52,7 @@ pub enum OpenError {
         /// Of the token.
         address: Address,
     },
-    /// A gas key has too little ether.
+    /// A gas key has too little ether, and nobody else sends.
     #[error("`gas_keys`: {address} has {wei} wei, less than `gas_floor`")]
     NoGas {
         /// Of the key.
@@ -179,10 +179,10 @@ impl BaseSettlement {
         let pool = RpcPool::new(settings.endpoints.clone(), transport, clock.clone())?;
         let node = Node::new(Arc::new(pool));
         check_chain(&node, &settings).await?;
-        for (address, wei) in gas(&node, &settings).await? {
-            if wei < settings.gas_floor {
-                return Err(OpenError::NoGas { address, wei });
-            }
+        let mut poor = gas(&node, &settings).await?;
+        poor.retain(|(_, wei)| *wei < settings.gas_floor);
+        if let Some((address, wei)) = poor.first().copied().filter(|_| !settings.by_others) {
+            return Err(OpenError::NoGas { address, wei });
         }
         let start = match settings.start_block {
             Some(start) => start,
@@ -191,13 +191,19 @@ impl BaseSettlement {
                 head.map_or(0, |head| head.number)
             }
         };
-        let view = Reading::load(&*store, start).await?.view();
+        let reading = Reading::load(&*store, clock.clone(), (start, settings.endpoints.len())).await?;
+        let view = reading.view();
         let core = Arc::new(Core::new(settings, node, store, clock, view));
         for wallet in &core.settings.wallets {
             core.wallets.insert(*wallet);
         }
+        for (address, wei) in poor {
+            tracing::warn!(key = %address, %wei, "a gas key has less than `gas_floor`: others send until it has more");
+            core.turn_off(address);
+        }
         check_contracts(&core).await?;
         load_owners(&core).await?;
+        core.recall_losses().await?;
         let began = Actor::spawn(None, Supervisor(core.clone()), ()).await;
         let (supervisor, _) = began.map_err(|error| OpenError::Actors(error.to_string()))?;
         Ok(Self {

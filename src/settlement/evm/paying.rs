@@ -105,6 +105,9 @@ impl BaseSettlement {
         if let Some(decline) = self.core.too_dear(&key.from) {
             return Ok(Preparation::Declined(decline));
         }
+        if let Some(why) = self.core.is_standing_still() {
+            return Err(temporary("prepare", &why));
+        }
         if !self.core.settings.by_others && !self.core.can_send() {
             return Err(temporary("prepare", &"no gas key has gas"));
         }

@@ -15,6 +15,7 @@ use super::paying::payment;
 use super::rows::{Key, Payment};
 use crate::settlement::chain::{Acceptance, ContractWallets};
 use crate::settlement::reads::{Reads, Recent};
+use crate::settlement::tally::{Prechecked, Unavailable};
 
 /// Payments that wait for a check at the same time. Concurrent payments are checked together.
 const AT_ONCE: usize = 256;
@@ -37,6 +38,7 @@ pub(super) struct Prechecks {
     plain: Recent<Address, ()>,
     reads: Reads,
     contracts: Reads,
+    pub(super) counted: Prechecked,
 }
 
 impl Default for Prechecks {
@@ -47,6 +49,7 @@ impl Default for Prechecks {
             plain: Recent::new(KEPT_MS, MOST),
             reads: Reads::at_once(AT_ONCE),
             contracts: Reads::at_once(CONTRACTS_AT_ONCE),
+            counted: Prechecked::default(),
         }
     }
 }
@@ -139,32 +142,35 @@ impl Core {
 impl BaseSettlement {
     pub(super) async fn precheck_payment(&self, authorization: &Authorization) -> Option<Decline> {
         let payment = Arc::new(payment("precheck", authorization).ok()?);
+        let answer = self.check_before_claim(&payment).await;
+        self.core.prechecks.counted.count(answer)
+    }
+
+    async fn check_before_claim(&self, payment: &Arc<Payment>) -> Result<Option<Decline>, Unavailable> {
         let (core, payer) = (&self.core, Address::from(payment.from));
         let now_ms = core.clock.now_ms();
         if let Some(decline) = core.too_dear(&payer) {
-            return Some(decline);
+            return Ok(Some(decline));
         }
-        if core.prechecks.is_good(&payment, now_ms) {
-            return None;
+        if core.prechecks.is_good(payment, now_ms) {
+            return Ok(None);
         }
-        if core.prechecks.is_short(&payment, now_ms) {
-            return Some(decline(
-                SHORT,
-                "the payer's balance was lower than the amount some seconds ago",
-            ));
+        if core.prechecks.is_short(payment, now_ms) {
+            let why = "the payer's balance was lower than the amount some seconds ago";
+            return Ok(Some(decline(SHORT, why)));
         }
-        let job = Arc::new(Job::Payment(Payment::clone(&payment)));
+        let job = Arc::new(Job::Payment(Payment::clone(payment)));
         let asked = core.prechecks.reads.run(self.desk.ask(core, job)).await;
         match asked {
             Some(Ok(verdict)) => {
-                core.prechecks.keep(&payment, &verdict, core.clock.now_ms());
-                refusal(&verdict)
+                core.prechecks.keep(payment, &verdict, core.clock.now_ms());
+                Ok(refusal(&verdict))
             }
             Some(Err(error)) => {
                 tracing::warn!(error, "a payment was not checked before its claim");
-                None
+                Err(Unavailable)
             }
-            None => None,
+            None => Err(Unavailable),
         }
     }
 

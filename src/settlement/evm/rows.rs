@@ -229,7 +229,7 @@ impl MovementRow {
 /// Bytes of one piece of what is larger than a row.
 const PIECE: usize = 12_000;
 
-fn key(parts: &[&[u8]]) -> RowKey {
+pub(super) fn key(parts: &[&[u8]]) -> RowKey {
     [&[&[table::BASE] as &[u8]], parts].concat().concat().into_boxed_slice()
 }
 

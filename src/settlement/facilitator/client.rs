@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::answer::{self, Expected, Settled, Verified};
 use super::settings::{Auth, FacilitatorSettings};
+use super::tally::{Outcome, Request, Tally};
 use super::wire::{self, Chain, Support};
 use crate::system::{SystemClock, SystemEntropy};
 
@@ -23,6 +24,7 @@ pub(super) struct Client {
     settings: FacilitatorSettings,
     chain: Chain,
     http: Http,
+    pub(super) tally: Tally,
 }
 
 /// No response was read.
@@ -58,7 +60,13 @@ impl Client {
             .timeout(settings.timeout)
             .build()
             .map_err(|error| error.to_string())?;
-        Ok(Self { settings, chain, http })
+        let tally = Tally::default();
+        Ok(Self {
+            settings,
+            chain,
+            http,
+            tally,
+        })
     }
 
     /// Names it in stored rows and in the log.
@@ -75,14 +83,20 @@ impl Client {
 
     /// `GET /supported`.
     pub(super) async fn supported(&self) -> Supported {
-        match self.call(Method::GET, "supported", None, MAX_SUPPORTED_BYTES).await {
+        let mut request = self.tally.begin(Request::Supported);
+        let (outcome, supported) = match self.call(Method::GET, "supported", None, MAX_SUPPORTED_BYTES).await {
             Ok((200, body)) => match wire::support(&body, &self.chain) {
-                Ok(support) => Supported::Yes(support),
-                Err(why) => Supported::No(why),
+                Ok(support) => (Outcome::Good, Supported::Yes(support)),
+                Err(why) => (Outcome::Declined, Supported::No(why)),
             },
-            Ok((status, _)) => Supported::Unreachable(format!("its /supported answers with status {status}")),
-            Err(error) => Supported::Unreachable(error.to_string()),
-        }
+            Ok((status, _)) => {
+                let why = format!("its /supported answers with status {status}");
+                (Outcome::Unknown, Supported::Unreachable(why))
+            }
+            Err(error) => (Outcome::NoAnswer, Supported::Unreachable(error.to_string())),
+        };
+        request.ended(outcome);
+        supported
     }
 
     /// `POST /verify`. Moves nothing, but hands the signed payment over.
@@ -90,19 +104,40 @@ impl Client {
     /// # Errors
     /// Without a whole response.
     pub(super) async fn verify(&self, body: &Value) -> Result<Verified, NoAnswer> {
-        let (status, answer) = self.call(Method::POST, "verify", Some(body), MAX_ANSWER_BYTES).await?;
-        Ok(answer::verified(status, &answer, self.expected()))
+        let mut request = self.tally.begin(Request::Verify);
+        let answer = self.call(Method::POST, "verify", Some(body), MAX_ANSWER_BYTES).await;
+        let verified = answer.map(|(status, answer)| answer::verified(status, &answer, self.expected()));
+        request.ended(match &verified {
+            Ok(Verified::Valid) => Outcome::Good,
+            Ok(Verified::Declined(_)) => Outcome::Declined,
+            Ok(Verified::Used) => Outcome::Used,
+            Ok(Verified::Unknown(_)) => Outcome::Unknown,
+            Err(_) => Outcome::NoAnswer,
+        });
+        verified
     }
 
     /// `POST /settle`. Without a response the payment may be settled all the same.
     pub(super) async fn settle(&self, body: &Value) -> Settled {
-        match self.call(Method::POST, "settle", Some(body), MAX_ANSWER_BYTES).await {
-            Ok((status, answer)) => answer::settled(status, &answer, self.expected()),
-            Err(error) => Settled::Unknown {
-                transaction: None,
-                why: error.to_string(),
-            },
-        }
+        let mut request = self.tally.begin(Request::Settle);
+        let (status, answer) = match self.call(Method::POST, "settle", Some(body), MAX_ANSWER_BYTES).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                request.ended(Outcome::NoAnswer);
+                return Settled::Unknown {
+                    transaction: None,
+                    why: error.to_string(),
+                };
+            }
+        };
+        let settled = answer::settled(status, &answer, self.expected());
+        request.ended(match &settled {
+            Settled::Reported(_) => Outcome::Good,
+            Settled::Declined(_) => Outcome::Declined,
+            Settled::Used => Outcome::Used,
+            Settled::Unknown { .. } => Outcome::Unknown,
+        });
+        settled
     }
 
     async fn call(

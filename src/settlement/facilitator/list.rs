@@ -16,6 +16,7 @@ use super::client::{Client, Supported};
 use super::health::{Health, choose};
 use super::rows::{Offered, RowError, Rows};
 use super::settings::FacilitatorSettings;
+use super::tally::FacilitatorFigures;
 use super::wire::Chain;
 
 /// Between two reads of `/supported`, and while a facilitator does not answer it well.
@@ -136,6 +137,16 @@ impl List {
     /// All fee payers that were offered within the last hour, the newest first.
     pub fn fee_payers(&self) -> Arc<[Pubkey]> {
         self.accepted.read().clone()
+    }
+
+    /// Each of them, for metrics.
+    pub fn figures(&self) -> Vec<FacilitatorFigures> {
+        let now_ms = self.timer.now_ms();
+        let figures = |member: &Member| {
+            let is_paused = member.state.lock().health.is_paused(now_ms);
+            member.client.tally.figures(member.client.name(), is_paused)
+        };
+        self.members.iter().map(figures).collect()
     }
 
     /// It answered as it should.

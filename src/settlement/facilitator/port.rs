@@ -12,13 +12,13 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Clock, Cursor, Decline, Departure, ErrorKind, Lookup, Movement, Page,
-    PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
+    Authorization, BoxFuture, ChainStanding, Clock, Cursor, Decline, Departure, ErrorKind, Finality, Lookup, Movement,
+    Page, PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
 };
 
 use super::answer::Verified;
 use super::list::{List, Member};
-use super::reader::ChainReader;
+use super::reader::{ChainReader, Look};
 use super::rows::{Handed, Mark, RowError, mark};
 use crate::settlement::chain::{ChainTime, Holdings, Listed, TransferList};
 
@@ -146,6 +146,7 @@ impl<C: ChainReader> Facilitated<C> {
             transaction: None,
         };
         if self.list.rows.hand(&mark, &handed).await.map_err(unread(operation))? {
+            member.client.tally.handed();
             let new = true;
             return Ok(InHand { member, handed, new });
         }
@@ -162,17 +163,15 @@ impl<C: ChainReader> Facilitated<C> {
             return self.chain.prepare(authorization).await;
         }
         if let Some(decline) = self.chain.judge(authorization).await? {
-            return Ok(Preparation::Declined(decline));
+            // What the chain shows already is not declined: its submission finds it.
+            return Ok(match handed.as_ref() {
+                Some(handed) if self.has_landed(authorization, handed).await? => ready(handed),
+                _ => Preparation::Declined(decline),
+            });
         }
         let body = self.chain.present(authorization, &self.list.chain).await?;
         loop {
             let InHand { member, handed, new } = self.in_hand(PREPARE, authorization, None).await?;
-            let ready = || {
-                Preparation::Ready(Prepared {
-                    bytes: [TAG, handed.facilitator.as_bytes()].concat(),
-                    transaction: String::new(),
-                })
-            };
             let verified = member.client.verify(&body).await;
             if new {
                 self.is_unsent(mark);
@@ -180,14 +179,14 @@ impl<C: ChainReader> Facilitated<C> {
             match verified {
                 Ok(Verified::Valid) => {
                     self.list.good(member);
-                    return Ok(ready());
+                    return Ok(ready(&handed));
                 }
                 // Its submission finds it on the chain.
-                Ok(Verified::Used) => return Ok(ready()),
+                Ok(Verified::Used) => return Ok(ready(&handed)),
                 Ok(Verified::Declined(decline)) => {
                     let transaction = handed.transaction.as_deref();
-                    return match self.chain.find_newest(authorization, transaction).await? {
-                        Lookup::Landed { .. } => Ok(ready()),
+                    return match self.chain.look(authorization, transaction, Look::Newest).await? {
+                        Lookup::Landed { .. } => Ok(ready(&handed)),
                         Lookup::Pending | Lookup::Impossible => Ok(Preparation::Declined(decline)),
                     };
                 }
@@ -213,6 +212,23 @@ impl<C: ChainReader> Facilitated<C> {
         }
     }
 
+    async fn has_landed(&self, authorization: &Authorization, handed: &Handed) -> Result<bool, PortError> {
+        let look = self
+            .chain
+            .look(authorization, handed.transaction.as_deref(), Look::Asked);
+        Ok(matches!(look.await?, Lookup::Landed { .. }))
+    }
+
+    /// As the chain declines it, unless a facilitator has it and the chain shows it or cannot be read.
+    async fn precheck_payment(&self, authorization: &Authorization) -> Option<Decline> {
+        let decline = self.chain.precheck(authorization).await?;
+        let Some(handed) = self.list.rows.handed(&mark(authorization)).await.ok()? else {
+            return Some(decline);
+        };
+        let landed = self.has_landed(authorization, &handed).await.ok()?;
+        (!landed).then_some(decline)
+    }
+
     /// The transaction that was named for a payment, if any.
     async fn named(&self, operation: &'static str, authorization: &Authorization) -> Result<Option<String>, PortError> {
         let handed = self.list.rows.handed(&mark(authorization)).await;
@@ -225,7 +241,7 @@ impl<C: ChainReader> Facilitated<C> {
         if named.is_none() && (by_us || self.chain.sends_itself(authorization)) {
             return self.chain.lookup(authorization, prepared).await;
         }
-        let found = self.chain.find(authorization, named.as_deref()).await?;
+        let found = self.chain.look(authorization, named.as_deref(), Look::Asked).await?;
         if found == Lookup::Impossible {
             self.forget(authorization).await;
         }
@@ -242,6 +258,14 @@ impl<C: ChainReader> Facilitated<C> {
     }
 }
 
+/// Prepared for the facilitator that has the payment.
+fn ready(handed: &Handed) -> Preparation {
+    Preparation::Ready(Prepared {
+        bytes: [TAG, handed.facilitator.as_bytes()].concat(),
+        transaction: String::new(),
+    })
+}
+
 /// The facilitator that a payment was prepared for.
 pub(super) fn tagged(prepared: &Prepared) -> Option<&str> {
     std::str::from_utf8(prepared.bytes.strip_prefix(TAG)?).ok()
@@ -253,7 +277,7 @@ impl<C: ChainReader> Settlement for Facilitated<C> {
     }
 
     fn precheck<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Option<Decline>> {
-        self.chain.precheck(authorization)
+        Box::pin(self.precheck_payment(authorization))
     }
 
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
@@ -327,6 +351,14 @@ impl<C: ChainReader> TreasuryList for Facilitated<C> {
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
         self.chain.in_transaction(network, transaction)
+    }
+
+    fn movement_finality<'a>(
+        &'a self,
+        network: Network,
+        moved: &'a Movement,
+    ) -> BoxFuture<'a, Result<Finality, PortError>> {
+        self.chain.movement_finality(network, moved)
     }
 }
 

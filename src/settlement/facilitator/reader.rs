@@ -7,6 +7,17 @@ use serde_json::Value;
 use super::wire::Chain as Presented;
 use crate::settlement::by_network::Chain;
 
+/// How far a look at the chain goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// No node is asked.
+    Known,
+    /// Nodes are asked where nothing else says it.
+    Asked,
+    /// The same, up to the newest block that there is now.
+    Newest,
+}
+
 /// A chain that is read, and whose payments somebody else may send.
 pub trait ChainReader: Chain {
     /// Whether keys of our own can send this payment, or have it already.
@@ -34,25 +45,12 @@ pub trait ChainReader: Chain {
     /// When the payment can land no more, by its own fields.
     fn until(&self, authorization: &Authorization) -> Timestamp;
 
-    /// What is known without asking a node. `transaction` is one that can be of this payment.
-    fn known<'a>(
+    /// What the chain shows. `transaction` is one that can be of this payment.
+    fn look<'a>(
         &'a self,
         authorization: &'a Authorization,
         transaction: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>>;
-
-    /// What the chain shows; asks nodes where nothing else says it.
-    fn find<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-        transaction: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>>;
-
-    /// The same, up to the newest block that there is now.
-    fn find_newest<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-        transaction: Option<&'a str>,
+        how: Look,
     ) -> BoxFuture<'a, Result<Lookup, PortError>>;
 
     /// Signs a transfer out of our treasury so that a facilitator can settle it, with its fee payer where the chain needs one.

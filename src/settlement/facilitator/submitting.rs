@@ -7,7 +7,7 @@ use purser_actors::port::{Authorization, ErrorKind, Lookup, PortError, Prepared,
 use super::answer::Settled;
 use super::list::Member;
 use super::port::{Facilitated, InHand, error, tagged, temporary};
-use super::reader::ChainReader;
+use super::reader::{ChainReader, Look};
 use super::rows::{Handed, mark};
 
 const SUBMIT: &str = "submit";
@@ -31,11 +31,9 @@ impl<C: ChainReader> Facilitated<C> {
         let InHand { member, mut handed, .. } = self.in_hand(SUBMIT, authorization, name).await?;
         // A first word: no earlier settlement of it is in doubt.
         let mut first = self.take_unsent(&mark);
-        let look = match first {
-            true => self.chain.known(authorization, handed.transaction.as_deref()).await,
-            false => self.chain.find(authorization, handed.transaction.as_deref()).await,
-        };
-        if let Some(end) = ended(look) {
+        let how = asking(first);
+        let look = self.chain.look(authorization, handed.transaction.as_deref(), how);
+        if let Some(end) = ended(look.await) {
             return end;
         }
         let body = self.chain.present(authorization, &self.list.chain).await;
@@ -48,14 +46,12 @@ impl<C: ChainReader> Facilitated<C> {
         loop {
             let answer = tokio::select! {
                 biased;
-                end = self.landed(authorization, &handed, !first) => return end,
+                end = self.landed(authorization, &handed, asking(first)) => return end,
                 answer = member.client.settle(&body) => answer,
             };
             if let Settled::Declined(decline) = &answer {
-                let newest = self
-                    .chain
-                    .find_newest(authorization, handed.transaction.as_deref())
-                    .await;
+                let named = handed.transaction.as_deref();
+                let newest = self.chain.look(authorization, named, Look::Newest).await;
                 let proven = newest.is_ok();
                 if let Some(end) = ended(newest) {
                     return end;
@@ -68,7 +64,7 @@ impl<C: ChainReader> Facilitated<C> {
             }
             first = false;
             self.learn(member, authorization, (&mut handed, answer)).await?;
-            let landed = self.landed(authorization, &handed, true);
+            let landed = self.landed(authorization, &handed, Look::Asked);
             if let Ok(end) = tokio::time::timeout(pause, landed).await {
                 return end;
             }
@@ -120,19 +116,24 @@ impl<C: ChainReader> Facilitated<C> {
         noted.map_err(|failed| error(ErrorKind::Unknown, SUBMIT, failed))
     }
 
-    /// Until the chain shows how the payment has ended. `ask`: nodes may be asked for it.
-    async fn landed(&self, authorization: &Authorization, handed: &Handed, ask: bool) -> Result<Submitted, PortError> {
+    /// Until the chain shows how the payment has ended.
+    async fn landed(&self, authorization: &Authorization, handed: &Handed, how: Look) -> Result<Submitted, PortError> {
         let transaction = handed.transaction.as_deref();
         loop {
-            let look = match ask {
-                true => self.chain.find(authorization, transaction).await,
-                false => self.chain.known(authorization, transaction).await,
-            };
+            let look = self.chain.look(authorization, transaction, how).await;
             if let Some(end) = ended(look) {
                 return end;
             }
             tokio::time::sleep(self.waiting.look).await;
         }
+    }
+}
+
+/// Before a first word there is nothing that nodes could show.
+const fn asking(first: bool) -> Look {
+    match first {
+        true => Look::Known,
+        false => Look::Asked,
     }
 }
 

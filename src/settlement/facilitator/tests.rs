@@ -5,6 +5,7 @@
 mod chain;
 mod faults;
 mod owners;
+#[path = "../../../tests/settlement/facilitator.rs"]
 mod server;
 mod starting;
 
@@ -14,7 +15,9 @@ use std::time::Duration;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, EvmAuthorization, Preparation, Prepared, Settlement as _, Submitted};
 use purser_chains::rpc::{BoxFuture, Clock};
+use purser_chains::solana::address::base58;
 use purser_storage::{JournalStore, Limits, Options, Store};
+use serde_json::json;
 use tempfile::TempDir;
 
 use self::chain::TestChain;
@@ -98,6 +101,11 @@ impl World {
             .unwrap();
         list.refresh().await;
         Arc::new(Facilitated::new(self.chain.clone(), list, Arc::new(SystemClock), QUICK))
+    }
+
+    /// The fee payer that a facilitator offers on Solana from now on.
+    fn offers(&self, facilitator: usize, fee_payer: [u8; 32]) {
+        self.servers[facilitator].offers(json!({"feePayer": base58(&fee_payer)}));
     }
 
     fn settles(&self) -> Vec<usize> {

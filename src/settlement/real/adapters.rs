@@ -94,6 +94,9 @@ impl TransferList for SolanaSettlement {
                 return Err(misdirected("listed"));
             }
             let moved = self.movements_after(after, limit).await?;
+            if moved.is_empty() {
+                return self.left_wallets_after(after, limit).await;
+            }
             let treasury = Wallet::Solana(self.treasury());
             Ok(moved
                 .into_iter()

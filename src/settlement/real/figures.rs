@@ -10,6 +10,8 @@ use purser_chains::rpc::EndpointStatus;
 
 use super::RealPorts;
 use crate::settlement::chain::ChainTime as _;
+use crate::settlement::facilitator::{FacilitatorFigures, List};
+use crate::settlement::tally::PrecheckFigures;
 
 /// A balance that cannot be read in so long is left out: monitoring does not wait for a chain.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -23,6 +25,12 @@ pub struct ChainFigures {
     pub height: Option<u64>,
     /// When that block was made, by the chain's clock.
     pub time: Option<Timestamp>,
+    /// The newest block or slot up to which two endpoints have shown the same; `None` with one endpoint.
+    pub cross_checked: Option<u64>,
+    /// Blocks or transactions that were read again because two endpoints showed other movements, since the start.
+    pub mismatches: u64,
+    /// Whether new payments are taken on it.
+    pub takes_payments: bool,
     /// In the order of the settings.
     pub endpoints: Vec<EndpointStatus>,
     /// Gas keys or fee payers.
@@ -33,6 +41,10 @@ pub struct ChainFigures {
     pub fees_lost: u64,
     /// What an operator should look at, since the start; the log says what.
     pub alarms: u64,
+    /// Checks of payments before their claims, since the start.
+    pub prechecks: PrecheckFigures,
+    /// In the order of the settings.
+    pub facilitators: Vec<FacilitatorFigures>,
 }
 
 /// A key of ours that pays fees.
@@ -50,6 +62,20 @@ impl RealPorts {
     /// Both chains as they are now. Reads the balances of the gas keys from the chain, all else from memory.
     pub async fn figures(&self) -> [ChainFigures; 2] {
         [self.base_figures().await, self.solana_figures()]
+    }
+
+    /// Burns into the built-in bridge that were found to be final, since the start.
+    pub fn burns(&self) -> u64 {
+        self.burns.get().map_or(0, |burns| burns.count())
+    }
+
+    /// The networks on which no new payment is taken now: their blocks cannot be read, or nothing becomes final.
+    pub fn not_taking_payments(&self) -> Vec<Network> {
+        let both = [(Network::Base, self.base.is_taking_payments()), (Network::Solana, true)];
+        both.into_iter()
+            .filter(|(_, takes)| !takes)
+            .map(|(network, _)| network)
+            .collect()
     }
 
     async fn base_figures(&self) -> ChainFigures {
@@ -70,11 +96,16 @@ impl RealPorts {
             network: Network::Base,
             height: self.base.height(),
             time: self.base.now().ok(),
+            cross_checked: self.base.cross_checked(),
+            mismatches: counters.mismatches.load(Ordering::Relaxed),
+            takes_payments: self.base.is_taking_payments(),
             endpoints: self.base.endpoints(),
             keys,
             fees_spent: counters.gas_spent_gwei.load(Ordering::Relaxed),
             fees_lost: counters.gas_lost_gwei.load(Ordering::Relaxed),
             alarms: counters.alarms.load(Ordering::Relaxed),
+            prechecks: self.base.prechecks(),
+            facilitators: facilitators(self.on_base.as_deref()),
         }
     }
 
@@ -89,13 +120,22 @@ impl RealPorts {
             network: Network::Solana,
             height: (status.slot > 0).then_some(status.slot),
             time: self.solana.now_on(Network::Solana).ok(),
+            cross_checked: None,
+            mismatches: 0,
+            takes_payments: true,
             endpoints: self.solana.node().pool().status(),
             keys: status.fee_payers.iter().map(key).collect(),
             fees_spent: status.fee_payers.iter().map(|payer| payer.spent).sum(),
             fees_lost: status.fee_payers.iter().map(|payer| payer.lost).sum(),
             alarms: status.contradictions + status.unread,
+            prechecks: self.solana.prechecks(),
+            facilitators: facilitators(self.on_solana.as_deref()),
         }
     }
+}
+
+fn facilitators(list: Option<&List>) -> Vec<FacilitatorFigures> {
+    list.map(List::figures).unwrap_or_default()
 }
 
 fn gwei(wei: U256) -> u64 {

@@ -1,7 +1,7 @@
 //! What the chains show of the treasury, page by page, for reconciliation.
 
 use purser_actors::id::{Network, Wallet};
-use purser_actors::port::{BoxFuture, Cursor, Movement, Page, PortError, TreasuryList};
+use purser_actors::port::{BoxFuture, Cursor, Finality, Movement, Page, PortError, TreasuryList};
 
 use super::ledger::{Landed, Transfer};
 use super::{LogError, SandboxSettlement, temporary};
@@ -91,6 +91,23 @@ impl TreasuryList for SandboxSettlement {
                 .await
                 .map_err(|error| temporary("in transaction", &error.to_string()))?;
             Ok(found.into_iter().filter_map(|landed| shown(ours, landed)).collect())
+        })
+    }
+
+    fn movement_finality<'a>(
+        &'a self,
+        network: Network,
+        moved: &'a Movement,
+    ) -> BoxFuture<'a, Result<Finality, PortError>> {
+        Box::pin(async move {
+            let found = self.chain(network).read(|state, now| {
+                let landed = state.ledger.in_transaction(&moved.transaction);
+                let own = landed.iter().find(|one| one.index == moved.index && !one.dropped);
+                own.map_or(Finality::Seen, |one| state.finality(now, &one.transfer))
+            });
+            found
+                .await
+                .map_err(|error| temporary("movement finality", &error.to_string()))
         })
     }
 }

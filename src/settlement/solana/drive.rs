@@ -11,7 +11,7 @@ use purser_chains::solana::status::Commitment;
 
 use super::SolanaSettlement;
 use super::flight::Answer;
-use super::rows::{Closed, End};
+use super::rows::{Closed, End, LostFee};
 
 impl SolanaSettlement {
     /// Starts all that is due now and returns; the answers come in later.
@@ -109,8 +109,9 @@ impl SolanaSettlement {
                 lamports,
                 "a payment failed on the chain"
             );
-            let now_ms = self.clock.now().0;
-            self.losses.lock().lost(changed.payer, lamports, now_ms);
+            let (payer, at) = (changed.payer, self.clock.now());
+            self.losses.lock().lost(payer, lamports, at.0);
+            self.rows.lose(id, &LostFee { payer, lamports, at });
         }
     }
 

@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
 use super::decline::{error, simulated, temporary};
-use crate::settlement::facilitator::{ChainReader, Presented, on_solana};
+use crate::settlement::facilitator::{ChainReader, Look, Presented, on_solana};
 
 /// How long a payment is taken to be able to land, in milliseconds: many times the life of a blockhash.
 const LIFE_MS: u64 = 3_600_000;
@@ -171,36 +171,20 @@ impl ChainReader for SolanaSettlement {
         self.clock.now().plus_ms(LIFE_MS)
     }
 
-    fn known<'a>(
+    fn look<'a>(
         &'a self,
         authorization: &'a Authorization,
         transaction: Option<&'a str>,
+        how: Look,
     ) -> BoxFuture<'a, Result<Lookup, PortError>> {
         Box::pin(async move {
-            match transaction {
-                None => Ok(Lookup::Pending),
-                Some(_) => self.find(authorization, transaction).await,
+            // Without a transaction only the chain says anything.
+            if (how, transaction) == (Look::Known, None) {
+                return Ok(Lookup::Pending);
             }
+            let transfer = transfer(authorization, "lookup")?;
+            self.find_transfer(transfer, transaction).await
         })
-    }
-
-    fn find<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-        transaction: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
-        Box::pin(async move {
-            self.find_transfer(transfer(authorization, "lookup")?, transaction)
-                .await
-        })
-    }
-
-    fn find_newest<'a>(
-        &'a self,
-        authorization: &'a Authorization,
-        transaction: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
-        self.find(authorization, transaction)
     }
 
     fn sign_for<'a>(

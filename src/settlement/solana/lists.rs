@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, Cursor, Departure, Movement, Page, PortError, Timestamp, TreasuryList};
+use purser_actors::port::{BoxFuture, Cursor, Departure, Finality, Movement, Page, PortError, Timestamp, TreasuryList};
 use purser_chains::solana::address::{base58, parse_base58};
 
 use super::SolanaSettlement;
@@ -140,6 +140,21 @@ impl TreasuryList for SolanaSettlement {
             let found = self.rows.in_transaction(&transaction).await;
             let found = found.map_err(|error: RowError| temporary(IN_TRANSACTION, error))?;
             Ok(found.into_iter().map(movement).collect())
+        })
+    }
+
+    fn movement_finality<'a>(
+        &'a self,
+        network: Network,
+        moved: &'a Movement,
+    ) -> BoxFuture<'a, Result<Finality, PortError>> {
+        Box::pin(async move {
+            // The list has what is final and nothing else.
+            let listed = self.in_transaction(network, &moved.transaction).await?;
+            Ok(match listed.contains(moved) {
+                true => Finality::Final,
+                false => Finality::Seen,
+            })
         })
     }
 }

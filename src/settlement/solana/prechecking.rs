@@ -7,6 +7,7 @@ use purser_chains::solana::status::Commitment;
 use super::SolanaSettlement;
 use super::decline::{insufficient, is_fee_payers, is_insufficient, not_taken, simulated};
 use crate::settlement::reads::{Reads, Recent};
+use crate::settlement::tally::{PrecheckFigures, Prechecked, Unavailable};
 
 /// Simulations at the same time.
 const AT_ONCE: usize = 256;
@@ -24,6 +25,7 @@ pub(super) struct Prechecks {
     /// Hashes of messages whose amount exceeded the balance. No other payment is declined for that: it may be on the chain already.
     short: Recent<[u8; 32], ()>,
     reads: Reads,
+    counted: Prechecked,
 }
 
 impl Default for Prechecks {
@@ -32,6 +34,7 @@ impl Default for Prechecks {
             good: Recent::new(GOOD_MS, MOST),
             short: Recent::new(KEPT_MS, MOST),
             reads: Reads::at_once(AT_ONCE),
+            counted: Prechecked::default(),
         }
     }
 }
@@ -64,27 +67,40 @@ impl SolanaSettlement {
     /// See [`purser_actors::port::Settlement::precheck`]. The transaction is simulated as the payer sent it: our fee payer signs
     /// no payment before its claim.
     pub(super) async fn precheck_transfer(&self, transfer: &SolanaTransfer) -> Option<Decline> {
+        let answer = self.check_before_claim(transfer).await;
+        self.prechecks.counted.count(answer)
+    }
+
+    /// Checks before claims since the port was opened.
+    pub fn prechecks(&self) -> PrecheckFigures {
+        self.prechecks.counted.figures()
+    }
+
+    async fn check_before_claim(&self, transfer: &SolanaTransfer) -> Result<Option<Decline>, Unavailable> {
         let refused_for = self.losses.lock().declined_for_ms(&transfer.payer, self.clock.now().0);
         if let Some(ms) = refused_for {
-            return Some(too_many_failures(ms));
+            return Ok(Some(too_many_failures(ms)));
         }
         let now_ms = self.timer.now_ms();
         if self.prechecks.short.get(&transfer.message_hash, now_ms).is_some() {
-            return Some(insufficient());
+            return Ok(Some(insufficient()));
         }
         let simulation = self
             .node
             .simulate_unsigned(&transfer.transaction, Commitment::Processed);
-        let shown = match self.prechecks.reads.run(simulation).await? {
-            Ok(shown) => shown,
-            Err(error) => {
+        let shown = match self.prechecks.reads.run(simulation).await {
+            Some(Ok(shown)) => shown,
+            Some(Err(error)) => {
                 tracing::warn!(%error, "a payment was not simulated before its claim");
-                return None;
+                return Err(Unavailable);
             }
+            None => return Err(Unavailable),
         };
-        let decline = self.prechecks.judge(transfer, shown, self.timer.now_ms())?;
+        let Some(decline) = self.prechecks.judge(transfer, shown, self.timer.now_ms()) else {
+            return Ok(None);
+        };
         // A node that looks for the first signature alone does not find the transaction.
-        (!self.shows(transfer).await).then_some(decline)
+        Ok((!self.shows(transfer).await).then_some(decline))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Durable rows of the Solana port, in the engine's own store, so that one backup holds both.
 
 mod events;
+mod losses;
+mod wallets;
 mod writes;
 
 use std::sync::Arc;
@@ -16,6 +18,8 @@ use purser_storage::{Batch, CommitError, Condition, RowKey, Store, StoreError, W
 use tokio::sync::oneshot;
 
 pub(super) use self::events::{EventRow, event};
+pub(super) use self::losses::LostFee;
+pub(super) use self::wallets::LeftWallet;
 pub(super) use self::writes::{cross_checked, finalized, gone, moved, seen};
 
 /// Transactions that were prepared and have no end yet, by signature.

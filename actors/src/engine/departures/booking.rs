@@ -167,8 +167,7 @@ impl Engine {
                 let waits = waits.ok_or(NotBooked::Differs)?;
                 let burn = burn_of(&departure);
                 let attested = self.attested_burn(&burn).await?;
-                let ordered = (waits.arrives(), departure.amount);
-                if attested.is_of(&waits.address, ordered).is_err() {
+                if attested.is_of(&waits.crossing(id), departure.amount).is_err() {
                     return Err(NotBooked::Differs);
                 }
                 let dead = self.dead_burn(&waits).await?;

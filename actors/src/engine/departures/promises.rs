@@ -88,6 +88,12 @@ impl Departures {
         self.promises.lock().note(promised)
     }
 
+    /// The chain's treasury is without it already, though a reorganisation may still put it back: then it is promised again by
+    /// the next try to send it.
+    pub(in crate::engine) fn is_seen_to_leave(&self, what: Leaves) {
+        self.promises.lock().open.retain(|_, promised| promised.what != what);
+    }
+
     fn before(&self, network: Network, place: u64) -> Vec<(u64, Promised)> {
         let promises = self.promises.lock();
         let before = promises

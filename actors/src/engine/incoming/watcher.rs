@@ -16,7 +16,7 @@ use crate::id::{DepositId, Network};
 use crate::incoming::{Command, Incoming, Status, Transfer};
 use crate::kernel::{Family, Refusal, table};
 use crate::payment::{self, Payment};
-use crate::port::{Clock, Movement, TreasuryList, claim_key};
+use crate::port::{Clock, Finality, Movement, TreasuryList, claim_key};
 
 /// Before a watcher that failed is replaced, in milliseconds.
 const RESTART_MS: u64 = 1_000;
@@ -146,7 +146,7 @@ impl Actor for Watcher {
 enum Look {
     /// It is in the books, or its payment brings it there.
     Known,
-    /// Whoever sent it may still claim it.
+    /// Whoever sent it may still claim it, or its chain may still take it back.
     TooYoung,
     /// No book knows it.
     Unknown,
@@ -190,6 +190,7 @@ impl Watcher {
         match self.look(&transfer).await? {
             Look::Known => Ok(true),
             Look::TooYoung => Ok(false),
+            Look::Unknown if !self.is_final(network, moved).await? => Ok(false),
             Look::Unknown => self.find(transfer).await,
         }
     }
@@ -212,6 +213,16 @@ impl Watcher {
             true => Ok(Look::Unknown),
             false => Ok(Look::TooYoung),
         }
+    }
+
+    /// Whether its chain can still take it back. What is not final is written down nowhere, so that nothing can be decided about
+    /// it: a reorganisation that drops it leaves nothing behind.
+    async fn is_final(&self, network: Network, moved: &Movement) -> Result<bool, String> {
+        let asked = self.0.chains.movement_finality(network, moved);
+        let patience = Duration::from_millis(self.0.pace.timeout_ms);
+        let told_it = tokio::time::timeout(patience, asked).await;
+        let finality = told_it.map_err(|_| "no answer in time")?.map_err(told)?;
+        Ok(finality == Finality::Final)
     }
 
     async fn find(&self, transfer: Transfer) -> Result<bool, String> {

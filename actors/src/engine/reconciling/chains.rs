@@ -5,8 +5,8 @@ use super::books::{self, Ours};
 use super::{Known, Reading, Reconciler, Theirs, flow_of, listed_movement, told};
 use crate::difference::Found;
 use crate::id::Network;
-use crate::port::{Departure, Movement, TransferName};
-use crate::reconcile::{Flow, Source, Standing};
+use crate::port::{Departure, Finality, Movement, TransferName};
+use crate::reconcile::{Discrepancy, Flow, Source, Standing};
 
 impl Reconciler {
     /// Holds what once differed of a transfer against both sides again.
@@ -15,7 +15,11 @@ impl Reconciler {
         // What we count on is looked for as what it is, whatever else its transaction moved.
         if let Some(ours) = self.behind(open).await? {
             let theirs = self.theirs(&ours).await?;
-            return Ok(self.judge(named, Some(&ours), theirs.listed().as_ref()));
+            let differs = self.judge(named, Some(&ours), theirs.listed().as_ref());
+            return Ok(match &theirs {
+                Theirs::Moved(moved) => self.once_final(network, moved, differs).await,
+                _ => differs,
+            });
         }
         let name = TransferName::parse(&open.key).ok_or("it has no name that can be asked for")?;
         let mut moved = self.in_transaction(network, &name.transaction).await?.into_iter();
@@ -25,7 +29,34 @@ impl Reconciler {
             None => None,
         };
         let theirs = one.as_ref().map(listed_movement);
-        Ok(self.judge(named, ours.as_ref(), theirs.as_ref()))
+        let differs = self.judge(named, ours.as_ref(), theirs.as_ref());
+        Ok(match &one {
+            Some(moved) => self.once_final(network, moved, differs).await,
+            None => differs,
+        })
+    }
+
+    /// Our books wait until a transfer is final: until then it is no difference that nobody was credited with it, or that what was
+    /// sent is not known to have left. What is in no book and leaves is one at once.
+    pub(super) async fn once_final(
+        &mut self,
+        network: Network,
+        moved: &Movement,
+        differs: Option<Found>,
+    ) -> Option<Found> {
+        let found = differs?;
+        let waits = match found.kind {
+            Discrepancy::ChainDepositWithoutCredit => true,
+            Discrepancy::TransferUnexplained => found.subject.is_some(),
+            _ => false,
+        };
+        let treasury = self.reconciling.lists.treasury.clone().filter(|_| waits);
+        let Some(treasury) = treasury else { return Some(found) };
+        let asked = treasury.movement_finality(network, moved);
+        match self.within(Source::of(network), asked).await {
+            Ok(Finality::Seen) => None,
+            Ok(Finality::Final) | Err(_) => Some(found),
+        }
     }
 
     /// What our books say of a transfer.

@@ -10,9 +10,8 @@ use crate::engine::departures::gate::Shut;
 use crate::id::{Network, TopUpId, Wallet};
 use crate::kernel::effect::Leaves;
 use crate::kernel::{Effect, Failure, table};
-use crate::money::Usdc;
 use crate::port::{
-    Attestation, Attested, Crossing, Decline, Deposited, ErrorKind, Lookup, Minting, PortError, Preparation,
+    Attestation, Attested, Crossing, Decline, Deposited, ErrorKind, Finality, Lookup, Minting, PortError, Preparation,
     SignedBurn, Submitted, Transfer,
 };
 use crate::top_up::{Burned, Command, First, REFUSED, Status, TopUp, UNAVAILABLE, UNLINKED, UNMINTABLE};
@@ -108,7 +107,9 @@ impl Desk {
             return self.look_for_first(effect, id, (&first, false, top_up.lapsed)).await;
         }
         let refused = match self.in_time(self.submit_first(&first), "submit").await {
-            Ok(Submitted::Settled { transaction, .. }) => return self.first_landed(effect, id, transaction).await,
+            Ok(Submitted::Settled { transaction, finality }) => {
+                return self.first_landed(effect, id, (transaction, finality)).await;
+            }
             Ok(Submitted::Declined(_)) => false,
             Err(error) if planted::is(Bug::UnknownBurnsAgain) && error.kind == ErrorKind::Unknown => {
                 let (effect, round) = (effect.id, top_up.lapsed);
@@ -132,7 +133,9 @@ impl Desk {
             }
         };
         match lookup {
-            Ok(Lookup::Landed { transaction, .. }) => self.first_landed(effect, id, transaction).await,
+            Ok(Lookup::Landed { transaction, finality }) => {
+                self.first_landed(effect, id, (transaction, finality)).await
+            }
             // The lost history may have signed another, and that one landed.
             Ok(Lookup::Impossible) if self.departures.hold(None) => self.may_leave(None),
             Ok(Lookup::Impossible) if refused => self.fail_top_up(effect, id, REFUSED).await,
@@ -150,7 +153,12 @@ impl Desk {
         }
     }
 
-    async fn first_landed(&self, effect: &Effect, id: TopUpId, transaction: String) -> Done {
+    /// On its chain, and for good only once it is final: see a withdrawal.
+    async fn first_landed(&self, effect: &Effect, id: TopUpId, (transaction, finality): (String, Finality)) -> Done {
+        if finality == Finality::Seen {
+            self.departures.is_seen_to_leave(Leaves::TopUp(id));
+            return Err(Failure::not_yet(self.settings.watch_every_ms));
+        }
         let effect = effect.id;
         self.tell_top_up(id, Command::Landed { effect, transaction }).await
     }
@@ -165,11 +173,7 @@ impl Desk {
     async fn sign_first(&self, _: &Pass, id: TopUpId, top_up: &TopUp) -> Result<SignedFirst, PortError> {
         match top_up.rail {
             Network::Solana => {
-                let crossing = Crossing {
-                    key: id.0,
-                    to: top_up.address,
-                    arrives: top_up.arrives(),
-                };
+                let crossing = top_up.crossing(id);
                 let signed = self
                     .in_time(self.ports.bridge.sign_burn(&crossing), "sign burn")
                     .await?;
@@ -212,7 +216,7 @@ impl Desk {
     /// Attestation, then mint. It only goes forward: whatever a port answers, it is asked again at a steady pace.
     pub(super) async fn cross_bridge(&self, effect: &Effect, id: TopUpId) -> Done {
         let top_up = self.top_up(id).await?;
-        let (to, least) = (top_up.address, top_up.arrives());
+        let crossing = top_up.crossing(id);
         let Status::Bridging(burned) = top_up.status else {
             return Ok(());
         };
@@ -221,7 +225,7 @@ impl Desk {
         let attested = match attested {
             Some(attested) => attested,
             None => {
-                let attested = self.attested(&burn, (&to, least)).await?;
+                let attested = self.attested(&burn, &crossing).await?;
                 self.tell_top_up(id, Command::Attested(attested.clone())).await?;
                 attested
             }
@@ -248,7 +252,7 @@ impl Desk {
             (Lookup::Impossible, _) => self.fail_top_up(effect, id, UNMINTABLE).await,
             // As it was signed it was refused: another may be taken.
             (Lookup::Pending, Ok(Minting::Declined(decline))) => {
-                let newest = self.attested(&burn, (&to, least)).await?;
+                let newest = self.attested(&burn, &crossing).await?;
                 self.mint_anew(id, (&attested, newest), decline).await
             }
             (Lookup::Pending, Err(_)) if planted::is(Bug::MintUnproven) => {
@@ -275,12 +279,12 @@ impl Desk {
 
     /// The attesters' word, for as long as it takes them. One on what is not this crossing is nothing to mint on: somebody
     /// must look.
-    async fn attested(&self, burn: &SignedBurn, (to, least): (&[u8; 20], Usdc)) -> Result<Attested, Failure> {
+    async fn attested(&self, burn: &SignedBurn, crossing: &Crossing) -> Result<Attested, Failure> {
         let every_ms = self.settings.watch_every_ms;
         let steady = |error: PortError| Failure::from(error).every_ms(every_ms);
         let told = self.in_time(self.ports.bridge.attestation(burn), "attestation").await;
         match told.map_err(steady)? {
-            Attestation::Complete(attested) => match attested.is_of(to, (least, burn.burned)) {
+            Attestation::Complete(attested) => match attested.is_of(crossing, burn.burned) {
                 Err(wrong) if !planted::is(Bug::ForeignAttestation) => Err(Failure {
                     kind: ErrorKind::Permanent,
                     ..Failure::temporary(wrong)

@@ -7,7 +7,7 @@ use crate::engine::departures::gate::Shut;
 use crate::id::{PaymentId, Wallet, WithdrawalId};
 use crate::kernel::effect::{Leaves, Work};
 use crate::kernel::{Effect, Failure};
-use crate::port::{Authorization, Lookup, PortError, Preparation, Submitted, Transfer};
+use crate::port::{Authorization, Finality, Lookup, PortError, Preparation, Submitted, Transfer};
 use crate::withdrawal::{self, Outgoing, Withdrawal};
 
 impl Desk {
@@ -76,7 +76,9 @@ impl Desk {
         let declined = match self.is_barred(owner).await? {
             true => None,
             false => match self.in_time(submitted, "submit").await {
-                Ok(Submitted::Settled { transaction, .. }) => return self.landed(effect, id, transaction).await,
+                Ok(Submitted::Settled { transaction, finality }) => {
+                    return self.landed(effect, id, (transaction, finality)).await;
+                }
                 Ok(Submitted::Declined(decline)) => Some(decline),
                 Err(_) => None,
             },
@@ -86,7 +88,7 @@ impl Desk {
         let settlement = &self.ports.settlement;
         let lookup = settlement.lookup(&outgoing.authorization, Some(&outgoing.prepared));
         match self.in_time(lookup, "lookup").await {
-            Ok(Lookup::Landed { transaction, .. }) => self.landed(effect, id, transaction).await,
+            Ok(Lookup::Landed { transaction, finality }) => self.landed(effect, id, (transaction, finality)).await,
             Ok(Lookup::Impossible) => {
                 let reason = declined.map_or_else(|| "expired".into(), |decline| decline.reason);
                 tell(&self.families.withdrawals, id, fail(&reason)).await
@@ -116,7 +118,12 @@ impl Desk {
         tell(&self.families.accounts, account, command).await
     }
 
-    async fn landed(&self, effect: &Effect, id: WithdrawalId, transaction: String) -> Done {
+    /// On its chain. Until it is final it stays sent: what a reorganisation drops is sent again, the same as before.
+    async fn landed(&self, effect: &Effect, id: WithdrawalId, (transaction, finality): (String, Finality)) -> Done {
+        if finality == Finality::Seen {
+            self.departures.is_seen_to_leave(Leaves::Withdrawal(id));
+            return Err(Failure::not_yet(self.settings.watch_every_ms));
+        }
         let command = withdrawal::Command::Landed {
             effect: effect.id,
             transaction,

@@ -255,3 +255,46 @@ fn stored_headers_resume_the_follower() {
     let mut follower = Follower::new(0, headers(&blocks)).unwrap();
     assert_eq!(follower.offer(malformed), Err(FollowError::Malformed { number: 202 }));
 }
+
+// Checks: where two endpoints are needed, nothing is final above the height that was cross-checked; a reorganisation takes it back.
+#[test]
+fn only_what_was_cross_checked_is_final() {
+    let blocks = chain(genesis(), 0, 10);
+    let mut follower = follower(&blocks);
+    let tip = blocks[9].header;
+    follower.observe(Some(blocks[7].header), Some(blocks[5].header));
+    let levels = [
+        Finality::Confirmed,
+        Finality::Blocks(1),
+        Finality::Safe,
+        Finality::Finalized,
+    ];
+    let finals =
+        |follower: &Follower<u64>| levels.map(|level| follower.final_header(level).map(|header| header.number));
+    assert_eq!(finals(&follower), [Some(110), Some(109), Some(108), Some(106)]);
+    follower.require_cross_check(104);
+    assert_eq!(finals(&follower), [Some(104); 4]);
+    assert_eq!(follower.level(Finality::Safe), Some(blocks[7].header));
+    // Only the next height, and none that was not read.
+    let table = [(106, 104), (104, 104), (105, 105), (106, 106), (107, 107)];
+    for (number, reached) in table {
+        follower.cross_check(number);
+        assert_eq!(follower.cross_checked(), Some(reached), "{number}");
+    }
+    assert_eq!(finals(&follower), [Some(107), Some(107), Some(107), Some(106)]);
+    for level in levels {
+        assert!(
+            follower.is_final(106, level) && !follower.is_final(108, level),
+            "{level:?}"
+        );
+    }
+    for number in 108..=111 {
+        follower.cross_check(number);
+    }
+    assert_eq!(follower.cross_checked(), Some(tip.number));
+    // The other branch was not checked.
+    let other = chain(blocks[6].header, 1, 4);
+    assert!(read(&mut follower, &other).unwrap().is_some());
+    assert_eq!(follower.cross_checked(), Some(107));
+    assert!(!follower.is_final(108, Finality::Confirmed));
+}

@@ -234,6 +234,8 @@ impl GasKeyActor {
                     return;
                 }
                 load.starved_until_ms = now_ms.saturating_add(Load::STARVED_MS);
+                drop(load);
+                self.core.turn_off(key);
                 format!("gas key {key} cannot pay for gas")
             }
             Alarm::FeeCap { nonce } => {

@@ -10,13 +10,15 @@ use purser_actors::port::{
     PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
 };
 use purser_chains::solana::Pubkey;
+use purser_chains::solana::address::base58;
 use serde_json::{Value, json};
 
 use super::MAINNET;
+use super::server::{Backend, Failure};
 use crate::payment::SolanaChain;
 use crate::settlement::chain::{ChainTime, Holdings, Listed, TransferList};
 use crate::settlement::facilitator::rows::{Mark, mark};
-use crate::settlement::facilitator::{ChainReader, Presented};
+use crate::settlement::facilitator::{ChainReader, Look, Presented};
 
 #[derive(Default)]
 struct State {
@@ -97,6 +99,31 @@ impl TestChain {
     }
 }
 
+/// The mark is all that it reads of a request.
+impl Backend for TestChain {
+    fn caip2(&self) -> &'static str {
+        self.presented().caip2()
+    }
+
+    fn extra(&self) -> Value {
+        match self.network {
+            Network::Base => Value::Null,
+            Network::Solana => json!({"feePayer": base58(&[0; 32])}),
+        }
+    }
+
+    fn verify<'a>(&'a self, _: &'a Value) -> BoxFuture<'a, Result<(), &'static str>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn settle<'a>(&'a self, request: &'a Value) -> BoxFuture<'a, Result<String, Failure>> {
+        let mark = hex::decode(request["mark"].as_str().unwrap()).unwrap();
+        let executed = self.execute(mark.try_into().unwrap());
+        let used = "invalid_exact_evm_nonce_already_used";
+        Box::pin(std::future::ready(executed.ok_or_else(|| used.into())))
+    }
+}
+
 fn none<T: Send + 'static>(operation: &'static str) -> BoxFuture<'static, Result<T, PortError>> {
     let error = PortError {
         kind: ErrorKind::Permanent,
@@ -148,18 +175,11 @@ impl ChainReader for TestChain {
         Timestamp(u64::MAX)
     }
 
-    fn known<'a>(&'a self, of: &'a Authorization, _: Option<&'a str>) -> BoxFuture<'a, Result<Lookup, PortError>> {
-        now(self.shows(of))
-    }
-
-    fn find<'a>(&'a self, of: &'a Authorization, _: Option<&'a str>) -> BoxFuture<'a, Result<Lookup, PortError>> {
-        now(self.shows(of))
-    }
-
-    fn find_newest<'a>(
+    fn look<'a>(
         &'a self,
         of: &'a Authorization,
         _: Option<&'a str>,
+        _: Look,
     ) -> BoxFuture<'a, Result<Lookup, PortError>> {
         now(self.shows(of))
     }
@@ -243,6 +263,10 @@ impl TreasuryList for TestChain {
 
     fn in_transaction<'a>(&'a self, _: Network, _: &'a str) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
         none("in transaction")
+    }
+
+    fn movement_finality<'a>(&'a self, _: Network, _: &'a Movement) -> BoxFuture<'a, Result<Finality, PortError>> {
+        none("movement finality")
     }
 }
 

@@ -24,11 +24,11 @@ fn is_settled(submitted: &Submitted) -> bool {
 #[tokio::test]
 async fn a_fee_payer_that_was_offered_is_accepted_by_its_owner() {
     let world = World::on(TestChain::solana(), &[Mode::Good, Mode::Good]).await;
-    world.servers[0].offers([1; 32]);
-    world.servers[1].offers([2; 32]);
+    world.offers(0, [1; 32]);
+    world.offers(1, [2; 32]);
     let port = world.open(&[0, 1]).await;
     assert_eq!(port.list.fee_payer(), Some([1; 32]));
-    world.servers[0].offers([3; 32]);
+    world.offers(0, [3; 32]);
     assert!(port.list.refresh().await);
     assert_eq!(port.list.fee_payer(), Some([3; 32]));
     let mut accepted = port.list.fee_payers().to_vec();
@@ -51,7 +51,7 @@ async fn a_fee_payer_that_was_offered_is_accepted_by_its_owner() {
 #[tokio::test]
 async fn without_an_answer_what_was_offered_last_is_offered_again() {
     let mut world = World::on(TestChain::solana(), &[Mode::Good]).await;
-    world.servers[0].offers([1; 32]);
+    world.offers(0, [1; 32]);
     let settings = vec![settings(&world.servers[0])];
     drop(world.open(&[0]).await);
     world.servers[0].stop().await;
@@ -65,10 +65,10 @@ async fn without_an_answer_what_was_offered_last_is_offered_again() {
 #[tokio::test]
 async fn a_fee_payer_has_one_owner() {
     let world = World::on(TestChain::solana(), &[Mode::Good, Mode::Good]).await;
-    world.servers[0].offers([1; 32]);
-    world.servers[1].offers([2; 32]);
+    world.offers(0, [1; 32]);
+    world.offers(1, [2; 32]);
     let port = world.open(&[0, 1]).await;
-    world.servers[1].offers([1; 32]);
+    world.offers(1, [1; 32]);
     port.list.refresh().await;
     assert!(is_settled(&submit(&port, &with_fee_payer(1, [1; 32])).await));
     assert_eq!(world.settles(), [1, 0]);

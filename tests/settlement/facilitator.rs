@@ -1,4 +1,6 @@
-//! A facilitator over HTTP that executes on the test's chain, and answers as its mode says.
+//! A facilitator of x402 version 2 over HTTP, in front of a chain that a test brings: it settles there, and answers as its mode says.
+
+#![allow(unreachable_pub, reason = "part of several test programs")]
 
 use std::sync::Arc;
 
@@ -9,17 +11,42 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use parking_lot::Mutex;
-use purser_actors::id::Network;
-use purser_chains::solana::Pubkey;
-use purser_chains::solana::address::base58;
+use purser_actors::port::BoxFuture;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::chain::TestChain;
+/// Why a payment was not executed.
+pub struct Failure {
+    pub reason: &'static str,
+    /// Empty if nothing was sent.
+    pub transaction: String,
+}
+
+impl From<&'static str> for Failure {
+    fn from(reason: &'static str) -> Self {
+        let transaction = String::new();
+        Self { reason, transaction }
+    }
+}
+
+/// What is behind the facilitator: a chain, and a key of its own where the chain needs one.
+pub trait Backend: Send + Sync + 'static {
+    /// CAIP-2 name of the chain.
+    fn caip2(&self) -> &'static str;
+
+    /// `extra` of the kind in `/supported`.
+    fn extra(&self) -> Value;
+
+    /// The reason why the chain would not execute the payment of this request now.
+    fn verify<'a>(&'a self, request: &'a Value) -> BoxFuture<'a, Result<(), &'static str>>;
+
+    /// Executes it and waits for its end; gives the transaction.
+    fn settle<'a>(&'a self, request: &'a Value) -> BoxFuture<'a, Result<String, Failure>>;
+}
 
 /// What it does with a settlement, and what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub enum Mode {
     /// Executes and reports it.
     Good,
     /// Executes; the report has no transaction.
@@ -55,9 +82,9 @@ pub(super) enum Mode {
 }
 
 struct Shared {
-    chain: Arc<TestChain>,
+    chain: Arc<dyn Backend>,
     mode: Mutex<Mode>,
-    fee_payer: Mutex<Pubkey>,
+    extra: Mutex<Option<Value>>,
     kinds: Mutex<Option<Value>>,
     settles: Mutex<usize>,
     verifies: Mutex<usize>,
@@ -65,7 +92,7 @@ struct Shared {
 }
 
 /// Ends when dropped.
-pub(super) struct Server {
+pub struct Server {
     shared: Arc<Shared>,
     address: std::net::SocketAddr,
     serving: JoinHandle<()>,
@@ -78,11 +105,11 @@ impl Drop for Server {
 }
 
 impl Server {
-    pub(super) async fn start(chain: Arc<TestChain>, mode: Mode) -> Self {
+    pub async fn start(chain: Arc<dyn Backend>, mode: Mode) -> Self {
         let shared = Arc::new(Shared {
             chain,
             mode: Mutex::new(mode),
-            fee_payer: Mutex::default(),
+            extra: Mutex::default(),
             kinds: Mutex::default(),
             settles: Mutex::default(),
             verifies: Mutex::default(),
@@ -104,40 +131,41 @@ impl Server {
         }
     }
 
-    pub(super) fn url(&self) -> reqwest::Url {
+    pub fn url(&self) -> reqwest::Url {
         // The slash at the end makes no difference.
         reqwest::Url::parse(&format!("http://{}/x402/", self.address)).unwrap()
     }
 
-    pub(super) fn set(&self, mode: Mode) {
+    pub fn set(&self, mode: Mode) {
         *self.shared.mode.lock() = mode;
     }
 
-    pub(super) fn offers(&self, fee_payer: Pubkey) {
-        *self.shared.fee_payer.lock() = fee_payer;
+    /// `extra` of the kind in `/supported`, in the place of the chain's.
+    pub fn offers(&self, extra: Value) {
+        *self.shared.extra.lock() = Some(extra);
     }
 
     /// What `/supported` says from now on.
-    pub(super) fn supports(&self, kinds: Value) {
+    pub fn supports(&self, kinds: Value) {
         *self.shared.kinds.lock() = Some(kinds);
     }
 
     /// How often it was asked to settle.
-    pub(super) fn settles(&self) -> usize {
+    pub fn settles(&self) -> usize {
         *self.shared.settles.lock()
     }
 
-    pub(super) fn verifies(&self) -> usize {
+    pub fn verifies(&self) -> usize {
         *self.shared.verifies.lock()
     }
 
     /// Route and `Authorization` of each call that had one.
-    pub(super) fn authorization(&self) -> Vec<(String, String)> {
+    pub fn authorization(&self) -> Vec<(String, String)> {
         self.shared.authorization.lock().clone()
     }
 
     /// Nobody listens there any more.
-    pub(super) async fn stop(&mut self) {
+    pub async fn stop(&mut self) {
         self.serving.abort();
         let _ = (&mut self.serving).await;
     }
@@ -148,10 +176,6 @@ async fn closed(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert("connection", axum::http::HeaderValue::from_static("close"));
     response
-}
-
-fn caip2(shared: &Shared) -> &'static str {
-    shared.chain.presented().caip2()
 }
 
 fn note(shared: &Shared, route: &str, headers: &HeaderMap) {
@@ -165,22 +189,27 @@ async fn supported(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Res
     note(&shared, "supported", &headers);
     let kinds = shared.kinds.lock().clone();
     let kinds = kinds.unwrap_or_else(|| {
-        let extra = match shared.chain.presented().network() {
-            Network::Base => Value::Null,
-            Network::Solana => json!({"feePayer": base58(&*shared.fee_payer.lock())}),
-        };
-        json!([{"x402Version": 2, "scheme": "exact", "network": caip2(&shared), "extra": extra}])
+        let extra = shared.extra.lock().clone();
+        let extra = extra.unwrap_or_else(|| shared.chain.extra());
+        json!([{"x402Version": 2, "scheme": "exact", "network": shared.chain.caip2(), "extra": extra}])
     });
     axum::Json(json!({"kinds": kinds, "extensions": [], "signers": {}})).into_response()
 }
 
-async fn verify(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+async fn verify(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
     note(&shared, "verify", &headers);
     *shared.verifies.lock() += 1;
-    match *shared.mode.lock() {
-        Mode::NoVerify => StatusCode::SERVICE_UNAVAILABLE.into_response(),
-        Mode::Invalid(reason) => axum::Json(json!({"isValid": false, "invalidReason": reason})).into_response(),
-        _ => axum::Json(json!({"isValid": true, "payer": "0x01"})).into_response(),
+    let invalid = |reason: &str| axum::Json(json!({"isValid": false, "invalidReason": reason})).into_response();
+    let mode = *shared.mode.lock();
+    match mode {
+        Mode::NoVerify => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Mode::Invalid(reason) => return invalid(reason),
+        _ => {}
+    }
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    match shared.chain.verify(&request).await {
+        Ok(()) => axum::Json(json!({"isValid": true, "payer": "0x01"})).into_response(),
+        Err(reason) => invalid(reason),
     }
 }
 
@@ -188,7 +217,7 @@ async fn settle(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
     note(&shared, "settle", &headers);
     *shared.settles.lock() += 1;
     let mode = *shared.mode.lock();
-    let network = caip2(&shared);
+    let network = shared.chain.caip2();
     let failure = |reason: &str, transaction: &str| json!({"success": false, "errorReason": reason, "transaction": transaction, "network": network});
     let success =
         |transaction: &str, network: &str| json!({"success": true, "transaction": transaction, "network": network});
@@ -200,11 +229,11 @@ async fn settle(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
         Mode::Redirects => return (StatusCode::TEMPORARY_REDIRECT, [("location", "/x402/elsewhere")]).into_response(),
         _ => {}
     }
-    let body: Value = serde_json::from_slice(&body).unwrap();
-    let mark = hex::decode(body["mark"].as_str().unwrap()).unwrap();
+    let request: Value = serde_json::from_slice(&body).unwrap();
     // It sends again whenever it is asked: the chain takes the payment once.
-    let Some(transaction) = shared.chain.execute(mark.try_into().unwrap()) else {
-        return axum::Json(failure("invalid_exact_evm_nonce_already_used", "")).into_response();
+    let transaction = match shared.chain.settle(&request).await {
+        Ok(transaction) => transaction,
+        Err(Failure { reason, transaction }) => return axum::Json(failure(reason, &transaction)).into_response(),
     };
     match mode {
         Mode::NoHash => axum::Json(success("", network)).into_response(),

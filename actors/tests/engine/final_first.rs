@@ -1,0 +1,213 @@
+//! Transfers that no payment claims, and transfers of our own, which the books wait for: nothing is decided about the one, and the
+//! other is not complete, before its chain has it for good.
+
+use std::sync::Arc;
+
+use purser_actors::engine::{Lost, NotRuled, Rule};
+use purser_actors::id::{DepositId, Network, RequestId, WithdrawalId};
+use purser_actors::kernel::Entity as _;
+use purser_actors::ledger::Place;
+use purser_actors::money::Usdc;
+use purser_actors::operator::{Act, Role};
+use purser_actors::port::{Clock as _, Movement, Timestamp};
+use purser_actors::withdrawal::Status;
+
+use crate::reconciliation::{finds, kinds, walked};
+use crate::support::eventually;
+use crate::support::lists::TestLists;
+use crate::support::ports::{TREASURY, outgoing};
+use crate::support::world::{World, evm};
+use crate::top_ups;
+use crate::withdrawals::{ALL, ID, OWNER, assert_complete, balance, credited, withdraw, withdrawal};
+
+fn moved(transaction: &str, incoming: bool, at: Timestamp) -> Movement {
+    Movement {
+        transaction: transaction.to_owned(),
+        index: 0,
+        incoming,
+        other: evm(7),
+        amount: ALL,
+        at,
+        mark: [99; 32],
+    }
+}
+
+/// What the account of the sender has.
+async fn sender_has(world: &World) -> u64 {
+    let account = world.engine.account(&evm(7)).await.unwrap();
+    account.map_or(0, |account| account.balance.atomic())
+}
+
+async fn status(world: &World, transaction: &str) -> Option<&'static str> {
+    let id = DepositId::of(Network::Base, transaction, 0);
+    let found = world.engine.incoming_transfer(&id).await.unwrap();
+    found.map(|found| found.status())
+}
+
+/// It was looked at some more times.
+async fn looked_at(lists: &TestLists) {
+    let asked = lists.asked_finality();
+    eventually("it is looked at again", async || lists.asked_finality() > asked + 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_83_an_incoming_transfer_is_decided_about_only_once_it_is_final() {
+    // Aim: of the time that a restore lost, so that it would be credited by itself: as long as it is only seen it is nowhere in the
+    // books, nobody has it, and no operator can decide about it, over a crash too. A reorganisation drops it: another is credited
+    // behind it. It lands again, and is credited once.
+    let lists = Arc::new(TestLists::default());
+    let world = World::new().await;
+    let since = world.clock.now();
+    let window = Lost {
+        since,
+        restored: since.plus_ms(30_000),
+        until: since.plus_ms(60_000),
+    };
+    lists.only_seen(true);
+    lists.show(moved("z", true, since));
+    let mut world = world.having_lost(window).reconciling(lists.reconciling()).await;
+    world.clock.advance(60_001);
+    let act = Act {
+        by: "ana".into(),
+        role: Role::Operator,
+        request: RequestId(7),
+    };
+    for _ in 0..2 {
+        looked_at(&lists).await;
+        assert_eq!((status(&world, "z").await, sender_has(&world).await), (None, 0));
+        assert!(world.books().is_empty(), "{:?}", world.books());
+        let (id, credit) = (DepositId::of(Network::Base, "z", 0), Rule::Return { keeps: false });
+        let ruled = world.engine.rule_incoming(id, credit, (&act, "seen".into())).await;
+        assert_eq!(ruled.map(drop), Err(NotRuled::Unknown));
+        world = world.crash().await;
+    }
+    lists.hide("z");
+    lists.only_seen(false);
+    lists.show(moved("b", true, since));
+    eventually("the other is credited", async || {
+        status(&world, "b").await == Some("credited")
+    })
+    .await;
+    assert_eq!((status(&world, "z").await, sender_has(&world).await), (None, 5_000_000));
+    lists.show(moved("z", true, since));
+    eventually("it is credited", async || status(&world, "z").await == Some("credited")).await;
+    world.quiet().await;
+    assert_eq!(sender_has(&world).await, 10_000_000);
+    assert_eq!(world.books()[&Place::Treasury(Network::Base)], 10_000_000);
+}
+
+/// A withdrawal of everything that the chain shows and may still take back; it was sent again since then.
+async fn seen_to_leave() -> World {
+    let world = credited().await;
+    world.chain.only_seen_to_leave(true);
+    withdraw(&world, ALL).await.expect("it is taken on");
+    eventually("it is sent", async || world.chain.submissions() > 3).await;
+    assert!(world.chain.has(&outgoing(ID.0, evm(7), ALL)));
+    world
+}
+
+async fn assert_held(world: &World) {
+    assert!(matches!(withdrawal(world).await.status, Status::Sent(_)));
+    assert_eq!(balance(world).await, (5_000_000, 5_000_000));
+    assert_eq!(world.books()[&Place::Held(OWNER)], -5_000_000);
+    assert_eq!(world.announced("withdrawal.complete"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_83_a_withdrawal_is_complete_only_once_it_is_final() {
+    // Aim: on its chain and not final, it stays sent and held, over a crash too. A reorganisation drops it: the same is sent again,
+    // and nothing else ever is. Final, it is complete once. Meanwhile what the treasury lacks for it already is not missing twice.
+    let world = seen_to_leave().await;
+    assert_held(&world).await;
+    let world = world.crash().await;
+    assert_held(&world).await;
+    world.chain.take_back(&outgoing(ID.0, evm(7), ALL));
+    eventually("it is sent again", async || {
+        world.chain.has(&outgoing(ID.0, evm(7), ALL))
+    })
+    .await;
+    assert_held(&world).await;
+    world.chain.holdings.treasury(ALL);
+    let (id, to) = (WithdrawalId(ID.0 + 1), evm(8));
+    let room = world.engine.promise(id, &to, ALL).await;
+    room.map(drop).expect("there is room for as much as is left");
+    world.chain.only_seen_to_leave(false);
+    world.quiet().await;
+    assert_complete(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_83_a_withdrawal_that_is_dropped_for_good_is_given_back_once() {
+    // Aim: a reorganisation takes it away, and by then it can never land again: it has failed, and all of it is available.
+    let world = seen_to_leave().await;
+    let sent = outgoing(ID.0, evm(7), ALL);
+    world.chain.fate(&sent, crate::support::ports::Fate::Vanishes);
+    world.chain.expire(&sent);
+    world.chain.take_back(&sent);
+    world.quiet().await;
+    assert!(matches!(withdrawal(&world).await.status, Status::Failed { .. }));
+    assert_eq!(balance(&world).await, (5_000_000, 0));
+    assert_eq!(world.chain.transfers(), 1, "only the payment");
+    assert_eq!(world.announced("withdrawal.failed"), 1);
+    assert_eq!(world.announced("withdrawal.complete"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_83_a_top_up_is_delivered_only_once_its_transfer_is_final() {
+    // Aim: on Base the transfer to the card account is on the chain and may be dropped: the top-up stays as it was paid, over a
+    // crash too; dropped it is sent again; final, it arrives once.
+    let world = World::new().await;
+    top_ups::link(&world, OWNER);
+    world.chain.only_seen_to_leave(true);
+    let id = top_ups::bought(&world, &top_ups::top_up_for(OWNER, 1)).await;
+    let paid = async |world: &World| world.engine.top_up(&id).await.unwrap().unwrap().status() == "paid";
+    eventually("it is sent", async || world.chain.submissions() > 4).await;
+    assert!(paid(&world).await && world.chain.transfers() == 2);
+    let world = world.crash().await;
+    let sent = outgoing(id.0, purser_actors::id::Wallet::Evm([0xdd; 20]), ALL);
+    assert!(world.chain.has(&sent));
+    world.chain.take_back(&sent);
+    eventually("it is sent again", async || world.chain.has(&sent)).await;
+    assert!(paid(&world).await);
+    world.chain.only_seen_to_leave(false);
+    world.quiet().await;
+    let top_up = world.engine.top_up(&id).await.unwrap().unwrap();
+    assert_eq!((top_up.status(), world.chain.transfers()), ("credited", 2));
+    assert_eq!(world.announced("top_up.delivered"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_waits_until_it_is_final_is_no_difference() {
+    // Aim: a withdrawal that is seen to have left, and a transfer to us that nobody has: neither differs as long as it may be dropped.
+    // What left and is in no book differs at once. Final, the transfer to us differs until somebody has decided about it.
+    let lists = Arc::new(TestLists::default());
+    let world = seen_to_leave().await;
+    let sent = outgoing(ID.0, evm(7), ALL);
+    assert_eq!(sent.payer(), purser_actors::id::Wallet::Evm(TREASURY));
+    lists.only_seen(true);
+    lists.show(Movement {
+        mark: sent.mark(),
+        ..moved("withdrawn", false, Timestamp(0))
+    });
+    lists.show(moved("came", true, Timestamp(0)));
+    lists.show(Movement {
+        amount: Usdc::from_atomic(1),
+        ..moved("stolen", false, Timestamp(0))
+    });
+    let world = world.reconciling(lists.reconciling()).await;
+    walked(&world).await;
+    let of_the_payment = "chain_deposit_missing";
+    assert_eq!(kinds(&world).await, [of_the_payment, "transfer_unexplained"]);
+    assert_held(&world).await;
+    lists.only_seen(false);
+    finds(
+        &world,
+        &[
+            "chain_deposit_missing",
+            "chain_deposit_without_credit",
+            "transfer_unexplained",
+            "transfer_unexplained",
+        ],
+    )
+    .await;
+}

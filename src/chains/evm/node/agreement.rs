@@ -1,0 +1,64 @@
+//! What two endpoints say alike: one alone may be behind, mistaken or dishonest.
+
+use std::fmt;
+
+use futures_util::StreamExt as _;
+use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
+
+use super::{B256, BlockLogs, BlockTag, LogFilter, Node, NodeError};
+use crate::evm::blocks::Header;
+
+/// What each endpoint answered where no two gave the same, for the operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disagreement(Vec<(String, String)>);
+
+impl fmt::Display for Disagreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (host, answer)) in self.0.iter().enumerate() {
+            let separator = if place == 0 { "" } else { "; " };
+            write!(f, "{separator}{host}: {answer}")?;
+        }
+        Ok(())
+    }
+}
+
+fn told(answer: &Result<Option<BlockLogs>, NodeError>) -> String {
+    match answer {
+        Ok(Some(block)) => format!("{} logs", block.logs.len()),
+        Ok(None) => "does not have the block".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+impl Node {
+    /// A block with the logs that one of the filters admits, if two endpoints give the same. Asks all at once and returns with
+    /// the second of two.
+    ///
+    /// # Errors
+    /// [`Disagreement`].
+    pub async fn block_by_two(&self, hash: B256, filters: &[LogFilter]) -> Result<BlockLogs, Disagreement> {
+        let ask = |endpoint| async move { (endpoint, self.block_on(endpoint, hash, filters).await) };
+        let mut asked: FuturesUnordered<_> = (0..self.pool.len()).map(ask).collect();
+        let mut answers: Vec<(usize, Result<Option<BlockLogs>, NodeError>)> = Vec::new();
+        while let Some((endpoint, answer)) = asked.next().await {
+            let is_second = matches!(answer, Ok(Some(_))) && answers.iter().any(|(_, other)| *other == answer);
+            match answer {
+                Ok(Some(block)) if is_second => return Ok(block),
+                answer => answers.push((endpoint, answer)),
+            }
+        }
+        answers.sort_by_key(|(endpoint, _)| *endpoint);
+        let hosts = self.pool.hosts();
+        let of_each = |(endpoint, answer): (usize, Result<_, _>)| (hosts[endpoint].clone(), told(&answer));
+        Err(Disagreement(answers.into_iter().map(of_each).collect()))
+    }
+
+    /// The highest header that two endpoints have reached for a level of the chain; `None` while fewer than two have one.
+    pub async fn level_by_two(&self, level: BlockTag) -> Option<Header> {
+        let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, level));
+        let mut headers: Vec<Header> = join_all(asked).await.into_iter().flatten().flatten().collect();
+        headers.sort_by_key(|header| std::cmp::Reverse(header.number));
+        headers.get(1).copied()
+    }
+}

@@ -1,0 +1,114 @@
+//! Figures of what settles on the real chains beside our own keys: facilitators, the built-in bridge; and of the checks before
+//! claims. The sandbox has none of them.
+
+use purser_actors::engine::figures::Figures;
+use purser_actors::kernel::effect::Work;
+
+use super::page::{Page, Unit};
+use crate::settlement::facilitator::FacilitatorFigures;
+use crate::settlement::real::figures::ChainFigures;
+
+/// The work that waits for attestation and mint.
+const CROSSING: &str = "cross_bridge";
+
+/// Checks of payments before their claims.
+pub(super) fn prechecks(page: &mut Page, chains: &[ChainFigures]) {
+    let of = |figure: fn(&ChainFigures) -> u64| chains.iter().map(move |chain| (chain.network.name(), figure(chain)));
+    page.counter(
+        "purser_prechecks_total",
+        "Payments that were checked before their claim.",
+    )
+    .each("network", of(|chain| chain.prechecks.asked));
+    page.counter(
+        "purser_prechecks_unavailable_total",
+        "Of them, those that the chain did not answer in time: they were decided after the claim.",
+    )
+    .each("network", of(|chain| chain.prechecks.unavailable));
+    let mut declined = page.counter("purser_prechecks_declined_total", "Of them, those declined, by reason.");
+    for chain in chains {
+        for (reason, count) in &chain.prechecks.declined {
+            declined = declined.with(&[("network", chain.network.name()), ("reason", reason)], *count);
+        }
+    }
+}
+
+/// Burns of the built-in bridge, and what has been burned and is not minted, over whichever bridge.
+pub(super) fn bridge(page: &mut Page, burns: u64, figures: &Figures) {
+    page.counter(
+        "purser_bridge_burns_total",
+        "Burns into the built-in bridge that became final.",
+    )
+    .is(burns);
+    let named = Work::NAMES.into_iter().zip(&figures.works);
+    let crossing = named.filter(|(name, _)| *name == CROSSING).map(|(_, work)| work);
+    let (mut waiting, mut oldest_ms) = (0, 0);
+    for work in crossing {
+        waiting += work.tried.running + work.waiting + work.stuck;
+        oldest_ms = oldest_ms.max(work.oldest_ms).max(work.oldest_stuck_ms);
+    }
+    page.gauge(
+        "purser_bridge_mints_waiting",
+        Unit::One,
+        "Top-ups that are burned on Solana and not minted on Base.",
+    )
+    .is(waiting);
+    page.gauge(
+        "purser_bridge_oldest_seconds",
+        Unit::Millis,
+        "How long the oldest of them has waited; 0 without one.",
+    )
+    .is(oldest_ms);
+}
+
+/// Each facilitator of the settings.
+pub(super) fn facilitators(page: &mut Page, chains: &[ChainFigures]) {
+    let each = || {
+        chains.iter().flat_map(|chain| {
+            let all = chain.facilitators.iter();
+            all.map(|one| (chain.network.name(), one))
+        })
+    };
+    let figure = |page: &mut Page, name, help, counts: bool, of: fn(&FacilitatorFigures) -> u64| {
+        let mut samples = match counts {
+            true => page.counter(name, help),
+            false => page.gauge(name, Unit::One, help),
+        };
+        for (network, one) in each() {
+            samples = samples.with(&[("network", network), ("facilitator", &one.name)], of(one));
+        }
+    };
+    let paused = "1 while a facilitator is passed over because it has failed, if another has not.";
+    figure(page, "purser_facilitator_paused", paused, false, |one| {
+        u64::from(one.is_paused)
+    });
+    let payments = "Payments that were handed to a facilitator.";
+    figure(page, "purser_facilitator_payments_total", payments, true, |one| {
+        one.payments
+    });
+    let mut requests = page.counter(
+        "purser_facilitator_requests_total",
+        "Requests to a facilitator, by route and what came of them.",
+    );
+    for (network, one) in each() {
+        for request in &one.requests {
+            let labels = [
+                ("network", network),
+                ("facilitator", &*one.name),
+                ("request", request.request),
+                ("outcome", request.outcome),
+            ];
+            requests = requests.with(&labels, request.count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Checks: the work that is counted as waiting for a mint exists under this name.
+    #[test]
+    fn the_crossing_is_a_kind_of_work() {
+        assert!(Work::NAMES.contains(&CROSSING));
+    }
+}

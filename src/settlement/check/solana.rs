@@ -1,0 +1,126 @@
+//! What must hold of Solana before anything starts.
+
+use std::sync::Arc;
+
+use purser_actors::port::BoxFuture;
+use purser_chains::rpc::RpcPool;
+use purser_chains::solana::node::{Account, Node as SolanaNode};
+use purser_chains::solana::status::Commitment;
+use purser_chains::solana::token::{USDC_DECIMALS, mint_decimals};
+use serde_json::{Value, json};
+
+use super::{ChainCheck, compare, poor, rejected, warn_of_one};
+use crate::config::ConfigError;
+use crate::payment::SolanaChain;
+use crate::payment::solana::address::{Pubkey, TOKEN, associated_token_account, base58};
+use crate::settlement::settings::SolanaParts;
+
+/// Solana: genesis hash, token accounts, fee payers.
+pub struct SolanaCheck {
+    chain: SolanaChain,
+    treasury: Pubkey,
+    /// In the order of the settings.
+    fee_payers: Vec<Pubkey>,
+    by_others: bool,
+    floor: u64,
+    node: SolanaNode,
+    pool: Arc<RpcPool>,
+}
+
+impl SolanaCheck {
+    /// Over these endpoints.
+    pub fn new(parts: &SolanaParts, pool: Arc<RpcPool>) -> Self {
+        Self {
+            chain: parts.chain,
+            treasury: parts.treasury.address(),
+            fee_payers: parts.fee_payers.iter().map(|key| key.address()).collect(),
+            by_others: !parts.facilitators.is_empty(),
+            floor: parts.fee_payer_floor,
+            node: SolanaNode::new(pool.clone()),
+            pool,
+        }
+    }
+
+    async fn genesis(&self) -> Vec<ConfigError> {
+        warn_of_one("chains.solana.endpoints", &self.pool);
+        let ours = self.chain.genesis_hash;
+        let replies = self.pool.ask_each("getGenesisHash", json!([])).await.into_iter();
+        let hash = |value: Value| value.as_str().map(str::to_owned).ok_or_else(|| "not a hash".to_owned());
+        let answers = replies.map(|answer| (answer.host, answer.result.map_err(|e| e.to_string()).and_then(hash)));
+        compare("chains.solana.endpoints", answers.collect(), |hash| {
+            (hash != ours).then(|| format!("has the genesis hash {hash}, and chains.solana means {ours}"))
+        })
+    }
+
+    async fn accounts(&self) -> Vec<ConfigError> {
+        let Some(paid) = associated_token_account(&self.treasury, &self.chain.mint) else {
+            return vec![rejected(
+                "payment.pay_to.solana",
+                "has no address for its token account",
+            )];
+        };
+        let mut addresses = vec![self.chain.mint, paid];
+        addresses.extend(&self.fee_payers);
+        let found = match self.node.accounts(&addresses, Commitment::Confirmed).await {
+            Ok((_, found)) => found,
+            Err(error) => return vec![rejected("chains.solana.endpoints", error.to_string())],
+        };
+        let mut wrong = Vec::new();
+        let mut found = found.into_iter();
+        if !found.next().flatten().is_some_and(|mint| is_usdc(&mint)) {
+            let why = format!(
+                "{} is not an SPL Token mint with {USDC_DECIMALS} decimals",
+                base58(&self.chain.mint)
+            );
+            wrong.push(rejected("chains.solana.usdc_mint", why));
+        }
+        match found.next().flatten().and_then(|account| account.token_account()) {
+            None => {
+                let why = format!(
+                    "{} has no token account for USDC ({}): create it, it is where payments go",
+                    base58(&self.treasury),
+                    base58(&paid)
+                );
+                wrong.push(rejected("payment.pay_to.solana", why));
+            }
+            Some(account) if account.owner != self.treasury || account.mint != self.chain.mint => {
+                wrong.push(rejected(
+                    "payment.pay_to.solana",
+                    format!("{} is not its token account", base58(&paid)),
+                ));
+            }
+            Some(account) if account.frozen => {
+                let why = format!("its token account {} is frozen", base58(&paid));
+                wrong.push(rejected("payment.pay_to.solana", why));
+            }
+            Some(_) => {}
+        }
+        for (n, (payer, account)) in self.fee_payers.iter().zip(found).enumerate() {
+            let has = account.map_or(0, |account| account.lamports);
+            if has < self.floor {
+                let (payer, floor) = (base58(payer), self.floor);
+                let why = format!("{payer} has {has} lamports, and chains.solana.fee_payer_floor_lamports is {floor}");
+                wrong.extend(poor(self.by_others, format!("chains.solana.fee_payers[{n}]"), why));
+            }
+        }
+        wrong
+    }
+
+    async fn all(&self) -> Vec<ConfigError> {
+        let genesis = self.genesis().await;
+        match genesis.is_empty() {
+            true => self.accounts().await,
+            false => genesis,
+        }
+    }
+}
+
+impl ChainCheck for SolanaCheck {
+    fn check(&self) -> BoxFuture<'_, Vec<ConfigError>> {
+        Box::pin(self.all())
+    }
+}
+
+fn is_usdc(account: &Account) -> bool {
+    account.owner == TOKEN && mint_decimals(&account.data) == Some(USDC_DECIMALS)
+}

@@ -1,0 +1,66 @@
+//! How much each gas key has to do, and which of them can send.
+
+use purser_chains::evm::{Address, U256};
+
+use super::core::Core;
+use super::rows::Key;
+
+/// See [`Core::loads`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Load {
+    pub(super) payments: usize,
+    pub(super) starved_until_ms: u64,
+    /// It has less than `gas_floor`, and others send payments too: it sends none until it has more.
+    pub(super) is_off: bool,
+}
+
+impl Load {
+    const fn is_starved(self, now_ms: u64) -> bool {
+        self.is_off || self.starved_until_ms > now_ms
+    }
+}
+
+impl Core {
+    /// Whether a gas key has gas to send with.
+    pub(super) fn can_send(&self) -> bool {
+        let now_ms = self.clock.now_ms();
+        let starved = |address: &Address| {
+            let load = self.loads.get(address);
+            load.is_some_and(|load| load.is_starved(now_ms))
+        };
+        self.settings.gas_keys.iter().any(|key| !starved(&key.address()))
+    }
+
+    /// A gas key that has less than the floor sends nothing while others can, until it has more.
+    pub(super) fn turn_off(&self, gas_key: Address) {
+        if self.settings.by_others {
+            self.loads.entry(gas_key).or_default().is_off = true;
+        }
+    }
+
+    pub(super) fn is_off(&self, gas_key: &Address) -> bool {
+        self.loads.get(gas_key).is_some_and(|load| load.is_off)
+    }
+
+    /// What a gas key has that was turned off: from the floor on it sends again.
+    pub(super) fn refilled(&self, gas_key: Address, wei: U256) {
+        if wei >= self.settings.gas_floor
+            && let Some(mut load) = self.loads.get_mut(&gas_key)
+            && std::mem::take(&mut load.is_off)
+        {
+            tracing::info!(key = %gas_key, "a gas key has gas again and sends again");
+        }
+    }
+
+    /// The gas key that has least to do among those with gas; it keeps the payment.
+    pub(super) fn owner_of(&self, key: Key) -> Option<Address> {
+        let now_ms = self.clock.now_ms();
+        let load = |address: &Address| {
+            let load = self.loads.get(address).map_or_else(Load::default, |load| *load);
+            (load.is_starved(now_ms), load.payments)
+        };
+        let addresses = self.settings.gas_keys.iter().map(|key| key.address());
+        let chosen = addresses.min_by_key(load)?;
+        Some(*self.owners.entry(key).or_insert(chosen))
+    }
+}

@@ -1,0 +1,119 @@
+//! Gas that payers have cost without a payment of theirs settling: counted for an hour, by the chain's clock, and durable, so that
+//! no restart forgets who is refused for it.
+
+use std::collections::HashMap;
+
+use purser_chains::evm::{Address, U256};
+use purser_storage::codec::{self, Stored};
+use purser_storage::{Batch, RowKey, Write};
+
+use super::core::Core;
+use super::rows::{self, RowError};
+
+/// How long it counts, in seconds.
+const COUNTS_S: u64 = 3_600;
+
+/// Since when a payer's transactions have cost gas without settling, and how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct LostGas {
+    /// By the chain's clock, in seconds.
+    since_s: u64,
+    /// Big-endian.
+    wei: [u8; 32],
+}
+
+impl Stored for LostGas {
+    const SCHEMA: u16 = 510;
+}
+
+impl LostGas {
+    const fn wei(self) -> U256 {
+        U256::from_be_bytes(self.wei)
+    }
+
+    const fn counts(self, now_s: u64) -> bool {
+        now_s < self.since_s.saturating_add(COUNTS_S)
+    }
+}
+
+fn all() -> RowKey {
+    rows::key(&[b"g"])
+}
+
+fn of(payer: &Address) -> RowKey {
+    rows::key(&[b"g", payer.as_slice()])
+}
+
+impl Core {
+    /// Zero before the first block was read: until then everything counts.
+    fn chain_s(&self) -> u64 {
+        self.view().tip().map_or(0, |tip| tip.timestamp)
+    }
+
+    /// What was counted before the port was opened.
+    pub(super) async fn recall_losses(&self) -> Result<(), RowError> {
+        let mut known = HashMap::new();
+        for (key, value) in rows::scan_all(&*self.store, &all()).await? {
+            let payer = key
+                .last_chunk::<20>()
+                .ok_or_else(|| RowError("the key of lost gas".into()))?;
+            known.insert(Address::from(*payer), codec::decode::<LostGas>(&value)?);
+        }
+        *self.lost.lock() = known;
+        Ok(())
+    }
+
+    /// Gas was used for these payers and nothing settled.
+    pub(super) fn lose(&self, payers: &[Address], cost: U256) {
+        let now_s = self.chain_s();
+        let share = cost / U256::from(payers.len().max(1));
+        let mut writes = Vec::new();
+        let mut lost = self.lost.lock();
+        lost.retain(|payer, lost| {
+            let counts = lost.counts(now_s);
+            if !counts {
+                writes.push(Write::Delete { key: of(payer) });
+            }
+            counts
+        });
+        for payer in payers {
+            let fresh = LostGas {
+                since_s: now_s,
+                wei: [0; 32],
+            };
+            let sum = lost.entry(*payer).or_insert(fresh);
+            sum.wei = sum.wei().saturating_add(share).to_be_bytes();
+            writes.push(rows::put(of(payer), codec::encode(sum)));
+        }
+        // In the order in which it was counted.
+        let batch = Batch {
+            writes,
+            ..Batch::default()
+        };
+        let told = |result: Result<_, purser_storage::CommitError>| {
+            if let Err(error) = result {
+                tracing::error!(%error, "what a payer has cost could not be written: a restart forgets it");
+            }
+        };
+        self.store.commit(batch, Box::new(told));
+    }
+
+    /// Whether all payers together have cost too much gas within the last hour: a wallet with code costs its owner next to nothing,
+    /// so that a limit for each payer alone does not bound what is lost.
+    pub(super) fn are_all_too_dear(&self) -> bool {
+        const LOST_BY_ALL: u64 = 5;
+        let now_s = self.chain_s();
+        let lost = self.lost.lock();
+        let recent = lost.values().filter(|lost| lost.counts(now_s));
+        let all = recent.fold(U256::ZERO, |all, one| all.saturating_add(one.wei()));
+        all > self.settings.lost_gas_max.saturating_mul(U256::from(LOST_BY_ALL))
+    }
+
+    /// Whether a payer has cost too much gas within the last hour.
+    pub(super) fn is_too_dear(&self, payer: &Address) -> bool {
+        let now_s = self.chain_s();
+        let lost = self.lost.lock();
+        lost.get(payer)
+            .is_some_and(|lost| lost.counts(now_s) && lost.wei() > self.settings.lost_gas_max)
+    }
+}

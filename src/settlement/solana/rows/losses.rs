@@ -1,0 +1,54 @@
+//! Fees that failed payments have cost, by their signatures.
+
+use purser_actors::port::Timestamp;
+use purser_chains::solana::{Pubkey, Signature};
+use purser_storage::codec::Stored;
+use purser_storage::{Batch, CommitError, Write};
+
+use super::{RowError, Rows, key, put};
+
+const LOST: u8 = b'l';
+
+/// What one failed payment has cost.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(in crate::settlement::solana) struct LostFee {
+    pub(in crate::settlement::solana) payer: Pubkey,
+    pub(in crate::settlement::solana) lamports: u64,
+    pub(in crate::settlement::solana) at: Timestamp,
+}
+
+impl Stored for LostFee {
+    const SCHEMA: u16 = 531;
+}
+
+impl Rows {
+    /// Does not wait until it is durable.
+    pub(in crate::settlement::solana) fn lose(&self, id: &Signature, lost: &LostFee) {
+        let batch = Batch {
+            writes: vec![put(key(LOST, &[id]), lost)],
+            ..Batch::default()
+        };
+        let told = |result: Result<_, CommitError>| {
+            if let Err(error) = result {
+                tracing::error!(%error, "what a payer has cost could not be written: a restart forgets it");
+            }
+        };
+        self.0.commit(batch, Box::new(told));
+    }
+
+    /// What was lost since then, oldest first; what was lost before is deleted.
+    pub(in crate::settlement::solana) async fn losses(&self, since: Timestamp) -> Result<Vec<LostFee>, RowError> {
+        let (mut all, mut old) = (Vec::new(), Vec::new());
+        for (id, lost) in self.all::<LostFee>(LOST, None).await? {
+            match lost.at >= since {
+                true => all.push(lost),
+                false => old.push(Write::Delete { key: key(LOST, &[&id]) }),
+            }
+        }
+        if !old.is_empty() {
+            self.commit(Vec::new(), old).await?;
+        }
+        all.sort_by_key(|lost| lost.at);
+        Ok(all)
+    }
+}

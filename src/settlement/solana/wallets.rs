@@ -1,0 +1,174 @@
+//! Managed wallets: what left them, for `purser verify`.
+//!
+//! The follower reads the treasury's token account alone. The wallets' are read when somebody asks for the list, each from where it
+//! was read to before; what is final then is durable, so that it is read once.
+
+use std::collections::BTreeSet;
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use parking_lot::Mutex;
+use purser_actors::id::Wallet;
+use purser_actors::money::Usdc;
+use purser_actors::port::PortError;
+use purser_chains::solana::address::base58;
+use purser_chains::solana::follow::{Entry, PAGE_LIMIT, PageRequest};
+use purser_chains::solana::node::NodeError;
+use purser_chains::solana::status::Commitment;
+use purser_chains::solana::{Pubkey, Signature};
+
+use super::SolanaSettlement;
+use super::decline::temporary;
+use super::follow::movements_of;
+use super::rows::{LeftWallet, Moved};
+use crate::settlement::chain::Listed;
+
+const LISTED: &str = "listed";
+/// Positions of what left managed wallets are above this, those of the treasury's movements below.
+const ABOVE: u64 = 1 << 52;
+/// Wallets that are read at the same time.
+const READS: usize = 8;
+
+/// The wallets, and what was seen of them last.
+#[derive(Debug, Default)]
+pub(super) struct OwnWallets {
+    all: Mutex<BTreeSet<Pubkey>>,
+    /// What is not final. Held while the wallets are read.
+    seen: tokio::sync::Mutex<Vec<LeftWallet>>,
+}
+
+/// What was read of one wallet.
+struct ReadWallet {
+    wallet: Pubkey,
+    /// Final transfers out of it since the last reading, oldest first, and the newest final transaction.
+    left: Option<(Vec<Moved>, Signature)>,
+    /// Those that are not final.
+    seen: Vec<Moved>,
+}
+
+impl SolanaSettlement {
+    /// Lists this wallet's transfers from now on, those of before too.
+    pub fn keep_wallet(&self, wallet: Pubkey) {
+        self.own_wallets.all.lock().insert(wallet);
+    }
+
+    /// What left managed wallets, behind a position; from the first on for any position of the treasury's list. Transfers to the
+    /// treasury are on that one.
+    ///
+    /// # Errors
+    /// `Temporary` when the chain or the rows cannot be read.
+    pub async fn left_wallets_after(&self, after: u64, limit: usize) -> Result<Vec<Listed>, PortError> {
+        let mut seen = self.own_wallets.seen.lock().await;
+        if after < ABOVE {
+            *seen = self.read_wallets().await.map_err(|e| temporary(LISTED, e))?;
+        }
+        let number = after.saturating_sub(ABOVE);
+        let rows = self.rows.left_wallets(number, limit).await;
+        let rows = rows.map_err(|e| temporary(LISTED, e))?;
+        if !rows.is_empty() {
+            return Ok(rows.into_iter().map(|(number, left)| listed(number, &left)).collect());
+        }
+        // Behind the last row, all at once. They get their own numbers when they are final.
+        let count = self.rows.count_left().await.map_err(|e| temporary(LISTED, e))?;
+        Ok(match number == count {
+            true => (count + 1..).zip(&*seen).map(|(n, left)| listed(n, left)).collect(),
+            false => Vec::new(),
+        })
+    }
+
+    /// Reads what is new of every wallet, and returns what is not final.
+    async fn read_wallets(&self) -> Result<Vec<LeftWallet>, String> {
+        let all: Vec<Pubkey> = self.own_wallets.all.lock().iter().copied().collect();
+        let reading = stream::iter(all).map(|wallet| self.read_wallet(wallet));
+        let mut reading = reading.buffered(READS);
+        let mut seen = Vec::new();
+        while let Some(read) = reading.next().await {
+            let ReadWallet {
+                wallet,
+                left,
+                seen: new,
+            } = read?;
+            if let Some((left, read_to)) = left {
+                let added = self.rows.add_left(&wallet, left, read_to).await;
+                added.map_err(|error| error.to_string())?;
+            }
+            seen.extend(new.into_iter().map(|moved| LeftWallet { wallet, moved }));
+        }
+        Ok(seen)
+    }
+
+    async fn read_wallet(&self, wallet: Pubkey) -> Result<ReadWallet, String> {
+        let account = self
+            .token_account_of(&wallet, LISTED)
+            .map_err(|error| error.to_string())?;
+        let until = self.rows.read_to(&wallet).await.map_err(|error| error.to_string())?;
+        let (mut left, mut seen, mut read_to) = (Vec::new(), Vec::new(), None);
+        // Oldest first: the first that is not final ends what is.
+        for entry in self.new_entries(&account, until).await?.into_iter().rev() {
+            let is_final = entry.level == Commitment::Finalized && seen.is_empty();
+            let moved = self.left_by(&entry, &account).await?;
+            match is_final {
+                true => {
+                    left.extend(moved);
+                    read_to = Some(entry.id);
+                }
+                false => seen.extend(moved),
+            }
+        }
+        Ok(ReadWallet {
+            wallet,
+            left: read_to.map(|read_to| (left, read_to)),
+            seen,
+        })
+    }
+
+    /// The transactions of a token account since this one, newest first.
+    async fn new_entries(&self, account: &Pubkey, until: Option<Signature>) -> Result<Vec<Entry>, String> {
+        let endpoint = self.following.lock().await.endpoint();
+        let (mut before, mut all) = (None, Vec::new());
+        loop {
+            let limit = PAGE_LIMIT;
+            let page = PageRequest { before, until, limit };
+            let entries = self.node.signatures_on(endpoint, account, page).await;
+            let entries = entries.map_err(|error| error.to_string())?;
+            let Some(last) = entries.last() else { return Ok(all) };
+            before = Some(last.id);
+            all.extend(entries);
+        }
+    }
+
+    /// What a transaction moved out of a wallet, but to the treasury.
+    async fn left_by(&self, entry: &Entry, account: &Pubkey) -> Result<Vec<Moved>, String> {
+        if entry.failed {
+            return Ok(Vec::new());
+        }
+        let level = entry.level.max(Commitment::Confirmed);
+        let found = match self.node.transaction(&entry.id, account, &self.mint, level).await {
+            // Whoever sends what is not understood here must not stop the list for everybody.
+            Err(NodeError::Malformed { what, .. }) => {
+                let transaction = base58(&entry.id);
+                tracing::error!(transaction, what, "a transaction of a managed wallet could not be read");
+                return Ok(Vec::new());
+            }
+            found => found.map_err(|error| error.to_string())?,
+        };
+        let found = found.ok_or_else(|| format!("no endpoint has the transaction {}", base58(&entry.id)))?;
+        let mut moved = movements_of(&found, self.clock.now(), &self.mint);
+        let treasury = self.treasury();
+        moved.retain(|moved| !moved.incoming && moved.other != treasury);
+        Ok(moved)
+    }
+}
+
+fn listed(number: u64, LeftWallet { wallet, moved }: &LeftWallet) -> Listed {
+    Listed {
+        position: ABOVE.saturating_add(number),
+        transaction: base58(&moved.transaction),
+        index: moved.index,
+        from: Wallet::Solana(*wallet),
+        to: Wallet::Solana(moved.other),
+        amount: Usdc::from_atomic(moved.atomic),
+        at: moved.at,
+        dropped: false,
+    }
+}

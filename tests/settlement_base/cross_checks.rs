@@ -1,0 +1,280 @@
+//! What one endpoint of two says alone: it never makes a payment final, and what it leaves out is found.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use purser::settlement::evm::BaseSettlement;
+use purser_actors::id::Network;
+use purser_actors::port::{
+    Authorization, Finality, Lookup, Preparation, Settlement as _, Submitted, TreasuryList as _,
+};
+use purser_chains::evm::B256;
+use purser_chains::evm::blocks::Finality as Depth;
+use purser_chains::evm::node::BlockTag;
+use purser_chains::evm::usdc::TOPICS;
+use purser_chains::rpc::{BoxFuture, Clock, HttpTransport, SystemClock};
+use purser_storage::Store;
+use serde_json::{Value, json};
+
+use crate::anvil::{Anvil, client};
+use crate::proxy::Proxy;
+use crate::world::{VALUE, World, hex, key, payer, treasury, until};
+
+/// A world whose first endpoint of two is the proxy; the port is closed.
+async fn behind_proxy(anvil: Option<Anvil>, payers: usize) -> Option<(World, Proxy)> {
+    let mut w = World::closed_on(anvil?, payers).await?;
+    let proxy = Proxy::start(&w.anvil.url).await;
+    w.urls = vec![proxy.url.clone(), w.anvil.url.clone()];
+    Some((w, proxy))
+}
+
+fn is_final(found: &Lookup) -> bool {
+    matches!(
+        found,
+        Lookup::Landed {
+            finality: Finality::Final,
+            ..
+        }
+    )
+}
+
+/// Logs of a payment that nobody made, as they would stand in this block.
+fn invented(payment: &Authorization, block: &Value, number: u64) -> [Value; 2] {
+    let Authorization::Evm(signed) = payment else { panic!() };
+    let (from, to) = (
+        B256::left_padding_from(&signed.from),
+        B256::left_padding_from(&signed.to),
+    );
+    let log = |index: u64, topics: Vec<B256>, data: String| {
+        json!({
+            "address": "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913",
+            "topics": topics.into_iter().map(hex).collect::<Vec<_>>(),
+            "data": data,
+            "blockNumber": format!("{number:#x}"),
+            "blockHash": block,
+            "transactionHash": hex(B256::repeat_byte(0x77)),
+            "logIndex": format!("{index:#x}"),
+            "removed": false,
+        })
+    };
+    let [transferred, used, _] = TOPICS;
+    [
+        log(900, vec![used, from, B256::from(signed.nonce)], "0x".to_owned()),
+        log(
+            901,
+            vec![transferred, from, to],
+            format!("0x{:064x}", signed.value.atomic()),
+        ),
+    ]
+}
+
+/// Whether a call asks for the logs of one block.
+fn asks_logs(request: &Value) -> bool {
+    request["method"] == "eth_getLogs" && request["params"][0]["blockHash"].is_string()
+}
+
+// Checks: a payment that one endpoint invents in a real block is seen, never final, and gone as soon as two endpoints agree.
+#[tokio::test]
+async fn a_transfer_that_one_endpoint_invents_is_never_final() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 1).await else {
+        return;
+    };
+    w.open().await;
+    let payment = w.payment(0);
+    w.prepare(&payment).await;
+    let number = w.node.header(BlockTag::Latest).await.unwrap().unwrap().number + 1;
+    let lie = payment.clone();
+    proxy.lie(move |request, mut result| {
+        if asks_logs(request) {
+            let logs = result.as_array_mut().unwrap();
+            logs.extend(invented(&lie, &request["params"][0]["blockHash"], number));
+        }
+        Some(result)
+    });
+    w.anvil.mine(1).await;
+    until("the invented payment is seen", async || {
+        matches!(w.lookup(&payment).await, Lookup::Landed { .. }).then_some(())
+    })
+    .await;
+    w.anvil.mine(5).await;
+    for _ in 0..20 {
+        assert!(!is_final(&w.lookup(&payment).await));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(w.port().cross_checked(), Some(number - 1));
+    proxy.is_honest_again();
+    w.read().await;
+    assert!(!matches!(w.lookup(&payment).await, Lookup::Landed { .. }));
+    assert!(w.port().counters().mismatches.load(Ordering::Relaxed) > 0);
+    let list = w.port().movements(Network::Base, None, 100).await.unwrap();
+    assert!(list.items.is_empty(), "{list:?}");
+}
+
+// Checks: an endpoint that has no logs of its newest blocks yet: a payment and a plain transfer that it left out are found.
+#[tokio::test]
+async fn transfers_that_one_endpoint_leaves_out_are_found() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
+        return;
+    };
+    w.open().await;
+    proxy.lie(|request, result| Some(if asks_logs(request) { json!([]) } else { result }));
+    let payment = w.payment(0);
+    w.prepare(&payment).await;
+    let submitted = w.submit(&payment);
+    w.in_pool(1).await;
+    // `transfer(address,uint256)`.
+    let data = [
+        &[0xa9, 0x05, 0x9c, 0xbb],
+        &treasury().into_word()[..],
+        &[0; 24],
+        &VALUE.to_be_bytes(),
+    ]
+    .concat();
+    w.give(key("stranger").address(), VALUE).await;
+    w.foreign("stranger", 0, w.token.address(), data.into()).await;
+    w.anvil.mine(5).await;
+    let head = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
+    until("the newest block is read", async || {
+        (w.port().height() == Some(head.number)).then_some(())
+    })
+    .await;
+    assert!(!submitted.is_finished(), "no row has it");
+    proxy.is_honest_again();
+    w.read().await;
+    assert!(matches!(submitted.await.unwrap(), Submitted::Settled { .. }));
+    assert!(is_final(&w.lookup(&payment).await));
+    let list = w.port().movements(Network::Base, None, 100).await.unwrap();
+    assert_eq!(list.items.len(), 2, "{list:?}");
+}
+
+// Checks: what one endpoint alone says is safe or finalized moves nothing, and does not stop the other's reorganisations.
+#[tokio::test]
+async fn one_endpoint_alone_makes_nothing_safe() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start_with(32), 1).await else {
+        return;
+    };
+    w.finality = Depth::Safe;
+    let latest = Arc::new(parking_lot::Mutex::new(Value::Null));
+    let newest = latest.clone();
+    proxy.lie(move |request, result| {
+        let tag = &request["params"][0];
+        if request["method"] != "eth_getBlockByNumber" {
+            return Some(result);
+        }
+        if tag == "latest" {
+            *newest.lock() = result.clone();
+        }
+        let ahead = newest.lock().clone();
+        let claims = (tag == "safe" || tag == "finalized") && !ahead.is_null();
+        Some(if claims { ahead } else { result })
+    });
+    w.open().await;
+    w.prepare(&w.payment(0)).await;
+    let submitted = w.submit(&w.payment(0));
+    w.mined(submitted).await;
+    w.anvil.mine(3).await;
+    w.read().await;
+    assert!(!is_final(&w.lookup(&w.payment(0)).await));
+    // Not finalized: it is replaced, and followed.
+    let head = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
+    w.anvil.control("anvil_reorg", json!([2, []])).await;
+    w.anvil.mine(1).await;
+    until("the other branch is read", async || {
+        (w.port().height() > Some(head.number)).then_some(())
+    })
+    .await;
+    w.anvil.mine(70).await;
+    until("it is safe by both", async || {
+        is_final(&w.lookup(&w.payment(0)).await).then_some(())
+    })
+    .await;
+}
+
+/// A clock that a test sets forward.
+struct Shifted(SystemClock, AtomicU64);
+
+impl Shifted {
+    /// Opens the port with it.
+    async fn open(w: &mut World) -> Arc<Self> {
+        let clock = Arc::new(Self(SystemClock::default(), AtomicU64::new(0)));
+        let transport = Arc::new(HttpTransport::new(client()));
+        let store: Arc<dyn Store> = w.store.clone();
+        let port = BaseSettlement::open(w.settings(), store, transport, clock.clone()).await;
+        w.port = Some(Arc::new(port.unwrap()));
+        w.read().await;
+        clock
+    }
+}
+
+impl Clock for Shifted {
+    fn now_ms(&self) -> u64 {
+        self.0.now_ms() + self.1.load(Ordering::Relaxed)
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'_, ()> {
+        self.0.sleep(duration)
+    }
+}
+
+// Checks: with one of two endpoints gone payments are seen and not final; after a minute no new one is taken; it goes on by itself.
+#[tokio::test]
+async fn nothing_is_final_and_then_nothing_taken_while_one_endpoint_answers() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
+        return;
+    };
+    let clock = Shifted::open(&mut w).await;
+    proxy.lie(|_, _| None);
+    assert_eq!(
+        w.port()
+            .prepare(&w.payment(0))
+            .await
+            .map(|ready| matches!(ready, Preparation::Ready(_))),
+        Ok(true)
+    );
+    let submitted = w.submit(&w.payment(0));
+    assert!(matches!(
+        w.mined(submitted).await,
+        Submitted::Settled {
+            finality: Finality::Seen,
+            ..
+        }
+    ));
+    w.anvil.mine(5).await;
+    assert!(!is_final(&w.lookup(&w.payment(0)).await));
+    assert!(w.port().is_taking_payments());
+    clock.1.store(61_000, Ordering::Relaxed);
+    until("no payment is taken", async || {
+        let refused = w.port().prepare(&w.payment(1)).await;
+        let why = refused.err().map(|error| error.message);
+        why.is_some_and(|why| why.contains("no two endpoints")).then_some(())
+    })
+    .await;
+    assert!(!w.port().is_taking_payments());
+    proxy.is_honest_again();
+    w.read().await;
+    until("payments are taken", async || {
+        w.port().is_taking_payments().then_some(())
+    })
+    .await;
+    assert!(is_final(&w.lookup(&w.payment(0)).await));
+    w.prepare(&w.payment(1)).await;
+    assert_eq!(w.balance(payer(1)).await, VALUE);
+}
+
+// Checks: behind the same addresses another chain has begun, or this one anew: an operator is told, and no payment is taken.
+#[tokio::test]
+async fn nothing_is_taken_on_a_chain_that_was_reset() {
+    let Some(mut w) = World::closed(1).await else { return };
+    w.anvil.mine(80).await;
+    let clock = Shifted::open(&mut w).await;
+    w.anvil.control("anvil_rollback", json!([75])).await;
+    until("an operator is told", async || {
+        (w.port().counters().alarms.load(Ordering::Relaxed) > 0).then_some(())
+    })
+    .await;
+    clock.1.store(31_000, Ordering::Relaxed);
+    let refused = w.port().prepare(&w.payment(0)).await.unwrap_err();
+    assert!(refused.message.contains("the newest blocks"), "{refused:?}");
+    assert!(!w.port().is_taking_payments());
+}

@@ -1,0 +1,82 @@
+//! An endpoint in front of the node whose answers a test changes.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use parking_lot::Mutex;
+use serde_json::Value;
+
+/// Changes the result of a call; `None`: the endpoint does not answer.
+type Change = Box<dyn Fn(&Value, Value) -> Option<Value> + Send>;
+
+#[derive(Clone)]
+pub struct Proxy {
+    pub url: String,
+    behind: Arc<Behind>,
+}
+
+struct Behind {
+    node: String,
+    http: reqwest::Client,
+    change: Mutex<Option<Change>>,
+}
+
+impl Proxy {
+    /// Honest until it is told otherwise. Serves until the test ends.
+    pub async fn start(node: &str) -> Self {
+        let behind = Arc::new(Behind {
+            node: node.to_owned(),
+            http: crate::anvil::client(),
+            change: Mutex::new(None),
+        });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let router = Router::new().fallback(serve).with_state(behind.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url, behind }
+    }
+
+    /// From now on results are what this makes of the node's, given the request.
+    pub fn lie(&self, change: impl Fn(&Value, Value) -> Option<Value> + Send + 'static) {
+        *self.behind.change.lock() = Some(Box::new(change));
+    }
+
+    pub fn is_honest_again(&self) {
+        *self.behind.change.lock() = None;
+    }
+}
+
+async fn serve(State(behind): State<Arc<Behind>>, body: Bytes) -> Response {
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    let sent = behind
+        .http
+        .post(&behind.node)
+        .header("content-type", "application/json");
+    let mut answer: Value = sent.body(body).send().await.unwrap().json().await.unwrap();
+    let change = behind.change.lock();
+    let Some(change) = &*change else {
+        return answer.to_string().into_response();
+    };
+    let mut whole = true;
+    let mut one = |request: &Value, answer: &mut Value| match change(request, answer["result"].take()) {
+        Some(result) => answer["result"] = result,
+        None => whole = false,
+    };
+    match (request.as_array(), &mut answer) {
+        (Some(requests), Value::Array(answers)) => {
+            for answer in answers {
+                let request = requests.iter().find(|request| request["id"] == answer["id"]);
+                one(request.unwrap(), answer);
+            }
+        }
+        _ => one(&request, &mut answer),
+    }
+    match whole {
+        true => answer.to_string().into_response(),
+        false => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}
