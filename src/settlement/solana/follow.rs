@@ -40,6 +40,11 @@ pub(super) struct Following {
 }
 
 impl Following {
+    /// The endpoint that is read first at present.
+    pub(super) fn endpoint(&self) -> usize {
+        self.order.first().copied().unwrap_or(0)
+    }
+
     /// Endpoints to walk now, in this order; never none.
     fn candidates(&mut self, endpoints: usize, now_ms: u64) -> Vec<usize> {
         if self.order.is_empty() {

@@ -126,8 +126,7 @@ impl Stored for Place {
     const SCHEMA: u16 = 522;
 }
 
-/// Up to this slot two endpoints have shown every transaction of the treasury alike. Behind [`Place::covered_slot`] if one endpoint
-/// alone has covered the rest.
+/// Behind [`Place::covered_slot`] if one endpoint alone has covered the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct CrossChecked {
     slot: u64,
