@@ -1,6 +1,7 @@
 //! Solana: wire format, token instructions, typed RPC calls, and the pure state of settlement and of the chain follower.
 
 pub mod address;
+pub mod cross_check;
 pub mod draft;
 pub mod fees;
 pub mod follow;

@@ -3,21 +3,25 @@
 //! A payment is co-signed by one of our fee payers, simulated, made durable, and only then sent: to every endpoint, again and
 //! again, until it is on the chain or its blockhash has expired. A follower reads the treasury's token account; what it has
 //! read is durable and answers look-ups, lists of departures and reconciliation. Reading the chain for one payment is the
-//! exception. A positive answer needs one endpoint, a proof that a payment can never land needs two.
+//! exception. That a payment is seen needs one endpoint; that it is final, or can never land, needs two. With one endpoint
+//! configured its word is final.
 
 mod accounts;
 mod burning;
+mod cross_check;
 mod decline;
 mod drive;
 mod facilitated;
 mod flight;
 mod follow;
+mod followed;
 mod lists;
 mod lookup;
 mod outgoing;
 mod port;
 mod prechecking;
 mod prepare;
+mod reading;
 mod rows;
 mod search;
 mod settings;
@@ -41,8 +45,10 @@ use purser_chains::solana::payers::{PayerStatus, Payers};
 use purser_storage::Store;
 
 pub use self::burning::{EventAccount, read_burn};
+use self::cross_check::Progress;
 use self::flight::Flights;
 use self::follow::Following;
+use self::followed::Followed;
 pub use self::rows::RowError;
 use self::rows::Rows;
 use self::search::Foreign;
@@ -104,7 +110,8 @@ pub struct SolanaSettlement {
     flights: Mutex<Flights>,
     tip: Mutex<Tip>,
     following: tokio::sync::Mutex<Following>,
-    followed: Mutex<follow::Followed>,
+    followed: Mutex<Followed>,
+    progress: Mutex<Progress>,
     foreign: Mutex<HashMap<[u8; 32], Foreign>>,
     prechecks: prechecking::Prechecks,
     own_wallets: wallets::OwnWallets,
@@ -167,6 +174,10 @@ impl SolanaSettlement {
             let reservation = payers.resume(&open.fee_payer, open.fees()).ok();
             flights.begin(id, open, true, reservation);
         }
+        let followed = Followed::read(&rows).await?;
+        // One endpoint's word is no progress where two are needed.
+        let crossed = rows.cross_checked().await?.filter(|_| node.endpoints() > 1);
+        let progress = Progress::begin(around.timer.now_ms(), crossed.unwrap_or(0));
         let mut losses = LostFees::new(settings.loss_limits);
         let counts_ms = settings
             .loss_limits
@@ -176,7 +187,6 @@ impl SolanaSettlement {
         for lost in rows.losses(since).await? {
             losses.lost(lost.payer, lost.lamports, lost.at.0);
         }
-        let followed = follow::Followed::read(&rows).await?;
         Ok(Arc::new(Self {
             mint: settings.mint,
             treasury: settings.treasury,
@@ -200,6 +210,7 @@ impl SolanaSettlement {
             tip: Mutex::default(),
             following: tokio::sync::Mutex::default(),
             followed: Mutex::new(followed),
+            progress: Mutex::new(progress),
             foreign: Mutex::default(),
             prechecks: prechecking::Prechecks::default(),
             own_wallets: wallets::OwnWallets::default(),

@@ -41,6 +41,7 @@ const QUICK: Pace = Pace {
     blockhash_ms: 20,
     balance_ms: 50,
     settled_after_ms: 100,
+    standstill_ms: 60_000,
 };
 
 type Answer = (&'static str, &'static str, String);

@@ -1,6 +1,7 @@
 //! Faults between the port and its endpoints.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -8,9 +9,13 @@ use parking_lot::Mutex;
 use purser_chains::rpc::{BoxFuture, EndpointUrl, HttpTransport, Response, Transport, TransportError};
 use serde_json::{Value, json};
 
-/// A transport that loses what it is told to lose.
+/// Changes an endpoint's answer: the request, and its result.
+type Lie = Arc<dyn Fn(&Value, &mut Value) + Send + Sync>;
+
+/// A transport that loses what it is told to lose, and lies where it is told to.
 pub struct Faults {
     inner: HttpTransport,
+    lies: Mutex<Vec<(&'static str, Lie)>>,
     dead: Mutex<BTreeSet<&'static str>>,
     swallows: AtomicBool,
     pub swallowed: AtomicUsize,
@@ -21,6 +26,7 @@ impl Faults {
     pub fn new(inner: HttpTransport) -> Self {
         Self {
             inner,
+            lies: Mutex::default(),
             dead: Mutex::default(),
             swallows: AtomicBool::new(false),
             swallowed: AtomicUsize::new(0),
@@ -35,6 +41,16 @@ impl Faults {
 
     pub fn revive(&self) {
         self.dead.lock().clear();
+    }
+
+    /// The endpoint whose host begins so answers so.
+    pub fn lie(&self, host: &'static str, lie: impl Fn(&Value, &mut Value) + Send + Sync + 'static) {
+        self.lies.lock().push((host, Arc::new(lie)));
+    }
+
+    /// No endpoint lies any more.
+    pub fn be_honest(&self) {
+        self.lies.lock().clear();
     }
 
     /// Transactions are accepted and dropped.
@@ -68,7 +84,19 @@ impl Transport for Faults {
                     });
                 }
             }
-            self.inner.post(url, body, timeout, max_response_bytes).await
+            let answer = self.inner.post(url, body, timeout, max_response_bytes).await;
+            let lies: Vec<Lie> = {
+                let lies = self.lies.lock();
+                let told = lies.iter().filter(|(host, _)| url.host().starts_with(host));
+                told.map(|(_, lie)| Arc::clone(lie)).collect()
+            };
+            let mut response = answer?;
+            if !lies.is_empty() {
+                let mut document: Value = serde_json::from_slice(&response.body).unwrap();
+                lies.iter().for_each(|lie| lie(&request, &mut document["result"]));
+                response.body = document.to_string().into_bytes();
+            }
+            Ok(response)
         })
     }
 }

@@ -64,6 +64,7 @@ const QUICK: Pace = Pace {
     blockhash_ms: 200,
     balance_ms: 300,
     settled_after_ms: 4_000,
+    standstill_ms: 60_000,
 };
 
 fn open_store(directory: &std::path::Path) -> Arc<JournalStore> {
@@ -114,6 +115,12 @@ impl House {
             (read && status.fee_payers.iter().all(|payer| payer.lamports.is_some())).then_some(())
         })
         .await;
+    }
+
+    /// The same with other settings.
+    pub async fn kill_for(&mut self, change: fn(&mut SolanaSettings)) {
+        self.change = change;
+        self.kill().await;
     }
 
     /// Ends the port where it is, and opens another one on the same store.

@@ -268,23 +268,61 @@ async fn case_86_an_expiry_is_proven_by_two_endpoints_only() {
     assert_eq!(house.port.status().fee_payers[0].spent, 0);
 }
 
-// Aim: from which depth a transfer is final is a setting, by amount.
+// Aim: from which depth a transfer is final is a setting, by amount; two endpoints must show that depth.
 #[tokio::test(flavor = "multi_thread")]
 async fn small_payments_are_final_when_confirmed() {
     let change = |settings: &mut purser::settlement::solana::SolanaSettings| {
-        settings.finality = FinalityByAmount(vec![(Usdc::from_atomic(10), Depth::Confirmed)]);
+        let deep = Depth::Slots(1_000_000);
+        settings.finality = FinalityByAmount(vec![
+            (Usdc::from_atomic(10), Depth::Confirmed),
+            (Usdc::from_atomic(11), deep),
+        ]);
     };
     let Some(house) = House::open_with(7, change).await else {
         return;
     };
-    for (amount, finality) in [(10, Finality::Final), (11, Finality::Seen)] {
+    // As if no block were final yet: only the depth of the amount counts.
+    for host in ["127.0.0.1", "localhost"] {
+        house.faults.lie(host, not_final_yet);
+    }
+    for amount in [10, 11] {
         let payment = house.payment(amount, "small").await;
         let prepared = house.ready(&payment).await;
         let submitted = house.port.submit(&payment, &prepared).await.unwrap();
-        let Submitted::Settled { finality: found, .. } = submitted else {
-            panic!("{submitted:?}")
+        assert!(matches!(submitted, Submitted::Settled { .. }), "{submitted:?}");
+        let landed = |finality| Lookup::Landed {
+            transaction: prepared.transaction.clone(),
+            finality,
         };
-        assert_eq!(found, finality, "{amount}");
+        if amount == 10 {
+            until("two endpoints show it", || async {
+                let looked = house.port.lookup(&payment, None).await.unwrap();
+                (looked == landed(Finality::Final)).then_some(())
+            })
+            .await;
+        }
+        let slot = house.node().position(Commitment::Confirmed).await.unwrap().slot;
+        until("the chain goes on", || async {
+            let now = house.node().position(Commitment::Confirmed).await.unwrap().slot;
+            (now > slot + 5).then_some(())
+        })
+        .await;
+        let finality = if amount == 10 { Finality::Final } else { Finality::Seen };
+        assert_eq!(house.port.lookup(&payment, None).await.unwrap(), landed(finality));
+    }
+}
+
+/// An endpoint that has no later block as final than it had in the beginning.
+fn not_final_yet(request: &serde_json::Value, result: &mut serde_json::Value) {
+    let level = |status: &mut serde_json::Value| {
+        if status["confirmationStatus"] == "finalized" {
+            status["confirmationStatus"] = "confirmed".into();
+        }
+    };
+    match request["method"].as_str().unwrap() {
+        "getSignatureStatuses" => result["value"].as_array_mut().unwrap().iter_mut().for_each(level),
+        "getSignaturesForAddress" => result.as_array_mut().unwrap().iter_mut().for_each(level),
+        _ => {}
     }
 }
 

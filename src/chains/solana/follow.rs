@@ -4,8 +4,13 @@
 //! No transaction is skipped: a walk is accepted only if it reaches what is known already, and every walk lists the last
 //! finalised slots again, because a node may index a transaction later than its neighbours. A row below `finalized` is
 //! reported as reorged once its slot is finalised without it.
+//!
+//! With several endpoints each is walked by itself ([`Follower::read`]), and [`super::cross_check`] says what they show alike:
+//! only that becomes final ([`Follower::take`]).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::cross_check::Agreement;
 
 use super::status::Commitment;
 use super::transaction::Signature;
@@ -70,6 +75,35 @@ pub enum Change {
     },
     /// This transaction is final.
     Final(Row),
+}
+
+impl Entry {
+    /// Without its level.
+    pub const fn row(&self) -> Row {
+        Row {
+            id: self.id,
+            slot: self.slot,
+            failed: self.failed,
+        }
+    }
+}
+
+/// What one endpoint lists of the overlap and all that is newer: the end of a walk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// How far the endpoint was, read before its pages.
+    pub history: History,
+    /// Oldest first.
+    pub entries: Vec<Entry>,
+}
+
+/// What to do after a page, of one endpoint among several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Request this page, from the same endpoint.
+    More(PageRequest),
+    /// The walk is over. Nothing has changed yet.
+    Done(Listing),
 }
 
 /// What to do after a page.
@@ -194,11 +228,25 @@ impl Follower {
         })
     }
 
-    /// Takes the requested page.
+    /// Takes the requested page, where one endpoint's word is final.
     ///
     /// # Errors
     /// See [`FollowError`]. The walk is discarded then.
     pub fn page(&mut self, page: &[Entry]) -> Result<Step, FollowError> {
+        Ok(match self.read(page)? {
+            Reading::More(request) => Step::More(request),
+            Reading::Done(listing) => {
+                let agreement = Agreement::alone(&listing);
+                Step::Done(self.take(&[listing], &agreement))
+            }
+        })
+    }
+
+    /// Takes the requested page, of one endpoint among several. Changes nothing that is known.
+    ///
+    /// # Errors
+    /// See [`FollowError`]. The walk is discarded then.
+    pub fn read(&mut self, page: &[Entry]) -> Result<Reading, FollowError> {
         let mut walk = self.walk.take().ok_or(FollowError::NotWalking)?;
         let oldest_known = self.finalized.front();
         let mut reached = false;
@@ -229,12 +277,12 @@ impl Follower {
                 limit: PAGE_LIMIT,
             };
             self.walk = Some(walk);
-            return Ok(Step::More(request));
+            return Ok(Reading::More(request));
         }
-        self.finish(&walk).map(Step::Done)
+        self.finish(walk).map(Reading::Done)
     }
 
-    fn finish(&mut self, walk: &Walk) -> Result<Vec<Change>, FollowError> {
+    fn finish(&self, walk: Walk) -> Result<Listing, FollowError> {
         let listed: HashMap<Signature, &Entry> = walk.entries.iter().map(|entry| (entry.id, entry)).collect();
         if listed.len() != walk.entries.len() {
             return Err(FollowError::Inconsistent);
@@ -249,27 +297,31 @@ impl Follower {
         if self.finalized.iter().skip(skipped).any(missing) {
             return Err(FollowError::Gap);
         }
-        let mut changes = self.remove_reorged(walk, &listed);
+        let mut entries = walk.entries;
+        entries.reverse();
+        Ok(Listing {
+            history: walk.history,
+            entries,
+        })
+    }
+
+    /// Takes what walks have listed, and what of it counts as final. Listings are in the order in which they are believed where
+    /// they differ.
+    pub fn take(&mut self, listings: &[Listing], agreement: &Agreement) -> Vec<Change> {
+        let visible = visible(listings, agreement);
+        let shown: HashSet<Signature> = visible.iter().map(|row| row.id).collect();
+        let mut changes = self.remove_reorged(agreement.slot, &shown);
         let mut known: HashMap<Signature, Row> = self.pending.drain(..).map(|row| (row.id, row)).collect();
-        let finals: HashMap<Signature, ()> = self.finalized.iter().map(|row| (row.id, ())).collect();
+        let finals = self.finals();
+        let becomes_final: HashSet<Signature> = agreement.finals.iter().map(|row| row.id).collect();
         let mut newly_final = Vec::new();
-        for entry in walk
-            .entries
-            .iter()
-            .rev()
-            .filter(|entry| !finals.contains_key(&entry.id))
-        {
-            let row = Row {
-                id: entry.id,
-                slot: entry.slot,
-                failed: entry.failed,
-            };
+        for row in visible.into_iter().filter(|row| !finals.contains(&row.id)) {
             match known.remove(&row.id) {
                 None => changes.push(Change::Seen(row)),
                 Some(from) if from != row => changes.push(Change::Moved { from, to: row }),
                 Some(_) => {}
             }
-            if entry.level == Commitment::Finalized {
+            if becomes_final.contains(&row.id) {
                 newly_final.push(row);
             } else {
                 self.pending.push(row);
@@ -280,13 +332,28 @@ impl Follower {
         self.pending.sort_by_key(|row| row.slot);
         changes.extend(newly_final.iter().map(|row| Change::Final(*row)));
         self.advance(newly_final);
-        self.covered_slot = self.covered_slot.max(walk.history.finalized_slot);
-        Ok(changes)
+        self.covered_slot = self.covered_slot.max(agreement.slot);
+        changes
     }
 
-    /// Removes pending rows whose slot this endpoint has finalised without them.
-    fn remove_reorged(&mut self, walk: &Walk, listed: &HashMap<Signature, &Entry>) -> Vec<Change> {
-        let gone = |row: &Row| row.slot <= walk.history.finalized_slot && !listed.contains_key(&row.id);
+    /// Every transaction up to this final slot is known.
+    pub const fn covered_slot(&self) -> u64 {
+        self.covered_slot
+    }
+
+    /// The final rows that walks list again.
+    pub(super) fn finals(&self) -> HashSet<Signature> {
+        self.finalized.iter().map(|row| row.id).collect()
+    }
+
+    /// Slot of the oldest final row, which bounds the pages; of its neighbours in that slot a walk may list some.
+    pub(super) fn oldest_slot(&self) -> Option<u64> {
+        self.finalized.front().map(|row| row.slot)
+    }
+
+    /// Removes pending rows whose slot is final without them.
+    fn remove_reorged(&mut self, slot: u64, shown: &HashSet<Signature>) -> Vec<Change> {
+        let gone = |row: &Row| row.slot <= slot && !shown.contains(&row.id);
         let changes = self.pending.iter().filter(|row| gone(row));
         let changes = changes.map(|row| Change::Reorged(*row)).collect();
         self.pending.retain(|row| !gone(row));
@@ -306,6 +373,25 @@ impl Follower {
             self.finalized.pop_front();
         }
     }
+}
+
+/// What the listings show, oldest first: what counts as final as those have it that agree on it, all else as the first has it.
+fn visible(listings: &[Listing], agreement: &Agreement) -> Vec<Row> {
+    let mut seen = HashSet::new();
+    let mut rows = Vec::new();
+    let others = (0..listings.len()).filter(|position| !agreement.by.contains(position));
+    for position in agreement.by.iter().copied().chain(others) {
+        let (listing, agrees) = (&listings[position], agreement.by.contains(&position));
+        let entries = listing
+            .entries
+            .iter()
+            .filter(|entry| agrees || entry.slot > agreement.slot);
+        rows.extend(entries.map(Entry::row).filter(|row| seen.insert(row.id)));
+    }
+    if listings.len() > 1 {
+        rows.sort_by_key(|row| row.slot);
+    }
+    rows
 }
 
 #[cfg(test)]

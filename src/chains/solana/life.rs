@@ -1,10 +1,11 @@
 //! The life of one co-signed transaction, from prepared to final, failed or expired. Pure: time and the nodes' answers come
 //! in, what to do next comes out.
 //!
-//! A positive answer needs one endpoint. The expiry proof needs two endpoints that are past the last valid block height at
-//! `finalized` and do not know the signature; until then the outcome is unknown. Everything below `finalized` can be
-//! removed by a fork.
+//! That a transaction is seen needs one endpoint, that it is final needs two that show it in the same slot with the same success,
+//! where there are two. The expiry proof needs two endpoints that are past the last valid block height at `finalized` and do not
+//! know the signature; until then the outcome is unknown. Everything below `finalized` can be removed by a fork.
 
+use super::cross_check::witnesses;
 use super::status::{Commitment, SignatureStatus, TransactionError};
 use super::transaction::Signature;
 
@@ -182,7 +183,7 @@ pub struct Life {
     prepared: Prepared,
     pacing: Pacing,
     views: Vec<View>,
-    /// The first final answer; nothing overrides it.
+    /// The first final answer that enough endpoints gave; nothing overrides it.
     finalized: Option<SignatureStatus>,
     stage: Stage,
     sent: bool,
@@ -221,6 +222,22 @@ impl Life {
     /// The present stage.
     pub const fn stage(&self) -> &Stage {
         &self.stage
+    }
+
+    /// Number of endpoints that show it in the slot and with the success of the present stage, at `confirmed` at least.
+    pub fn shown_by(&self) -> usize {
+        let (at, failed) = match &self.stage {
+            Stage::Seen { slot, .. } => (*slot, false),
+            Stage::Failed { slot, .. } => (*slot, true),
+            Stage::Prepared | Stage::Sent | Stage::Expired => return 0,
+        };
+        self.views_of(at, failed, Commitment::Confirmed)
+    }
+
+    fn views_of(&self, at: u64, failed: bool, level: Commitment) -> usize {
+        let seen = self.views.iter().filter_map(|view| view.seen.as_ref());
+        seen.filter(|seen| (seen.slot, seen.error.is_some()) == (at, failed) && seen.level >= level)
+            .count()
     }
 
     /// What was prepared.
@@ -316,14 +333,14 @@ impl Life {
         view.context_slot = absence.context_slot;
         view.proof |= proof;
         // What this endpoint had seen is gone. What another has seen in a slot that is finalised here without the
-        // transaction was on a fork.
+        // transaction was on a fork, unless that one has it as final: then one of the two is wrong.
         view.seen = None;
         if absence.context_slot >= absence.finalized_slot {
             for view in &mut self.views {
                 if view
                     .seen
                     .as_ref()
-                    .is_some_and(|seen| seen.slot <= absence.finalized_slot)
+                    .is_some_and(|seen| seen.slot <= absence.finalized_slot && seen.level < Commitment::Finalized)
                 {
                     view.seen = None;
                 }
@@ -333,12 +350,15 @@ impl Life {
     }
 
     fn found(&mut self, endpoint: usize, status: SignatureStatus) {
-        if status.level == Commitment::Finalized && self.finalized.is_none() {
-            self.finalized = Some(status.clone());
-        }
         let view = &mut self.views[endpoint];
         view.proof = false;
-        view.seen = Some(status);
+        view.seen = Some(status.clone());
+        let (at, failed) = (status.slot, status.error.is_some());
+        let shown_by = self.views_of(at, failed, Commitment::Finalized);
+        let enough = status.level == Commitment::Finalized && shown_by >= witnesses(self.views.len());
+        if enough && self.finalized.is_none() {
+            self.finalized = Some(status);
+        }
     }
 
     /// Derives the stage from all that is known.
@@ -348,24 +368,19 @@ impl Life {
             .finalized
             .as_ref()
             .or(seen.max_by_key(|status| (status.level, status.slot)));
+        // One endpoint alone that has it as final shows no more than that it is there.
+        let highest = match self.finalized {
+            Some(_) => Commitment::Finalized,
+            None => Commitment::Confirmed,
+        };
         let to = match best {
-            Some(SignatureStatus {
-                slot,
-                level,
-                error: None,
-            }) => Stage::Seen {
-                slot: *slot,
-                level: *level,
-            },
-            Some(SignatureStatus {
-                slot,
-                level,
-                error: Some(error),
-            }) => Stage::Failed {
-                slot: *slot,
-                level: *level,
-                error: error.clone(),
-            },
+            Some(status) => {
+                let (slot, level) = (status.slot, status.level.min(highest));
+                match status.error.clone() {
+                    None => Stage::Seen { slot, level },
+                    Some(error) => Stage::Failed { slot, level, error },
+                }
+            }
             None if self.proofs() >= EXPIRY_PROOF_ENDPOINTS => Stage::Expired,
             None if self.sent => Stage::Sent,
             None => Stage::Prepared,

@@ -27,6 +27,7 @@ use crate::rpc::{RpcError, RpcPool};
 
 /// Most accounts of one `getMultipleAccounts`.
 pub const MAX_ACCOUNTS: usize = 100;
+const TRANSACTION: &str = "getTransaction";
 /// Most signatures of one `getSignatureStatuses`.
 pub const MAX_STATUSES: usize = 256;
 /// JSON-RPC error of a node that has no block of a slot, or does not serve this transaction version.
@@ -175,7 +176,11 @@ impl Node {
         })
     }
 
-    async fn first_available_on(&self, endpoint: usize) -> Result<u64, NodeError> {
+    /// First slot of which one endpoint has blocks.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn first_available_on(&self, endpoint: usize) -> Result<u64, NodeError> {
         let method = "getFirstAvailableBlock";
         decode::number(method, &self.pool.call_on(endpoint, method, json!([])).await?)
     }
@@ -213,26 +218,35 @@ impl Node {
         mint: &Pubkey,
         commitment: Commitment,
     ) -> Result<Option<ChainTransaction>, NodeError> {
-        let method = "getTransaction";
-        let params = |version: u8| {
-            json!([base58(id), {
-                "encoding": "json",
-                "commitment": commitment.max(Commitment::Confirmed).name(),
-                "maxSupportedTransactionVersion": version,
-            }])
-        };
         let found = |result: &Value| !result.is_null();
         // A version that is newer than this code moves tokens all the same; the form of the JSON does not depend on it.
-        let result = match self.pool.call_where(method, params(0), found).await {
-            Err(RpcError::Rpc { code, .. }) if code == UNSUPPORTED_VERSION => {
-                self.pool.call_where(method, params(u8::MAX), found).await?
+        let result = match self.pool.call_where(TRANSACTION, of(id, 0, commitment), found).await {
+            Err(error) if is_unsupported(&error) => {
+                let params = of(id, u8::MAX, commitment);
+                self.pool.call_where(TRANSACTION, params, found).await?
             }
             other => other?,
         };
-        if result.is_null() {
-            return Ok(None);
-        }
-        movements::decode(&result, id, token_account, mint).map(Some)
+        movements(&result, id, token_account, mint)
+    }
+
+    /// The same of one endpoint.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn transaction_on(
+        &self,
+        endpoint: usize,
+        id: &Signature,
+        (token_account, mint): (&Pubkey, &Pubkey),
+        commitment: Commitment,
+    ) -> Result<Option<ChainTransaction>, NodeError> {
+        let asked = |version| self.pool.call_on(endpoint, TRANSACTION, of(id, version, commitment));
+        let result = match asked(0).await {
+            Err(error) if is_unsupported(&error) => asked(u8::MAX).await?,
+            other => other?,
+        };
+        movements(&result, id, token_account, mint)
     }
 
     /// Accounts in their order, `None` where none exists, with the slot of the oldest answer: one call for each
@@ -309,6 +323,31 @@ impl Node {
         let params = json!([STANDARD.encode(bytes), options]);
         let answers = self.pool.send_to_all("sendTransaction", params).await;
         answers.into_iter().map(|answer| send_outcome(answer.result)).collect()
+    }
+}
+
+/// Parameters of `getTransaction`.
+fn of(id: &Signature, version: u8, commitment: Commitment) -> Value {
+    json!([base58(id), {
+        "encoding": "json",
+        "commitment": commitment.max(Commitment::Confirmed).name(),
+        "maxSupportedTransactionVersion": version,
+    }])
+}
+
+const fn is_unsupported(error: &RpcError) -> bool {
+    matches!(error, RpcError::Rpc { code, .. } if *code == UNSUPPORTED_VERSION)
+}
+
+fn movements(
+    result: &Value,
+    id: &Signature,
+    token_account: &Pubkey,
+    mint: &Pubkey,
+) -> Result<Option<ChainTransaction>, NodeError> {
+    match result.is_null() {
+        true => Ok(None),
+        false => movements::decode(result, id, token_account, mint).map(Some),
     }
 }
 

@@ -53,6 +53,7 @@ impl SolanaSettlement {
         let (port, ids) = (Arc::clone(self), Arc::clone(ids));
         tokio::spawn(async move {
             if let Ok((context_slot, found)) = port.node.statuses_on(endpoint, &ids, false).await {
+                port.claims(endpoint, context_slot, None);
                 for (id, found) in ids.iter().zip(found).filter(|(_, found)| found.is_some()) {
                     port.apply(id, endpoint, Answer::Status(StatusAnswer { context_slot, found }));
                 }

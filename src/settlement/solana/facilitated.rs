@@ -70,6 +70,7 @@ impl SolanaSettlement {
         if transaction.message.names_fee_payer() {
             return Err(permanent("the fee payer may not appear in an instruction".to_owned()));
         }
+        self.if_up_to_date(JUDGE)?;
         let shown = self
             .node
             .simulate_unsigned(&transfer.transaction, Commitment::Processed)

@@ -169,6 +169,11 @@ impl Flights {
         self.flights.get(id).map(|flight| flight.life.stage())
     }
 
+    /// Endpoints that show it where it is.
+    pub(super) fn shown_by(&self, id: &Signature) -> usize {
+        self.flights.get(id).map_or(0, |flight| flight.life.shown_by())
+    }
+
     /// What to do at this time, with the highest block height that is known.
     pub(super) fn due(&mut self, now_ms: u64, block_height: u64) -> Due {
         let mut all = Due::default();
@@ -285,7 +290,7 @@ impl Answer {
 }
 
 impl Flight {
-    /// How it ended, once that is proven: a failure, like an expiry, by two endpoints.
+    /// How it ended, once that is proven: by two endpoints, if it did not land even where one is configured.
     fn end(&self) -> Option<End> {
         match self.life.stage() {
             Stage::Seen {

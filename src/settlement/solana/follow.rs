@@ -1,102 +1,79 @@
-//! The follower: reads the transactions of the treasury's token account once, into durable rows.
+//! The follower: reads the transactions of the treasury's token account into durable rows.
 //!
-//! A transaction gets a number, and its movements get positions, when it is final: lists only ever grow. What is seen and not
-//! final yet has a row of its own, which a fork can take away.
+//! What one endpoint lists is seen, and has a row of its own, which a fork can take away. A transaction gets a number, and its
+//! movements get positions, when it is final: lists only ever grow. With several endpoints a second one is walked as well; final
+//! is what two list alike, with nothing before it that only one of them lists, and what both show with the same movements.
+
+mod keeping;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use purser_actors::port::{Movement, Timestamp};
-use purser_chains::solana::address::base58;
-use purser_chains::solana::follow::{Change, Cursor, Follower, Row, Step};
-use purser_chains::solana::life::Evidence;
+use purser_actors::port::Timestamp;
+use purser_chains::solana::Signature;
+use purser_chains::solana::cross_check::Agreement;
+use purser_chains::solana::follow::{Change, Follower, Listing, Reading};
 use purser_chains::solana::node::NodeError;
-use purser_chains::solana::node::movements::{ChainTransaction, Direction};
-use purser_chains::solana::status::{Commitment, SignatureStatus, TransactionError};
-use purser_chains::solana::{Pubkey, Signature};
-use purser_storage::Write;
-use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
-use super::rows::{self, End, Moved, Place, RowError, Rows, Seen};
+use super::rows::{Moved, Place};
 
 /// Changes that are written at once.
 const CHUNK: usize = 50;
 /// Transactions that are read at the same time.
 const READS: usize = 8;
-/// Solana began in March 2020: an earlier time of a block is none.
-const FIRST_BLOCK_S: i64 = 1_577_836_800;
+/// Longest time for which an endpoint that fails is not walked, in milliseconds.
+const MAX_REST_MS: u64 = 5_000;
+/// A reading covers the present if what is final has advanced within so long, in milliseconds.
+const FRESH_MS: u64 = 10_000;
 
-/// What the follower knows, for everybody else.
-#[derive(Debug, Default)]
-pub(super) struct Followed {
-    place: Option<Place>,
-    pending: HashMap<Signature, Waiting>,
-}
-
-/// A transaction that is not final.
-#[derive(Clone, Debug)]
-struct Waiting {
-    seen: Seen,
-    /// What it moves, once that was read.
-    moved: Option<Vec<Moved>>,
-}
-
-impl Followed {
-    pub(super) async fn read(rows: &Rows) -> Result<Self, RowError> {
-        let pending = rows.pending().await?;
-        Ok(Self {
-            place: rows.place().await?.map(|(place, _)| place),
-            pending: pending
-                .into_iter()
-                .map(|seen| (seen.id, Waiting { seen, moved: None }))
-                .collect(),
-        })
-    }
-
-    /// Everything up to this final slot is listed; 0 before the first reading.
-    pub(super) fn covered_slot(&self) -> u64 {
-        self.place.as_ref().map_or(0, |place| place.covered_slot)
-    }
-
-    /// When the last complete reading began.
-    pub(super) fn covered_at(&self) -> Option<Timestamp> {
-        self.place.as_ref().map(|place| place.covered_at)
-    }
-
-    /// A transaction that is seen and not final.
-    pub(super) fn pending(&self, id: &Signature) -> Option<Seen> {
-        self.pending.get(id).map(|waiting| waiting.seen)
-    }
-
-    /// What this transaction moved as it was seen in this slot, if that was read.
-    fn moved(&self, row: &Row) -> Option<Vec<Moved>> {
-        let waiting = self.pending.get(&row.id)?;
-        let moved = waiting.moved.clone();
-        moved.filter(|_| (waiting.seen.slot, waiting.seen.failed) == (row.slot, row.failed))
-    }
-
-    /// Transactions that are not final and take effect, with what they move if that was read.
-    fn waiting(&self) -> Vec<(Row, Option<Vec<Moved>>)> {
-        let good = self.pending.values().filter(|waiting| !waiting.seen.failed);
-        good.map(|waiting| (waiting.seen.into(), waiting.moved.clone()))
-            .collect()
-    }
-}
-
-/// The follower's own state. It is read from the rows again after anything failed.
+/// The follower's own state. It is read from the rows again after a write failed.
 #[derive(Debug, Default)]
 pub(super) struct Following {
     at: Option<At>,
-    endpoint: usize,
+    /// Endpoints in the order in which they are walked.
+    order: Vec<usize>,
+    /// Of endpoints that fail: until when they are not walked, and how often they have failed.
+    rests: HashMap<usize, (u64, u32)>,
 }
 
 impl Following {
-    /// The endpoint that is read at present.
-    pub(super) const fn endpoint(&self) -> usize {
-        self.endpoint
+    /// The endpoint that is read first at present.
+    pub(super) fn endpoint(&self) -> usize {
+        self.order.first().copied().unwrap_or(0)
+    }
+
+    /// Endpoints to walk now, in this order; never none.
+    fn candidates(&mut self, endpoints: usize, now_ms: u64) -> Vec<usize> {
+        if self.order.is_empty() {
+            self.order = (0..endpoints).collect();
+        }
+        let rests = |endpoint: &usize| self.rests.get(endpoint).is_some_and(|(until, _)| now_ms < *until);
+        let awake: Vec<usize> = self.order.iter().copied().filter(|endpoint| !rests(endpoint)).collect();
+        match awake.is_empty() {
+            true => self.order.clone(),
+            false => awake,
+        }
+    }
+
+    fn prefer(&mut self, endpoints: &[usize]) {
+        let (mut first, rest): (Vec<usize>, Vec<usize>) = self
+            .order
+            .iter()
+            .copied()
+            .partition(|endpoint| endpoints.contains(endpoint));
+        first.extend(rest);
+        self.order = first;
+    }
+
+    fn failed(&mut self, endpoint: usize, pace_ms: u64, now_ms: u64) {
+        let (until, times) = self.rests.entry(endpoint).or_default();
+        let rest_ms = pace_ms.checked_shl(*times).unwrap_or(MAX_REST_MS).min(MAX_REST_MS);
+        (*until, *times) = (now_ms.saturating_add(rest_ms), times.saturating_add(1).min(16));
+        let others: Vec<usize> = self.order.iter().copied().filter(|other| *other != endpoint).collect();
+        self.prefer(&others);
     }
 }
 
@@ -109,289 +86,205 @@ struct At {
     numbers: HashMap<Signature, u64>,
 }
 
-impl SolanaSettlement {
-    /// Reads what is new. An endpoint that fails or contradicts what is known is not asked next time.
-    pub(super) async fn follow(&self) -> Result<(), String> {
-        let mut following = self.following.lock().await;
-        let endpoint = following.endpoint;
-        let mut at = match following.at.take() {
-            Some(at) => at,
-            None => self.resume(endpoint).await?,
-        };
-        match self.walk(&mut at, endpoint).await {
-            Ok(()) => {
-                following.at = Some(at);
-                Ok(())
-            }
-            Err(error) => {
-                following.endpoint = (endpoint + 1) % self.node.endpoints();
-                self.alarms.follower_failures.fetch_add(1, Ordering::Relaxed);
-                Err(error)
-            }
-        }
+/// What was listed, by whom.
+#[derive(Default)]
+struct Listed {
+    endpoints: Vec<usize>,
+    listings: Vec<Listing>,
+}
+
+impl Listed {
+    /// Endpoints whose listings agree.
+    fn by(&self, agreement: &Agreement) -> Vec<usize> {
+        let endpoints = agreement.by.iter().filter_map(|position| self.endpoints.get(*position));
+        endpoints.copied().collect()
     }
 
-    /// Continues from the rows, or begins.
-    async fn resume(&self, endpoint: usize) -> Result<At, String> {
-        let told = |error: RowError| error.to_string();
-        let (place, revision) = match self.rows.place().await.map_err(told)? {
-            Some(known) => known,
-            None => {
-                let from_slot = match self.from_slot {
-                    Some(slot) => slot,
-                    None => {
-                        self.node
-                            .history_on(endpoint)
-                            .await
-                            .map_err(|e| e.to_string())?
-                            .finalized_slot
-                    }
-                };
-                let place = Place {
-                    from_slot,
-                    covered_slot: 0,
-                    overlap_from: 1,
-                    next_number: 1,
-                    next_position: 1,
-                    covered_at: Timestamp(0),
-                };
-                (place, 0)
-            }
-        };
-        let mut finals = self.rows.finals(place.overlap_from).await.map_err(told)?;
-        finals.sort_by_key(|(number, seen)| (seen.slot, *number));
-        let cursor = Cursor {
-            covered_slot: place.covered_slot,
-            finalized: finals.iter().map(|(_, seen)| (*seen).into()).collect(),
-            pending: self
-                .rows
-                .pending()
-                .await
-                .map_err(told)?
-                .into_iter()
-                .map(Row::from)
-                .collect(),
-        };
-        Ok(At {
-            follower: Follower::resume(place.from_slot, cursor),
-            numbers: finals.iter().map(|(number, seen)| (seen.id, *number)).collect(),
-            place,
-            revision,
-        })
-    }
-
-    async fn walk(&self, at: &mut At, endpoint: usize) -> Result<(), String> {
-        let began = self.clock.now();
-        let history = self.node.history_on(endpoint).await.map_err(|e| e.to_string())?;
-        let mut request = at.follower.begin(history).map_err(|e| e.to_string())?;
-        let changes = loop {
-            let page = self.node.signatures_on(endpoint, &self.treasury_account, request).await;
-            match at
-                .follower
-                .page(&page.map_err(|e| e.to_string())?)
-                .map_err(|e| e.to_string())?
-            {
-                Step::More(next) => request = next,
-                Step::Done(changes) => break changes,
-            }
-        };
-        let mut rest: VecDeque<Change> = changes.into();
-        loop {
-            let chunk: Vec<Change> = rest.drain(..rest.len().min(CHUNK)).collect();
-            let last = rest.is_empty();
-            self.keep(at, &chunk, last.then_some(began)).await?;
-            self.tell(&chunk, endpoint, history.finalized_slot);
-            if last {
-                return Ok(());
-            }
+    /// Who lists what is new, the first of several.
+    fn listers(&self, changes: &[Change]) -> HashMap<Signature, Lister> {
+        let new: HashSet<Signature> = changes
+            .iter()
+            .filter_map(|change| match change {
+                Change::Seen(row) | Change::Moved { to: row, .. } => Some(row.id),
+                Change::Final(_) | Change::Reorged(_) => None,
+            })
+            .collect();
+        let mut listers = HashMap::new();
+        if new.is_empty() {
+            return listers;
         }
-    }
-
-    /// Writes changes. With the last of a walk, also how far the chain is covered now.
-    async fn keep(&self, at: &mut At, chunk: &[Change], covered: Option<Timestamp>) -> Result<(), String> {
-        let finals = chunk.iter().filter_map(|change| match change {
-            Change::Final(row) => Some(row.id),
-            _ => None,
-        });
-        let finals: HashSet<Signature> = finals.collect();
-        let read = stream::iter(chunk.to_vec()).map(|change| self.read(change, &finals));
-        let read: Vec<_> = read.buffered(READS).collect().await;
-        let read: Vec<Option<Vec<Moved>>> = read.into_iter().collect::<Result<_, String>>()?;
-        let mut place = at.place.clone();
-        let mut writes: Vec<Write> = Vec::new();
-        for (change, moved) in chunk.iter().zip(&read) {
-            match change {
-                Change::Reorged(row) => writes.push(rows::gone(&row.id)),
-                Change::Seen(row) | Change::Moved { to: row, .. } => writes.push(rows::seen(*row)),
-                Change::Final(row) => {
-                    writes.extend(rows::finalized(*row, place.next_number));
-                    at.numbers.insert(row.id, place.next_number);
-                    place.next_number += 1;
-                    for moved in moved.iter().flatten() {
-                        writes.extend(rows::moved(moved, place.next_position));
-                        place.next_position += 1;
-                    }
-                }
-            }
-        }
-        if let Some(began) = covered {
-            let cursor = at.follower.cursor();
-            let compared: HashSet<Signature> = cursor.finalized.iter().map(|row| row.id).collect();
-            at.numbers.retain(|id, _| compared.contains(id));
-            place.overlap_from = at.numbers.values().copied().min().unwrap_or(place.next_number);
-            place.covered_slot = cursor.covered_slot;
-            place.covered_at = began;
-        }
-        self.rows
-            .advance(&place, at.revision, writes)
-            .await
-            .map_err(|error| error.to_string())?;
-        at.revision += 1;
-        at.place = place.clone();
-        let mut followed = self.followed.lock();
-        followed.place = Some(place);
-        for (change, moved) in chunk.iter().zip(read) {
-            match change {
-                Change::Seen(row) | Change::Moved { to: row, .. } => {
-                    let seen = (*row).into();
-                    drop(followed.pending.insert(row.id, Waiting { seen, moved }));
-                }
-                Change::Reorged(row) | Change::Final(row) => drop(followed.pending.remove(&row.id)),
-            }
-        }
-        Ok(())
-    }
-
-    /// What the changes mean for transactions that we sent.
-    fn tell(&self, chunk: &[Change], endpoint: usize, context_slot: u64) {
-        for change in chunk {
-            let (row, level) = match change {
-                Change::Reorged(row) => {
-                    self.flights.lock().doubt(&row.id);
-                    continue;
-                }
-                // A failure is read with its reason by the status query.
-                Change::Seen(row) | Change::Moved { to: row, .. } if !row.failed => (row, Commitment::Confirmed),
-                Change::Final(row) if !row.failed => (row, Commitment::Finalized),
-                _ => continue,
+        for (endpoint, listing) in self.endpoints.iter().zip(&self.listings) {
+            let context_slot = listing.history.finalized_slot;
+            let lister = Lister {
+                endpoint: *endpoint,
+                context_slot,
             };
-            let status = SignatureStatus {
-                slot: row.slot,
-                level,
-                error: None::<TransactionError>,
-            };
-            let context_slot = context_slot.max(row.slot);
-            self.listed(&row.id, endpoint, Evidence::Found { context_slot, status });
-        }
-    }
-
-    /// What a change moves. `None` for what is not read now: it is read when it is final.
-    async fn read(&self, change: Change, finals: &HashSet<Signature>) -> Result<Option<Vec<Moved>>, String> {
-        let (row, commitment) = match change {
-            Change::Reorged(_) => return Ok(None),
-            Change::Seen(row) | Change::Moved { to: row, .. } if finals.contains(&row.id) || row.failed => {
-                return Ok(None);
-            }
-            Change::Seen(row) | Change::Moved { to: row, .. } => (row, Commitment::Confirmed),
-            Change::Final(row) => (row, Commitment::Finalized),
-        };
-        if row.failed {
-            return Ok(Some(Vec::new()));
-        }
-        let known = self.followed.lock().moved(&row);
-        if known.is_some() {
-            return Ok(known);
-        }
-        match (self.movements(row, commitment).await, commitment) {
-            (Err(_), Commitment::Confirmed) => Ok(None),
-            (read, _) => read.map(Some),
-        }
-    }
-
-    /// The movements of a transaction that took effect.
-    async fn movements(&self, row: Row, commitment: Commitment) -> Result<Vec<Moved>, String> {
-        let closed = self.rows.closed(&row.id).await.map_err(|error| error.to_string())?;
-        // Also by a fee payer that is not in the settings any more.
-        let prepared = closed.is_some() || self.flights.lock().stage(&row.id).is_some();
-        if closed.is_some_and(|closed| closed.end != End::Landed) {
-            self.contradicted(&row.id, "it was proven impossible");
-        }
-        let read = self
-            .node
-            .transaction(&row.id, &self.treasury_account, &self.mint, commitment);
-        match read.await {
-            Ok(Some(found)) => Ok(self.moved(&found, prepared)),
-            Ok(None) => Err(format!("no endpoint has the transaction {}", base58(&row.id))),
-            // Whoever sends what is not understood here must not stop the list for everybody.
-            Err(NodeError::Malformed { what, .. }) => {
-                self.alarms.unread.fetch_add(1, Ordering::Relaxed);
-                tracing::error!(
-                    transaction = base58(&row.id),
-                    what,
-                    "a transaction of the treasury could not be read"
-                );
-                Ok(Vec::new())
-            }
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
-    /// What transactions move that are seen and not final.
-    pub(super) async fn not_final(&self) -> Result<Vec<Moved>, String> {
-        let waiting = self.followed.lock().waiting();
-        let mut all = Vec::new();
-        for (row, moved) in waiting {
-            all.extend(match moved {
-                Some(moved) => moved,
-                // Seen by an earlier run of the service.
-                None => self.movements(row, Commitment::Confirmed).await?,
-            });
-        }
-        Ok(all)
-    }
-
-    /// `prepared`: we have co-signed it.
-    fn moved(&self, found: &ChainTransaction, prepared: bool) -> Vec<Moved> {
-        if found.unexplained != 0 {
-            self.alarms.unread.fetch_add(1, Ordering::Relaxed);
-            let (transaction, atomic) = (base58(&found.id), found.unexplained);
-            tracing::error!(
-                transaction,
-                atomic,
-                "a transaction moved treasury money in a way that is not known here"
-            );
-        }
-        let mut moved = movements_of(found, self.clock.now(), &self.mint);
-        // Without a fee payer of ours nothing that came in can be a payment to us.
-        if !prepared && !self.fee_payer_addresses.contains(&found.fee_payer) {
-            for plain in moved.iter_mut().filter(|moved| moved.incoming) {
-                plain.mark = Movement::plain_mark(&base58(&plain.transaction), plain.index);
+            for entry in listing.entries.iter().filter(|entry| new.contains(&entry.id)) {
+                listers.entry(entry.id).or_insert(lister);
             }
         }
-        moved
+        listers
     }
 }
 
-/// The movements as rows; `now` stands in for a block time that is missing or none.
-pub(super) fn movements_of(found: &ChainTransaction, now: Timestamp, mint: &Pubkey) -> Vec<Moved> {
-    let at = found.block_time.filter(|seconds| *seconds >= FIRST_BLOCK_S);
-    let at = at.and_then(|seconds| u64::try_from(seconds).ok());
-    let at = at.map_or(now, |seconds| Timestamp(seconds.saturating_mul(1_000)));
-    // Unique all the same, so that nothing is confused with it.
-    let mark = found.message_hash.unwrap_or_else(|| Sha256::digest(found.id).into());
-    let shown = found
-        .movements
-        .iter()
-        .filter(|movement| movement.direction != Direction::Own);
-    let moved = shown.zip(0u32..).map(|(movement, index)| Moved {
-        transaction: found.id,
-        index,
-        instruction: movement.reference.instruction.to_string(),
-        incoming: movement.direction == Direction::In,
-        other: movement.other_owner.or(movement.other_account).unwrap_or(*mint),
-        atomic: movement.amount,
-        at,
-        mark,
-    });
-    moved.collect()
+/// An endpoint that lists a transaction.
+#[derive(Clone, Copy)]
+struct Lister {
+    endpoint: usize,
+    context_slot: u64,
+}
+
+/// What is written with the last changes of a part.
+#[derive(Clone, Copy)]
+enum Covers {
+    /// More of the part comes.
+    Nothing,
+    /// What is final has come further.
+    Slot,
+    /// Everything was read that the chain had at this time.
+    Present(Timestamp),
+}
+
+impl SolanaSettlement {
+    /// Reads what is new. An endpoint that fails or contradicts what is known rests for a while.
+    pub(super) async fn follow(&self) -> Result<(), String> {
+        let mut following = self.following.lock().await;
+        let followed = self.follow_from(&mut following).await;
+        self.watch_progress(followed.as_ref().err().map(String::as_str));
+        followed
+    }
+
+    async fn follow_from(&self, following: &mut Following) -> Result<(), String> {
+        let (began, now_ms) = (self.clock.now(), self.timer.now_ms());
+        let candidates = following.candidates(self.node.endpoints(), now_ms);
+        let mut at = match following.at.take() {
+            Some(at) => at,
+            None => self.resume().await?,
+        };
+        let (mut listed, mut agreement, mut failure) = (Listed::default(), Agreement::default(), None);
+        for endpoint in candidates {
+            let listing = match self.list(&at.follower, endpoint).await {
+                Ok(listing) => listing,
+                Err(error) => {
+                    following.failed(endpoint, self.pace.follow_ms, self.timer.now_ms());
+                    self.alarms.follower_failures.fetch_add(1, Ordering::Relaxed);
+                    failure = Some(error);
+                    continue;
+                }
+            };
+            following.rests.remove(&endpoint);
+            listed.endpoints.push(endpoint);
+            listed.listings.push(listing);
+            if !self.is_cross_checking() {
+                agreement = Agreement::alone(&listed.listings[0]);
+                break;
+            }
+            agreement = Agreement::of(&at.follower, &listed.listings);
+            if listed.listings.len() == 1 {
+                // Seen by one: this does not wait for the second.
+                let nothing = (&agreement, &HashMap::new());
+                self.take(&mut at, &listed, nothing, Covers::Nothing).await?;
+            } else if agreement.is_enough(&at.follower, &listed.listings) {
+                break;
+            }
+        }
+        self.compared(&agreement, &listed.endpoints);
+        let advanced = match agreement.by.is_empty() {
+            true => Err(failure.unwrap_or_else(|| "one endpoint alone can be read: nothing becomes final".to_owned())),
+            false => {
+                following.prefer(&listed.by(&agreement));
+                self.advance(&mut at, &listed, &agreement, began).await?
+            }
+        };
+        following.at = Some(at);
+        advanced
+    }
+
+    /// Walks one endpoint.
+    async fn list(&self, follower: &Follower, endpoint: usize) -> Result<Listing, String> {
+        let told = |error: NodeError| error.to_string();
+        let mut follower = follower.clone();
+        let history = self.history_of(endpoint).await?;
+        self.claims(endpoint, history.finalized_slot, Some(history.finalized_slot));
+        let mut request = follower.begin(history).map_err(|e| e.to_string())?;
+        loop {
+            let page = self.node.signatures_on(endpoint, &self.treasury_account, request).await;
+            match follower.read(&page.map_err(told)?).map_err(|e| e.to_string())? {
+                Reading::More(next) => request = next,
+                Reading::Done(listing) => return Ok(listing),
+            }
+        }
+    }
+
+    /// Makes final what endpoints agree on, oldest first, as far as they show the same movements. The inner error says what stops
+    /// it; the outer one, that rows could not be written.
+    async fn advance(
+        &self,
+        at: &mut At,
+        listed: &Listed,
+        agreement: &Agreement,
+        began: Timestamp,
+    ) -> Result<Result<(), String>, String> {
+        let mut endpoints = listed.by(agreement);
+        let agreeing: HashSet<usize> = endpoints.iter().copied().collect();
+        endpoints.extend((0..self.node.endpoints()).filter(|endpoint| !agreeing.contains(endpoint)));
+        let is_fresh = !self.is_cross_checking() || self.has_advanced_since(agreement.slot, FRESH_MS);
+        loop {
+            let mut part = agreement.first(&at.follower, CHUNK);
+            let whole = part.slot == agreement.slot;
+            let (rows, asked) = (stream::iter(part.finals.clone()), &endpoints);
+            let read = rows.map(|row| async move { (row, self.shown_alike(row, asked).await) });
+            let read: Vec<_> = read.buffered(READS).collect().await;
+            let (mut moved, mut stopped) = (HashMap::new(), None);
+            for (row, shown) in read {
+                match shown {
+                    Ok(shown) => drop(moved.insert(row.id, shown)),
+                    Err(error) => {
+                        part.end_before(row.slot);
+                        stopped = Some(error);
+                        break;
+                    }
+                }
+            }
+            let present = stopped.is_none() && whole && agreement.is_whole() && is_fresh;
+            let covers = if present { Covers::Present(began) } else { Covers::Slot };
+            self.take(at, listed, (&part, &moved), covers).await?;
+            self.reached(at.place.covered_slot);
+            match stopped {
+                Some(error) => return Ok(Err(error)),
+                None if whole => return Ok(Ok(())),
+                None => {}
+            }
+        }
+    }
+
+    /// Writes what listings have changed, with the movements of what is final.
+    async fn take(
+        &self,
+        at: &mut At,
+        listed: &Listed,
+        (agreement, moved): (&Agreement, &HashMap<Signature, Vec<Moved>>),
+        covers: Covers,
+    ) -> Result<(), String> {
+        let changes = at.follower.take(&listed.listings, agreement);
+        let listers = listed.listers(&changes);
+        let by = listed.by(agreement);
+        let mut rest: VecDeque<Change> = changes.into();
+        loop {
+            let chunk: Vec<Change> = rest.drain(..rest.len().min(CHUNK)).collect();
+            let covers = if rest.is_empty() { covers } else { Covers::Nothing };
+            if !chunk.is_empty() || !matches!(covers, Covers::Nothing) {
+                self.keep(at, &chunk, (&listers, moved), covers).await?;
+            }
+            self.tell(&chunk, (&listers, &by));
+            if rest.is_empty() {
+                break;
+            }
+        }
+        let mut followed = self.followed.lock();
+        for (endpoint, listing) in listed.endpoints.iter().zip(&listed.listings) {
+            followed.list(*endpoint, &listing.entries);
+        }
+        Ok(())
+    }
 }

@@ -17,7 +17,7 @@ use super::settings::Depth;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Known {
     /// It is on the chain with its effects.
-    Landed { slot: u64, level: Commitment },
+    Landed(Sighting),
     /// It can never land.
     Impossible,
     /// It may land.
@@ -26,52 +26,90 @@ enum Known {
     Nothing,
 }
 
+/// What endpoints show of a transaction that took effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sighting {
+    pub(super) slot: u64,
+    /// `finalized` only where enough endpoints say so.
+    pub(super) level: Commitment,
+    /// Endpoints that show it in this slot.
+    pub(super) shown_by: usize,
+}
+
+impl Sighting {
+    /// From the rows of what is final; its slot does not matter.
+    const FINAL: Self = Self {
+        slot: 0,
+        level: Commitment::Finalized,
+        shown_by: usize::MAX,
+    };
+
+    /// What endpoints show together, each its slot and level; `None` if none does. Of several slots the one that most show.
+    pub(super) fn of(shown: &[(u64, Commitment)], witnesses: usize) -> Option<Self> {
+        let sighting = |(slot, _): &(u64, Commitment)| {
+            let same = shown.iter().filter(|(other, _)| other == slot);
+            let mut levels: Vec<Commitment> = same.map(|(_, level)| *level).collect();
+            levels.sort_unstable_by(|one, other| other.cmp(one));
+            // One endpoint alone that has it as final shows no more than that it is there.
+            let level = levels.get(witnesses.saturating_sub(1)).copied();
+            Self {
+                slot: *slot,
+                level: level.unwrap_or(Commitment::Confirmed),
+                shown_by: levels.len(),
+            }
+        };
+        let all = shown.iter().map(sighting);
+        all.max_by_key(|sighting| (sighting.shown_by, sighting.level, sighting.slot))
+    }
+}
+
 impl SolanaSettlement {
     async fn known(&self, id: &Signature, operation: &'static str) -> Result<Known, PortError> {
         let told = |error| temporary(operation, error);
-        // The treasury's own list first: it was read block by block.
+        // The treasury's own list first: it was read transaction by transaction, and cross-checked.
         if let Some(seen) = self.rows.final_one(id).await.map_err(told)?
             && !seen.failed
         {
-            let (slot, level) = (seen.slot, Commitment::Finalized);
-            return Ok(Known::Landed { slot, level });
+            return Ok(Known::Landed(Sighting::FINAL));
         }
         let pending = self.followed.lock().pending(id);
-        let stage = self.flights.lock().stage(id).cloned();
+        let (stage, shown_by) = {
+            let flights = self.flights.lock();
+            (flights.stage(id).cloned(), flights.shown_by(id))
+        };
         if let Some(Stage::Seen { slot, level }) = stage
             && level >= Commitment::Confirmed
         {
-            return Ok(Known::Landed { slot, level });
+            let listed_by = pending.filter(|(seen, _)| (seen.slot, seen.failed) == (slot, false));
+            let shown_by = listed_by.map_or(shown_by, |(_, listed_by)| shown_by.max(listed_by));
+            return Ok(Known::Landed(Sighting { slot, level, shown_by }));
         }
-        if let Some(seen) = pending
+        if let Some((seen, shown_by)) = pending
             && !seen.failed
         {
             let (slot, level) = (seen.slot, Commitment::Confirmed);
-            return Ok(Known::Landed { slot, level });
+            return Ok(Known::Landed(Sighting { slot, level, shown_by }));
         }
         if stage.is_some() {
             return Ok(Known::Open);
         }
         let closed = self.rows.closed(id).await.map_err(told)?;
         Ok(match closed.map(|closed| closed.end) {
-            // The slot of what is final does not matter.
-            Some(End::Landed) => Known::Landed {
-                slot: 0,
-                level: Commitment::Finalized,
-            },
+            Some(End::Landed) => Known::Landed(Sighting::FINAL),
             Some(End::Failed(_) | End::Expired) => Known::Impossible,
             None => Known::Nothing,
         })
     }
 
-    /// How sure a transfer of this amount is.
-    pub(super) fn finality(&self, amount: Usdc, slot: u64, level: Commitment) -> Finality {
+    /// How sure a transfer of this amount is: never by one endpoint alone, where there are two.
+    pub(super) fn finality(&self, amount: Usdc, shown: Sighting) -> Finality {
         let deep = match self.finality.of(amount) {
-            Depth::Confirmed => level >= Commitment::Confirmed,
-            Depth::Slots(slots) => self.tip.lock().slot() >= slot.saturating_add(slots),
+            Depth::Confirmed => shown.level >= Commitment::Confirmed,
+            Depth::Slots(slots) => self.shared_slot() >= shown.slot.saturating_add(slots),
             Depth::Finalized => false,
         };
-        match deep || level == Commitment::Finalized {
+        let deep = deep && shown.shown_by >= self.witnesses();
+        match deep || shown.level == Commitment::Finalized {
             true => Finality::Final,
             false => Finality::Seen,
         }
@@ -109,9 +147,9 @@ impl SolanaSettlement {
             return self.search(transfer).await;
         };
         match self.known(&id, LOOKUP).await? {
-            Known::Landed { slot, level } => Ok(Lookup::Landed {
+            Known::Landed(shown) => Ok(Lookup::Landed {
                 transaction: base58(&id),
-                finality: self.finality(transfer.value, slot, level),
+                finality: self.finality(transfer.value, shown),
             }),
             Known::Impossible => Ok(Lookup::Impossible),
             Known::Open => Ok(Lookup::Pending),
@@ -158,7 +196,7 @@ impl SolanaSettlement {
             return Ok(ChainStanding::Gone);
         }
         match self.known(&id, STANDING).await? {
-            Known::Landed { slot, level } => Ok(self.finality(transfer.value, slot, level).into()),
+            Known::Landed(shown) => Ok(self.finality(transfer.value, shown).into()),
             Known::Impossible => Ok(ChainStanding::Gone),
             Known::Open if self.flights.lock().is_removed(&id) => Ok(ChainStanding::Gone),
             // After a start it is not known before an endpoint has answered.
@@ -181,10 +219,10 @@ impl SolanaSettlement {
         let id: Signature = parse_base58(&prepared.transaction).ok_or_else(|| refused("not a prepared transaction"))?;
         loop {
             match self.known(&id, SUBMIT).await? {
-                Known::Landed { slot, level } => {
+                Known::Landed(shown) => {
                     return Ok(Submitted::Settled {
                         transaction: base58(&id),
-                        finality: self.finality(transfer.value, slot, level),
+                        finality: self.finality(transfer.value, shown),
                     });
                 }
                 Known::Impossible => return self.ended(&id).await,

@@ -77,6 +77,7 @@ impl SolanaSettlement {
         if self.is_known(&signed.id).await? {
             return Ok(Preparation::Ready(prepared));
         }
+        self.if_up_to_date(PREPARE)?;
         let reservation = match self.reserve(&key.address(), fees) {
             Ok(reservation) => reservation,
             Err(PayerError::PriorityFee { lamports, cap }) => {

@@ -13,7 +13,8 @@ use purser_chains::solana::{Pubkey, Signature};
 
 use super::SolanaSettlement;
 use super::decline::temporary;
-use super::follow::movements_of;
+use super::lookup::Sighting;
+use super::reading::movements_of;
 use super::rows::Moved;
 
 /// Between two searches for the same payment, in milliseconds.
@@ -53,9 +54,10 @@ impl SolanaSettlement {
                 .await
             {
                 Ok(Found::Landed(entry)) => {
+                    let shown = self.sighting(endpoint, &entry).await;
                     return Ok(Lookup::Landed {
                         transaction: base58(&entry.id),
-                        finality: self.finality(transfer.value, entry.slot, entry.level),
+                        finality: self.finality(transfer.value, shown),
                     });
                 }
                 Ok(Found::Absent) => absent += 1,
@@ -68,6 +70,25 @@ impl SolanaSettlement {
             Some(error) => Err(temporary(LOOKUP, error)),
             None => Ok(Lookup::Pending),
         }
+    }
+
+    /// What one endpoint lists and the others know of it.
+    async fn sighting(&self, endpoint: usize, entry: &Entry) -> Sighting {
+        let mut shown = vec![(entry.slot, entry.level)];
+        for other in (0..self.node.endpoints()).filter(|other| *other != endpoint) {
+            if shown.len() >= self.witnesses() {
+                break;
+            }
+            let found = self.node.statuses_on(other, &[entry.id], true).await;
+            let found = found.ok().and_then(|(_, mut found)| found.pop().flatten());
+            let found = found.filter(|found| found.error.is_none() && found.slot == entry.slot);
+            shown.extend(found.map(|found| (found.slot, found.level)));
+        }
+        Sighting::of(&shown, self.witnesses()).unwrap_or(Sighting {
+            slot: entry.slot,
+            level: Commitment::Confirmed,
+            shown_by: 1,
+        })
     }
 
     /// `None` if it was searched for a moment ago.
@@ -150,31 +171,59 @@ impl SolanaSettlement {
         transfer: &SolanaTransfer,
         id: &Signature,
     ) -> Result<ChainStanding, PortError> {
-        let mut absent = 0;
+        let (mut absent, mut failed, mut shown) = (0, 0, Vec::new());
         for evidence in self.node.evidence_each(id).await {
             match evidence {
-                Ok(Evidence::Found { status, .. }) if status.level >= Commitment::Confirmed => {
-                    return Ok(match status.error {
-                        None => self.finality(transfer.value, status.slot, status.level).into(),
-                        Some(_) => ChainStanding::Gone,
-                    });
-                }
+                Ok(Evidence::Found { status, .. }) if status.level >= Commitment::Confirmed => match status.error {
+                    None => shown.push((status.slot, status.level)),
+                    Some(_) => failed += 1,
+                },
                 Ok(Evidence::Absent(_)) => absent += 1,
                 Ok(Evidence::Found { .. }) | Err(_) => {}
             }
         }
-        match absent >= EXPIRY_PROOF_ENDPOINTS {
+        if let Some(sighting) = Sighting::of(&shown, self.witnesses()) {
+            return Ok(self.finality(transfer.value, sighting).into());
+        }
+        let gone = absent >= EXPIRY_PROOF_ENDPOINTS || failed >= self.witnesses();
+        match gone {
             true => Ok(ChainStanding::Gone),
             false => Err(temporary("standing", "too few endpoints answered")),
         }
     }
 
-    /// What left a wallet that is not the treasury, final, oldest first: read from the chain.
+    /// What left a wallet that is not the treasury, final, oldest first: read from the chain, alike from two endpoints where there
+    /// are two.
     pub(super) async fn sent_by_other(&self, from: &Pubkey, since: Timestamp) -> Result<Vec<Departure>, PortError> {
         const SENT: &str = "sent by";
-        let told = |error: purser_chains::solana::node::NodeError| temporary(SENT, error);
         let account = self.token_account_of(from, SENT)?;
-        let endpoint = self.following.lock().await.endpoint();
+        let until = self.shared_finalized().await.map_err(|e| temporary(SENT, e))?;
+        let (mut lists, mut failure): (Vec<Vec<Moved>>, _) = (Vec::new(), None);
+        for endpoint in 0..self.node.endpoints() {
+            match self.left_on(endpoint, &account, (since, until)).await {
+                Ok(list) if !self.is_cross_checking() || lists.contains(&list) => {
+                    return Ok(list.iter().map(departure).collect());
+                }
+                Ok(list) => lists.push(list),
+                Err(error) => failure = Some(error),
+            }
+        }
+        let differ = || "endpoints show different transfers of the wallet".to_owned();
+        Err(temporary(SENT, failure.unwrap_or_else(differ)))
+    }
+
+    /// The same as one endpoint shows it, up to a slot.
+    async fn left_on(
+        &self,
+        endpoint: usize,
+        account: &Pubkey,
+        (since, until): (Timestamp, u64),
+    ) -> Result<Vec<Moved>, String> {
+        let told = |error: purser_chains::solana::node::NodeError| error.to_string();
+        let history = self.node.history_on(endpoint).await.map_err(told)?;
+        if history.finalized_slot < until {
+            return Err("an endpoint is behind".to_owned());
+        }
         let (mut before, mut left) = (None, Vec::new());
         loop {
             let page = PageRequest {
@@ -182,24 +231,19 @@ impl SolanaSettlement {
                 until: None,
                 limit: PAGE_LIMIT,
             };
-            let entries = self.node.signatures_on(endpoint, &account, page).await.map_err(told)?;
-            for entry in entries
-                .iter()
-                .filter(|entry| !entry.failed && entry.level == Commitment::Finalized)
-            {
+            let entries = self.node.signatures_on(endpoint, account, page).await.map_err(told)?;
+            for entry in entries.iter().filter(|entry| !entry.failed && entry.slot <= until) {
                 let found = self
                     .node
-                    .transaction(&entry.id, &account, &self.mint, Commitment::Finalized)
+                    .transaction_on(endpoint, &entry.id, (account, &self.mint), Commitment::Finalized)
                     .await;
-                let found = found
-                    .map_err(told)?
-                    .ok_or_else(|| temporary(SENT, "a listed transaction is not there"))?;
+                let found = found.map_err(told)?.ok_or("a listed transaction is not there")?;
                 let moved = movements_of(&found, self.clock.now(), &self.mint);
                 if moved.first().is_some_and(|first| first.at < since) {
                     left.reverse();
                     return Ok(left);
                 }
-                left.extend(moved.iter().rev().filter(|moved| !moved.incoming).map(departure));
+                left.extend(moved.into_iter().rev().filter(|moved| !moved.incoming));
             }
             let Some(last) = entries.last() else {
                 left.reverse();

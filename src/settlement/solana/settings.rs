@@ -97,6 +97,8 @@ pub struct Pace {
     /// A transaction whose block is older than this by the chain's clock is final and listed, if the chain was read since;
     /// in milliseconds. Covers the time to finality and the drift of the chain's clock.
     pub settled_after_ms: u64,
+    /// While nothing has become final for so long, no payment is prepared; in milliseconds.
+    pub standstill_ms: u64,
 }
 
 impl Default for Pace {
@@ -108,6 +110,7 @@ impl Default for Pace {
             blockhash_ms: 2_000,
             balance_ms: 10_000,
             settled_after_ms: 60_000,
+            standstill_ms: 60_000,
         }
     }
 }

@@ -19,7 +19,7 @@ use purser_chains::solana::{Pubkey, Signature};
 
 use super::SolanaSettlement;
 use super::decline::temporary;
-use super::follow::movements_of;
+use super::reading::movements_of;
 use super::rows::{LeftWallet, Moved};
 use crate::settlement::chain::Listed;
 

@@ -64,7 +64,9 @@ fn it_is_sent_every_two_seconds_until_it_is_confirmed() {
     assert!(sends(&mut life, 11_000, 20_000).is_empty());
     assert!(life.due(30_000).status, "it is followed until it is final");
     life.status(1, answer(990, Some(seen(949, Commitment::Finalized))));
-    assert_eq!(life.due(60_000), Due::default());
+    assert!(life.due(60_000).status, "one endpoint alone makes nothing final");
+    life.status(0, answer(990, Some(seen(949, Commitment::Finalized))));
+    assert_eq!(life.due(90_000), Due::default());
 }
 
 #[test]
@@ -85,12 +87,14 @@ fn stages_follow_the_best_answer() {
         // An endpoint that is behind changes nothing, nor does a cache that has forgotten.
         (0, answer(952, Some(seen(951, Commitment::Processed))), None),
         (1, answer(1200, None), None),
+        // Final by one endpoint alone is no more than confirmed.
+        (0, answer(985, Some(seen(951, Commitment::Finalized))), None),
         (
-            0,
-            answer(985, Some(seen(951, Commitment::Finalized))),
+            1,
+            answer(1300, Some(seen(951, Commitment::Finalized))),
             Some((951, Commitment::Finalized)),
         ),
-        (1, answer(1300, Some(seen(951, Commitment::Confirmed))), None),
+        (1, answer(1400, Some(seen(951, Commitment::Confirmed))), None),
     ];
     for (step, (endpoint, answer, expected)) in steps.into_iter().enumerate() {
         let to = life.status(endpoint, answer).map(|transition| transition.to);
@@ -110,15 +114,13 @@ fn a_failure_is_final_only_when_finalized() {
         .unwrap();
     assert!(matches!(life.stage(), Stage::Failed { slot: 949, .. }) && !life.stage().is_final());
     // Another fork executes it: the higher commitment counts.
-    life.status(1, answer(960, Some(seen(950, Commitment::Finalized))))
-        .unwrap();
-    assert_eq!(
-        life.stage(),
-        &Stage::Seen {
-            slot: 950,
-            level: Commitment::Finalized
-        }
-    );
+    life.status(1, answer(960, Some(seen(950, Commitment::Finalized))));
+    let seen_at = |level| Stage::Seen { slot: 950, level };
+    assert_eq!(life.stage(), &seen_at(Commitment::Confirmed));
+    assert_eq!(life.shown_by(), 1);
+    life.status(0, answer(990, Some(seen(950, Commitment::Finalized))));
+    assert_eq!(life.stage(), &seen_at(Commitment::Finalized));
+    assert_eq!(life.shown_by(), 2);
 
     let mut life = self::life(1);
     let transition = life
@@ -244,8 +246,9 @@ fn a_positive_answer_beats_proofs_and_names_the_contradiction() {
         life.stage(),
         &Stage::Seen {
             slot: 990,
-            level: Commitment::Finalized
-        }
+            level: Commitment::Confirmed
+        },
+        "unknown, not expired and not final"
     );
 
     let mut life = self::life(3);
@@ -259,6 +262,41 @@ fn a_positive_answer_beats_proofs_and_names_the_contradiction() {
     // An endpoint that finds it has no proof any more.
     life.status(0, answer(1300, Some(seen(990, Commitment::Finalized))));
     assert_eq!(life.proofs(), 1);
+}
+
+// Checks: final needs two endpoints that show the same slot and the same success, where there are two; one endpoint's answers, as
+// many as there are, do not count twice, and a lone denial does not take away what the other has as final.
+#[test]
+fn final_needs_two_endpoints_that_show_the_same() {
+    let at = |slot| seen(slot, Commitment::Finalized);
+    let cases: [(&str, usize, Vec<(usize, SignatureStatus)>, bool); 7] = [
+        ("one of one", 1, vec![(0, at(950))], true),
+        ("one of two", 2, vec![(0, at(950))], false),
+        ("one of two, twice", 2, vec![(0, at(950)), (0, at(950))], false),
+        ("two of two", 2, vec![(0, at(950)), (1, at(950))], true),
+        ("other slots", 2, vec![(0, at(950)), (1, at(951))], false),
+        (
+            "one of them failed",
+            2,
+            vec![(0, at(950)), (1, failed(950, Commitment::Finalized))],
+            false,
+        ),
+        ("two of three", 3, vec![(2, at(951)), (0, at(950)), (1, at(950))], true),
+    ];
+    for (name, endpoints, answers, is_final) in cases {
+        let mut life = life(endpoints);
+        for (slot, (endpoint, status)) in (1_000..).zip(answers) {
+            life.status(endpoint, answer(slot, Some(status)));
+        }
+        assert_eq!(life.stage().is_final(), is_final, "{name}");
+    }
+    let mut life = life(2);
+    life.status(0, answer(1_000, Some(at(950))));
+    assert_eq!(
+        life.absent(1, absence(2_000)),
+        None,
+        "one of the two is wrong: nobody knows which"
+    );
 }
 
 #[test]

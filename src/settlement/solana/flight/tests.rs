@@ -129,8 +129,13 @@ fn what_a_fork_removed_is_sent_again() {
         context_slot: 2_000,
         found: Some(status(Commitment::Finalized, false)),
     });
-    flights.apply(&ID, 1, again, 4_000);
+    flights.apply(&ID, 1, again.clone(), 4_000);
     assert!(!flights.is_removed(&ID));
+    assert!(
+        flights.due(4_001, 961).ends.is_empty(),
+        "one endpoint alone makes nothing final"
+    );
+    flights.apply(&ID, 0, again, 4_000);
     assert_eq!(flights.due(4_001, 961).ends, [(ID, End::Landed)]);
 }
 

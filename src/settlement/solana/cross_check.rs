@@ -1,0 +1,308 @@
+//! How far two endpoints have shown the treasury's transactions alike, whether that goes on, and what they have shown differently.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use purser_actors::port::PortError;
+use purser_chains::solana::Signature;
+use purser_chains::solana::address::base58;
+use purser_chains::solana::cross_check::{Agreement, witnesses};
+use purser_chains::solana::follow::History;
+use purser_chains::solana::node::NodeError;
+use purser_chains::solana::status::Commitment;
+
+use super::SolanaSettlement;
+use super::decline::temporary;
+
+/// A difference between endpoints that lasts for so long is counted, in milliseconds: a node may index a transaction late.
+const LASTING_MS: u64 = 10_000;
+/// How long the beginning of an endpoint's history is taken for known, in milliseconds.
+const BEGINS_MS: u64 = 60_000;
+
+/// Progress of the cross-check, and what hinders it.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// When it was last made, by the process's clock.
+    at_ms: u64,
+    slot: u64,
+    /// Each endpoint's newest claims: what is final.
+    finalized: BTreeMap<usize, u64>,
+    /// The same: the newest slot.
+    newest: BTreeMap<usize, u64>,
+    /// The first slot of which each endpoint has blocks, and when that was read.
+    begins: HashMap<usize, (u64, u64)>,
+    /// Transactions that endpoints show differently: since when, and whether that was counted.
+    disputed: HashMap<Signature, (u64, bool)>,
+    /// Final transactions of which no two endpoints show the same movements.
+    unlike: HashSet<Signature>,
+    mismatches: u64,
+    /// The log has said that it stands still.
+    told: bool,
+}
+
+impl Progress {
+    pub(super) fn begin(now_ms: u64, slot: u64) -> Self {
+        Self {
+            at_ms: now_ms,
+            slot,
+            ..Self::default()
+        }
+    }
+
+    /// Everything up to this slot is final. Gives whether it stood still before.
+    fn reach(&mut self, slot: u64, now_ms: u64) -> bool {
+        if slot <= self.slot {
+            return false;
+        }
+        (self.slot, self.at_ms) = (slot, now_ms);
+        self.unlike.clear();
+        std::mem::take(&mut self.told)
+    }
+
+    /// What endpoints show differently now, and up to which slot two of them agree. Gives what was not counted before.
+    fn disputes(&mut self, agreement: &Agreement, now_ms: u64) -> Vec<Signature> {
+        let now: HashMap<Signature, u64> = agreement.disputed.iter().map(|row| (row.id, row.slot)).collect();
+        self.disputed.retain(|id, _| now.contains_key(id));
+        let mut fresh = Vec::new();
+        for (id, slot) in now {
+            let (since, counted) = self.disputed.entry(id).or_insert((now_ms, false));
+            // Two others have decided it, or it is no delay.
+            let decided = slot <= agreement.slot || now_ms.saturating_sub(*since) >= LASTING_MS;
+            if decided && !*counted {
+                *counted = true;
+                self.mismatches += 1;
+                fresh.push(id);
+            }
+        }
+        fresh
+    }
+
+    /// The second highest of all claims, where there are two endpoints.
+    fn shared(claims: &BTreeMap<usize, u64>, endpoints: usize) -> Option<u64> {
+        let mut all: Vec<u64> = claims.values().copied().collect();
+        all.sort_unstable_by(|one, other| other.cmp(one));
+        all.get(witnesses(endpoints) - 1).copied()
+    }
+}
+
+impl SolanaSettlement {
+    /// The slot up to which two endpoints have shown every transaction of the treasury alike; `None` with one endpoint, whose
+    /// word is final.
+    pub fn cross_checked(&self) -> Option<u64> {
+        self.is_cross_checking().then(|| self.progress.lock().slot)
+    }
+
+    /// Transactions that endpoints have shown differently since the start, each counted once: when two others have decided it, or
+    /// after 10 s.
+    pub fn mismatches(&self) -> u64 {
+        self.progress.lock().mismatches
+    }
+
+    /// Whether what is final was read within the last minute (`Pace::standstill_ms`). While it is not, no payment is prepared.
+    pub fn is_up_to_date(&self) -> bool {
+        let stood_ms = self.timer.now_ms().saturating_sub(self.progress.lock().at_ms);
+        stood_ms < self.pace.standstill_ms
+    }
+
+    /// Nothing new is taken on while what is final is not read.
+    pub(super) fn if_up_to_date(&self, operation: &'static str) -> Result<(), PortError> {
+        match self.is_up_to_date() {
+            true => Ok(()),
+            false => Err(temporary(
+                operation,
+                "the endpoints do not show how far the chain is final",
+            )),
+        }
+    }
+
+    /// Whether one endpoint's word is not enough.
+    pub(super) fn is_cross_checking(&self) -> bool {
+        self.witnesses() > 1
+    }
+
+    /// Endpoints that must show the same.
+    pub(super) fn witnesses(&self) -> usize {
+        witnesses(self.node.endpoints())
+    }
+
+    /// An endpoint has shown that it is at this slot.
+    pub(super) fn claims(&self, endpoint: usize, newest: u64, finalized: Option<u64>) {
+        let mut progress = self.progress.lock();
+        let known = progress.newest.entry(endpoint).or_default();
+        *known = newest.max(*known);
+        if let Some(finalized) = finalized {
+            progress.finalized.insert(endpoint, finalized);
+        }
+    }
+
+    /// The newest slot that two endpoints have reached; with one endpoint the newest that any answer has shown.
+    pub(super) fn shared_slot(&self) -> u64 {
+        match self.is_cross_checking() {
+            false => self.tip.lock().slot(),
+            true => Progress::shared(&self.progress.lock().newest, self.node.endpoints()).unwrap_or(0),
+        }
+    }
+
+    /// The highest final slot that two endpoints claim. Asks all of them.
+    pub(super) async fn shared_finalized(&self) -> Result<u64, String> {
+        let endpoints = self.node.endpoints();
+        let asked = (0..endpoints).map(|endpoint| self.node.history_on(endpoint));
+        let answers = futures_util::future::join_all(asked).await;
+        let (mut claims, mut failure) = (BTreeMap::new(), None);
+        for (endpoint, answer) in answers.into_iter().enumerate() {
+            match answer {
+                Ok(history) => drop(claims.insert(endpoint, history.finalized_slot)),
+                Err(error) => failure = Some(error.to_string()),
+            }
+        }
+        let too_few = || "too few endpoints answer".to_owned();
+        Progress::shared(&claims, endpoints).ok_or_else(|| failure.unwrap_or_else(too_few))
+    }
+
+    /// How far an endpoint's history reaches. Where it begins is read once a minute.
+    pub(super) async fn history_of(&self, endpoint: usize) -> Result<History, String> {
+        let told = |error: NodeError| error.to_string();
+        let now_ms = self.timer.now_ms();
+        let known = self.progress.lock().begins.get(&endpoint).copied();
+        let first_available_slot = match known {
+            Some((slot, read_ms)) if now_ms.saturating_sub(read_ms) < BEGINS_MS => slot,
+            _ => {
+                let slot = self.node.first_available_on(endpoint).await.map_err(told)?;
+                self.progress.lock().begins.insert(endpoint, (slot, now_ms));
+                slot
+            }
+        };
+        let position = self.node.position_on(endpoint, Commitment::Finalized).await;
+        Ok(History {
+            first_available_slot,
+            finalized_slot: position.map_err(told)?.slot,
+        })
+    }
+
+    /// Whether this slot is progress, or some was made within so long.
+    pub(super) fn has_advanced_since(&self, slot: u64, ms: u64) -> bool {
+        let progress = self.progress.lock();
+        slot > progress.slot || self.timer.now_ms().saturating_sub(progress.at_ms) <= ms
+    }
+
+    /// Everything up to this slot is final.
+    pub(super) fn reached(&self, slot: u64) {
+        if self.progress.lock().reach(slot, self.timer.now_ms()) {
+            tracing::info!(slot, "Solana is read again: new payments are taken");
+        }
+    }
+
+    /// Counts and logs what endpoints show differently.
+    pub(super) fn compared(&self, agreement: &Agreement, asked: &[usize]) {
+        let fresh = self.progress.lock().disputes(agreement, self.timer.now_ms());
+        for id in fresh {
+            tracing::warn!(
+                transaction = base58(&id),
+                endpoints = self.named(asked),
+                agreed_slot = agreement.slot,
+                "endpoints show a transaction of the treasury differently"
+            );
+        }
+    }
+
+    /// No two endpoints have shown the movements of a transaction alike that they list alike.
+    pub(super) fn not_alike(&self, id: &Signature) {
+        {
+            let mut progress = self.progress.lock();
+            if !progress.unlike.insert(*id) {
+                return;
+            }
+            progress.mismatches += 1;
+        }
+        let transaction = base58(id);
+        tracing::warn!(transaction, "endpoints show different movements of a transaction");
+    }
+
+    /// Says once when nothing has become final for too long.
+    pub(super) fn watch_progress(&self, error: Option<&str>) {
+        if self.is_up_to_date() {
+            return;
+        }
+        let (told, slot, claims) = {
+            let mut progress = self.progress.lock();
+            let claims = progress.finalized.clone();
+            (std::mem::replace(&mut progress.told, true), progress.slot, claims)
+        };
+        if told {
+            return;
+        }
+        let asked: Vec<usize> = (0..self.node.endpoints()).collect();
+        tracing::error!(
+            slot,
+            endpoints = self.named(&asked),
+            finalized = ?claims.values().collect::<Vec<_>>(),
+            error,
+            "Solana stands still: endpoints fail or disagree, and no new payments are taken there"
+        );
+    }
+
+    /// Hosts of endpoints.
+    fn named(&self, endpoints: &[usize]) -> String {
+        let status = self.node.pool().status();
+        let hosts = endpoints.iter().filter_map(|endpoint| status.get(*endpoint));
+        hosts.map(|status| status.host.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use purser_chains::solana::follow::Row;
+
+    use super::*;
+
+    const fn row(number: u8, slot: u64) -> Row {
+        Row {
+            id: [number; 64],
+            slot,
+            failed: false,
+        }
+    }
+
+    // Checks: a difference counts once, when it lasts or when two endpoints have gone on without it; a delay does not count.
+    #[test]
+    fn a_difference_that_lasts_is_counted_once() {
+        let mut progress = Progress::begin(0, 0);
+        let disputed = |slot, rows: &[Row]| Agreement {
+            slot,
+            disputed: rows.to_vec(),
+            ..Agreement::default()
+        };
+        let late = disputed(9, &[row(1, 10)]);
+        assert!(progress.disputes(&late, 1_000).is_empty());
+        assert!(
+            progress.disputes(&disputed(20, &[]), 5_000).is_empty(),
+            "it was indexed"
+        );
+        assert!(progress.disputes(&late, 6_000).is_empty());
+        assert!(progress.disputes(&late, 15_999).is_empty());
+        assert_eq!(progress.disputes(&late, 16_000), [[1; 64]]);
+        assert!(progress.disputes(&late, 90_000).is_empty());
+        assert_eq!(progress.disputes(&disputed(30, &[row(2, 25)]), 90_001), [[2; 64]]);
+        assert_eq!(progress.mismatches, 2);
+    }
+
+    // Checks: one endpoint alone moves nothing, however far ahead it says it is, and one that is behind holds nobody back where
+    // there are three.
+    #[test]
+    fn the_second_highest_claim_counts() {
+        let of = |claims: &[u64], endpoints| Progress::shared(&claims.iter().copied().enumerate().collect(), endpoints);
+        assert_eq!(of(&[7], 1), Some(7));
+        assert_eq!(of(&[7], 2), None, "the other has not answered");
+        assert_eq!(of(&[7, u64::MAX], 2), Some(7));
+        assert_eq!(of(&[9, 3, 10], 3), Some(9));
+    }
+
+    // Checks: only a higher slot is progress, and the first one behind a standstill is told.
+    #[test]
+    fn only_a_higher_slot_is_progress() {
+        let mut progress = Progress::begin(0, 5);
+        assert!(!progress.reach(5, 100) && progress.at_ms == 0);
+        progress.told = true;
+        assert!(progress.reach(6, 200) && progress.at_ms == 200);
+        assert!(!progress.reach(7, 300));
+    }
+}

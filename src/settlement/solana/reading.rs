@@ -1,0 +1,217 @@
+//! What transactions of the treasury move, as endpoints show it. What is final is shown alike by two, where there are two.
+
+use std::sync::atomic::Ordering;
+
+use purser_actors::port::{Movement, Timestamp};
+use purser_chains::solana::address::base58;
+use purser_chains::solana::cross_check::witnesses;
+use purser_chains::solana::follow::Row;
+use purser_chains::solana::node::NodeError;
+use purser_chains::solana::node::movements::{ChainTransaction, Direction};
+use purser_chains::solana::status::Commitment;
+use purser_chains::solana::{Pubkey, Signature};
+use sha2::{Digest as _, Sha256};
+
+use super::SolanaSettlement;
+use super::followed::{Read, Shown};
+use super::rows::{End, Moved};
+
+/// Solana began in March 2020: an earlier time of a block is none.
+const FIRST_BLOCK_S: i64 = 1_577_836_800;
+
+impl SolanaSettlement {
+    /// What a transaction moves that one endpoint lists. `None` for what is not read now: it is read when it is final.
+    pub(super) async fn seen_on(&self, endpoint: usize, row: Row) -> Option<Read> {
+        if row.failed {
+            return None;
+        }
+        let shown = self.shown_on(endpoint, row, Commitment::Confirmed).await.ok()?;
+        let prepared = self.is_prepared(&row.id).await.ok()?;
+        Some(Read {
+            moved: self.moved_of(&row.id, shown.found.as_ref(), prepared),
+            shown: Some(shown),
+        })
+    }
+
+    /// What a final transaction moves: as two endpoints show it alike, where there are two. Asks further ones where they differ.
+    pub(super) async fn shown_alike(&self, row: Row, endpoints: &[usize]) -> Result<Vec<Moved>, String> {
+        if row.failed {
+            return Ok(Vec::new());
+        }
+        let read = self.followed.lock().read_of(&row);
+        let mut shown: Vec<Shown> = Vec::new();
+        if let Some(Read { shown: Some(seen), .. }) = &read {
+            shown.push(seen.clone());
+        }
+        let needed = witnesses(self.node.endpoints());
+        let (mut failure, mut alike) = (None, shown.first().filter(|_| needed == 1).cloned());
+        for endpoint in endpoints.iter().copied() {
+            if alike.is_some() {
+                break;
+            }
+            if shown.iter().any(|shown| shown.endpoint == endpoint) {
+                continue;
+            }
+            match self.shown_on(endpoint, row, Commitment::Finalized).await {
+                Ok(one) => {
+                    alike = match needed {
+                        1 => Some(one.clone()),
+                        _ => shown.iter().find_map(|other| merged(other, &one)),
+                    };
+                    shown.push(one);
+                }
+                Err(error) => failure = Some(error),
+            }
+        }
+        let Some(alike) = alike else {
+            if shown.len() >= needed {
+                self.not_alike(&row.id);
+                // Each is asked anew: the one that is wrong may mend.
+                self.followed.lock().unread(&row.id);
+            }
+            let differ = || format!("endpoints show different movements of {}", base58(&row.id));
+            return Err(failure.unwrap_or_else(differ));
+        };
+        // Unless one endpoint has named a time that the other did not.
+        let same = |read: &Read| read.shown.as_ref().is_some_and(|seen| seen.found == alike.found);
+        if let Some(read) = read.filter(same) {
+            return Ok(read.moved);
+        }
+        let prepared = self.is_prepared(&row.id).await?;
+        Ok(self.moved_of(&row.id, alike.found.as_ref(), prepared))
+    }
+
+    async fn shown_on(&self, endpoint: usize, row: Row, commitment: Commitment) -> Result<Shown, String> {
+        let ours = (&self.treasury_account, &self.mint);
+        let read = self.node.transaction_on(endpoint, &row.id, ours, commitment).await;
+        let found = match read {
+            Ok(found) => {
+                found.ok_or_else(|| format!("an endpoint does not have the transaction {}", base58(&row.id)))?
+            }
+            // Whoever sends what is not understood here must not stop the list for everybody.
+            Err(NodeError::Malformed { what, .. }) => {
+                tracing::debug!(transaction = base58(&row.id), endpoint, what, "not understood");
+                return Ok(Shown { endpoint, found: None });
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        match (found.slot, found.error.is_some()) == (row.slot, row.failed) {
+            true => Ok(Shown {
+                endpoint,
+                found: Some(found),
+            }),
+            false => Err(format!(
+                "an endpoint lists the transaction {} otherwise than it shows it",
+                base58(&row.id)
+            )),
+        }
+    }
+
+    /// The movements of a transaction that took effect, as the first endpoint shows it that has it.
+    async fn movements(&self, row: Row) -> Result<Vec<Moved>, String> {
+        let prepared = self.is_prepared(&row.id).await?;
+        let (ours, mint) = (&self.treasury_account, &self.mint);
+        let read = self.node.transaction(&row.id, ours, mint, Commitment::Confirmed);
+        match read.await {
+            Ok(Some(found)) => Ok(self.moved_of(&row.id, Some(&found), prepared)),
+            Ok(None) => Err(format!("no endpoint has the transaction {}", base58(&row.id))),
+            Err(NodeError::Malformed { .. }) => Ok(self.moved_of(&row.id, None, prepared)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Whether we have co-signed it, also by a fee payer that is not in the settings any more.
+    async fn is_prepared(&self, id: &Signature) -> Result<bool, String> {
+        let closed = self.rows.closed(id).await.map_err(|error| error.to_string())?;
+        let prepared = closed.is_some() || self.flights.lock().stage(id).is_some();
+        if closed.is_some_and(|closed| closed.end != End::Landed) {
+            self.contradicted(id, "it was proven impossible");
+        }
+        Ok(prepared)
+    }
+
+    /// What transactions move that are seen and not final.
+    pub(super) async fn not_final(&self) -> Result<Vec<Moved>, String> {
+        let waiting = self.followed.lock().waiting();
+        let mut all = Vec::new();
+        for (row, moved) in waiting {
+            all.extend(match moved {
+                Some(moved) => moved,
+                // Seen by an earlier run of the service.
+                None => self.movements(row).await?,
+            });
+        }
+        Ok(all)
+    }
+
+    /// `found` is `None` where it is not understood here; `prepared`: we have co-signed it.
+    fn moved_of(&self, id: &Signature, found: Option<&ChainTransaction>, prepared: bool) -> Vec<Moved> {
+        let Some(found) = found else {
+            self.alarms.unread.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(
+                transaction = base58(id),
+                "a transaction of the treasury could not be read"
+            );
+            return Vec::new();
+        };
+        if found.unexplained != 0 {
+            self.alarms.unread.fetch_add(1, Ordering::Relaxed);
+            let (transaction, atomic) = (base58(id), found.unexplained);
+            tracing::error!(
+                transaction,
+                atomic,
+                "a transaction moved treasury money in a way that is not known here"
+            );
+        }
+        let mut moved = movements_of(found, self.clock.now(), &self.mint);
+        // Without a fee payer of ours nothing that came in can be a payment to us.
+        if !prepared && !self.fee_payer_addresses.contains(&found.fee_payer) {
+            for plain in moved.iter_mut().filter(|moved| moved.incoming) {
+                plain.mark = Movement::plain_mark(&base58(&plain.transaction), plain.index);
+            }
+        }
+        moved
+    }
+}
+
+/// Both, if they show the same. Nodes may leave out the time of a block that they have not rooted yet.
+fn merged(one: &Shown, other: &Shown) -> Option<Shown> {
+    let (Some(first), Some(second)) = (&one.found, &other.found) else {
+        let alike = one.found.is_none() && other.found.is_none();
+        return alike.then(|| other.clone());
+    };
+    let block_time = first.block_time.or(second.block_time);
+    let timed = |found: &ChainTransaction| ChainTransaction {
+        block_time,
+        ..found.clone()
+    };
+    let is_alike = timed(first) == timed(second) && second.block_time.is_none_or(|time| Some(time) == block_time);
+    is_alike.then(|| Shown {
+        endpoint: other.endpoint,
+        found: Some(timed(first)),
+    })
+}
+
+/// The movements as rows; `now` stands in for a block time that is missing or none.
+pub(super) fn movements_of(found: &ChainTransaction, now: Timestamp, mint: &Pubkey) -> Vec<Moved> {
+    let at = found.block_time.filter(|seconds| *seconds >= FIRST_BLOCK_S);
+    let at = at.and_then(|seconds| u64::try_from(seconds).ok());
+    let at = at.map_or(now, |seconds| Timestamp(seconds.saturating_mul(1_000)));
+    // Unique all the same, so that nothing is confused with it.
+    let mark = found.message_hash.unwrap_or_else(|| Sha256::digest(found.id).into());
+    let shown = found
+        .movements
+        .iter()
+        .filter(|movement| movement.direction != Direction::Own);
+    let moved = shown.zip(0u32..).map(|(movement, index)| Moved {
+        transaction: found.id,
+        index,
+        instruction: movement.reference.instruction.to_string(),
+        incoming: movement.direction == Direction::In,
+        other: movement.other_owner.or(movement.other_account).unwrap_or(*mint),
+        atomic: movement.amount,
+        at,
+        mark,
+    });
+    moved.collect()
+}

@@ -1,0 +1,350 @@
+//! One endpoint of two is dishonest, late or down: nothing is final by the other's word alone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use purser::settlement::solana::SolanaSettings;
+use purser_actors::id::Network;
+use purser_actors::port::{
+    ChainStanding, ErrorKind, Finality, Lookup, Movement, Preparation, Settlement as _, Submitted, TreasuryList as _,
+};
+use purser_chains::solana::Signature;
+use purser_chains::solana::address::{base58, parse_base58};
+use purser_chains::solana::draft::Draft;
+use purser_chains::solana::keypair::Keypair;
+use purser_chains::solana::message::Version;
+use purser_chains::solana::status::Commitment;
+use purser_chains::solana::token::memo;
+use purser_chains::solana::transaction::sign;
+use serde_json::{Value, json};
+
+use crate::house::{House, until};
+
+/// Hosts of the two endpoints, in the order of the settings.
+const HOSTS: [&str; 2] = ["127.0.0.1", "localhost"];
+
+fn standstill_soon(settings: &mut SolanaSettings) {
+    settings.pace.standstill_ms = 5_000;
+}
+
+impl House {
+    /// A transfer of a stranger, signed and not sent.
+    async fn plain(&self, stranger: &Keypair, amount: u64, text: &str) -> (Signature, Vec<u8>) {
+        self.chain.set_lamports(&stranger.address(), 1_000_000_000).await;
+        self.chain.set_usdc(&stranger.address(), amount, false).await;
+        let draft = Draft {
+            fee_payer: stranger.address(),
+            blockhash: self.blockhash().await.hash,
+            instructions: vec![self.transfer(stranger, amount), memo(text)],
+            version: Version::V0,
+        };
+        let signed = sign(&draft, &[stranger]).unwrap();
+        (signed.id, signed.bytes)
+    }
+
+    async fn final_slot(&self) -> u64 {
+        let position = self.node().position(Commitment::Finalized).await.unwrap();
+        position.slot
+    }
+
+    /// Until the chain has this transaction as final. Gives its slot.
+    async fn is_on_the_chain(&self, id: &Signature) -> u64 {
+        until("the chain has it as final", || async {
+            let (_, found) = self.node().statuses_on(0, &[*id], true).await.unwrap();
+            let found = found[0].as_ref()?;
+            (found.level == Commitment::Finalized).then_some(found.slot)
+        })
+        .await
+    }
+
+    /// Until so many more slots are final on the chain.
+    async fn slots_pass(&self, slots: u64) {
+        let slot = self.final_slot().await;
+        until("slots pass", || async {
+            (self.final_slot().await > slot + slots).then_some(())
+        })
+        .await;
+    }
+
+    async fn listed(&self) -> Vec<Movement> {
+        let page = self.port.movements(Network::Solana, None, 100).await.unwrap();
+        page.items
+    }
+
+    async fn stands_still(&self) {
+        until("it stands still", || async {
+            (!self.port.is_up_to_date()).then_some(())
+        })
+        .await;
+        let payment = self.payment(1, "while it stands still").await;
+        let refused = self.port.prepare(&payment).await.unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Temporary, "{refused:?}");
+    }
+
+    async fn goes_on(&self) {
+        until("it goes on", || async { self.port.is_up_to_date().then_some(()) }).await;
+        let payment = self.payment(1, "afterwards").await;
+        let prepared = until("it is prepared", || async {
+            match self.port.prepare(&payment).await.ok()? {
+                Preparation::Ready(prepared) => Some(prepared),
+                Preparation::Declined(decline) => panic!("{decline:?}"),
+            }
+        })
+        .await;
+        self.port.submit(&payment, &prepared).await.unwrap();
+        let transaction = prepared.transaction;
+        self.until_final(&payment, &transaction).await;
+    }
+}
+
+/// Adds a transaction to a list of signatures, at its slot.
+fn listed_too(result: &mut Value, signature: &str, slot: u64) {
+    let entries = result.as_array_mut().unwrap();
+    let place = entries.iter().position(|entry| entry["slot"].as_u64().unwrap() <= slot);
+    let entry = json!({"signature": signature, "slot": slot, "err": null, "memo": null, "blockTime": null,
+        "confirmationStatus": "finalized"});
+    entries.insert(place.unwrap_or(entries.len()), entry);
+}
+
+// Checks: a transfer that one endpoint invents, in the list and by itself, is never final and never listed, in whatever place the
+// endpoint is; meanwhile what is honest is not final either, new payments are refused, and it is counted. Once it is gone all goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_one_endpoint_invents_is_never_final() {
+    for (place, host) in HOSTS.into_iter().enumerate() {
+        let test = 70 + place as u8;
+        let Some(house) = House::open_with(test, standstill_soon).await else {
+            return;
+        };
+        let stranger = house.another(40);
+        let (real, bytes) = house.plain(&stranger, 3, "real").await;
+        let (invented, model) = (base58(&[place as u8 + 1; 64]), base58(&real));
+        // The transaction itself is shown too, from some slot on: the real one under another name.
+        let (shown, from): (Mutex<Option<Value>>, Arc<AtomicU64>) = (Mutex::default(), Arc::default());
+        let (lie, begins) = (invented.clone(), Arc::clone(&from));
+        house.faults.lie(host, move |request, result| {
+            let slot = begins.load(Ordering::SeqCst);
+            match request["method"].as_str().unwrap() {
+                "getSignaturesForAddress" if slot > 0 && request["params"][1].get("before").is_none() => {
+                    listed_too(result, &lie, slot);
+                }
+                "getTransaction" if request["params"][0] == model.as_str() => *shown.lock() = Some(result.clone()),
+                "getTransaction" if request["params"][0] == lie.as_str() => {
+                    let mut copy = shown.lock().clone().unwrap();
+                    copy["slot"] = json!(slot);
+                    copy["transaction"]["signatures"][0] = json!(lie);
+                    *result = copy;
+                }
+                _ => {}
+            };
+        });
+        house.node().send_each(&bytes).await;
+        house.movements(1).await;
+        let slot = house.final_slot().await + 20;
+        from.store(slot, Ordering::SeqCst);
+        house.slots_pass(25).await;
+        let (second, bytes) = house.plain(&house.another(41), 4, "behind it").await;
+        house.node().send_each(&bytes).await;
+        house.is_on_the_chain(&second).await;
+        house.stands_still().await;
+        let listed = house.listed().await;
+        assert_eq!(
+            listed.len(),
+            1,
+            "neither the invented one nor the one behind it: {listed:?}, {slot}"
+        );
+        assert!(house.port.status().covered_slot < slot + 10);
+        until("it is counted", || async {
+            (house.port.mismatches() >= 1).then_some(())
+        })
+        .await;
+        house.faults.be_honest();
+        house.goes_on().await;
+        let names: Vec<String> = house
+            .listed()
+            .await
+            .into_iter()
+            .map(|moved| moved.transaction)
+            .collect();
+        assert_eq!(names[..2], [base58(&real), base58(&second)]);
+        assert!(!names.contains(&invented));
+        assert!(house.port.mismatches() >= 1);
+    }
+}
+
+// Checks: a transfer that one endpoint leaves out, in whatever place it is, is not passed over: nothing behind it is final, and lists
+// are not said to be complete, before both show it. A restart in between changes nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_one_endpoint_leaves_out_is_not_passed_over() {
+    for (place, host) in HOSTS.into_iter().enumerate() {
+        let test = 72 + place as u8;
+        let Some(mut house) = House::open_with(test, standstill_soon).await else {
+            return;
+        };
+        let (hidden, bytes) = house.plain(&house.another(40), 3, "hidden").await;
+        let name = base58(&hidden);
+        house.faults.lie(host, move |request, result| {
+            match request["method"].as_str().unwrap() {
+                "getSignaturesForAddress" => result
+                    .as_array_mut()
+                    .unwrap()
+                    .retain(|entry| entry["signature"] != name),
+                "getTransaction" if request["params"][0] == name.as_str() => *result = Value::Null,
+                _ => {}
+            };
+        });
+        house.node().send_each(&bytes).await;
+        let slot = house.is_on_the_chain(&hidden).await;
+        house.stands_still().await;
+        assert!(
+            house.port.status().covered_slot < slot + 10,
+            "nobody has said that it is read so far"
+        );
+        assert_eq!(house.port.cross_checked(), Some(house.port.status().covered_slot));
+        assert_eq!(house.listed().await, []);
+        house.kill().await;
+        house.stands_still().await;
+        assert!(house.port.status().covered_slot < slot + 10);
+        house.faults.be_honest();
+        let moved = house.movements(1).await;
+        assert_eq!(moved[0].transaction, base58(&hidden));
+        house.goes_on().await;
+    }
+}
+
+// Checks: endpoints that list the same and show different movements of it make nothing final.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_amount_that_one_endpoint_changes_is_never_final() {
+    let Some(house) = House::open_with(74, standstill_soon).await else {
+        return;
+    };
+    let (sent, bytes) = house.plain(&house.another(40), 3, "three").await;
+    house.faults.lie(HOSTS[0], |request, result| {
+        if request["method"] == "getTransaction" && result.is_object() {
+            // Transfers of more, and balances that agree with it.
+            for call in result["transaction"]["message"]["instructions"].as_array_mut().unwrap() {
+                let data = call["data"]
+                    .as_str()
+                    .and_then(|data| bs58::decode(data).into_vec().ok());
+                if let Some(mut data) = data.filter(|data| data.len() == 10 && data[0] == 12) {
+                    data[1] = 200;
+                    call["data"] = json!(bs58::encode(data).into_string());
+                }
+            }
+        }
+    });
+    house.node().send_each(&bytes).await;
+    let slot = house.is_on_the_chain(&sent).await;
+    house.stands_still().await;
+    assert_eq!(house.listed().await, []);
+    assert!(house.port.status().covered_slot < slot + 10 && house.port.mismatches() >= 1);
+    house.faults.be_honest();
+    let moved = house.movements(1).await;
+    assert_eq!(moved[0].amount.atomic(), 3);
+    house.goes_on().await;
+}
+
+// Checks: with one endpoint down a payment settles and stays seen; it is final once both are back.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_final_while_one_endpoint_is_down() {
+    for (place, host) in HOSTS.into_iter().enumerate() {
+        let Some(house) = House::open(75 + place as u8).await else {
+            return;
+        };
+        house.faults.kill(host);
+        let payment = house.payment(7, "one endpoint").await;
+        let transaction = house.pay(&payment).await;
+        let id: Signature = parse_base58(&transaction).unwrap();
+        house.is_on_the_chain(&id).await;
+        house.slots_pass(20).await;
+        let standing = house.port.standing(&payment, None, &transaction).await.unwrap();
+        assert_eq!(standing, ChainStanding::Seen);
+        assert_eq!(house.listed().await, []);
+        house.faults.revive();
+        house.until_final(&payment, &transaction).await;
+        assert_eq!(house.movements(1).await.len(), 1);
+    }
+}
+
+// Checks: an endpoint that says that far more is final than is makes nothing final early, and nobody waits for it: how far the chain is
+// final is the second highest claim. A cursor that it has poisoned while it was alone is taken back.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_that_is_far_ahead_moves_nothing() {
+    const AHEAD: u64 = 1_000_000;
+    let alone = |settings: &mut SolanaSettings| settings.endpoints.truncate(1);
+    let Some(mut house) = House::open_with(77, alone).await else {
+        return;
+    };
+    let ahead = |request: &Value, result: &mut Value| match request["method"].as_str().unwrap() {
+        "getEpochInfo" => {
+            for name in ["absoluteSlot", "blockHeight"] {
+                result[name] = json!(result[name].as_u64().unwrap() + AHEAD);
+            }
+        }
+        "getSignaturesForAddress" => {
+            for entry in result.as_array_mut().unwrap() {
+                entry["confirmationStatus"] = json!("finalized");
+            }
+        }
+        _ => {}
+    };
+    house.faults.lie(HOSTS[0], ahead);
+    until("one endpoint's word counts where it is alone", || async {
+        (house.port.status().covered_slot > AHEAD).then_some(())
+    })
+    .await;
+    assert_eq!(house.port.cross_checked(), None);
+    house.kill_for(|_| {}).await;
+    let payment = house.payment(5, "beside it").await;
+    let transaction = house.pay(&payment).await;
+    house.until_final(&payment, &transaction).await;
+    house.movements(1).await;
+    let covered = house.port.status().covered_slot;
+    assert!(covered < AHEAD && covered <= house.final_slot().await, "{covered}");
+    let cross_checked = house.port.cross_checked();
+    assert!(
+        cross_checked.is_some_and(|slot| (covered..AHEAD).contains(&slot)),
+        "{cross_checked:?}"
+    );
+    assert!(house.port.is_up_to_date() && house.port.mismatches() == 0);
+}
+
+// Checks: a payment of ours that never lands is not final because one endpoint says so, in whatever place it is; and it is not
+// impossible either while that endpoint says so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_that_one_endpoint_says_is_final_is_only_seen() {
+    for (place, host) in HOSTS.into_iter().enumerate() {
+        let Some(house) = House::open(78 + place as u8).await else {
+            return;
+        };
+        house.faults.swallow(true);
+        let payment = house.payment(7, "never there").await;
+        let prepared = house.ready(&payment).await;
+        let (name, at) = (prepared.transaction.clone(), AtomicU64::new(0));
+        house.faults.lie(host, move |request, result| {
+            if request["method"] != "getSignatureStatuses" {
+                return;
+            }
+            let context = result["context"]["slot"].as_u64().unwrap();
+            let _ = at.compare_exchange(0, context, Ordering::SeqCst, Ordering::SeqCst);
+            let asked = request["params"][0].as_array().unwrap();
+            for (asked, found) in asked.iter().zip(result["value"].as_array_mut().unwrap()) {
+                if *asked == name.as_str() {
+                    *found = json!({"slot": at.load(Ordering::SeqCst), "confirmations": null, "err": null,
+                        "status": {"Ok": null}, "confirmationStatus": "finalized"});
+                }
+            }
+        });
+        let submitted = house.port.submit(&payment, &prepared).await.unwrap();
+        let Submitted::Settled { transaction, finality } = submitted else {
+            panic!("{submitted:?}")
+        };
+        assert_eq!(finality, Finality::Seen);
+        house.slots_pass(200).await;
+        let looked = house.port.lookup(&payment, None).await.unwrap();
+        let finality = Finality::Seen;
+        assert_eq!(looked, Lookup::Landed { transaction, finality });
+        assert_eq!(house.usdc(&house.treasury().address()).await, Some(0));
+        assert_eq!(house.listed().await, []);
+    }
+}
