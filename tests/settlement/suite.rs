@@ -106,6 +106,17 @@ async fn listed<R: Rail>(rail: &R, limit: usize) -> Vec<Movement> {
     }
 }
 
+/// Waits until the list has the movement of a payment; it never has it twice.
+async fn listed_once<R: Rail>(rail: &mut R, payment: &Authorization) -> Movement {
+    until(rail, "the payment is on the list", async |rail| {
+        let mut of_it = listed(rail, 100).await;
+        of_it.retain(|moved| moved.mark == payment.mark());
+        assert!(of_it.len() <= 1, "{of_it:?}");
+        of_it.pop()
+    })
+    .await
+}
+
 /// What the list has under a transaction.
 async fn named<R: Rail>(rail: &R, transaction: &str) -> Vec<Movement> {
     let found = rail.list().in_transaction(rail.network(), transaction).await.unwrap();
@@ -153,15 +164,13 @@ async fn a_payment_lands_once_and_becomes_final<R: Rail>(rail: &mut R) {
         .standing(&payment, None, &landed.to_lowercase().replace('a', "b"))
         .await;
     assert_eq!(other.unwrap(), ChainStanding::Gone, "by another transaction");
-    let of_it: Vec<Movement> = listed(rail, 100).await;
-    let of_it: Vec<&Movement> = of_it.iter().filter(|moved| moved.mark == payment.mark()).collect();
-    assert_eq!(of_it.len(), 1);
+    let of_it = listed_once(rail, &payment).await;
     assert_eq!(
-        (of_it[0].incoming, of_it[0].amount, of_it[0].other),
+        (of_it.incoming, of_it.amount, of_it.other),
         (true, AMOUNT, payment.payer())
     );
     let named = named(rail, &landed).await;
-    assert!(named.contains(of_it[0]), "{named:?}");
+    assert!(named.contains(&of_it), "{named:?}");
     until(rail, "the treasury has it", async |rail| {
         let holds = rail.port().treasury_holds(rail.network()).await.unwrap();
         (holds.atomic() == before.atomic() + AMOUNT.atomic()).then_some(())
@@ -209,14 +218,7 @@ async fn a_payment_by_a_stranger_counts<R: Rail>(rail: &mut R) {
     assert_eq!(transaction(submit(rail, &payment, &prepared).await), landed);
     // A list may have what is final alone.
     rail.make_final().await;
-    assert_eq!(
-        listed(rail, 100)
-            .await
-            .iter()
-            .filter(|moved| moved.mark == payment.mark())
-            .count(),
-        1
-    );
+    listed_once(rail, &payment).await;
 }
 
 // Checks: what a port that ends has begun is on the chain once, and the next one knows it.

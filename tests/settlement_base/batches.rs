@@ -23,6 +23,7 @@ async fn held(payers: usize) -> Option<(World, JoinHandle<Submitted>)> {
     };
     let port = w.try_open(settings).await.unwrap();
     w.port = Some(Arc::new(port));
+    w.read().await;
     w.prepare(&w.payment(0)).await;
     let first = w.submit(&w.payment(0));
     w.in_pool(1).await;

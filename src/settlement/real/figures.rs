@@ -71,7 +71,10 @@ impl RealPorts {
 
     /// The networks on which no new payment is taken now: their blocks cannot be read, or nothing becomes final.
     pub fn not_taking_payments(&self) -> Vec<Network> {
-        let both = [(Network::Base, self.base.is_taking_payments()), (Network::Solana, true)];
+        let both = [
+            (Network::Base, self.base.is_taking_payments()),
+            (Network::Solana, self.solana.is_up_to_date()),
+        ];
         both.into_iter()
             .filter(|(_, takes)| !takes)
             .map(|(network, _)| network)
@@ -120,9 +123,9 @@ impl RealPorts {
             network: Network::Solana,
             height: (status.slot > 0).then_some(status.slot),
             time: self.solana.now_on(Network::Solana).ok(),
-            cross_checked: None,
-            mismatches: 0,
-            takes_payments: true,
+            cross_checked: self.solana.cross_checked(),
+            mismatches: self.solana.mismatches(),
+            takes_payments: self.solana.is_up_to_date(),
             endpoints: self.solana.node().pool().status(),
             keys: status.fee_payers.iter().map(key).collect(),
             fees_spent: status.fee_payers.iter().map(|payer| payer.spent).sum(),
