@@ -27,6 +27,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 pub use self::remote::ServerArgs;
+pub use self::running::TokenArgs;
 pub use self::tls::TlsArgs;
 use crate::wallet::WalletError;
 

@@ -11,7 +11,7 @@ use purser_storage::Store;
 use serde_json::{Value, json};
 
 use super::store::{self, failed, find};
-use super::{CliError, serve, terminal};
+use super::{CliError, TokenArgs, serve, terminal};
 use crate::service::parts;
 
 /// Compare the books with the chains' and the providers' own lists; exit status 1 if anything differs
@@ -23,6 +23,9 @@ pub struct ReconcileArgs {
     /// Where the data is
     #[command(flatten)]
     pub serve: serve::Args,
+    /// Whose word it asks a running service by
+    #[command(flatten)]
+    pub token: TokenArgs,
     /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
@@ -44,7 +47,7 @@ struct Report {
 /// When the store cannot be opened, a list cannot be read, or anything differs.
 pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
-    let (store, data) = match find(&config)? {
+    let (store, data) = match find(&config, &args.token)? {
         store::Found::Store(store, data) => (store, data),
         store::Found::Service(running) => {
             let patience = Duration::from_secs(args.timeout);

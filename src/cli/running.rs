@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use purser_actors::id::{DocumentId, Network, Wallet};
@@ -31,6 +31,14 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 const LOOK_FIRST: Duration = Duration::from_millis(100);
 const LOOK_MOST: Duration = Duration::from_secs(2);
 
+/// The operator's token for a running service.
+#[derive(Clone, Debug, clap::Args)]
+pub struct TokenArgs {
+    /// A file with an operator's token, for a running service. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the data directory
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+}
+
 /// A running service, at the operator's address.
 pub(super) struct RunningService {
     client: Client,
@@ -43,7 +51,7 @@ impl RunningService {
     ///
     /// # Errors
     /// When it has no operator's address, or there is no token.
-    pub(super) fn of(config: &Config) -> Result<Self, CliError> {
+    pub(super) fn of(config: &Config, token: &TokenArgs) -> Result<Self, CliError> {
         let root = &config.data_dir;
         let running = |what: &str| failed(format!("a service runs on {}: {what}", root.display()));
         let data = DataDir::at(root);
@@ -51,13 +59,21 @@ impl RunningService {
         let listen = listen.filter(|listen| listen.port() != 0);
         let listen = listen.ok_or_else(|| running("stop it first, or give it an operator.listen"))?;
         let url = Url::parse(&format!("http://{}/copy", reachable(listen))).map_err(failed)?;
-        let file = data.operator_token();
-        let token = match std::env::var("PURSER_OPERATOR_TOKEN") {
-            Ok(token) => token,
-            Err(_) => std::fs::read_to_string(&file).map_err(|_| {
-                let what = format!("no operator's token in $PURSER_OPERATOR_TOKEN or {}", file.display());
+        let token = match (&token.token_file, std::env::var("PURSER_OPERATOR_TOKEN")) {
+            (Some(file), _) => std::fs::read_to_string(file).map_err(|error| {
+                let what = format!("the operator's token cannot be read from {}: {error}", file.display());
                 running(&what)
             })?,
+            (None, Ok(token)) => token,
+            (None, Err(_)) => {
+                let file = data.operator_token();
+                std::fs::read_to_string(&file).map_err(|_| {
+                    let file = file.display();
+                    running(&format!(
+                        "no operator's token in --token-file, $PURSER_OPERATOR_TOKEN or {file}"
+                    ))
+                })?
+            }
         };
         let client = crate::outbound::client()
             .connect_timeout(Duration::from_secs(10))

@@ -11,7 +11,7 @@ use purser_storage::{JournalStore, OpenError, RestoreMark, Store};
 
 use super::running::RunningService;
 use super::serve;
-use super::{CliError, terminal};
+use super::{CliError, TokenArgs, terminal};
 use crate::config::Config;
 use crate::revocations;
 use crate::service::copies::documents_of;
@@ -30,6 +30,9 @@ pub struct VerifyArgs {
     /// Where the data is
     #[command(flatten)]
     pub serve: serve::Args,
+    /// Whose word it asks a running service by
+    #[command(flatten)]
+    pub token: TokenArgs,
     /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
@@ -43,6 +46,9 @@ pub struct BackupArgs {
     /// Where the data is
     #[command(flatten)]
     pub serve: serve::Args,
+    /// Whose word it asks a running service by
+    #[command(flatten)]
+    pub token: TokenArgs,
     /// The file to write
     pub file: PathBuf,
     /// Replace a file that is there already
@@ -71,10 +77,10 @@ pub(super) enum Found {
 }
 
 /// Opens the store, or finds the service that runs on it.
-pub(super) fn find(config: &Config) -> Result<Found, CliError> {
+pub(super) fn find(config: &Config, token: &TokenArgs) -> Result<Found, CliError> {
     match attempt(config)? {
         Ok((store, data)) => Ok(Found::Store(store, data)),
-        Err(ServiceError::Open(OpenError::Locked(_))) => RunningService::of(config).map(Found::Service),
+        Err(ServiceError::Open(OpenError::Locked(_))) => RunningService::of(config, token).map(Found::Service),
         Err(error) => Err(failed(error)),
     }
 }
@@ -106,7 +112,7 @@ pub(super) fn failed(error: impl std::fmt::Display) -> CliError {
 /// When the store cannot be opened, or the books are not right.
 pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
-    let report = match find(&config)? {
+    let report = match find(&config, &args.token)? {
         Found::Store(store, data) => {
             let as_store: Arc<dyn Store> = store.clone();
             let world = parts::open_world(&config, &data, &as_store).await.map_err(failed)?;
@@ -189,7 +195,7 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
         return Err(CliError::Usage(format!("{file} is there already; --force replaces it")));
     }
     let config = args.serve.settings()?;
-    let (store, data) = match find(&config)? {
+    let (store, data) = match find(&config, &args.token)? {
         Found::Store(store, data) => (store, data),
         Found::Service(running) => return running.backup(&config, &args.file).await,
     };

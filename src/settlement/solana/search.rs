@@ -40,6 +40,15 @@ enum Found {
     Open,
 }
 
+/// What of a wallet's history is read.
+struct Span {
+    since: Timestamp,
+    /// The last slot.
+    until: u64,
+    /// Stands in for a block time that is missing: the same for every endpoint, so that their lists can be compared.
+    now: Timestamp,
+}
+
 impl SolanaSettlement {
     pub(super) async fn search(&self, transfer: &SolanaTransfer) -> Result<Lookup, PortError> {
         const LOOKUP: &str = "lookup";
@@ -198,9 +207,14 @@ impl SolanaSettlement {
         const SENT: &str = "sent by";
         let account = self.token_account_of(from, SENT)?;
         let until = self.shared_finalized().await.map_err(|e| temporary(SENT, e))?;
+        let span = Span {
+            since,
+            until,
+            now: self.clock.now(),
+        };
         let (mut lists, mut failure): (Vec<Vec<Moved>>, _) = (Vec::new(), None);
         for endpoint in 0..self.node.endpoints() {
-            match self.left_on(endpoint, &account, (since, until)).await {
+            match self.left_on(endpoint, &account, &span).await {
                 Ok(list) if !self.is_cross_checking() || lists.contains(&list) => {
                     return Ok(list.iter().map(departure).collect());
                 }
@@ -213,15 +227,10 @@ impl SolanaSettlement {
     }
 
     /// The same as one endpoint shows it, up to a slot.
-    async fn left_on(
-        &self,
-        endpoint: usize,
-        account: &Pubkey,
-        (since, until): (Timestamp, u64),
-    ) -> Result<Vec<Moved>, String> {
+    async fn left_on(&self, endpoint: usize, account: &Pubkey, span: &Span) -> Result<Vec<Moved>, String> {
         let told = |error: purser_chains::solana::node::NodeError| error.to_string();
         let history = self.node.history_on(endpoint).await.map_err(told)?;
-        if history.finalized_slot < until {
+        if history.finalized_slot < span.until {
             return Err("an endpoint is behind".to_owned());
         }
         let (mut before, mut left) = (None, Vec::new());
@@ -232,14 +241,14 @@ impl SolanaSettlement {
                 limit: PAGE_LIMIT,
             };
             let entries = self.node.signatures_on(endpoint, account, page).await.map_err(told)?;
-            for entry in entries.iter().filter(|entry| !entry.failed && entry.slot <= until) {
+            for entry in entries.iter().filter(|entry| !entry.failed && entry.slot <= span.until) {
                 let found = self
                     .node
                     .transaction_on(endpoint, &entry.id, (account, &self.mint), Commitment::Finalized)
                     .await;
                 let found = found.map_err(told)?.ok_or("a listed transaction is not there")?;
-                let moved = movements_of(&found, self.clock.now(), &self.mint);
-                if moved.first().is_some_and(|first| first.at < since) {
+                let moved = movements_of(&found, span.now, &self.mint);
+                if moved.first().is_some_and(|first| first.at < span.since) {
                     left.reverse();
                     return Ok(left);
                 }
