@@ -4,6 +4,7 @@
 pub mod chains;
 mod checkout;
 pub mod copies;
+mod health;
 pub mod parts;
 pub mod restore;
 mod routes;
@@ -17,14 +18,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use purser_actors::engine::{Engine, StartError};
-use purser_actors::id::Network;
-use purser_actors::product::Line;
 use purser_storage::{JournalStore, OpenError, Store, StoreError};
 use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::http::front::Front;
-use crate::http::health::Readiness;
 use crate::http::operator;
 use crate::http::server::{Server, StopHandle};
 use crate::private_file;
@@ -154,41 +152,6 @@ fn callback_url(mut address: SocketAddr) -> String {
     format!("http://{address}/identity-callback")
 }
 
-/// Stopping or serving, and a store that has not failed.
-struct Health {
-    engine: Engine,
-    serving: Arc<AtomicBool>,
-    store: Arc<JournalStore>,
-    /// The sandbox's chains always answer.
-    chains: Option<Arc<RealPorts>>,
-}
-
-impl Readiness for Health {
-    fn ready(&self) -> Result<(), &'static str> {
-        if self.store.has_failed() {
-            return Err("storage");
-        }
-        if !self.engine.is_sound() {
-            return Err("engine");
-        }
-        if self.serving.load(Ordering::Acquire) {
-            Ok(())
-        } else {
-            Err("stopping")
-        }
-    }
-
-    fn not_sold(&self) -> Vec<&'static str> {
-        let closed = Line::ALL.into_iter().filter(|line| !self.engine.is_open(*line));
-        closed.map(Line::name).collect()
-    }
-
-    fn networks_down(&self) -> Vec<&'static str> {
-        let down = self.chains.as_ref().map(|ports| ports.not_taking_payments());
-        down.unwrap_or_default().into_iter().map(Network::name).collect()
-    }
-}
-
 impl Service {
     /// Opens everything and begins to serve.
     ///
@@ -227,12 +190,7 @@ impl Service {
         let hub = Hub::new(&config.stream);
         let serving = Arc::new(AtomicBool::new(true));
         let (calling, chains) = (world.calling.clone(), world.real.clone());
-        let health = Arc::new(Health {
-            engine: engine.clone(),
-            serving: serving.clone(),
-            store: store.clone(),
-            chains: chains.clone(),
-        });
+        let health = health::Health::of(&engine, &serving, &store, chains.clone());
         let house = routes::House {
             config: config.clone(),
             data,

@@ -217,6 +217,12 @@ async fn explain(host: &Host, service: &Service, scene: &Scene) {
         again.text
     );
     book_as_loss(host, service, &base.transaction);
+    // The chains' lists are compared once more; one that does not answer in time is asked again.
+    until("nothing is held any more", async || {
+        let stuck = desk.get("/admin/stuck").await.body;
+        (stuck["withdrawals_held"] == false).then_some(())
+    })
+    .await;
     let audited = desk
         .audit()
         .await
@@ -232,10 +238,7 @@ fn book_as_loss(host: &Host, service: &Service, transaction: &str) {
     assert!(usage.contains("--account") && usage.contains("--loss"), "{usage}");
     let loss = ["book", transaction, "--loss", "--evidence", "the holder has moved on"];
     let booked = admin(host, service, &loss, "").unwrap();
-    assert_eq!(
-        (&booked["booked_to"], &booked["withdrawals_held"]),
-        (&json!("loss"), &json!(false))
-    );
+    assert_eq!(booked["booked_to"], "loss");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,9 +1,8 @@
 //! The life of one co-signed transaction, from prepared to final, failed or expired. Pure: time and the nodes' answers come
 //! in, what to do next comes out.
 //!
-//! That a transaction is seen needs one endpoint, that it is final needs two that show it in the same slot with the same success,
-//! where there are two. The expiry proof needs two endpoints that are past the last valid block height at `finalized` and do not
-//! know the signature; until then the outcome is unknown. Everything below `finalized` can be removed by a fork.
+//! A transaction is seen by one endpoint's word, and final by two that show the same slot and success, where there are two. The expiry
+//! proof needs two that are past the last valid block height at `finalized` without it; until then the outcome is unknown.
 
 use super::cross_check::witnesses;
 use super::status::{Commitment, SignatureStatus, TransactionError};

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod agreement;
+
 use alloy_primitives::{address, b256};
 
 use super::parse::text;
@@ -358,83 +360,4 @@ async fn code_is_read_in_one_request() {
     let node = node(&["a.example"], transport);
     assert_eq!(node.have_code(&[Address::ZERO, USDC]).await, Ok(vec![false, true]));
     assert_eq!(node.have_code(&[]).await, Ok(vec![]));
-}
-
-// Checks: a block counts when two endpoints give the same header and logs of it, whatever a third says.
-#[tokio::test]
-async fn a_block_is_what_two_endpoints_give_alike() {
-    /// What each host says of the block, its logs or nothing, and whether the block counts.
-    type Case = (&'static [(&'static str, Option<u64>)], bool);
-    let table: [Case; 7] = [
-        (&[("a.example", Some(1)), ("b.example", Some(1))], true),
-        (&[("a.example", Some(1)), ("b.example", Some(2))], false),
-        (&[("a.example", Some(1)), ("b.example", None)], false),
-        (&[("a.example", None), ("b.example", None)], false),
-        (&[("a.example", Some(1))], false),
-        (
-            &[("a.example", Some(1)), ("b.example", Some(2)), ("c.example", Some(1))],
-            true,
-        ),
-        (
-            &[("a.example", None), ("b.example", Some(2)), ("c.example", Some(2))],
-            true,
-        ),
-    ];
-    let filter = LogFilter {
-        address: USDC,
-        topics: vec![],
-    };
-    for (endpoints, agree) in table {
-        let said: Vec<(String, Option<u64>)> = endpoints
-            .iter()
-            .map(|(host, logs)| ((*host).to_owned(), *logs))
-            .collect();
-        let transport = ScriptTransport::new(move |host, request| {
-            let logs = said.iter().find(|(known, _)| known == host).and_then(|(_, logs)| *logs);
-            let answer = |call: &Value| {
-                let result = match (logs, call["method"].as_str()) {
-                    (None, _) => Value::Null,
-                    (Some(_), Some("eth_getBlockByHash")) => block(16, HASH),
-                    (Some(logs), _) => (0..logs).map(|index| log(index, HASH)).collect(),
-                };
-                json!({"jsonrpc": "2.0", "id": call["id"], "result": result})
-            };
-            ok(&request.as_array().unwrap().iter().map(answer).collect())
-        });
-        let hosts: Vec<&str> = endpoints.iter().map(|(host, _)| *host).collect();
-        let found = node(&hosts, transport)
-            .block_by_two(HASH, std::slice::from_ref(&filter))
-            .await;
-        assert_eq!(found.is_ok(), agree, "{endpoints:?}: {found:?}");
-        if let Err(disagreement) = found {
-            let told = disagreement.to_string();
-            assert!(hosts.iter().all(|host| told.contains(host)), "{told}");
-        }
-    }
-}
-
-// Checks: a level is the second highest that endpoints claim.
-#[tokio::test]
-async fn one_endpoint_alone_does_not_claim_a_level() {
-    let table: [(&[Option<u64>], Option<u64>); 6] = [
-        (&[Some(9), Some(5)], Some(5)),
-        (&[Some(5), Some(900)], Some(5)),
-        (&[Some(5), None], None),
-        (&[Some(5)], None),
-        (&[Some(7), Some(900), Some(6)], Some(7)),
-        (&[None, Some(7), Some(6)], Some(6)),
-    ];
-    const HOSTS: [&str; 3] = ["a.example", "b.example", "c.example"];
-    for (claimed, level) in table {
-        let claims = claimed.to_vec();
-        let transport = ScriptTransport::new(move |host, request| {
-            let place = HOSTS.iter().position(|known| *known == host).unwrap();
-            let header = claims[place].map_or(Value::Null, |number| block(number, HASH));
-            result(request, header)
-        });
-        let found = node(&HOSTS[..claimed.len()], transport)
-            .level_by_two(BlockTag::Safe)
-            .await;
-        assert_eq!(found.map(|header| header.number), level, "{claimed:?}");
-    }
 }

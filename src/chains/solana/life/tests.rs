@@ -355,8 +355,7 @@ fn observe(life: &mut Life, endpoint: usize, view: u64, kind: u64, chain: &Chain
 
 #[test]
 fn no_seed_ends_in_a_wrong_outcome() {
-    // Checks: with endpoints that lag, lose answers and see a fork that dies, the final stage is the chain's truth, and
-    // no outcome is final before the chain's is.
+    // Checks: with endpoints that lag, lose answers and see a fork that dies, nothing is final before the chain's truth is, and as it.
     for seed in 1..=2000u64 {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut random = move |below: u64| {

@@ -1,0 +1,63 @@
+//! Whether the service can serve, for `GET /readyz`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use purser_actors::engine::Engine;
+use purser_actors::id::Network;
+use purser_actors::product::Line;
+use purser_storage::JournalStore;
+
+use crate::http::health::Readiness;
+use crate::settlement::real::RealPorts;
+
+/// Stopping or serving, and a store that has not failed.
+pub(super) struct Health {
+    engine: Engine,
+    serving: Arc<AtomicBool>,
+    store: Arc<JournalStore>,
+    /// The sandbox's chains always answer.
+    chains: Option<Arc<RealPorts>>,
+}
+
+impl Health {
+    pub(super) fn of(
+        engine: &Engine,
+        serving: &Arc<AtomicBool>,
+        store: &Arc<JournalStore>,
+        chains: Option<Arc<RealPorts>>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            engine: engine.clone(),
+            serving: serving.clone(),
+            store: store.clone(),
+            chains,
+        })
+    }
+}
+
+impl Readiness for Health {
+    fn ready(&self) -> Result<(), &'static str> {
+        if self.store.has_failed() {
+            return Err("storage");
+        }
+        if !self.engine.is_sound() {
+            return Err("engine");
+        }
+        if self.serving.load(Ordering::Acquire) {
+            Ok(())
+        } else {
+            Err("stopping")
+        }
+    }
+
+    fn not_sold(&self) -> Vec<&'static str> {
+        let closed = Line::ALL.into_iter().filter(|line| !self.engine.is_open(*line));
+        closed.map(Line::name).collect()
+    }
+
+    fn networks_down(&self) -> Vec<&'static str> {
+        let down = self.chains.as_ref().map(|ports| ports.not_taking_payments());
+        down.unwrap_or_default().into_iter().map(Network::name).collect()
+    }
+}
