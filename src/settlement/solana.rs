@@ -33,6 +33,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use dashmap::DashSet;
 use parking_lot::Mutex;
 use purser_actors::port::{Clock, Timestamp};
 use purser_chains::rpc::{self, RpcPool, SettingsError, Transport};
@@ -95,6 +96,8 @@ pub struct SolanaSettlement {
     treasury_account: Pubkey,
     fee_payers: Vec<Keypair>,
     fee_payer_addresses: Vec<Pubkey>,
+    /// Of facilitators, as payments have named them: what they have signed can be a payment to us.
+    others_fee_payers: DashSet<Pubkey>,
     floor_lamports: u64,
     account_rent_cap: u64,
     withdrawal_unit_price: u64,
@@ -187,7 +190,9 @@ impl SolanaSettlement {
         for lost in rows.losses(since).await? {
             losses.lost(lost.payer, lost.lamports, lost.at.0);
         }
+        let others_fee_payers = rows.fee_payers().await?.into_iter().collect();
         Ok(Arc::new(Self {
+            others_fee_payers,
             mint: settings.mint,
             treasury: settings.treasury,
             treasury_account,

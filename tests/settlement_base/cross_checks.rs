@@ -278,3 +278,81 @@ async fn nothing_is_taken_on_a_chain_that_was_reset() {
     assert!(refused.message.contains("the newest blocks"), "{refused:?}");
     assert!(!w.port().is_taking_payments());
 }
+
+/// From this block on a chain that nobody else has, so many blocks longer at once.
+fn fork(proxy: &Proxy, base: &purser_chains::evm::blocks::Header, length: u64) {
+    let (from, root) = (base.number, base.hash);
+    let time = base.timestamp;
+    let hash = move |number: u64| match number == from {
+        true => root,
+        false => B256::left_padding_from(&[&[0xf0][..], &number.to_be_bytes()].concat()),
+    };
+    let header = move |number: u64| {
+        json!({"number": format!("{number:#x}"), "hash": hex(hash(number)), "parentHash": hex(hash(number - 1)),
+            "timestamp": format!("{:#x}", time + number - from)})
+    };
+    let invented = move |text: &Value| (from + 1..=from + length).find(|number| *text == hex(hash(*number)));
+    proxy.lie(move |request, result| {
+        let params = &request["params"];
+        let number = params[0]
+            .as_str()
+            .and_then(|text| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok());
+        Some(match request["method"].as_str().unwrap() {
+            "eth_getBlockByNumber" if params[0] == "latest" => header(from + length),
+            "eth_getBlockByNumber" => match number.filter(|number| *number > from) {
+                Some(number) => header(number),
+                None => result,
+            },
+            "eth_getBlockByHash" => invented(&params[0]).map_or(result, header),
+            "eth_getLogs" if invented(&params[0]["blockHash"]).is_some() => json!([]),
+            _ => result,
+        })
+    });
+}
+
+// Checks: the preferred endpoint of three shows a chain of its own, longer than any reorganisation that is followed: the other two
+// outvote it while it goes on, and what is paid meanwhile settles.
+#[tokio::test]
+async fn one_endpoint_of_three_does_not_lead_astray() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 1).await else {
+        return;
+    };
+    w.urls.push(w.anvil.url.replace("127.0.0.1", "localhost"));
+    w.open().await;
+    fork(&proxy, &w.node.header(BlockTag::Latest).await.unwrap().unwrap(), 150);
+    let payment = w.payment(0);
+    let submitted = w.submit(&payment);
+    w.in_pool(1).await;
+    w.anvil.mine(60).await;
+    w.read().await;
+    assert!(matches!(submitted.await.unwrap(), Submitted::Settled { .. }));
+    until("the payment is final", async || {
+        is_final(&w.lookup(&payment).await).then_some(())
+    })
+    .await;
+    w.settled_once(&[0]).await;
+}
+
+// Checks: the same with two endpoints: nothing is final meanwhile, and once the endpoint is honest again all goes on.
+#[tokio::test]
+async fn a_chain_that_one_endpoint_of_two_made_up_is_left_again() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 1).await else {
+        return;
+    };
+    w.open().await;
+    let base = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
+    fork(&proxy, &base, 150);
+    let submitted = w.submit(&w.payment(0));
+    w.in_pool(1).await;
+    w.anvil.mine(30).await;
+    until("the other chain is read", async || {
+        (w.port().height() > Some(base.number + 40)).then_some(())
+    })
+    .await;
+    assert_eq!(w.port().cross_checked(), Some(base.number));
+    proxy.is_honest_again();
+    w.anvil.mine(60).await;
+    w.read().await;
+    assert!(matches!(submitted.await.unwrap(), Submitted::Settled { .. }));
+    w.settled_once(&[0]).await;
+}

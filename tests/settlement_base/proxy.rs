@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Changes the result of a call; `None`: the endpoint does not answer.
 type Change = Box<dyn Fn(&Value, Value) -> Option<Value> + Send>;
@@ -63,7 +63,7 @@ async fn serve(State(behind): State<Arc<Behind>>, body: Bytes) -> Response {
     };
     let mut whole = true;
     let mut one = |request: &Value, answer: &mut Value| match change(request, answer["result"].take()) {
-        Some(result) => answer["result"] = result,
+        Some(result) => *answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": result}),
         None => whole = false,
     };
     match (request.as_array(), &mut answer) {

@@ -99,6 +99,8 @@ pub(crate) struct EndpointState {
     height: Option<u64>,
     /// When its height has last grown.
     grown_ms: u64,
+    /// Two others have shown another chain than it has: it is used last until then.
+    outvoted_until_ms: u64,
 }
 
 impl EndpointState {
@@ -113,7 +115,15 @@ impl EndpointState {
             last_error: None,
             height: None,
             grown_ms: now_ms,
+            outvoted_until_ms: 0,
         }
+    }
+
+    /// Used last until then. Whether it was not before.
+    pub(crate) fn outvote(&mut self, until_ms: u64, now_ms: u64) -> bool {
+        let is_new = now_ms >= self.outvoted_until_ms;
+        self.outvoted_until_ms = until_ms;
+        is_new
     }
 
     /// Takes tokens for these calls, or returns how long to wait. A batch larger than the burst goes when the bucket is full
@@ -155,7 +165,8 @@ impl EndpointState {
         // One endpoint alone that says it is ahead does not put the others behind it.
         let lagging = behind(heights.shared) || (stands_still && behind(heights.best));
         let wait = self.wait(settings, calls, now_ms);
-        (now_ms < self.paused_until_ms, lagging, wait, self.failures)
+        let last = now_ms < self.paused_until_ms || now_ms < self.outvoted_until_ms;
+        (last, lagging, wait, self.failures)
     }
 
     pub(crate) fn record(&mut self, error: Option<&RpcError>, now_ms: u64) {

@@ -225,6 +225,25 @@ impl RpcPool {
         }
     }
 
+    /// Two others have shown another chain than this endpoint: for ten minutes it is used after all others.
+    pub fn outvote(&self, endpoint: usize) {
+        const OUTVOTED_MS: u64 = 600_000;
+        if let Some(endpoint) = self.endpoints.get(endpoint) {
+            let now_ms = self.clock.now_ms();
+            if endpoint
+                .state
+                .lock()
+                .outvote(now_ms.saturating_add(OUTVOTED_MS), now_ms)
+            {
+                let host = endpoint.settings.url.host();
+                tracing::error!(
+                    host,
+                    "an endpoint shows another chain than two others: it is used last for ten minutes"
+                );
+            }
+        }
+    }
+
     /// Highest height that any endpoint has shown.
     pub fn best_height(&self) -> Option<u64> {
         self.endpoints.iter().filter_map(|e| e.state.lock().height()).max()

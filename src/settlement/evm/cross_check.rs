@@ -21,6 +21,9 @@ const ROUND: u64 = 32;
 /// Without progress for so long, while there are blocks to check, payments do not become final.
 const STALLED_MS: u64 = 60_000;
 
+/// Blocks that are read ahead of the cross-check: few enough that all of them can be replaced if they are of another chain.
+pub(super) const LEAD: u64 = 48;
+
 /// Endpoints that a cross-check needs.
 pub(super) const NEEDED: usize = 2;
 
@@ -62,6 +65,8 @@ pub(super) struct Shown {
     pub(super) blocks: Vec<BlockLogs>,
     /// The first block that no two gave alike, and what each endpoint said.
     pub(super) disagreement: Option<String>,
+    /// Endpoints that have another chain than two others.
+    pub(super) outvoted: Vec<usize>,
 }
 
 impl Questions {
@@ -93,17 +98,21 @@ impl Questions {
             for (number, hash) in self.blocks {
                 match node.block_by_two(hash, &filters).await {
                     Ok(block) => blocks.push(block),
-                    Err(disagreement) => return (blocks, Some(format!("block {number}: {disagreement}"))),
+                    Err(disagreement) => {
+                        let outvoted = node.outvoted(number, hash).await;
+                        return (blocks, Some(format!("block {number}: {disagreement}")), outvoted);
+                    }
                 }
             }
-            (blocks, None)
+            (blocks, None, Vec::new())
         };
-        let ((safe, finalized), (blocks, disagreement)) = tokio::join!(levels, blocks);
+        let ((safe, finalized), (blocks, disagreement, outvoted)) = tokio::join!(levels, blocks);
         Shown {
             safe,
             finalized,
             blocks,
             disagreement,
+            outvoted,
         }
     }
 }
@@ -112,6 +121,8 @@ impl Questions {
 pub(super) struct Progress {
     clock: Arc<dyn Clock>,
     since_ms: u64,
+    /// Whether two endpoints have said lately what is safe and what is finalized.
+    pub(super) has_levels: bool,
 }
 
 impl Progress {
@@ -119,12 +130,15 @@ impl Progress {
         Self {
             since_ms: clock.now_ms(),
             clock,
+            has_levels: true,
         }
     }
 
     /// A block was checked, or there is none to check.
     pub(super) fn made(&mut self) {
-        self.since_ms = self.clock.now_ms();
+        if self.has_levels {
+            self.since_ms = self.clock.now_ms();
+        }
     }
 
     pub(super) fn is_stalled(&self) -> bool {
@@ -161,22 +175,29 @@ impl FollowerActor {
     /// Holds what two endpoints show against the rows.
     pub(super) async fn take_shown(&self, reading: &mut Reading, shown: Shown) -> Result<(), RowError> {
         reading.is_asking = false;
+        for endpoint in &shown.outvoted {
+            self.0.node.pool().outvote(*endpoint);
+        }
+        reading.progress.has_levels = shown.safe.is_some() && shown.finalized.is_some();
         for block in &shown.blocks {
             if !self.cross_check(reading, block).await? {
                 break;
             }
             reading.progress.made();
-            reading.disagreement = None;
         }
         reading.view.observe(shown.safe, shown.finalized);
         self.0.publish(reading.view.clone());
-        if let Some(disagreement) = shown.disagreement.filter(|_| reading.progress.is_stalled()) {
-            let what =
-                format!("payments do not become final, because no two endpoints show the same of {disagreement}");
+        if reading.progress.is_stalled() {
+            let why = match shown.disagreement {
+                Some(disagreement) => format!("no two endpoints show the same of {disagreement}"),
+                None => "fewer than two endpoints say which blocks are safe and finalized".to_owned(),
+            };
             if reading.disagreement.is_none() {
-                self.0.alarm(&what);
+                self.0.alarm(&format!("payments do not become final: {why}"));
             }
-            reading.disagreement = Some(what);
+            reading.disagreement = Some(why);
+        } else {
+            reading.disagreement = None;
         }
         Ok(())
     }

@@ -121,6 +121,14 @@ impl Reading {
         checked.into_iter().chain([levels]).collect()
     }
 
+    /// Whether reading waits for the cross-check: an endpoint alone must not lead so far along a chain of its own that there is no way
+    /// back.
+    fn is_far_ahead(&self) -> bool {
+        let tip = self.view.tip().map_or(0, |tip| tip.number);
+        let checked = self.view.cross_checked();
+        checked.is_some_and(|checked| tip >= checked.saturating_add(cross_check::LEAD))
+    }
+
     /// The lowest block whose row is still needed.
     fn oldest_needed(&self) -> u64 {
         let checked = self
@@ -224,6 +232,10 @@ impl FollowerActor {
                 }
                 Err(error) => return Ok(Err(error.into())),
             };
+            // A block of another branch than ours is taken: it leads back.
+            if reading.is_far_ahead() && reading.view.tip().is_some_and(|tip| tip.hash == found.header.parent) {
+                return Ok(Ok(()));
+            }
             let block = match self.of_ours(&found) {
                 Ok(block) => block,
                 Err(error) => return Ok(Err(error.into())),

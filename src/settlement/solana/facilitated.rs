@@ -123,7 +123,19 @@ impl ChainReader for SolanaSettlement {
     }
 
     fn judge<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Option<Decline>, PortError>> {
-        Box::pin(async move { self.judge_unsigned(transfer(authorization, "prepare")?).await })
+        Box::pin(async move {
+            const PREPARE: &str = "prepare";
+            let transfer = transfer(authorization, PREPARE)?;
+            let fee_payer = fee_payer(transfer);
+            let fee_payer = fee_payer.filter(|key| !self.fee_payer_addresses.contains(key));
+            // Before the facilitator has it: the follower may read the transaction before anybody tells us of it.
+            if let Some(fee_payer) = fee_payer.filter(|key| !self.others_fee_payers.contains(key)) {
+                let kept = self.rows.keep_fee_payer(&fee_payer).await;
+                kept.map_err(|e| temporary(PREPARE, e))?;
+                self.others_fee_payers.insert(fee_payer);
+            }
+            self.judge_unsigned(transfer).await
+        })
     }
 
     fn present<'a>(

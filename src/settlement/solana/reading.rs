@@ -164,8 +164,9 @@ impl SolanaSettlement {
             );
         }
         let mut moved = movements_of(found, self.clock.now(), &self.mint);
-        // Without a fee payer of ours nothing that came in can be a payment to us.
-        if !prepared && !self.fee_payer_addresses.contains(&found.fee_payer) {
+        // Without a fee payer of ours or of a facilitator nothing that came in can be a payment to us.
+        let is_known = self.fee_payer_addresses.contains(&found.fee_payer);
+        if !prepared && !is_known && !self.others_fee_payers.contains(&found.fee_payer) {
             for plain in moved.iter_mut().filter(|moved| moved.incoming) {
                 plain.mark = Movement::plain_mark(&base58(&plain.transaction), plain.index);
             }

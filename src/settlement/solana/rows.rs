@@ -1,6 +1,8 @@
 //! Durable rows of the Solana port, in the engine's own store, so that one backup holds both.
 
+mod cross_checked;
 mod events;
+mod fee_payers;
 mod losses;
 mod wallets;
 mod writes;
@@ -17,10 +19,11 @@ use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, Condition, RowKey, Store, StoreError, Write};
 use tokio::sync::oneshot;
 
+pub(super) use self::cross_checked::cross_checked;
 pub(super) use self::events::{EventRow, event};
 pub(super) use self::losses::LostFee;
 pub(super) use self::wallets::LeftWallet;
-pub(super) use self::writes::{cross_checked, finalized, gone, moved, seen};
+pub(super) use self::writes::{finalized, gone, moved, seen};
 
 /// Transactions that were prepared and have no end yet, by signature.
 const OPEN: u8 = b'x';
@@ -28,8 +31,6 @@ const OPEN: u8 = b'x';
 const CLOSED: u8 = b'y';
 /// How far the treasury's transactions were read.
 const PLACE: u8 = b'c';
-/// How far two endpoints have shown them alike.
-const CROSS_CHECKED: u8 = b'w';
 /// Transactions of the treasury that are not final, by signature.
 const PENDING: u8 = b'p';
 /// Transactions of the treasury that are final, by number.
@@ -124,16 +125,6 @@ pub(super) struct Place {
 
 impl Stored for Place {
     const SCHEMA: u16 = 522;
-}
-
-/// Behind [`Place::covered_slot`] if one endpoint alone has covered the rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-struct CrossChecked {
-    slot: u64,
-}
-
-impl Stored for CrossChecked {
-    const SCHEMA: u16 = 526;
 }
 
 /// A transaction that names the treasury's token account.
@@ -297,12 +288,6 @@ impl Rows {
             return Ok(None);
         };
         Ok(Some((codec::decode(&row.value)?, row.revision)))
-    }
-
-    /// How far two endpoints have shown the treasury's transactions alike; `None` before the first time.
-    pub(super) async fn cross_checked(&self) -> Result<Option<u64>, RowError> {
-        let row: Option<CrossChecked> = self.one(&key(CROSS_CHECKED, &[])).await?;
-        Ok(row.map(|row| row.slot))
     }
 
     /// Writes rows of the follower together with how far it has read, unless somebody else has done so since `revision`.

@@ -54,6 +54,29 @@ impl Node {
         Err(Disagreement(answers.into_iter().map(of_each).collect()))
     }
 
+    /// The endpoints that have another block of this height than two others, which have one block that is not ours. Empty where no
+    /// two have another one than ours.
+    pub async fn outvoted(&self, number: u64, ours: B256) -> Vec<usize> {
+        let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, BlockTag::Number(number)));
+        let headers: Vec<Option<Header>> = join_all(asked)
+            .await
+            .into_iter()
+            .map(|header| header.ok().flatten())
+            .collect();
+        let count = |hash: B256| headers.iter().flatten().filter(|header| header.hash == hash).count();
+        let others = headers.iter().flatten().map(|header| header.hash);
+        let Some(shared) = others.filter(|hash| *hash != ours).find(|hash| count(*hash) >= 2) else {
+            return Vec::new();
+        };
+        if count(ours) >= 2 {
+            return Vec::new();
+        }
+        let differs = |(endpoint, header): (usize, &Option<Header>)| {
+            header.is_some_and(|header| header.hash != shared).then_some(endpoint)
+        };
+        headers.iter().enumerate().filter_map(differs).collect()
+    }
+
     /// The highest header that two endpoints have reached for a level of the chain; `None` while fewer than two have one.
     pub async fn level_by_two(&self, level: BlockTag) -> Option<Header> {
         let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, level));

@@ -4,14 +4,7 @@ use purser_chains::solana::Signature;
 use purser_chains::solana::follow::Row as ChainRow;
 use purser_storage::Write;
 
-use super::{
-    CROSS_CHECKED, CrossChecked, FINAL, MOVEMENT, Moved, NUMBER, OUT, PENDING, POSITION, Seen, key, put, put_bytes,
-};
-
-/// The write for how far two endpoints have shown the same.
-pub(in crate::settlement::solana) fn cross_checked(slot: u64) -> Write {
-    put(key(CROSS_CHECKED, &[]), &CrossChecked { slot })
-}
+use super::{FINAL, MOVEMENT, Moved, NUMBER, OUT, PENDING, POSITION, Seen, key, put, put_bytes};
 
 /// The write for a transaction that is seen.
 pub(in crate::settlement::solana) fn seen(row: ChainRow) -> Write {
