@@ -5,7 +5,7 @@ use purser_storage::codec::Stored;
 
 use super::{RowError, Rows, key, put};
 
-const FEE_PAYER: u8 = b'q';
+const FEE_PAYER: u8 = b'n';
 
 /// A fee payer that a payment of a facilitator has named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
