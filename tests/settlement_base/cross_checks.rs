@@ -356,3 +356,31 @@ async fn a_chain_that_one_endpoint_of_two_made_up_is_left_again() {
     assert!(matches!(submitted.await.unwrap(), Submitted::Settled { .. }));
     w.settled_once(&[0]).await;
 }
+
+// Checks: one endpoint counts transactions of the gas key that nobody sent: payments settle all the same, and no nonce is skipped.
+#[tokio::test]
+async fn one_endpoint_alone_skips_no_nonce() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
+        return;
+    };
+    proxy.lie(|request, result| {
+        let count = |text: &Value| u64::from_str_radix(text.as_str()?.strip_prefix("0x")?, 16).ok();
+        Some(match request["method"] == "eth_getTransactionCount" {
+            true => json!(format!("{:#x}", count(&result).unwrap() + 1_000_000)),
+            false => result,
+        })
+    });
+    w.open().await;
+    for n in 0..2 {
+        w.prepare(&w.payment(n)).await;
+        let submitted = w.submit(&w.payment(n));
+        assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    }
+    w.settled_once(&[0, 1]).await;
+    let sent = w
+        .node
+        .transaction_count(key("gas").address(), BlockTag::Latest)
+        .await
+        .unwrap();
+    assert_eq!(sent, w.port().counters().transactions.load(Ordering::Relaxed));
+}

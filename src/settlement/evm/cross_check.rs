@@ -59,8 +59,9 @@ pub(super) struct Questions {
 
 /// What two endpoints have answered alike.
 pub(super) struct Shown {
-    pub(super) safe: Option<Header>,
-    pub(super) finalized: Option<Header>,
+    /// What two endpoints have reached, the highest first.
+    pub(super) safe: Vec<Header>,
+    pub(super) finalized: Vec<Header>,
     /// Without a gap from the first that was asked for.
     pub(super) blocks: Vec<BlockLogs>,
     /// The first block that no two gave alike, and what each endpoint said.
@@ -89,8 +90,8 @@ impl Questions {
     pub(super) async fn ask(self, node: &Node) -> Shown {
         let levels = async {
             tokio::join!(
-                node.level_by_two(BlockTag::Safe),
-                node.level_by_two(BlockTag::Finalized)
+                node.levels_by_two(BlockTag::Safe),
+                node.levels_by_two(BlockTag::Finalized)
             )
         };
         let blocks = async {
@@ -178,14 +179,13 @@ impl FollowerActor {
         for endpoint in &shown.outvoted {
             self.0.node.pool().outvote(*endpoint);
         }
-        reading.progress.has_levels = shown.safe.is_some() && shown.finalized.is_some();
         for block in &shown.blocks {
             if !self.cross_check(reading, block).await? {
                 break;
             }
             reading.progress.made();
         }
-        reading.view.observe(shown.safe, shown.finalized);
+        reading.progress.has_levels = reading.observe(&shown);
         self.0.publish(reading.view.clone());
         if reading.progress.is_stalled() {
             let why = match shown.disagreement {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use purser_chains::evm::B256;
 use purser_chains::evm::blocks::{Block, Change, Header, MAX_REORG};
-use purser_chains::evm::node::{BlockTag, LogFilter};
+use purser_chains::evm::node::{BlockTag, Disagreement, LogFilter, NodeError};
 use purser_chains::evm::usdc::{self, TOPICS};
 use purser_chains::rpc::Clock;
 use purser_storage::{Write, codec};
@@ -37,8 +37,8 @@ pub(super) struct Reading {
     start: u64,
     /// The newest block when `safe` and `finalized` were last asked for.
     pub(super) leveled: Option<B256>,
-    /// What an operator was told last.
-    alarmed: Option<String>,
+    /// What kind of error an operator was told last.
+    alarmed: Option<std::mem::Discriminant<FollowError>>,
     pub(super) progress: Progress,
     /// The endpoints are being asked for a cross-check.
     pub(super) is_asking: bool,
@@ -55,6 +55,11 @@ enum FollowError {
     Blocks(#[from] purser_chains::evm::blocks::FollowError),
     #[error(transparent)]
     Logs(#[from] usdc::UnpairedAuthorization),
+    #[error("{error}: {endpoints}")]
+    Incomplete {
+        error: usdc::UnpairedAuthorization,
+        endpoints: Disagreement,
+    },
     #[error("the newest block is {head}, far below block {tip} that was read: is it the same chain?")]
     Below { head: u64, tip: u64 },
 }
@@ -121,6 +126,17 @@ impl Reading {
         checked.into_iter().chain([levels]).collect()
     }
 
+    /// Takes the levels that two endpoints show, as far as they are of this chain. Whether there is one of each.
+    pub(super) fn observe(&mut self, shown: &Shown) -> bool {
+        let ours = |view: &View, levels: &[Header]| {
+            let mut of_ours = levels.iter().filter(|level| view.is_of_ours(level));
+            of_ours.next().copied()
+        };
+        let (safe, finalized) = (ours(&self.view, &shown.safe), ours(&self.view, &shown.finalized));
+        self.view.observe(safe, finalized);
+        safe.is_some() && finalized.is_some()
+    }
+
     /// Whether reading waits for the cross-check: an endpoint alone must not lead so far along a chain of its own that there is no way
     /// back.
     fn is_far_ahead(&self) -> bool {
@@ -172,12 +188,14 @@ impl FollowerActor {
         match self.read_on(reading).await? {
             Ok(()) => reading.alarmed = None,
             // The endpoints' failures are logged by the pool.
-            Err(error @ FollowError::Node(_)) => tracing::debug!(%error, "the blocks of Base could not be read"),
+            Err(error @ FollowError::Node(NodeError::Rpc(_))) => {
+                tracing::debug!(%error, "the blocks of Base could not be read");
+            }
             Err(error) => {
-                let error = error.to_string();
-                if reading.alarmed.as_ref() != Some(&error) {
-                    self.0.alarm(&error);
-                    reading.alarmed = Some(error);
+                let kind = std::mem::discriminant(&error);
+                if reading.alarmed != Some(kind) {
+                    self.0.alarm(&error.to_string());
+                    reading.alarmed = Some(kind);
                 }
             }
         }
@@ -238,7 +256,13 @@ impl FollowerActor {
             }
             let block = match self.of_ours(&found) {
                 Ok(block) => block,
-                Err(error) => return Ok(Err(error.into())),
+                Err(error) => match node.block_by_two(found.header.hash, &[self.filter()]).await {
+                    Ok(found) => match self.of_ours(&found) {
+                        Ok(block) => block,
+                        Err(error) => return Ok(Err(error.into())),
+                    },
+                    Err(endpoints) => return Ok(Err(FollowError::Incomplete { error, endpoints })),
+                },
             };
             match reading.view.offer(block) {
                 Ok(Some(change)) => self.apply(reading, change).await?,

@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 
-use super::{B256, BlockLogs, BlockTag, LogFilter, Node, NodeError};
+use super::{Address, B256, BlockLogs, BlockTag, LogFilter, Node, NodeError};
 use crate::evm::blocks::Header;
 
 /// What each endpoint answered where no two gave the same, for the operator.
@@ -77,11 +77,35 @@ impl Node {
         headers.iter().enumerate().filter_map(differs).collect()
     }
 
-    /// The highest header that two endpoints have reached for a level of the chain; `None` while fewer than two have one.
-    pub async fn level_by_two(&self, level: BlockTag) -> Option<Header> {
+    /// Headers that endpoints name for a level of the chain, the highest first, without the very highest: each of them one other
+    /// endpoint at least has reached. Empty while fewer than two have one.
+    pub async fn levels_by_two(&self, level: BlockTag) -> Vec<Header> {
         let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, level));
         let mut headers: Vec<Header> = join_all(asked).await.into_iter().flatten().flatten().collect();
         headers.sort_by_key(|header| std::cmp::Reverse(header.number));
-        headers.get(1).copied()
+        headers.into_iter().skip(1).collect()
+    }
+
+    /// How many transactions of an address two endpoints have: the second highest count; with one endpoint its own.
+    ///
+    /// # Errors
+    /// See [`NodeError`]: where there are two, fewer than two have answered.
+    pub async fn count_by_two(&self, address: Address, tag: BlockTag) -> Result<u64, NodeError> {
+        if self.pool.len() < 2 {
+            return self.transaction_count(address, tag).await;
+        }
+        let (mut counts, mut failure) = (Vec::new(), None);
+        for answer in self.counts_of_each(address, tag).await {
+            match answer {
+                Ok(count) => counts.push(count),
+                Err(error) => failure = Some(error),
+            }
+        }
+        counts.sort_unstable_by(|one, other| other.cmp(one));
+        let method = "eth_getTransactionCount";
+        counts
+            .get(1)
+            .copied()
+            .ok_or(failure.unwrap_or(NodeError::Malformed { method }))
     }
 }

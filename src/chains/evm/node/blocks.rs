@@ -7,8 +7,6 @@ use crate::evm::blocks::{Header, NextBlock};
 use crate::evm::usdc::Log;
 use crate::rpc::{Call, RpcError};
 
-type Results = Vec<Result<Value, RpcError>>;
-
 /// The block, then the logs of each filter.
 fn calls(hash: B256, filters: &[LogFilter]) -> Vec<Call> {
     let mut calls = vec![Call {
@@ -20,20 +18,21 @@ fn calls(hash: B256, filters: &[LogFilter]) -> Vec<Call> {
 }
 
 /// What the results of [`calls`] say; `None` if the endpoint does not have the block.
-fn block_of(results: Results, hash: B256) -> Result<Option<BlockLogs>, NodeError> {
-    let mut results = results.into_iter();
+fn block_of(results: &[Result<Value, RpcError>], hash: B256) -> Result<Option<BlockLogs>, NodeError> {
+    let mut results = results.iter();
     let method = "eth_getBlockByHash";
     let header = match results.next() {
         Some(Ok(value)) if value.is_null() => return Ok(None),
-        Some(Ok(value)) => parse::header(&value).filter(|header| header.hash == hash),
-        Some(Err(error)) => return Err(error.into()),
+        Some(Ok(value)) => parse::header(value).filter(|header| header.hash == hash),
+        Some(Err(error)) => return Err(error.clone().into()),
         None => None,
     };
     let header = header.ok_or(NodeError::Malformed { method })?;
     let method = "eth_getLogs";
     let mut logs = Vec::new();
     for result in results {
-        let found = parse::logs(&result?, hash).ok_or(NodeError::Malformed { method })?;
+        let result = result.as_ref().map_err(Clone::clone)?;
+        let found = parse::logs(result, hash).ok_or(NodeError::Malformed { method })?;
         logs.extend(found);
     }
     logs.sort_by_key(|log: &Log| log.log_index);
@@ -54,13 +53,9 @@ impl Node {
                 None => return Ok(None),
             },
         };
-        let complete = |results: &[Result<Value, RpcError>]| {
-            results
-                .iter()
-                .all(|result| result.as_ref().is_ok_and(|value| !value.is_null()))
-        };
+        let complete = |results: &[Result<Value, RpcError>]| matches!(block_of(results, hash), Ok(Some(_)));
         let results = self.pool.batch_where(&calls(hash, filters), complete).await?;
-        block_of(results, hash)
+        block_of(&results, hash)
     }
 
     /// The same as one endpoint answers, by its position in the settings; `None` if it does not have the block.
@@ -74,7 +69,7 @@ impl Node {
         filters: &[LogFilter],
     ) -> Result<Option<BlockLogs>, NodeError> {
         let results = self.pool.batch_on(endpoint, &calls(hash, filters)).await?;
-        block_of(results, hash)
+        block_of(&results, hash)
     }
 
     /// One endpoint's header of a block; `None` if it does not have it.

@@ -15,13 +15,14 @@ use super::{Core, Form, GasKeyActor, Keeper, Message, State};
 use crate::settlement::evm::job::Job;
 use crate::settlement::evm::rows::{self, Key, NonceRow, RowError};
 
-/// How many transactions of a key the newest block has, and the block that proofs rest on.
+/// How many transactions of a key the newest block has, and the block that proofs rest on, by two endpoints where there are two: a
+/// nonce that is skipped or taken for used stops the key.
 pub(super) async fn counts(core: &Core, address: Address) -> Result<Counts, NodeError> {
     let method = "eth_getTransactionCount";
     let tag = core.proof_tag().ok_or(NodeError::Malformed { method })?;
     // The lower block first: a block that comes in between must not give it the higher count.
-    let finalized = core.node.transaction_count(address, tag).await?;
-    let latest = core.node.transaction_count(address, BlockTag::Latest).await?;
+    let finalized = core.node.count_by_two(address, tag).await?;
+    let latest = core.node.count_by_two(address, BlockTag::Latest).await?;
     Ok(Counts { latest, finalized })
 }
 
@@ -39,7 +40,7 @@ impl GasKeyActor {
         let loaded = self.load().await?;
         let asked = async {
             let counts = counts(core, address).await?;
-            let pending = core.node.transaction_count(address, BlockTag::Pending).await?;
+            let pending = core.node.count_by_two(address, BlockTag::Pending).await?;
             let quote = core.node.fees(core.settings.fees).await?;
             Ok::<_, NodeError>((counts, pending, quote))
         };

@@ -55,19 +55,20 @@ async fn a_block_is_what_two_endpoints_give_alike() {
     }
 }
 
-// Checks: a level is the second highest that endpoints claim.
+const HOSTS: [&str; 3] = ["a.example", "b.example", "c.example"];
+
+// Checks: a level is one that another endpoint has reached too.
 #[tokio::test]
 async fn one_endpoint_alone_does_not_claim_a_level() {
-    let table: [(&[Option<u64>], Option<u64>); 6] = [
-        (&[Some(9), Some(5)], Some(5)),
-        (&[Some(5), Some(900)], Some(5)),
-        (&[Some(5), None], None),
-        (&[Some(5)], None),
-        (&[Some(7), Some(900), Some(6)], Some(7)),
-        (&[None, Some(7), Some(6)], Some(6)),
+    let table: [(&[Option<u64>], &[u64]); 6] = [
+        (&[Some(9), Some(5)], &[5]),
+        (&[Some(5), Some(900)], &[5]),
+        (&[Some(5), None], &[]),
+        (&[Some(5)], &[]),
+        (&[Some(7), Some(900), Some(6)], &[7, 6]),
+        (&[None, Some(7), Some(6)], &[6]),
     ];
-    const HOSTS: [&str; 3] = ["a.example", "b.example", "c.example"];
-    for (claimed, level) in table {
+    for (claimed, levels) in table {
         let claims = claimed.to_vec();
         let transport = ScriptTransport::new(move |host, request| {
             let place = HOSTS.iter().position(|known| *known == host).unwrap();
@@ -75,8 +76,60 @@ async fn one_endpoint_alone_does_not_claim_a_level() {
             result(request, header)
         });
         let found = node(&HOSTS[..claimed.len()], transport)
-            .level_by_two(BlockTag::Safe)
+            .levels_by_two(BlockTag::Safe)
             .await;
-        assert_eq!(found.map(|header| header.number), level, "{claimed:?}");
+        let found: Vec<u64> = found.into_iter().map(|header| header.number).collect();
+        assert_eq!(found, levels, "{claimed:?}");
     }
+}
+
+// Checks: a count of transactions that one endpoint alone names is not believed, and without a second answer there is none.
+#[tokio::test]
+async fn one_endpoint_alone_does_not_count_transactions() {
+    let table: [(&[Option<u64>], Option<u64>); 6] = [
+        (&[Some(5)], Some(5)),
+        (&[Some(5), Some(5)], Some(5)),
+        (&[Some(3_000_000), Some(5)], Some(5)),
+        (&[Some(5), None], None),
+        (&[Some(0), Some(6), Some(6)], Some(6)),
+        (&[None, None], None),
+    ];
+    for (claimed, count) in table {
+        let claims = claimed.to_vec();
+        let transport = ScriptTransport::new(move |host, request| {
+            let place = HOSTS.iter().position(|known| *known == host).unwrap();
+            match claims[place] {
+                Some(count) => result(request, json!(format!("{count:#x}"))),
+                None => error(request, -32000, "not now"),
+            }
+        });
+        let found = node(&HOSTS[..claimed.len()], transport)
+            .count_by_two(USDC, BlockTag::Latest)
+            .await;
+        assert_eq!(found.ok(), count, "{claimed:?}");
+    }
+}
+
+// Checks: an endpoint whose logs cannot be read is no answer while another one has the block.
+#[tokio::test]
+async fn a_block_that_cannot_be_read_is_asked_of_the_next() {
+    let transport = ScriptTransport::new(|host, request| {
+        let answer = |call: &Value| {
+            let result = match call["method"].as_str() {
+                Some("eth_getBlockByHash") => block(16, HASH),
+                _ if host == "a.example" => json!([{"address": "nonsense"}]),
+                _ => json!([log(0, HASH)]),
+            };
+            json!({"jsonrpc": "2.0", "id": call["id"], "result": result})
+        };
+        ok(&request.as_array().unwrap().iter().map(answer).collect())
+    });
+    let filter = LogFilter {
+        address: USDC,
+        topics: vec![],
+    };
+    let found = node(&HOSTS[..2], transport)
+        .block(NextBlock::Hash(HASH), &[filter])
+        .await;
+    assert_eq!(found.unwrap().unwrap().logs.len(), 1);
 }
