@@ -47,7 +47,7 @@ impl GasKeyActor {
         let (counts, pending, quote) = match asked.await {
             Ok(asked) => asked,
             Err(error) => {
-                tracing::warn!(key = %address, %error, "a gas key waits for the chain");
+                core.alarm_once(&format!("gas key {address} waits for the chain"), &error.to_string());
                 return Ok(State::Starting(early));
             }
         };
