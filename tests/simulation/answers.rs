@@ -17,7 +17,12 @@ pub(crate) fn judge(world: &World, payment: u32, answer: &Result<Paid, PayError>
     let id = world.notes.lock().ids[&payment];
     let stored: Option<Payment> = durable(world, Kind::Payment, &id.0.to_be_bytes());
     let rests = match (answer, stored.as_ref().map(|p| &p.status)) {
-        (Ok(_) | Err(PayError::AlreadyUsed), None) => false,
+        (Ok(_), None) => false,
+        // After a restore it rests on the chain: the payment has landed, and bought something else in the history that was lost. Its
+        // transfer is credited or listed once it is read.
+        (Err(PayError::AlreadyUsed), None) => {
+            world.archive.lock().mark().is_some() && world.chain.lock().transfers.contains_key(&payment)
+        }
         (Ok(paid), Some(status)) => match (&paid.outcome, status) {
             (
                 Outcome::Fulfilled {

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use purser_actors::card;
 use purser_actors::engine::PayError;
+use purser_actors::incoming::{self, Incoming};
 use purser_actors::kernel::Kind;
 use purser_actors::payment::{Outcome, Payment, Status};
 use purser_storage::codec;
 
+use super::restored::taken;
 use super::{Stock, Wrong, wrong};
 use crate::clients::{Call, Notes, payer, product, request, wallet};
 use crate::goods::thing;
@@ -26,6 +28,8 @@ fn presented_again(calls: &[Call], n: usize) -> bool {
 
 /// What was told stays true.
 pub(super) fn answers(world: &World, stock: &Stock) -> Result<(), Wrong> {
+    let taken = taken(world);
+    let waits = |incoming: &Incoming| incoming.status == incoming::Status::Waiting;
     let notes = world.notes.lock();
     for (n, call) in notes.calls.iter().enumerate() {
         let Some((_, answer)) = &call.told else { continue };
@@ -46,9 +50,15 @@ pub(super) fn answers(world: &World, stock: &Stock) -> Result<(), Wrong> {
                     .then_some("answer.contradicted")
                     .or((!won).then_some("answer.won"))
             }),
+            // Bought otherwise; or, in a history that a restore lost, with the transfer taken in without the payment.
             Err(PayError::AlreadyUsed) => {
-                let same = payment.is_none_or(|p| p.claim.is_for(&request(call.request)));
-                same.then_some("answer.used")
+                let otherwise = match payment {
+                    Some(payment) => !payment.claim.is_for(&request(call.request)),
+                    None => taken
+                        .values()
+                        .any(|(_, incoming)| incoming.transfer.payment == id && !waits(incoming)),
+                };
+                (!otherwise).then_some("answer.used")
             }
             Err(PayError::Unknown(_)) => None,
             // Refused, each and every one of them: then nothing was claimed.
