@@ -94,9 +94,10 @@ pub(crate) const fn owner(nth: u32) -> u8 {
 }
 
 pub(crate) fn addresses(owner: &Wallet) -> Addresses {
+    // No two owners have the same: an address of a managed wallet may be an account of its own after a restore.
     let mark = match owner {
-        Wallet::Evm(address) => 0xA0 | address[0],
-        Wallet::Solana(address) => 0xA0 | address[0],
+        Wallet::Evm(address) => address[0].wrapping_add(0xA0),
+        Wallet::Solana(address) => address[0].wrapping_add(0xA0),
     };
     Addresses {
         base: [mark; 20],

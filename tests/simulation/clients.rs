@@ -89,7 +89,7 @@ impl Notes {
             now.revoked.retain(|_, told| *told < made);
         }
         *self = Self {
-            keys: now.keys.recalled(&then.keys),
+            keys: now.keys.recalled(&then.keys, covered),
             authorizations: now.authorizations,
             ids: now.ids,
             calls: now.calls,

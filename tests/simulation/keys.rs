@@ -38,10 +38,13 @@ pub(crate) struct KeyNotes {
 }
 
 impl KeyNotes {
-    /// What is still true once a backup of then was restored.
-    pub(crate) fn recalled(self, then: &Self) -> Self {
+    /// What is still true once a backup of then was restored. A key that the backup does not know and no log covers is gone:
+    /// the service draws every id anew, so whoever makes one of its number here makes another key.
+    pub(crate) fn recalled(self, then: &Self, covered: bool) -> Self {
+        let mut revoked = self.revoked;
+        revoked.retain(|nth, _| covered || then.made.contains_key(nth));
         Self {
-            revoked: self.revoked,
+            revoked,
             ..then.clone()
         }
     }
