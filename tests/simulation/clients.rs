@@ -89,7 +89,7 @@ impl Notes {
             now.revoked.retain(|_, told| *told < made);
         }
         *self = Self {
-            keys: now.keys.recalled(&then.keys, covered),
+            keys: now.keys.recalled(&then.keys),
             authorizations: now.authorizations,
             ids: now.ids,
             calls: now.calls,

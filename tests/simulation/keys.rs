@@ -38,11 +38,11 @@ pub(crate) struct KeyNotes {
 }
 
 impl KeyNotes {
-    /// What is still true once a backup of then was restored. A key that the backup does not know and no log covers is gone:
-    /// the service draws every id anew, so whoever makes one of its number here makes another key.
-    pub(crate) fn recalled(self, then: &Self, covered: bool) -> Self {
+    /// What is still true once a backup of then was restored. A key that the backup does not have is gone: the service
+    /// draws every id anew, so whoever makes one of its number here makes another key.
+    pub(crate) fn recalled(self, then: &Self) -> Self {
         let mut revoked = self.revoked;
-        revoked.retain(|nth, _| covered || then.made.contains_key(nth));
+        revoked.retain(|nth, _| then.made.contains_key(nth));
         Self {
             revoked,
             ..then.clone()
