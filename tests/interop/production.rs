@@ -10,6 +10,7 @@ use purser_actors::id::Network;
 use purser_actors::port::Clock as _;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tokio::runtime::Handle;
 
 use crate::local_chains::{LocalChains, Production, until};
 use crate::node::Node;
