@@ -298,20 +298,26 @@ impl Node {
     /// # Errors
     /// See [`NodeError`].
     pub async fn simulate(&self, bytes: &[u8], commitment: Commitment) -> Result<Simulation, NodeError> {
-        self.simulated(bytes, true, commitment).await
+        self.simulate_with(bytes, true, None, commitment).await
     }
 
-    /// The same of a transaction that lacks signatures: none is verified.
+    /// The same; signatures may be missing unless they are to be verified. `shown`: the account whose state after the transaction
+    /// is part of the answer.
     ///
     /// # Errors
     /// See [`NodeError`].
-    pub async fn simulate_unsigned(&self, bytes: &[u8], commitment: Commitment) -> Result<Simulation, NodeError> {
-        self.simulated(bytes, false, commitment).await
-    }
-
-    async fn simulated(&self, bytes: &[u8], verify: bool, commitment: Commitment) -> Result<Simulation, NodeError> {
+    pub async fn simulate_with(
+        &self,
+        bytes: &[u8],
+        verify: bool,
+        shown: Option<&Pubkey>,
+        commitment: Commitment,
+    ) -> Result<Simulation, NodeError> {
         let method = "simulateTransaction";
-        let options = json!({"encoding": "base64", "sigVerify": verify, "commitment": commitment.name()});
+        let mut options = json!({"encoding": "base64", "sigVerify": verify, "commitment": commitment.name()});
+        if let Some(account) = shown {
+            options["accounts"] = json!({"encoding": "base64", "addresses": [base58(account)]});
+        }
         let params = json!([STANDARD.encode(bytes), options]);
         decode::simulation(method, &self.pool.call(method, params).await?)
     }

@@ -72,6 +72,9 @@ pub struct Simulation {
     pub logs: Vec<String>,
     /// Compute units used.
     pub units: Option<u64>,
+    /// The account that was asked for, as the transaction would leave it. `None` also of a transaction that would fail, and of a node
+    /// that shows no accounts.
+    pub shown: Option<Account>,
 }
 
 impl Simulation {
