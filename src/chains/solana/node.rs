@@ -73,6 +73,16 @@ impl Node {
         decode::blockhash(method, &self.pool.call(method, json!([at(commitment)])).await?)
     }
 
+    /// The same of one endpoint.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn latest_blockhash_on(&self, endpoint: usize, commitment: Commitment) -> Result<Blockhash, NodeError> {
+        let method = "getLatestBlockhash";
+        let result = self.pool.call_on(endpoint, method, json!([at(commitment)])).await?;
+        decode::blockhash(method, &result)
+    }
+
     /// Whether a blockhash can be used now, and the slot of that answer. `false` also means: not known here yet.
     ///
     /// # Errors
@@ -281,6 +291,23 @@ impl Node {
         commitment: Commitment,
     ) -> Result<Option<TokenAccount>, NodeError> {
         let (_, mut accounts) = self.accounts(&[*address], commitment).await?;
+        Ok(accounts.pop().flatten().and_then(|account| account.token_account()))
+    }
+
+    /// The same of one endpoint.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn token_account_on(
+        &self,
+        endpoint: usize,
+        address: &Pubkey,
+        commitment: Commitment,
+    ) -> Result<Option<TokenAccount>, NodeError> {
+        let method = "getMultipleAccounts";
+        let params = json!([[base58(address)], {"encoding": "base64", "commitment": commitment.name()}]);
+        let result = self.pool.call_on(endpoint, method, params).await?;
+        let (_, mut accounts) = decode::accounts(method, &result, 1)?;
         Ok(accounts.pop().flatten().and_then(|account| account.token_account()))
     }
 

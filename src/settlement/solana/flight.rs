@@ -11,8 +11,8 @@ use purser_chains::solana::payers::FeeReservation;
 use purser_chains::solana::status::{Commitment, SignatureStatus};
 use tokio::sync::watch;
 
-pub(super) use self::room::{Left, Room, Taking};
 use self::room::Takings;
+pub(super) use self::room::{Left, Room, Taking};
 use super::rows::{End, Open};
 
 /// A transaction that was seen and is not final for so long is searched for again, in milliseconds: a fork may have removed it.

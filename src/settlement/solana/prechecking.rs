@@ -22,6 +22,8 @@ const GOOD_MS: u64 = 5_000;
 const KEPT_MS: u64 = 2_000;
 /// How long a payment waits until it is known whether others of its wallet had landed before it was simulated, in milliseconds.
 const SEEN_MS: u64 = 1_000;
+/// A payment whose blockhash is dead within so many blocks is not taken: a few seconds, in which it may not land.
+const LAST_BLOCKS: u64 = 10;
 /// Entries of each cache.
 const MOST: usize = 10_000;
 
@@ -125,6 +127,7 @@ impl SolanaSettlement {
             None => return Err(Unavailable),
         };
         match self.prechecks.judge(transfer, &shown, self.timer.now_ms()) {
+            Judged::Good(_) if self.tip.lock().ends_within(&transfer.blockhash, LAST_BLOCKS) => Ok(Some(ends_soon())),
             Judged::Good(left) => Ok((!self.has_room(taking, left).await).then(in_flight)),
             Judged::Later => Ok(None),
             // A node that looks for the first signature alone does not find the transaction.
@@ -154,11 +157,19 @@ impl SolanaSettlement {
             };
             let waits_ms = SEEN_MS.saturating_sub(now_ms.saturating_sub(began_ms));
             let changed = select_all(changes.iter_mut().map(|change| Box::pin(change.changed())));
-            if tokio::time::timeout(Duration::from_millis(waits_ms), changed).await.is_err() {
+            if tokio::time::timeout(Duration::from_millis(waits_ms), changed)
+                .await
+                .is_err()
+            {
                 return false;
             }
         }
     }
+}
+
+/// Of a payment that may be dead before it lands.
+fn ends_soon() -> Decline {
+    not_taken("the blockhash expires within seconds: sign the payment again with a newer one")
 }
 
 /// Of a wallet whose failed payments have cost fees.

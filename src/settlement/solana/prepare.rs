@@ -174,7 +174,7 @@ impl SolanaSettlement {
         let covered = self.followed.lock().covered_slot();
         tip.of(blockhash).or_else(|| {
             Some(Validity {
-                last_valid_block_height: tip.bound(slot)?,
+                last_valid_block_height: tip.bound(slot, self.timer.now_ms())?,
                 // What the follower has read has no such transaction, or it would be known.
                 not_before_slot: covered,
             })

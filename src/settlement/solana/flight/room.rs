@@ -193,3 +193,138 @@ impl Flight {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+    use purser_actors::port::Timestamp;
+    use purser_chains::solana::address::USDC_MAINNET;
+    use purser_chains::solana::draft::Draft;
+    use purser_chains::solana::keypair::Keypair;
+    use purser_chains::solana::life::{Pacing, StatusAnswer};
+    use purser_chains::solana::message::Version;
+    use purser_chains::solana::status::{Commitment, SignatureStatus, TransactionError};
+    use purser_chains::solana::token::{TransferChecked, memo};
+    use purser_chains::solana::transaction::sign_partially;
+    use serde_json::json;
+
+    use super::super::super::rows::Open;
+    use super::super::Answer;
+    use super::*;
+
+    /// A payment of this amount, and its id here.
+    fn payment(number: u8, amount: u64) -> (Signature, Open) {
+        let payer = Keypair::from_seed(&[1; 32]);
+        let transfer = TransferChecked::between(&payer.address(), &[2; 32], &USDC_MAINNET, amount).unwrap();
+        let draft = Draft {
+            fee_payer: [3; 32],
+            blockhash: [4; 32],
+            instructions: vec![transfer.instruction(), memo(&format!("{number}"))],
+            version: Version::V0,
+        };
+        let open = Open {
+            bytes: sign_partially(&draft, &[&payer]).unwrap(),
+            payer: payer.address(),
+            fee_payer: [3; 32],
+            last_valid_block_height: 1_000,
+            not_before_slot: 900,
+            fees: [10_000, 0, 0],
+            at: Timestamp(0),
+        };
+        ([number; 64], open)
+    }
+
+    fn taking(open: &Open) -> Taking {
+        Taking::of(&open.bytes).unwrap()
+    }
+
+    const fn left(slot: u64, atomic: u64) -> Left {
+        let atomic = Some(atomic);
+        Left { slot, atomic }
+    }
+
+    fn shows(flights: &mut Flights, id: &Signature, slot: u64, failed: bool) {
+        let error = failed.then(|| TransactionError::from_json(&json!("AccountInUse")).unwrap());
+        let level = Commitment::Processed;
+        let found = Some(SignatureStatus { slot, level, error });
+        let answer = StatusAnswer {
+            context_slot: slot,
+            found,
+        };
+        flights.apply(id, 0, Answer::Status(answer), 0);
+    }
+
+    /// What a payment of 5 meets beside one of 5 that is in flight, by what its simulation leaves.
+    fn beside(flights: &mut Flights, left: Left) -> &'static str {
+        let (_, other) = payment(2, 5);
+        match flights.room(&taking(&other), left, 0) {
+            Room::Enough => "enough",
+            Room::Unclear(changes) => {
+                assert_eq!(changes.len(), 1);
+                "unclear"
+            }
+            Room::None => "none",
+        }
+    }
+
+    // Checks: what one payment in flight means for another of its wallet: prepared, sent, seen before and after the other's simulation,
+    // failed, expired, and resumed from its row after a restart.
+    #[test]
+    fn what_is_in_flight_counts_until_the_simulation_shows_it() {
+        type Change = fn(&mut Flights, &Signature);
+        let table: [(Change, bool, [&str; 2]); 7] = [
+            (|_, _| {}, false, ["none", "enough"]),
+            (|_, _| {}, true, ["unclear", "enough"]),
+            (|all, id| drop(all.release(id)), false, ["unclear", "enough"]),
+            (|all, id| shows(all, id, 950, false), false, ["enough", "enough"]),
+            (|all, id| shows(all, id, 951, false), false, ["none", "enough"]),
+            (|all, id| shows(all, id, 940, true), false, ["enough", "enough"]),
+            (|all, _| drop(all.due(0, 1_001)), true, ["enough", "enough"]),
+        ];
+        for (row, (change, old, expected)) in table.into_iter().enumerate() {
+            for (atomic, expected) in [0, 5].into_iter().zip(expected) {
+                let (mut flights, (id, open)) = (Flights::new(2, Pacing::default()), payment(1, 5));
+                flights.begin(id, open.clone(), old, None);
+                change(&mut flights, &id);
+                let own = flights.room(&taking(&open), left(950, 0), 0);
+                assert!(matches!(own, Room::Enough), "row {row}: never against itself");
+                flights.takings.checked.clear();
+                assert_eq!(
+                    beside(&mut flights, left(950, atomic)),
+                    expected,
+                    "row {row}, {atomic} left"
+                );
+                flights.close(&id);
+                assert_eq!(flights.takings.flights.len(), 0, "row {row}");
+            }
+        }
+    }
+
+    // Checks: a payment that was checked counts for two seconds, or until it is prepared and counts as that; one without a balance is
+    // held against nothing; another wallet's counts for nothing.
+    #[test]
+    fn what_was_checked_counts_for_a_while() {
+        let mut flights = Flights::new(2, Pacing::default());
+        let ((id, first), (_, second)) = (payment(1, 5), payment(2, 5));
+        let asks = |flights: &mut Flights, of: &Open, atomic: Option<u64>, now_ms: u64| {
+            let left = Left { slot: 950, atomic };
+            matches!(flights.room(&taking(of), left, now_ms), Room::Enough)
+        };
+        assert!(asks(&mut flights, &first, Some(0), 0));
+        assert!(!asks(&mut flights, &second, Some(4), CHECKED_MS - 1));
+        assert!(asks(&mut flights, &first, Some(0), CHECKED_MS - 1), "its own place");
+        assert!(!asks(&mut flights, &second, Some(4), CHECKED_MS), "it was kept");
+        assert!(asks(&mut flights, &second, Some(4), 2 * CHECKED_MS));
+        flights.takings.checked.clear();
+        assert!(asks(&mut flights, &first, Some(0), 0));
+        flights.begin(id, first, false, None);
+        assert_eq!(flights.takings.checked.len(), 0);
+        assert!(!asks(&mut flights, &second, Some(4), 100 * CHECKED_MS));
+        assert!(asks(&mut flights, &second, None, 0), "no balance is known");
+        let stranger = Taking {
+            source: [9; 32],
+            ..taking(&second)
+        };
+        assert!(matches!(flights.room(&stranger, left(950, 0), 0), Room::Enough));
+    }
+}
