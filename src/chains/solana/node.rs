@@ -16,11 +16,12 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use self::movements::ChainTransaction;
+use self::results::send_outcome;
 pub use self::results::{Account, Blockhash, ChainPosition, NodeError, SendOutcome, Simulation};
 use super::address::{Pubkey, base58};
 use super::follow::{Entry, History, PageRequest};
 use super::life::{Absence, Evidence};
-use super::status::{Commitment, SignatureStatus, TransactionError};
+use super::status::{Commitment, SignatureStatus};
 use super::token::TokenAccount;
 use super::transaction::Signature;
 use crate::rpc::{RpcError, RpcPool};
@@ -32,8 +33,6 @@ const TRANSACTION: &str = "getTransaction";
 pub const MAX_STATUSES: usize = 256;
 /// JSON-RPC error of a node that has no block of a slot, or does not serve this transaction version.
 const UNSUPPORTED_VERSION: i64 = -32015;
-/// JSON-RPC error of a transaction whose preflight failed.
-const PREFLIGHT_FAILED: i64 = -32002;
 
 /// A Solana chain behind a pool of endpoints.
 #[derive(Clone)]
@@ -386,23 +385,6 @@ fn movements(
 
 fn at(commitment: Commitment) -> Value {
     json!({"commitment": commitment.name()})
-}
-
-fn send_outcome(result: Result<Value, RpcError>) -> SendOutcome {
-    match result {
-        Ok(_) => SendOutcome::Accepted,
-        Err(RpcError::Rpc { code, message, data }) => {
-            let error = data.get("err").and_then(TransactionError::from_json);
-            match error {
-                Some(error) if error.is_already_processed() => SendOutcome::AlreadyProcessed,
-                Some(error) if code == PREFLIGHT_FAILED => SendOutcome::Rejected(error),
-                // Some nodes give no `err`: the sentence of the runtime's error is all there is.
-                _ if message.contains("already been processed") => SendOutcome::AlreadyProcessed,
-                _ => SendOutcome::Unknown(RpcError::Rpc { code, message, data }),
-            }
-        }
-        Err(error) => SendOutcome::Unknown(error),
-    }
 }
 
 #[cfg(test)]
