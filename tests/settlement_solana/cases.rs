@@ -1,5 +1,7 @@
 //! Cases of what the service must survive, on Solana's own port.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use purser::settlement::solana::SolanaSettings;
@@ -68,9 +70,9 @@ async fn case_08_what_leaves_the_chain_before_it_is_final_lands_once() {
     house.faults.swallow(true);
     let payment = house.payment(7, "on a fork").await;
     let prepared = house.ready(&payment).await;
-    let slot = house.port.status().slot;
+    let (slot, listed) = (house.port.status().slot, Arc::new(AtomicU64::new(0)));
     for host in HOSTS {
-        let name = prepared.transaction.clone();
+        let (name, listed) = (prepared.transaction.clone(), Arc::clone(&listed));
         house
             .faults
             .lie(host, move |request, result| match request["method"].as_str().unwrap() {
@@ -81,6 +83,7 @@ async fn case_08_what_leaves_the_chain_before_it_is_final_lands_once() {
                 }
                 "getSignaturesForAddress" if request["params"][1].get("before").is_none() => {
                     listed_too(result, &name, slot, "confirmed");
+                    listed.fetch_add(1, Ordering::SeqCst);
                 }
                 _ => {}
             });
@@ -90,6 +93,10 @@ async fn case_08_what_leaves_the_chain_before_it_is_final_lands_once() {
         panic!("{submitted:?}")
     };
     assert_eq!(finality, Finality::Seen);
+    until("the list was read with it", || async {
+        (listed.load(Ordering::SeqCst) >= 4).then_some(())
+    })
+    .await;
     house.faults.be_honest();
     until("it is gone", || async {
         let standing = house.port.standing(&payment, None, &transaction).await;
@@ -179,6 +186,10 @@ async fn case_11_while_no_endpoint_answers_nothing_is_prepared() {
         house.faults.revive();
         house.faults.be_honest();
         house.pays_finally(3, &format!("after mode {number}")).await;
+        until("nothing is in flight", || async {
+            (house.port.status().in_flight == 0).then_some(())
+        })
+        .await;
     }
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(9));
 }

@@ -25,7 +25,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// `url`: where an endpoint is whose host ends in `.test`.
+    /// `url`: where an endpoint is whose host is in `.test`.
     pub fn new(inner: HttpTransport, url: EndpointUrl) -> Self {
         Self {
             inner,
@@ -99,7 +99,7 @@ impl Transport for Faults {
                     });
                 }
             }
-            let to = if url.host().ends_with(".test") { &self.url } else { url };
+            let to = if url.host().contains(".test") { &self.url } else { url };
             let answer = self.inner.post(to, body, timeout, max_response_bytes).await;
             let lies: Vec<Lie> = {
                 let lies = self.lies.lock();
