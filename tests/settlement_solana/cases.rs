@@ -110,6 +110,11 @@ async fn case_08_what_leaves_the_chain_before_it_is_final_lands_once() {
         Lookup::Pending
     );
     house.faults.swallow(false);
+    until("it is there again", || async {
+        let found = house.port.lookup(&payment, Some(&prepared)).await.unwrap();
+        matches!(found, Lookup::Landed { .. }).then_some(())
+    })
+    .await;
     house.until_final(&payment, &transaction).await;
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(7));
     assert_eq!(house.movements(1).await.len(), 1);
