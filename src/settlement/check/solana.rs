@@ -7,7 +7,7 @@ use purser_chains::rpc::RpcPool;
 use purser_chains::solana::node::{Account, Node as SolanaNode};
 use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::{USDC_DECIMALS, mint_decimals};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{ChainCheck, ask_all, poor, rejected};
 use crate::config::ConfigError;
