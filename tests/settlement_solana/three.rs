@@ -42,7 +42,7 @@ async fn one_of_three_endpoints_holds_nobody_up() {
         |house, host| {
             let asked = AtomicU64::new(0);
             house.faults.lie(host, move |_, result| {
-                if asked.fetch_add(1, Ordering::SeqCst) % 2 == 0 {
+                if asked.fetch_add(1, Ordering::SeqCst).is_multiple_of(2) {
                     *result = json!("nonsense");
                 }
             });
