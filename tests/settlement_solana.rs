@@ -4,6 +4,8 @@
 //! are two addresses of one process; faults are put between them and the port.
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
+#[path = "settlement_solana/cases.rs"]
+mod cases;
 #[path = "settlement_solana/cross_check.rs"]
 mod cross_check;
 #[path = "settlement_solana/facilitated.rs"]
@@ -24,6 +26,8 @@ mod outgoing;
 mod payments;
 #[path = "settlement_solana/rail.rs"]
 mod rail;
+#[path = "settlement_solana/room.rs"]
+mod room;
 #[path = "../src/chains/tests/surfpool/runtime.rs"]
 mod runtime;
 #[path = "settlement/facilitator.rs"]
@@ -31,3 +35,5 @@ mod runtime;
 mod server;
 #[path = "settlement/suite.rs"]
 mod suite;
+#[path = "settlement_solana/three.rs"]
+mod three;
