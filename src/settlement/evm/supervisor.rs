@@ -31,7 +31,9 @@ impl Supervisor {
         match child {
             Child::Follower => {
                 let (actor, _) = Actor::spawn_linked(None, FollowerActor(core), (), myself.get_cell()).await?;
-                Ok(actor.get_id())
+                let id = actor.get_id();
+                *self.0.follower.lock() = Some(actor);
+                Ok(id)
             }
             Child::GasKey(place) => {
                 let address = core.settings.gas_keys[place].address();

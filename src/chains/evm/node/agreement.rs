@@ -23,6 +23,14 @@ impl fmt::Display for Disagreement {
     }
 }
 
+fn told_of_header(answer: &Result<Option<Header>, NodeError>) -> String {
+    match answer {
+        Ok(Some(header)) => header.hash.to_string(),
+        Ok(None) => "does not have the block".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
 fn told(answer: &Result<Option<BlockLogs>, NodeError>) -> String {
     match answer {
         Ok(Some(block)) => format!("{} logs", block.logs.len()),
@@ -52,6 +60,41 @@ impl Node {
         let hosts = self.pool.hosts();
         let of_each = |(endpoint, answer): (usize, Result<_, _>)| (hosts[endpoint].clone(), told(&answer));
         Err(Disagreement(answers.into_iter().map(of_each).collect()))
+    }
+
+    /// The block of this height as two endpoints have it, or the only one; `None` if they do not have one.
+    ///
+    /// # Errors
+    /// [`Disagreement`], also where two say one thing and two another.
+    pub async fn header_by_two(&self, number: u64) -> Result<Option<Header>, Disagreement> {
+        let needed = self.pool.len().min(2);
+        let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, BlockTag::Number(number)));
+        let answers = join_all(asked).await;
+        let count = |answer: &Option<Header>| answers.iter().filter(|other| other.as_ref() == Ok(answer)).count();
+        let mut shared: Vec<&Option<Header>> = Vec::new();
+        for answer in answers.iter().flatten() {
+            if count(answer) >= needed && !shared.contains(&answer) {
+                shared.push(answer);
+            }
+        }
+        if let [shared] = shared[..] {
+            return Ok(*shared);
+        }
+        let hosts = self.pool.hosts().into_iter();
+        let of_each = hosts.zip(&answers).map(|(host, answer)| (host, told_of_header(answer)));
+        Err(Disagreement(of_each.collect()))
+    }
+
+    /// The endpoints that have another block of this height than ours, while two others have ours.
+    pub async fn astray(&self, number: u64, ours: B256) -> Vec<usize> {
+        let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, BlockTag::Number(number)));
+        let answers = join_all(asked).await;
+        let hash = |answer: &Result<Option<Header>, NodeError>| answer.as_ref().ok()?.map(|header| header.hash);
+        if answers.iter().filter(|answer| hash(answer) == Some(ours)).count() < 2 {
+            return Vec::new();
+        }
+        let differs = |answer: &Result<_, _>| hash(answer).is_some_and(|hash| hash != ours);
+        (0..answers.len()).filter(|endpoint| differs(&answers[*endpoint])).collect()
     }
 
     /// The endpoints that have another block of this height than two others, which have one block that is not ours. Empty where no
