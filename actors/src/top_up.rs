@@ -295,7 +295,9 @@ impl TopUp {
     pub fn delivered(&self) -> Option<(&str, Usdc)> {
         self.legs.iter().find_map(|known| match known.leg {
             LegName::Burn => None,
-            LegName::Mint | LegName::Transfer | LegName::TransferSigned(_) => Some((known.transaction.as_str(), self.arrives())),
+            LegName::Mint | LegName::Transfer | LegName::TransferSigned(_) => {
+                Some((known.transaction.as_str(), self.arrives()))
+            }
             LegName::MintOf(amount) => Some((known.transaction.as_str(), amount)),
         })
     }

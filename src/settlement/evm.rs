@@ -116,6 +116,14 @@ impl BaseSettlement {
         self.core.roll_back(true).await
     }
 
+    /// Why no new payment is taken, if none is: as [`BaseSettlement::is_taking_payments`], or no gas key can pay for transactions and
+    /// nobody else sends them.
+    pub fn why_no_payments(&self) -> Option<&'static str> {
+        let empty = !self.core.settings.by_others && self.core.are_all_empty();
+        let why = self.core.is_standing_still();
+        why.or(empty.then_some("no gas key has gas: send it ether"))
+    }
+
     /// Wei of each gas key, by the newest block.
     ///
     /// # Errors

@@ -120,7 +120,10 @@ mod tests {
         ];
         let mut chain = OnChain::of(all.iter());
         let atomic = |atomic| move |t: &ChainTransfer| t.atomic == atomic;
-        assert!(chain.take_signed(&[1; 32], "gone", atomic(6)).is_none(), "it does not fit");
+        assert!(
+            chain.take_signed(&[1; 32], "gone", atomic(6)).is_none(),
+            "it does not fit"
+        );
         assert!(chain.take_signed(&[1; 32], "gone", atomic(5)).is_some());
         assert!(chain.take_signed(&[2; 32], "gone", atomic(6)).is_some());
         assert!(chain.take_signed(&[2; 32], "gone", atomic(6)).is_none(), "it is taken");

@@ -16,7 +16,9 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
             report.find("chain.twice", &transfer.transaction, "the chain lists it twice");
         }
     }
-    let marks = chain.iter().filter_map(|t| Some(((t.mark?, t.from, t.atomic), (t.transaction.as_str(), t.index))));
+    let marks = chain
+        .iter()
+        .filter_map(|t| Some(((t.mark?, t.from, t.atomic), (t.transaction.as_str(), t.index))));
     let marks: BTreeMap<([u8; 32], Wallet, u64), (&str, u32)> = marks.collect();
     let awaited: BTreeSet<PaymentId> = awaited(contents).collect();
     let mut claimed: BTreeMap<(&str, u32), String> = BTreeMap::new();

@@ -247,15 +247,17 @@ pub(crate) fn at_rest(world: &World, left: &[ChainTransfer]) -> Result<(), (&'st
         }
         world.trace(|| format!("{id}: a withdrawal ended as {}", withdrawal.status()));
         match &withdrawal.status {
-            Status::Complete { transaction } | Status::CompleteSigned { transaction, .. } => match transfers.remove(transaction.as_str()) {
-                Some(t) if t.atomic == withdrawal.amount.atomic() && t.to == withdrawal.to => {}
-                other => {
-                    return Err((
-                        "withdrawal.unreal",
-                        format!("{id} is complete, the chain shows {other:?}"),
-                    ));
+            Status::Complete { transaction } | Status::CompleteSigned { transaction, .. } => {
+                match transfers.remove(transaction.as_str()) {
+                    Some(t) if t.atomic == withdrawal.amount.atomic() && t.to == withdrawal.to => {}
+                    other => {
+                        return Err((
+                            "withdrawal.unreal",
+                            format!("{id} is complete, the chain shows {other:?}"),
+                        ));
+                    }
                 }
-            },
+            }
             Status::Failed { .. } => {}
             open => return Err(("rest.withdrawal", format!("{id} is {open:?}"))),
         }

@@ -150,9 +150,9 @@ impl Reading {
 
     /// Takes the levels that two endpoints show, as far as they are of this chain. Whether there is one of each.
     pub(super) fn observe(&mut self, shown: &Shown) -> bool {
-        let ours = |view: &View, levels: &[Header]| {
-            let mut of_ours = levels.iter().filter(|level| view.is_of_ours(level));
-            of_ours.next().copied()
+        let ours = |view: &View, levels: &[(String, Header)]| {
+            let by_two = levels.iter().skip(1).map(|(_, level)| *level);
+            by_two.into_iter().find(|level| view.is_of_ours(level))
         };
         let (safe, finalized) = (ours(&self.view, &shown.safe), ours(&self.view, &shown.finalized));
         self.view.observe(safe, finalized);
@@ -226,7 +226,9 @@ impl FollowerActor {
                 self.0.is_beyond.store(is_beyond, Ordering::Release);
                 if reading.alarmed != Some(kind) {
                     let way = match error.is_beyond() {
-                        true => ": once two endpoints show the new chain, `purser admin chains accept base` has it read",
+                        true => {
+                            ": once two endpoints show the new chain, `purser admin chains accept base` has it read"
+                        }
                         false => "",
                     };
                     self.0.alarm(&format!("{error}{way}"));

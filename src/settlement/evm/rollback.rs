@@ -12,7 +12,6 @@ use tokio::sync::oneshot;
 use super::core::{Core, Counters, View};
 use super::cross_check::Progress;
 use super::follower::{FollowerActor, Message, Reading};
-use super::gas_key;
 use super::replacing::dropped;
 use super::rows::{self, BlockRow, MovementRow, RowError};
 
@@ -151,12 +150,18 @@ impl FollowerActor {
         reading.progress = Progress::begin(self.0.clock.clone());
         self.0.publish(reading.view.clone());
         self.0.is_beyond.store(false, std::sync::atomic::Ordering::Release);
+        // How often a gas key was used for good is not what it was: each begins again from its rows and the chain's count.
         for actor in self.0.actors.iter() {
-            drop(actor.cast(gas_key::Message::Reorganized(above)));
+            actor.stop(Some("blocks that were final are read again".to_owned()));
         }
         Counters::add(&self.0.counters.reorganizations, 1);
         let (from, to) = (done.from, done.to);
-        tracing::warn!(from, to, movements, "blocks of Base that were final are read again, by an operator's word");
+        tracing::warn!(
+            from,
+            to,
+            movements,
+            "blocks of Base that were final are read again, by an operator's word"
+        );
         Ok(done)
     }
 

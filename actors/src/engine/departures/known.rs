@@ -191,7 +191,9 @@ impl Known {
             .collect();
         let marks: BTreeSet<[u8; 32]> = transfers.iter().map(|one| one.mark).collect();
         let signed = marks.iter().filter_map(|mark| self.marks.get(mark));
-        let signed: Vec<&Row> = signed.filter(|row| rows.iter().all(|named| named.mark != row.mark)).collect();
+        let signed: Vec<&Row> = signed
+            .filter(|row| rows.iter().all(|named| named.mark != row.mark))
+            .collect();
         rows.extend(signed);
         let sole = transfers.len() == 1;
         for fits in BY {

@@ -20,7 +20,9 @@ use crate::difference::Found;
 use crate::engine::departures::known::{self, Known};
 use crate::engine::operating::damaged;
 use crate::gift_card::{self, GiftCard};
-use crate::id::{BankTransferId, CardId, DepositId, EffectId, Network, PaymentId, PayoutId, TopUpId, Wallet, WithdrawalId};
+use crate::id::{
+    BankTransferId, CardId, DepositId, EffectId, Network, PaymentId, PayoutId, TopUpId, Wallet, WithdrawalId,
+};
 use crate::incoming::Incoming;
 use crate::kernel::{Kind, table};
 use crate::lost_order::BookedOrder;

@@ -94,7 +94,9 @@ impl Node {
             return Vec::new();
         }
         let differs = |answer: &Result<_, _>| hash(answer).is_some_and(|hash| hash != ours);
-        (0..answers.len()).filter(|endpoint| differs(&answers[*endpoint])).collect()
+        (0..answers.len())
+            .filter(|endpoint| differs(&answers[*endpoint]))
+            .collect()
     }
 
     /// The endpoints that have another block of this height than two others, which have one block that is not ours. Empty where no
@@ -123,10 +125,18 @@ impl Node {
     /// Headers that endpoints name for a level of the chain, the highest first, without the very highest: each of them one other
     /// endpoint at least has reached. Empty while fewer than two have one.
     pub async fn levels_by_two(&self, level: BlockTag) -> Vec<Header> {
+        let claims = self.levels_of_each(level).await.into_iter();
+        claims.skip(1).map(|(_, header)| header).collect()
+    }
+
+    /// What each endpoint names for a level of the chain, with its host, the highest first. Without those that name none.
+    pub async fn levels_of_each(&self, level: BlockTag) -> Vec<(String, Header)> {
         let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, level));
-        let mut headers: Vec<Header> = join_all(asked).await.into_iter().flatten().flatten().collect();
-        headers.sort_by_key(|header| std::cmp::Reverse(header.number));
-        headers.into_iter().skip(1).collect()
+        let answers = join_all(asked).await.into_iter().zip(self.pool.hosts());
+        let named = |(answer, host): (Result<Option<Header>, NodeError>, String)| Some((host, answer.ok()??));
+        let mut levels: Vec<(String, Header)> = answers.filter_map(named).collect();
+        levels.sort_by_key(|(_, header)| std::cmp::Reverse(header.number));
+        levels
     }
 
     /// How many transactions of an address two endpoints have: the second highest count; with one endpoint its own.
