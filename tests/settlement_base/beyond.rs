@@ -13,6 +13,14 @@ async fn head(w: &World) -> u64 {
     w.node.header(BlockTag::Latest).await.unwrap().unwrap().number
 }
 
+/// Until what is finalized now is durable: a level is stored with the next block.
+async fn stored(w: &World) {
+    for _ in 0..3 {
+        w.anvil.mine(1).await;
+        w.read().await;
+    }
+}
+
 /// Pays, and waits until the payment is below what is finalized; its block.
 async fn paid(w: &World, n: usize, deep: u64) -> u64 {
     w.prepare(&w.payment(n)).await;
@@ -23,6 +31,7 @@ async fn paid(w: &World, n: usize, deep: u64) -> u64 {
     let receipt = w.node.receipt(transaction.parse().unwrap()).await.unwrap().unwrap();
     w.anvil.mine(deep).await;
     w.read().await;
+    stored(w).await;
     assert!(is_final(&w.lookup(&w.payment(n)).await));
     receipt.block_number
 }
@@ -153,6 +162,7 @@ async fn case_08_no_operators_word_follows_one_endpoint_alone() {
     w.open().await;
     w.anvil.mine(20).await;
     w.read().await;
+    stored(&w).await;
     let base = head(&w).await - 15;
     let base = w.node.header(BlockTag::Number(base)).await.unwrap().unwrap();
     fork(&proxy, &base, 40);
