@@ -15,7 +15,7 @@ use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 49] = [
+pub(crate) const ADMIN: [(&str, &str); 50] = [
     ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
