@@ -51,6 +51,36 @@ async fn an_endpoint_that_hangs_makes_nothing_final() {
     w.settled_once(&[0]).await;
 }
 
+// Checks: the preferred endpoint of two shows another time beside true hashes: nothing becomes final by that, and what was stored so is
+// corrected by what two show once they agree, also by a port that was opened anew.
+#[tokio::test]
+async fn a_wrong_time_of_one_endpoint_is_corrected() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
+        return;
+    };
+    w.open().await;
+    for (n, is_opened_anew) in [(0, false), (1, true)] {
+        proxy.lie(|_, mut result| {
+            if let Some(time) = result["timestamp"].as_str() {
+                let seconds = u64::from_str_radix(time.trim_start_matches("0x"), 16).unwrap();
+                result["timestamp"] = json!(format!("{:#x}", seconds - 30));
+            }
+            Some(result)
+        });
+        pays(&w, n).await;
+        stays_open(&w, n).await;
+        if is_opened_anew {
+            w.kill().await;
+        }
+        proxy.is_honest_again();
+        if is_opened_anew {
+            w.open().await;
+        }
+        becomes_final(&w, n).await;
+    }
+    w.settled_once(&[0, 1]).await;
+}
+
 // Checks: an endpoint that is slow is waited for: it is the second of two that agree, and no alarm says otherwise.
 #[tokio::test]
 async fn a_slow_endpoint_is_the_second_of_two_all_the_same() {

@@ -221,6 +221,16 @@ impl<R> Follower<R> {
         }
     }
 
+    /// Takes what two endpoints show of a known block: one that was read from one endpoint may have another time beside the same hash.
+    pub fn correct(&mut self, header: Header) {
+        let levels = self.safe.iter_mut().chain(&mut self.finalized);
+        for known in self.recent.iter_mut().chain(levels) {
+            if (known.hash, known.number, known.parent) == (header.hash, header.number, header.parent) {
+                known.timestamp = header.timestamp;
+            }
+        }
+    }
+
     /// The height up to which two endpoints have shown the same; `None` where that is not required.
     pub const fn cross_checked(&self) -> Option<u64> {
         self.cross_checked

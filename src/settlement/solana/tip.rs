@@ -19,8 +19,9 @@ pub(super) struct Validity {
 
 /// Blocks by which the claims of two honest endpoints differ at most: those of about a minute.
 const NEAR_BLOCKS: u64 = BLOCKHASH_BLOCKS;
-/// A claim of one endpoint alone is compared with what was read so long ago at most, in milliseconds.
-const COMPARED_MS: u64 = 60_000;
+/// A claim of one endpoint alone is compared with what two have claimed so long ago at most, in milliseconds: the chain grows by fewer
+/// than [`NEAR_BLOCKS`] meanwhile.
+const COMPARED_MS: u64 = 50_000;
 /// What was read so long ago is behind the chain by more than slots tell that one endpoint names, in milliseconds.
 const BEHIND_MS: u64 = 10_000;
 
@@ -30,9 +31,11 @@ const BEHIND_MS: u64 = 10_000;
 pub(super) struct Tip {
     newest: Option<(Blockhash, u64)>,
     read_ms: Option<u64>,
+    /// The newest last valid block height that was not one endpoint's word alone where there are several, and when it was read.
+    agreed: Option<(u64, u64)>,
     known: HashMap<[u8; 32], Validity>,
     order: VecDeque<[u8; 32]>,
-    /// Highest slot and block height that were read, at `confirmed`.
+    /// Highest slot and block height that were read, at `confirmed`; the slot where there are two by the word of two.
     slot: u64,
     block_height: u64,
     /// The highest block height that two endpoints have reached, where there are two.
@@ -52,31 +55,34 @@ impl Tip {
     ) -> Result<(), &'static str> {
         const DISAGREE: &str = "endpoints disagree on how far the chain is";
         claims.sort_by_key(|claim| std::cmp::Reverse(claim.last_valid_block_height));
-        let (highest, shared, margin) = match claims.as_slice() {
+        let (highest, shared) = match claims.as_slice() {
             [] => return Err("no endpoint gives a blockhash"),
-            [only] if witnesses(endpoints) == 1 => (*only, *only, 0),
-            // What the others would say is not known.
-            [only] => {
-                if !self.is_near(only, now_ms) {
-                    return Err(DISAGREE);
-                }
-                (*only, *only, NEAR_BLOCKS)
-            }
+            [only] => (*only, *only),
             several => {
                 let near = |pair: &&[Blockhash]| {
                     let [one, other] = pair else { return false };
                     one.last_valid_block_height - other.last_valid_block_height <= NEAR_BLOCKS
                 };
                 let pair = several.windows(2).find(near).ok_or(DISAGREE)?;
-                (pair[0], pair[1], 0)
+                (pair[0], pair[1])
             }
         };
         let last = highest.last_valid_block_height;
+        let counts_until = if claims.len() < witnesses(endpoints) {
+            // What the others would say is not known: as if it were as far ahead as the chain can be by now.
+            self.agreed_near(last, now_ms)
+                .ok_or(DISAGREE)?
+                .saturating_add(2 * NEAR_BLOCKS)
+        } else {
+            self.agreed = Some((last, now_ms));
+            // The lower of both: a slot that is too high would end payments early.
+            self.slot = self.slot.max(highest.slot.min(shared.slot));
+            last
+        };
         for claim in &claims {
             let is_near = last.abs_diff(claim.last_valid_block_height) <= NEAR_BLOCKS;
             if is_near {
-                self.remember(claim, last.saturating_add(margin));
-                self.slot = self.slot.max(claim.slot);
+                self.remember(claim, counts_until);
             }
         }
         let height = |claim: Blockhash| claim.last_valid_block_height.saturating_sub(BLOCKHASH_BLOCKS);
@@ -93,12 +99,11 @@ impl Tip {
         Ok(())
     }
 
-    fn is_near(&self, claim: &Blockhash, now_ms: u64) -> bool {
-        let before = self.newest.zip(self.read_ms);
-        before.is_none_or(|((newest, _), read_ms)| {
-            let near = newest.last_valid_block_height.abs_diff(claim.last_valid_block_height) <= NEAR_BLOCKS;
-            near || now_ms.saturating_sub(read_ms) > COMPARED_MS
-        })
+    /// What was claimed by enough endpoints a moment ago, if this claim is near it.
+    fn agreed_near(&self, last: u64, now_ms: u64) -> Option<u64> {
+        let (agreed, at_ms) = self.agreed?;
+        let is_near = agreed.abs_diff(last) <= NEAR_BLOCKS && now_ms.saturating_sub(at_ms) <= COMPARED_MS;
+        is_near.then_some(agreed)
     }
 
     /// A blockhash can be used no longer than the newest that anybody has shown.
@@ -247,7 +252,7 @@ mod tests {
         assert_eq!(tip.read(vec![blockhash(3, 905, 1005)], 2, 2_000), Ok(()));
         assert_eq!(
             tip.of(&[3; 32]).map(|of| of.last_valid_block_height),
-            Some(905 + 2 * BLOCKHASH_BLOCKS)
+            Some(900 + 3 * BLOCKHASH_BLOCKS)
         );
         for far in [700, 1_100] {
             assert!(tip.read(vec![blockhash(4, far, far)], 2, 4_000).is_err());
@@ -256,10 +261,11 @@ mod tests {
             (tip.of(&[4; 32]), tip.read_ms(), tip.block_height()),
             (None, Some(2_000), 905)
         );
-        assert_eq!(
-            tip.read(vec![blockhash(5, 1_100, 1_200)], 2, 2_001 + COMPARED_MS),
-            Ok(())
-        );
+        // Later, and before anything was read, nothing compares with it.
+        assert!(tip.read(vec![blockhash(5, 905, 1_005)], 2, 1 + COMPARED_MS).is_err());
+        assert!(Tip::default().read(vec![blockhash(5, 905, 1_005)], 2, 0).is_err());
+        let two = vec![blockhash(5, 1_100, 1_200), blockhash(6, 1_099, 1_199)];
+        assert_eq!(tip.read(two, 2, 2 + COMPARED_MS), Ok(()));
     }
 
     // Aim: the memory is bounded and forgets the oldest.

@@ -298,3 +298,22 @@ fn only_what_was_cross_checked_is_final() {
     assert_eq!(follower.cross_checked(), Some(107));
     assert!(!follower.is_final(108, Finality::Confirmed));
 }
+
+// Checks: of a block that is known the time is taken from what is said of the same hash, height and parent, and nothing of another one.
+#[test]
+fn the_time_of_a_known_block_is_corrected() {
+    let blocks = chain(genesis(), 0, 4);
+    let mut follower = follower(&blocks);
+    follower.observe(None, Some(blocks[1].header));
+    let timed = |n: usize| Header {
+        timestamp: 7,
+        ..blocks[n].header
+    };
+    let parent = B256::repeat_byte(0x99);
+    follower.correct(Header { parent, ..timed(3) });
+    assert_eq!(follower.tip(), Some(&blocks[3].header));
+    follower.correct(timed(1));
+    follower.correct(timed(3));
+    assert_eq!(follower.tip(), Some(&timed(3)));
+    assert_eq!(follower.level(Finality::Finalized), Some(timed(1)));
+}
