@@ -114,3 +114,22 @@ pub(crate) fn print(title: &str, rows: &[Row], ceilings: &[(&str, &[&str])]) {
         );
     }
 }
+
+/// Prints how far the ratios of single rounds lie apart.
+pub(crate) fn print_spread(rows: &[Row], ratios: &[(&str, &str)]) {
+    for (own, top) in ratios {
+        let row = |name: &str| rows.iter().find(|row| row.name == name);
+        let (Some(own_row), Some(top_row)) = (row(own), row(top)) else {
+            continue;
+        };
+        let pairs = own_row.samples.iter().zip(&top_row.samples);
+        let mut values: Vec<f64> = pairs.map(|(own, top)| own.rate() / top.rate()).collect();
+        values.sort_by(f64::total_cmp);
+        let ends = (values.first().copied(), values.last().copied());
+        let (least, most) = (ends.0.unwrap_or(f64::NAN), ends.1.unwrap_or(f64::NAN));
+        println!(
+            "  {own} / {top}: {:.2} (rounds {least:.2} to {most:.2})",
+            median(values.into_iter())
+        );
+    }
+}
