@@ -15,6 +15,8 @@ mod anvil;
 mod batches;
 #[path = "settlement_base/blocks.rs"]
 mod blocks;
+#[path = "settlement_base/calls.rs"]
+mod calls;
 #[path = "settlement_base/cross_checks.rs"]
 mod cross_checks;
 #[path = "settlement_base/crossing.rs"]
