@@ -99,7 +99,11 @@ pub(crate) fn print(title: &str, rows: &[Row], ceilings: &[(&str, &[&str])]) {
                 if let Some(ceiling) = rows.iter().find(|r| r.name == *top) {
                     let by_rate = row.ratio(ceiling, Sample::rate);
                     let by_p99 = row.ratio(ceiling, |s| s.p99);
-                    ratios.push_str(&format!("  {by_rate:.2} of {top} (p99 {by_p99:.1}x)"));
+                    ratios.push_str(&format!("  {by_rate:.2} of {top}"));
+                    // A ceiling may have no calls to time.
+                    if ceiling.median(|s| s.p99) > 0.0 {
+                        ratios.push_str(&format!(" (p99 {by_p99:.1}x)"));
+                    }
                 }
             }
         }

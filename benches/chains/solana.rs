@@ -32,8 +32,8 @@ const UNITS: u32 = 20_000;
 /// What each payment moves, in millionths of a USDC.
 const VALUE: u64 = 10_000;
 const PAYERS: usize = 64;
-/// Payments that are under way at once: what two blocks take.
-const AT_ONCE: usize = 640;
+/// Payments that are under way at once: what seven blocks take.
+const AT_ONCE: usize = 2_048;
 /// Requests of the raw sender at once.
 const CONNECTIONS: usize = 32;
 

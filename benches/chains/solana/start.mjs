@@ -194,7 +194,8 @@ const methods = {
   getHealth: () => 'ok',
   getGenesisHash: () => MAINNET,
   getSlot: ([options]) => at(options),
-  getFirstAvailableBlock: () => FIRST_SLOT,
+  // Blocks before the first are empty and final.
+  getFirstAvailableBlock: () => FIRST_SLOT - BLOCKHASH_BLOCKS,
   getEpochInfo: ([options]) => ({ absoluteSlot: at(options), blockHeight: at(options) }),
   getLatestBlockhash: () => wrapped({ blockhash, lastValidBlockHeight: lastValid.get(blockhash) }),
   isBlockhashValid: ([hash]) => wrapped((lastValid.get(hash) ?? -1) >= slot),

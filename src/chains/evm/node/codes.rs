@@ -71,3 +71,60 @@ impl Node {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+
+    use std::sync::Arc;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::rpc::script::{ScriptTransport, TestClock, ok, result};
+    use crate::rpc::{EndpointSettings, EndpointUrl, RpcPool};
+
+    /// Answers every `eth_call` so; says of no address that it has code.
+    fn answering(returned: String) -> (Node, Arc<ScriptTransport>) {
+        let transport = Arc::new(ScriptTransport::new(move |_, request| match request.as_array() {
+            None => result(request, json!(returned)),
+            Some(calls) => {
+                let code = |call: &Value| json!({"id": call["id"], "result": "0x"});
+                ok(&calls.iter().map(code).collect())
+            }
+        }));
+        let url = EndpointUrl::parse("https://a.example").unwrap();
+        let settings = vec![EndpointSettings::new(url)];
+        let pool = RpcPool::new(settings, transport.clone(), Arc::new(TestClock::default())).unwrap();
+        (Node::new(Arc::new(pool)), transport)
+    }
+
+    // Checks: one call for 200 addresses; a sole address and whatever is not one byte of 0 or 1 for each address are asked for with
+    // `eth_getCode`. What the program finds is tested on a node (tests/settlement_base/calls.rs).
+    #[tokio::test]
+    async fn one_call_serves_many_addresses() {
+        let found = "0x".to_owned() + &"0001".repeat(100);
+        // Addresses, the answer, requests, whether the second has code.
+        let table = [
+            (200, found.clone(), 1, true),
+            (2, "0x0001".to_owned(), 1, true),
+            (400, found, 2, true),
+            (2, "0x".to_owned(), 2, false),
+            (2, "0x000100".to_owned(), 2, false),
+            (2, "0x0002".to_owned(), 2, false),
+            (1, "0x01".to_owned(), 1, false),
+            (0, "0x".to_owned(), 0, false),
+        ];
+        for (addresses, returned, requests, second) in table {
+            let (node, transport) = answering(returned.clone());
+            let codes = node.have_code_in_one(&vec![Address::ZERO; addresses]).await.unwrap();
+            assert_eq!(codes.len(), addresses);
+            assert_eq!(
+                codes.get(1).copied().unwrap_or_default(),
+                second,
+                "{addresses} {returned}"
+            );
+            assert_eq!(transport.requests.lock().len(), requests, "{addresses} {returned}");
+        }
+    }
+}
