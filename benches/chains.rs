@@ -5,7 +5,7 @@
 #[expect(
     clippy::unwrap_used,
     clippy::expect_used,
-    missing_docs,
+    dead_code,
     unreachable_pub,
     reason = "of the tests"
 )]
