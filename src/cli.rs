@@ -135,6 +135,9 @@ pub enum CliError {
     /// A payment was sent and its outcome is not known here.
     #[error("the payment was sent and its outcome is not known yet: {0}")]
     Unresolved(String),
+    /// A payment was signed, and the server could not send it, however often it was asked.
+    #[error("the payment could not be settled, and nothing was charged: {0}")]
+    Unsent(String),
     /// A payment was made, and what it bought could not be seen to be made.
     #[error("it is paid for and bought; whether it is made could not be read: {0}")]
     Unseen(String),

@@ -24,6 +24,7 @@ mod outcomes;
 mod people;
 mod products;
 mod program;
+mod received;
 mod refunds;
 mod saved;
 mod sealed;
@@ -130,6 +131,8 @@ pub struct ChainTransfer {
     pub atomic: u64,
     /// When the chain took it, in milliseconds since the epoch.
     pub at_ms: u64,
+    /// By what the chain shows what was signed for it, where its list knows that: see [`purser_actors::port::Movement::mark`].
+    pub mark: Option<[u8; 32]>,
 }
 
 /// Everything stored, decoded.
@@ -215,7 +218,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     audit::check(store, &mut report).await?;
     approvals::check(store, &mut report).await?;
     if let Some(chain) = chain {
-        outcomes::against_chain(&contents, &chain.received, &mut report);
+        received::against_chain(&contents, &chain.received, &mut report);
         withdrawals::against_chain(&contents, &chain.left, &mut report);
         let others = chain.received.iter().chain(&chain.elsewhere);
         let lost = lost_times(store).await?;

@@ -13,6 +13,8 @@
 mod anvil;
 #[path = "settlement_base/batches.rs"]
 mod batches;
+#[path = "settlement_base/beyond.rs"]
+mod beyond;
 #[path = "settlement_base/blocks.rs"]
 mod blocks;
 #[path = "settlement_base/calls.rs"]
@@ -21,6 +23,8 @@ mod calls;
 mod cross_checks;
 #[path = "settlement_base/crossing.rs"]
 mod crossing;
+#[path = "settlement_base/endpoints.rs"]
+mod endpoints;
 #[path = "settlement_base/facilitated.rs"]
 mod facilitated;
 #[path = "settlement_base/facilitator.rs"]

@@ -6,6 +6,8 @@
 
 #[path = "settlement_solana/calls.rs"]
 mod calls;
+#[path = "settlement_solana/cases.rs"]
+mod cases;
 #[path = "settlement_solana/cross_check.rs"]
 mod cross_check;
 #[path = "settlement_solana/facilitated.rs"]
@@ -26,6 +28,8 @@ mod outgoing;
 mod payments;
 #[path = "settlement_solana/rail.rs"]
 mod rail;
+#[path = "settlement_solana/room.rs"]
+mod room;
 #[path = "../src/chains/tests/surfpool/runtime.rs"]
 mod runtime;
 #[path = "settlement/facilitator.rs"]
@@ -33,3 +37,5 @@ mod runtime;
 mod server;
 #[path = "settlement/suite.rs"]
 mod suite;
+#[path = "settlement_solana/three.rs"]
+mod three;

@@ -88,15 +88,26 @@ pub enum LegName {
     Transfer,
     /// A mint of this amount, which is more than was bought: the bridge took less than its highest fee.
     MintOf(Usdc),
+    /// A transfer to the deposit address, out of our treasury on Base, and by what the chain shows it in whatever transaction: see
+    /// [`crate::port::Authorization::mark`]. Rows of before have [`Self::Transfer`].
+    TransferSigned([u8; 32]),
 }
 
 impl LegName {
+    /// By what the chain shows it, where it is the same in whatever transaction it lands and was kept.
+    pub const fn mark(self) -> Option<[u8; 32]> {
+        match self {
+            Self::TransferSigned(mark) => Some(mark),
+            Self::Burn | Self::Mint | Self::MintOf(_) | Self::Transfer => None,
+        }
+    }
+
     /// In answers and events.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Burn => "burn",
             Self::Mint | Self::MintOf(_) => "mint",
-            Self::Transfer => "transfer",
+            Self::Transfer | Self::TransferSigned(_) => "transfer",
         }
     }
 }
@@ -274,11 +285,19 @@ impl TopUp {
         }
     }
 
+    /// What left our treasury: its burn, or the transfer on Base. The mint is not ours.
+    pub fn departed(&self) -> Option<&Leg> {
+        let of_ours = |leg: &&Leg| !matches!(leg.leg, LegName::Mint | LegName::MintOf(_));
+        self.legs.iter().find(of_ours)
+    }
+
     /// What was sent or minted to the deposit address, once that is on chain.
     pub fn delivered(&self) -> Option<(&str, Usdc)> {
         self.legs.iter().find_map(|known| match known.leg {
             LegName::Burn => None,
-            LegName::Mint | LegName::Transfer => Some((known.transaction.as_str(), self.arrives())),
+            LegName::Mint | LegName::Transfer | LegName::TransferSigned(_) => {
+                Some((known.transaction.as_str(), self.arrives()))
+            }
             LegName::MintOf(amount) => Some((known.transaction.as_str(), amount)),
         })
     }
@@ -302,9 +321,9 @@ impl TopUp {
         table::owned_one(owner, Kind::TopUp, Timestamp(u64::MAX - bought.0), id.0)
     }
 
-    /// The transaction of a leg, once it is on chain.
+    /// The transaction of a leg, once it is on chain. Legs of one name in answers are one.
     pub fn transaction(&self, leg: LegName) -> Option<&str> {
-        let found = self.legs.iter().find(|known| known.leg == leg);
+        let found = self.legs.iter().find(|known| known.leg.name() == leg.name());
         found.map(|known| known.transaction.as_str())
     }
 }

@@ -45,7 +45,7 @@ pub enum Status {
     Pending,
     /// Signed; it may be on its way.
     Sent(Box<Outgoing>),
-    /// On chain.
+    /// On chain; what was signed is not known. An operator named its transfer, or the row is older than [`Self::CompleteSigned`].
     Complete {
         /// The transaction.
         transaction: String,
@@ -54,6 +54,13 @@ pub enum Status {
     Failed {
         /// The chain's word, or `not_sent`.
         reason: Said,
+    },
+    /// On chain, by what was signed here.
+    CompleteSigned {
+        /// The transaction.
+        transaction: String,
+        /// By which the chain shows it, in whatever transaction: see [`Authorization::mark`].
+        mark: [u8; 32],
     },
 }
 
@@ -151,7 +158,15 @@ impl Withdrawal {
     /// The transaction, once it is on chain; with the place in it where that is known not to be the first.
     pub fn transaction(&self) -> Option<&str> {
         match &self.status {
-            Status::Complete { transaction } => Some(transaction),
+            Status::Complete { transaction } | Status::CompleteSigned { transaction, .. } => Some(transaction),
+            _ => None,
+        }
+    }
+
+    /// By what the chain shows it, once it is on chain and if it was signed here: see [`Authorization::mark`].
+    pub const fn mark(&self) -> Option<[u8; 32]> {
+        match &self.status {
+            Status::CompleteSigned { mark, .. } => Some(*mark),
             _ => None,
         }
     }
@@ -265,9 +280,13 @@ impl Entity for Withdrawal {
         };
         match (&withdrawal.status, event) {
             (Status::Pending, Event::Signed(outgoing, at)) => Ok(withdrawal.at(Status::Sent(outgoing.clone()), *at)),
-            (Status::Pending | Status::Sent(_), Event::Landed(transaction, at)) => {
+            (Status::Pending, Event::Landed(transaction, at)) => {
                 let transaction = transaction.clone();
                 Ok(withdrawal.at(Status::Complete { transaction }, *at))
+            }
+            (Status::Sent(outgoing), Event::Landed(transaction, at)) => {
+                let (transaction, mark) = (transaction.clone(), outgoing.authorization.mark());
+                Ok(withdrawal.at(Status::CompleteSigned { transaction, mark }, *at))
             }
             (Status::Pending | Status::Sent(_), Event::Failed(reason, at)) => {
                 Ok(withdrawal.at(Status::Failed { reason: reason.clone() }, *at))
@@ -280,7 +299,7 @@ impl Entity for Withdrawal {
         match self.status {
             Status::Pending => "pending",
             Status::Sent(_) => "sent",
-            Status::Complete { .. } => "complete",
+            Status::Complete { .. } | Status::CompleteSigned { .. } => "complete",
             Status::Failed { .. } => "failed",
         }
     }
@@ -317,6 +336,10 @@ impl Entity for Withdrawal {
     }
 
     fn outcome(&self) -> Option<Self> {
-        matches!(self.status, Status::Complete { .. } | Status::Failed { .. }).then(|| self.clone())
+        let ended = match self.status {
+            Status::Complete { .. } | Status::CompleteSigned { .. } | Status::Failed { .. } => true,
+            Status::Pending | Status::Sent(_) => false,
+        };
+        ended.then(|| self.clone())
     }
 }

@@ -20,6 +20,8 @@ pub use address::Pubkey;
 pub use transaction::Signature;
 
 #[cfg(test)]
+mod random;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod vectors;

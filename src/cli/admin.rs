@@ -2,6 +2,7 @@
 
 mod approvals;
 mod card_withdrawals;
+mod chains;
 mod desk;
 mod incoming;
 mod intl;
@@ -18,6 +19,7 @@ use serde_json::json;
 
 pub use approvals::Approvals;
 pub use card_withdrawals::CardWithdrawals;
+pub use chains::Chains;
 pub use incoming::Incoming;
 pub use intl::Intl;
 pub use lines::Lines;
@@ -147,6 +149,9 @@ pub enum Act {
     /// Lines of products: what is sold now
     #[command(subcommand)]
     Lines(Lines),
+    /// The chains, where they have replaced what was final
+    #[command(subcommand)]
+    Chains(Chains),
     /// What our books and others' lists do not agree about, the oldest first
     Reconciliation {
         /// `next_after` of the page before
@@ -261,6 +266,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Refunds(act) => refunds::ask(&desk, act).await?,
         Act::Approvals(act) => approvals::ask(&desk, act).await?,
         Act::Lines(act) => lines::ask(&desk, act).await?,
+        Act::Chains(act) => chains::ask(&desk, act).await?,
         Act::Reconciliation { now: true, .. } => desk.post("/admin/reconciliation/walk", json!({})).await?,
         Act::Reconciliation { after, .. } => desk.page("/admin/reconciliation", after).await?,
         Act::Events { after } => desk.page("/admin/events", after).await?,

@@ -191,20 +191,31 @@ fn sign(challenge: &Answer, args: &Args, wallet: &TestWallet, max: Usdc) -> Resu
     })
 }
 
+/// The server's word that it has not sent a payment: nothing was charged, and the same payment can be presented again.
+const UNSENT: &str = "settlement_unavailable";
+
 /// Sends the payment until its outcome is known.
 async fn settle(remote: &Remote, url: &Url, payment: &Signed) -> Result<Value, CliError> {
     let mut open = String::new();
+    // Whether every answer so far said that nothing was charged.
+    let mut unsent = true;
     for attempt in 0..MAX_SENDS {
         let pause = match remote.get(url, &[(payment.name, &payment.value)]).await {
             Ok(answer) if answer.status == 202 => {
                 terminal::progress("the payment is being settled");
-                wait_for_settlement(remote, url, &answer).await?;
-                "the server still settles it".clone_into(&mut open);
+                let released = wait_for_settlement(remote, url, &answer).await?;
+                unsent &= released;
+                match released {
+                    true => "the server could not send it",
+                    false => "the server still settles it",
+                }
+                .clone_into(&mut open);
                 Duration::ZERO
             }
             Ok(answer) if answer.is_success() => return Ok(answer.body),
             Ok(answer) if matches!(answer.status, 429 | 500..=599) => {
                 open = answer.refusal().to_string();
+                unsent &= answer.status == 429 || answer.body["code"] == UNSENT;
                 answer.retry_after()
             }
             // A refusal of the repeat says nothing of the first one, unless it says that nothing was charged.
@@ -214,6 +225,7 @@ async fn settle(remote: &Remote, url: &Url, payment: &Signed) -> Result<Value, C
             Ok(answer) => return Err(answer.refusal()),
             Err(CliError::Connection(message)) => {
                 open = message;
+                unsent = false;
                 Duration::from_secs(1 << attempt.min(4))
             }
             Err(error) => return Err(error),
@@ -227,23 +239,28 @@ async fn settle(remote: &Remote, url: &Url, payment: &Signed) -> Result<Value, C
             tokio::time::sleep(pause).await;
         }
     }
-    Err(CliError::Unresolved(open))
+    Err(match unsent {
+        true => CliError::Unsent(open),
+        false => CliError::Unresolved(open),
+    })
 }
 
-/// Follows `status_url` until the payment's state is final. What it bought is asked for by the payment itself.
-async fn wait_for_settlement(remote: &Remote, url: &Url, pending: &Answer) -> Result<(), CliError> {
+/// Follows `status_url` until the payment's state is final, or the server has let go of it unsent: then it gives true. What it bought
+/// is asked for by the payment itself.
+async fn wait_for_settlement(remote: &Remote, url: &Url, pending: &Answer) -> Result<bool, CliError> {
     let mut pause = pending.retry_after();
     let Some(status_url) = pending.body.get("status_url").and_then(Value::as_str) else {
         tokio::time::sleep(pause).await;
-        return Ok(());
+        return Ok(false);
     };
     let status_url = at(url, status_url)?;
     for _ in 0..60 {
         tokio::time::sleep(pause).await;
         match remote.get(&status_url, &[]).await {
             Ok(answer) => {
-                if answer.body.get("terminal").and_then(Value::as_bool) == Some(true) {
-                    return Ok(());
+                let released = answer.body["status"] == "released";
+                if released || answer.body["terminal"] == true {
+                    return Ok(released);
                 }
                 pause = answer.retry_after();
             }

@@ -297,6 +297,10 @@ fn transfer(listed: &Value) -> Option<ChainTransfer> {
         to: wallet("to")?,
         atomic: listed["atomic"].as_u64()?,
         at_ms: listed["at_ms"].as_u64()?,
+        mark: match &listed["mark"] {
+            Value::Null => None,
+            mark => Some(hex::decode(mark.as_str()?).ok()?.try_into().ok()?),
+        },
     })
 }
 

@@ -1,5 +1,6 @@
 //! `GET /healthz` (the process lives) and `GET /readyz` (it can serve). Never limited.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
@@ -23,8 +24,8 @@ pub trait Readiness: Send + Sync {
     /// What is not sold now, by the contract's identifiers: no reason to send nobody here.
     fn not_sold(&self) -> Vec<&'static str>;
 
-    /// Networks on which no new payment is taken now.
-    fn networks_down(&self) -> Vec<&'static str>;
+    /// Networks on which no new payment is taken now, and why.
+    fn networks_down(&self) -> Vec<(&'static str, &'static str)>;
 }
 
 /// `{"status":"ok"}`.
@@ -34,15 +35,18 @@ struct Status {
     status: &'static str,
 }
 
-/// `{"status":"ok","not_sold":[],"networks_down":[]}`.
+/// `{"status":"ok","not_sold":[],"networks_down":[],"networks_down_reasons":{}}`.
 #[derive(Serialize, ToSchema)]
 struct Ready {
     /// Always `ok`.
     status: &'static str,
     /// Products that are not sold now: their provider is down, or an operator has closed them.
     not_sold: Vec<&'static str>,
-    /// Networks on which no new payment is taken now: their nodes do not answer, or do not agree. Others are not concerned.
+    /// Networks on which no new payment is taken now: their nodes do not answer, or do not agree, or nobody
+    /// pays for transactions. Others are not concerned.
     networks_down: Vec<&'static str>,
+    /// Why, for each of them.
+    networks_down_reasons: BTreeMap<&'static str, &'static str>,
 }
 
 /// The two routes.
@@ -66,11 +70,15 @@ async fn get_healthz() -> Response {
         (status = 503, description = "Not now; the code says why.")))]
 async fn get_readyz(State(readiness): State<Arc<dyn Readiness>>) -> Result<Response, ApiError> {
     match readiness.ready() {
-        Ok(()) => Ok(json::ok(&Ready {
-            status: "ok",
-            not_sold: readiness.not_sold(),
-            networks_down: readiness.networks_down(),
-        })),
+        Ok(()) => {
+            let down = readiness.networks_down();
+            Ok(json::ok(&Ready {
+                status: "ok",
+                not_sold: readiness.not_sold(),
+                networks_down: down.iter().map(|(network, _)| *network).collect(),
+                networks_down_reasons: down.into_iter().collect(),
+            }))
+        }
         Err(missing) => Err(ApiError::unavailable("not_ready", format!("Not ready: {missing}."), 1)),
     }
 }

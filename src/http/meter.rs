@@ -31,6 +31,7 @@ pub const ROUTES: &[&str] = &[
     "/admin/card-withdrawals/fulfil",
     "/admin/card-withdrawals/reject",
     "/admin/card-withdrawals/release",
+    "/admin/chains/accept",
     "/admin/customers",
     "/admin/departures/book",
     "/admin/events",

@@ -5,6 +5,7 @@ mod approvals;
 mod asked;
 mod audit;
 mod card_withdrawals;
+mod chains;
 mod copies;
 mod customers;
 mod departures;
@@ -45,6 +46,7 @@ use crate::metrics::{self, Metrics};
 use crate::revocations::RevocationLog;
 use crate::vault::{CvvVault, Vault};
 
+pub use chains::ChainDesk;
 pub use copies::{Copies, Copy, Listed};
 pub use doors::{Doors, hash_of, is_token, new_token};
 pub use tokens::first_token;
@@ -61,6 +63,8 @@ pub struct Admin {
     pub segment_bytes: u64,
     /// Events of the house.
     pub store: Arc<dyn Store>,
+    /// The real chains; none in the sandbox.
+    pub chains: Option<Arc<dyn ChainDesk>>,
     /// Copies for backups.
     pub copies: Arc<dyn Copies>,
     /// Seals card numbers.
@@ -119,6 +123,7 @@ pub fn router(admin: Arc<Admin>) -> Router {
         .route("/admin/lines", get(lines::get_lines))
         .route("/admin/lines/close", post(lines::post_close))
         .route("/admin/lines/open", post(lines::post_open))
+        .route("/admin/chains/accept", post(chains::post_accept))
         .route("/admin/audit", get(audit::get_audit))
         .route("/admin/intl-orders", get(intl::get_queue))
         .route("/admin/intl-orders/claim", post(intl::post_claim))

@@ -119,6 +119,7 @@ impl Copies for LiveCopies {
                 atomic: seen.amount.atomic(),
                 at_ms: seen.at.0,
                 dropped: seen.dropped,
+                mark: seen.mark.map(hex::encode),
             });
             Ok(listed.collect())
         })

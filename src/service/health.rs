@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use purser_actors::engine::Engine;
-use purser_actors::id::Network;
 use purser_actors::product::Line;
 use purser_storage::JournalStore;
 
@@ -56,8 +55,9 @@ impl Readiness for Health {
         closed.map(Line::name).collect()
     }
 
-    fn networks_down(&self) -> Vec<&'static str> {
+    fn networks_down(&self) -> Vec<(&'static str, &'static str)> {
         let down = self.chains.as_ref().map(|ports| ports.not_taking_payments());
-        down.unwrap_or_default().into_iter().map(Network::name).collect()
+        let named = down.unwrap_or_default().into_iter();
+        named.map(|(network, why)| (network.name(), why)).collect()
     }
 }

@@ -246,6 +246,7 @@ pub async fn moved(world: &World) -> Result<ChainList, ServiceError> {
                     to: seen.to,
                     atomic: seen.amount.atomic(),
                     at_ms: seen.at.0,
+                    mark: seen.mark,
                 });
             }
         }

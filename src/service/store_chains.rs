@@ -30,7 +30,9 @@ pub(super) async fn check(store: &dyn Store, real: Option<&Chains>) -> Result<()
     }
     let of = |chains: Option<String>| chains.unwrap_or_else(|| "the sandbox".into());
     let (stored, configured) = (of(stored), of(real.map(text)));
-    let why = format!("belongs to {stored}, and the settings are for {configured}: set another directory");
+    let why = format!(
+        "belongs to {stored}, and the settings are for {configured}: name the settings of that service with --config, or another directory"
+    );
     Err(ServiceError::Part("data_dir", why))
 }
 

@@ -112,6 +112,15 @@ impl TreasuryList for ByNetwork {
         self.on(network).in_transaction(network, transaction)
     }
 
+    fn authorized<'a>(
+        &'a self,
+        network: Network,
+        payer: Option<&'a Wallet>,
+        mark: &'a [u8; 32],
+    ) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+        self.on(network).authorized(network, payer, mark)
+    }
+
     fn movement_finality<'a>(
         &'a self,
         network: Network,

@@ -74,6 +74,8 @@ pub struct Listed {
     pub at: Timestamp,
     /// A reorganisation removed it again.
     pub dropped: bool,
+    /// By what the chain shows what was signed for it, where the list knows that: see [`purser_actors::port::Movement::mark`].
+    pub mark: Option<[u8; 32]>,
 }
 
 /// Transfers to and from our treasury, and any others that the chain's follower stores.

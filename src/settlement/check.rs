@@ -136,13 +136,23 @@ fn compare<T>(
     wrong
 }
 
-fn warn_of_one(setting: &str, pool: &RpcPool) {
+/// Which chain each endpoint of a setting is of. A setting with one endpoint gets a warning.
+async fn ask_all<T>(
+    setting: &str,
+    pool: &RpcPool,
+    method: &str,
+    read: impl Fn(Value) -> Result<T, String>,
+    wrong_of: impl Fn(&T) -> Option<String>,
+) -> Vec<ConfigError> {
     if pool.len() == 1 {
         tracing::warn!(
             setting,
             "one endpoint: nothing checks what it shows. Configure two, or better three"
         );
     }
+    let replies = pool.ask_each(method, json!([])).await.into_iter();
+    let answers = replies.map(|answer| (answer.host, answer.result.map_err(|e| e.to_string()).and_then(&read)));
+    compare(setting, answers.collect(), wrong_of)
 }
 
 impl BaseCheck {
@@ -159,18 +169,12 @@ impl BaseCheck {
     }
 
     async fn chain_ids(&self) -> Vec<ConfigError> {
-        warn_of_one("chains.base.endpoints", &self.pool);
         let ours = self.chain.token.chain_id;
-        let replies = self.pool.ask_each("eth_chainId", json!([])).await.into_iter();
-        let answers = replies.map(|answer| {
-            (
-                answer.host,
-                answer.result.map_err(|e| e.to_string()).and_then(|v| quantity(&v)),
-            )
-        });
-        compare("chains.base.endpoints", answers.collect(), |id| {
+        let read = |value: Value| quantity(&value);
+        ask_all("chains.base.endpoints", &self.pool, "eth_chainId", read, |id| {
             (*id != ours).then(|| format!("is of chain {id}, and chains.base means chain {ours}"))
         })
+        .await
     }
 
     /// All endpoints have the block that the one furthest behind takes for final: two chains may have one id.

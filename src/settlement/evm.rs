@@ -20,6 +20,8 @@ mod opening;
 mod paying;
 mod prechecking;
 mod proving;
+mod replacing;
+mod rollback;
 mod rows;
 pub mod settings;
 mod supervisor;
@@ -42,6 +44,7 @@ pub use self::core::Counters;
 pub use self::listing::Kept;
 pub use self::minting::{BridgeMessage, SentMessage, Taken};
 pub use self::opening::OpenError;
+pub use self::rollback::{NotRolledBack, RolledBack};
 pub use self::settings::{BadSetting, BaseSettings, FinalityStep, TokenSettings};
 
 /// The settlement port for Base. What it had begun goes on when it is opened again on the same store.
@@ -94,6 +97,31 @@ impl BaseSettlement {
     /// Whether new payments are taken: everything was read that the chain had a moment ago, and payments become final.
     pub fn is_taking_payments(&self) -> bool {
         self.core.is_standing_still().is_none()
+    }
+
+    /// What [`BaseSettlement::roll_back`] would do now.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn would_roll_back(&self) -> Result<RolledBack, NotRolledBack> {
+        self.core.roll_back(false).await
+    }
+
+    /// Takes the chain that two endpoints show, or the only one, where it has replaced blocks that were final: what was read of
+    /// those is dropped, as after any reorganisation, and reading goes on from there.
+    ///
+    /// # Errors
+    /// [`NotRolledBack`]; nothing has changed then.
+    pub async fn roll_back(&self) -> Result<RolledBack, NotRolledBack> {
+        self.core.roll_back(true).await
+    }
+
+    /// Why no new payment is taken, if none is: as [`BaseSettlement::is_taking_payments`], or no gas key can pay for transactions and
+    /// nobody else sends them.
+    pub fn why_no_payments(&self) -> Option<&'static str> {
+        let empty = !self.core.settings.by_others && self.core.are_all_empty();
+        let why = self.core.is_standing_still();
+        why.or(empty.then_some("no gas key has gas: send it ether"))
     }
 
     /// Wei of each gas key, by the newest block.

@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use purser_actors::id::Wallet;
-use purser_actors::port::{Clock, Entropy};
+use purser_actors::id::{Network, Wallet};
+use purser_actors::port::{BoxFuture, Clock, Entropy};
 use purser_chains::cctp::iris::Iris;
 use purser_chains::evm::Address;
 use purser_chains::rpc::{self, Transport};
@@ -19,13 +19,14 @@ use self::adapters::OwnAndOthers;
 use super::by_network::{ByNetwork, Chain};
 use super::cctp::CctpBridge;
 use super::chain::{BlockhashSource as _, ChainParts, OwnWallets};
-use super::evm::{BaseSettings, BaseSettlement, FinalityStep, TokenSettings};
+use super::evm::{BaseSettings, BaseSettlement, FinalityStep, NotRolledBack, RolledBack, TokenSettings};
 use super::facilitator::{ChainReader, Facilitated, FacilitatorSettings, List, Presented, Tending, Waiting};
 use super::settings::{BaseParts, BridgeParts, RealChains, SolanaParts, evm_address};
 use super::solana::{Depth, FinalityByAmount, SolanaSettings, SolanaSettlement, Surroundings, Workers};
 use super::tally::CountedOnce;
 use crate::config::chains::Depth as AnyDepth;
 use crate::config::{ConfigError, Misfit};
+use crate::http::operator::ChainDesk;
 use crate::payment::Chains;
 
 /// How long the start waits until both chains were read once.
@@ -315,6 +316,19 @@ fn observe_heights(base: Arc<BaseSettlement>, solana: Arc<SolanaSettlement>) -> 
 impl Drop for RealPorts {
     fn drop(&mut self) {
         self.heights.abort();
+    }
+}
+
+impl ChainDesk for RealPorts {
+    fn roll_back(&self, network: Network, is_wanted: bool) -> BoxFuture<'_, Result<RolledBack, NotRolledBack>> {
+        Box::pin(async move {
+            match (network, is_wanted) {
+                (Network::Base, true) => self.base.roll_back().await,
+                (Network::Base, false) => self.base.would_roll_back().await,
+                // Its rows are of finalized slots alone, and no later slot is held against them.
+                (Network::Solana, _) => Err(NotRolledBack::Unneeded),
+            }
+        })
     }
 }
 

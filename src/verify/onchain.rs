@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use super::ChainTransfer;
 
 /// What nobody has taken yet, by transaction and place in it.
-pub(super) struct OnChain<'a>(BTreeMap<(String, u32), &'a ChainTransfer>);
+pub(super) struct OnChain<'a> {
+    transfers: BTreeMap<(String, u32), &'a ChainTransfer>,
+    /// The places of those that used what was signed under one mark.
+    signed: BTreeMap<[u8; 32], Vec<(String, u32)>>,
+}
 
 /// A transaction, and the place in it where the name says so.
 fn parts(name: &str) -> (&str, Option<u32>) {
@@ -22,7 +26,31 @@ pub(super) fn is_exact(name: &str) -> bool {
 
 impl<'a> OnChain<'a> {
     pub(super) fn of(transfers: impl Iterator<Item = &'a ChainTransfer>) -> Self {
-        Self(transfers.map(|t| ((t.transaction.clone(), t.index), t)).collect())
+        let (mut all, mut signed) = (BTreeMap::new(), BTreeMap::<_, Vec<_>>::new());
+        for transfer in transfers {
+            let place = (transfer.transaction.clone(), transfer.index);
+            if let Some(mark) = transfer.mark {
+                signed.entry(mark).or_default().push(place.clone());
+            }
+            all.insert(place, transfer);
+        }
+        Self { transfers: all, signed }
+    }
+
+    /// The transfer that used what was signed under this mark, in whatever transaction; it is nobody else's from now on. The place
+    /// in this name is preferred.
+    pub(super) fn take_signed(
+        &mut self,
+        mark: &[u8; 32],
+        name: &str,
+        fits: impl Fn(&ChainTransfer) -> bool,
+    ) -> Option<&'a ChainTransfer> {
+        let (hash, index) = parts(name);
+        let fitting = |place: &&(String, u32)| self.transfers.get(*place).is_some_and(|transfer| fits(transfer));
+        let mut places: Vec<_> = self.signed.get(mark)?.iter().filter(fitting).collect();
+        places.sort_by_key(|(own, at)| (own != hash, index.is_some_and(|index| index != *at)));
+        let place = (*places.first()?).clone();
+        self.transfers.remove(&place)
     }
 
     /// The transfer of this name, which is nobody else's from now on. Where only the transaction is named it is one that fits, or
@@ -33,24 +61,24 @@ impl<'a> OnChain<'a> {
             Some(index) => (hash.to_owned(), index),
             None => {
                 let whole = (hash.to_owned(), 0)..=(hash.to_owned(), u32::MAX);
-                let in_it: Vec<_> = self.0.range(whole).collect();
+                let in_it: Vec<_> = self.transfers.range(whole).collect();
                 let fitting = in_it.iter().find(|(_, transfer)| fits(transfer));
                 fitting.or(in_it.first()).map(|(place, _)| (*place).clone())?
             }
         };
-        self.0.remove(&place)
+        self.transfers.remove(&place)
     }
 
     /// Any that fits, which is nobody else's from now on.
     pub(super) fn take_any(&mut self, fits: impl Fn(&str, &ChainTransfer) -> bool) -> Option<&'a ChainTransfer> {
-        let found = self.0.iter().find(|((hash, _), transfer)| fits(hash, transfer));
+        let found = self.transfers.iter().find(|((hash, _), transfer)| fits(hash, transfer));
         let place = found.map(|(place, _)| place.clone())?;
-        self.0.remove(&place)
+        self.transfers.remove(&place)
     }
 
     /// What nobody has taken, by name.
     pub(super) fn left_over(self) -> impl Iterator<Item = (String, &'a ChainTransfer)> {
-        self.0.into_iter().map(|((hash, index), transfer)| match index {
+        self.transfers.into_iter().map(|((hash, index), transfer)| match index {
             0 => (hash, transfer),
             index => (format!("{hash}#{index}"), transfer),
         })
@@ -71,7 +99,37 @@ mod tests {
             to: Wallet::Evm([to; 20]),
             atomic,
             at_ms: 0,
+            mark: None,
         }
+    }
+
+    #[test]
+    fn what_came_back_in_another_transaction_is_taken_by_its_mark() {
+        // Aim: a mark names its transfer in whatever transaction, once, and only if that fits; of two under one mark the one that is
+        // named.
+        let of = |transfer: ChainTransfer, name: &str, mark| ChainTransfer {
+            transaction: name.into(),
+            mark: Some([mark; 32]),
+            ..transfer
+        };
+        let all = [
+            of(moved(0, 2, 5), "again", 1),
+            of(moved(1, 2, 6), "again", 2),
+            of(moved(0, 3, 9), "pair", 7),
+            of(moved(1, 3, 9), "pair", 7),
+        ];
+        let mut chain = OnChain::of(all.iter());
+        let atomic = |atomic| move |t: &ChainTransfer| t.atomic == atomic;
+        assert!(
+            chain.take_signed(&[1; 32], "gone", atomic(6)).is_none(),
+            "it does not fit"
+        );
+        assert!(chain.take_signed(&[1; 32], "gone", atomic(5)).is_some());
+        assert!(chain.take_signed(&[2; 32], "gone", atomic(6)).is_some());
+        assert!(chain.take_signed(&[2; 32], "gone", atomic(6)).is_none(), "it is taken");
+        let named = chain.take_signed(&[7; 32], "pair#1", atomic(9));
+        assert_eq!(named.map(|t| t.index), Some(1));
+        assert_eq!(chain.left_over().count(), 1);
     }
 
     #[test]

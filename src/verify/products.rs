@@ -203,6 +203,8 @@ pub(crate) struct Left {
     pub(crate) signed: Signed,
     /// In atomic USDC.
     pub(crate) atomic: u64,
+    /// By what the chain shows it once it is there, in whatever transaction, where that was kept.
+    pub(crate) mark: Option<[u8; 32]>,
 }
 
 /// How a transfer that was signed is recognized on the chain.

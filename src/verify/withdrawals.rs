@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::effect::Work;
-use purser_actors::withdrawal::Status;
+use purser_actors::withdrawal::{Status, Withdrawal};
 
 use super::books::Books;
 use super::onchain::{OnChain, is_exact};
+use super::products::Left;
 use super::{ChainTransfer, Contents, Report, departures};
 
 pub(super) const fn name_of(status: &Status) -> &'static str {
     match status {
         Status::Pending => "pending",
         Status::Sent(_) => "sent",
-        Status::Complete { .. } => "complete",
+        Status::Complete { .. } | Status::CompleteSigned { .. } => "complete",
         Status::Failed { .. } => "failed",
     }
 }
@@ -38,7 +39,7 @@ pub(super) fn check(contents: &Contents, books: &Books, report: &mut Report) {
             (Status::Pending | Status::Sent(_), _) => (amount, 0, 1),
             // On its end the account is being told.
             (_, 1..) => (amount, 0, 0),
-            (Status::Complete { .. }, 0) => (0, amount, 0),
+            (Status::Complete { .. } | Status::CompleteSigned { .. }, 0) => (0, amount, 0),
             (Status::Failed { .. }, 0) => (0, 0, 0),
         };
         let status = name_of(&withdrawal.status);
@@ -61,18 +62,45 @@ pub(super) fn check(contents: &Contents, books: &Books, report: &mut Report) {
     }
 }
 
+fn fits(withdrawal: &Withdrawal, transfer: &ChainTransfer) -> bool {
+    transfer.to == withdrawal.to && transfer.atomic == withdrawal.amount.atomic()
+}
+
+/// Takes what is known by its mark: what was signed is the same in whatever transaction a reorganisation has put it. Leaves what is
+/// known by its transaction alone.
+fn take_signed<'a>(
+    contents: &'a Contents,
+    left: &mut OnChain<'_>,
+) -> (Vec<(&'a WithdrawalId, &'a Withdrawal)>, Vec<&'a Left>) {
+    let withdrawals = contents.withdrawals.iter().filter(|(_, (withdrawal, _))| {
+        let (Some(transaction), Some(mark)) = (withdrawal.transaction(), withdrawal.mark()) else {
+            return true;
+        };
+        left.take_signed(&mark, transaction, |t| fits(withdrawal, t)).is_none()
+    });
+    let withdrawals = withdrawals.map(|(id, (withdrawal, _))| (id, withdrawal)).collect();
+    let products = contents.left.iter().filter(|sent| {
+        let (Some(transaction), Some(mark)) = (&sent.transaction, &sent.mark) else {
+            return true;
+        };
+        left.take_signed(mark, transaction, |t| t.atomic == sent.atomic)
+            .is_none()
+    });
+    (withdrawals, products.collect())
+}
+
 /// The chain's own list of what left the treasury: one transfer for each completed withdrawal, and none besides.
 pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report: &mut Report) {
     let mut left = OnChain::of(chain.iter());
     // Whoever knows its place in its transaction takes it before one who does not can.
     departures::against_chain(contents, &mut left, report);
+    let (withdrawals, products) = take_signed(contents, &mut left);
     for exact in [true, false] {
-        for (id, (withdrawal, _)) in &contents.withdrawals {
+        for (id, withdrawal) in &withdrawals {
             let named = withdrawal.transaction().filter(|name| is_exact(name) == exact);
             let Some(transaction) = named else { continue };
-            let fits = |t: &ChainTransfer| t.to == withdrawal.to && t.atomic == withdrawal.amount.atomic();
-            match left.take(transaction, fits) {
-                Some(t) if fits(t) => {}
+            match left.take(transaction, |t| fits(withdrawal, t)) {
+                Some(t) if fits(withdrawal, t) => {}
                 Some(t) => {
                     let detail = format!("{transaction} moved {} atomic USDC to {}", t.atomic, t.to);
                     report.find("chain.differs", id, detail);
@@ -84,7 +112,7 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
             }
         }
     }
-    for sent in &contents.left {
+    for sent in products {
         let Some(transaction) = &sent.transaction else { continue };
         match left.take(transaction, |t| t.atomic == sent.atomic) {
             Some(t) if t.atomic == sent.atomic => {}
@@ -101,7 +129,7 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
     // One that the engine has not heard of yet is on its way through an open withdrawal.
     for (id, (withdrawal, _)) in &contents.withdrawals {
         if matches!(withdrawal.status, Status::Sent(_)) {
-            let own = |_: &str, t: &ChainTransfer| t.to == withdrawal.to && t.atomic == withdrawal.amount.atomic();
+            let own = |_: &str, t: &ChainTransfer| fits(withdrawal, t);
             if let Some(t) = left.take_any(own) {
                 let transaction = &t.transaction;
                 tracing::debug!(withdrawal = %id, transaction, "it has landed and the engine has not heard");

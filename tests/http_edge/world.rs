@@ -121,7 +121,7 @@ impl Readiness for Always {
         Vec::new()
     }
 
-    fn networks_down(&self) -> Vec<&'static str> {
+    fn networks_down(&self) -> Vec<(&'static str, &'static str)> {
         Vec::new()
     }
 }

@@ -9,14 +9,11 @@ use purser_actors::id::Network;
 use purser_chains::solana::address::parse;
 use serde_json::json;
 
-use crate::local_chains::{LocalChains, Production, until};
+use crate::local_chains::{ETHER, LocalChains, Production, until};
 use crate::node::{Node, folder};
 use crate::production::{ORDER, PRICE, buyer, cancel, every_figure_is_documented, key, network, wallet, withdraw};
 use crate::python::Python;
 use crate::{NETWORKS, receipt, statuses, text};
-
-/// One ether, in wei.
-const ETHER: &str = "0xde0b6b3a7640000";
 
 /// A running facilitator; ended when dropped.
 struct Facilitator {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::{StreamExt as _, stream};
 use purser::system::{SystemClock, SystemEntropy};
 use purser::wallet::payment::Circumstances;
 use purser::wallet::{PaymentRequired, TestWallet};
@@ -9,6 +10,7 @@ use purser_actors::id::Network;
 use purser_actors::port::Clock as _;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tokio::runtime::Handle;
 
 use crate::local_chains::{LocalChains, Production, until};
 use crate::node::Node;
@@ -231,25 +233,35 @@ pub async fn ended(production: &Production, payment: &str) -> u16 {
 async fn case_86_payments_settle_once_through_endpoints_that_fail_and_lie() {
     // Aim: behind two endpoints a chain that refuse, hang, lose answers and drop transactions, one of which also says what is
     // not so, each payment buys once by one transfer or is declined without one, and the books agree with the chains.
-    for seed in 0..number("PURSER_RPC_SEEDS", 2) {
-        let Some(chains) = LocalChains::start().await else {
-            return;
-        };
-        let mut proxies = Vec::new();
-        let mut endpoints = [Vec::new(), Vec::new()];
-        for (chain, node) in chains.urls().into_iter().enumerate() {
-            for n in 0..2 {
-                let proxy = RpcProxy::start(&node, seed * 8 + chain as u64 * 2 + n, n == seed % 2).await;
-                endpoints[chain].push(proxy.url.clone());
-                proxies.push(proxy);
-            }
-        }
-        let mut production = Production::start_on(chains, &endpoints).await;
-        settles_once(&production, &proxies, seed).await;
-        production.purser.stop().await;
-        production.offline("verify");
-        production.offline("reconcile");
+    // Each seed has chains of its own and mostly waits for them.
+    const AT_ONCE: usize = 4;
+    let seeds = stream::iter(0..number("PURSER_RPC_SEEDS", 2));
+    let mut ran = seeds
+        .map(|seed| tokio::spawn(behind_faulty_endpoints(seed)))
+        .buffer_unordered(AT_ONCE);
+    while let Some(seed) = ran.next().await {
+        seed.unwrap();
     }
+}
+
+async fn behind_faulty_endpoints(seed: u64) {
+    let Some(chains) = LocalChains::start().await else {
+        return;
+    };
+    let mut proxies = Vec::new();
+    let mut endpoints = [Vec::new(), Vec::new()];
+    for (chain, node) in chains.urls().into_iter().enumerate() {
+        for n in 0..2 {
+            let proxy = RpcProxy::start(&node, seed * 8 + chain as u64 * 2 + n, n == seed % 2).await;
+            endpoints[chain].push(proxy.url.clone());
+            proxies.push(proxy);
+        }
+    }
+    let mut production = Production::start_on(chains, &endpoints).await;
+    settles_once(&production, &proxies, seed).await;
+    production.purser.stop().await;
+    production.offline("verify");
+    production.offline("reconcile");
 }
 
 async fn settles_once(production: &Production, proxies: &[RpcProxy], seed: u64) {

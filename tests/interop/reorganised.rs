@@ -206,24 +206,11 @@ async fn case_08_a_purchase_and_a_withdrawal_move_money_once_whatever_blocks_are
             assert_eq!(has, BEGINS - 2 * PRICE + out, "{told}");
         }
         production.purser.stop().await;
-        // Beyond what was final a transfer may be on the chain again by another transaction: then both are named, and nothing else.
-        let proved = production.command(&["verify", "--json"]);
-        let report: Value = serde_json::from_slice(&proved.stdout).unwrap();
-        let found: Vec<&str> = report["findings"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|one| text(&one["rule"]))
-            .collect();
-        let of = |rule: &str| found.iter().filter(|one| **one == rule).count();
-        assert_eq!(of("chain.not_sent"), of("chain.left"), "{told}: {report:#}");
-        assert_eq!(
-            found.len(),
-            2 * of("chain.left") + of("chain.missing"),
-            "{told}: {report:#}"
-        );
-        if found.is_empty() {
-            production.offline("reconcile");
+        // What was final by the settings and was replaced may be on the chain again by another transaction: it is the same transfer.
+        for command in ["verify", "reconcile"] {
+            let done = production.command(&[command, "--json"]);
+            let report = String::from_utf8_lossy(&done.stdout);
+            assert!(done.status.success(), "{command} after {told}: {report}");
         }
     }
 }

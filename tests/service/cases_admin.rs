@@ -15,7 +15,7 @@ use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 49] = [
+pub(crate) const ADMIN: [(&str, &str); 50] = [
     ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
@@ -41,6 +41,7 @@ pub(crate) const ADMIN: [(&str, &str); 49] = [
     ("POST", "/admin/card-withdrawals/release"),
     ("POST", "/admin/card-withdrawals/fulfil"),
     ("POST", "/admin/card-withdrawals/reject"),
+    ("POST", "/admin/chains/accept"),
     ("POST", "/admin/departures/book"),
     ("POST", "/admin/incoming-transfers/credit"),
     ("POST", "/admin/incoming-transfers/operator-funds"),
@@ -71,8 +72,8 @@ pub(crate) const ADMIN: [(&str, &str); 49] = [
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
     ("read-only", 17),
     ("support", 18),
-    ("operator", 45),
-    ("administrator", 49),
+    ("operator", 46),
+    ("administrator", 50),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

@@ -158,6 +158,7 @@ const LINES: &[(&str, &str)] = &[
     ("approvals list", ""),
     ("approvals approve apr_1 --amount 5", ""),
     ("approvals reject apr_1 --reason No", ""),
+    ("chains accept base --evidence Seen", ""),
     ("lines list", ""),
     ("lines close gift_card --reason Down", ""),
     ("lines open gift_card --reason Up", ""),

@@ -7,6 +7,7 @@
 
 mod agent;
 mod answers;
+mod cases_accepted;
 mod cases_access;
 mod cases_admin;
 mod cases_agent_wallet;

@@ -22,14 +22,14 @@ use crate::proxy::Proxy;
 use crate::world::{VALUE, World, hex, key, payer, treasury, until};
 
 /// A world whose first endpoint of two is the proxy; the port is closed.
-async fn behind_proxy(anvil: Option<Anvil>, payers: usize) -> Option<(World, Proxy)> {
+pub async fn behind_proxy(anvil: Option<Anvil>, payers: usize) -> Option<(World, Proxy)> {
     let mut w = World::closed_on(anvil?, payers).await?;
     let proxy = Proxy::start(&w.anvil.url).await;
     w.urls = vec![proxy.url.clone(), w.anvil.url.clone()];
     Some((w, proxy))
 }
 
-fn is_final(found: &Lookup) -> bool {
+pub fn is_final(found: &Lookup) -> bool {
     matches!(
         found,
         Lookup::Landed {
@@ -70,7 +70,7 @@ fn invented(payment: &Authorization, block: &Value, number: u64) -> [Value; 2] {
 }
 
 /// Whether a call asks for the logs of one block.
-fn asks_logs(request: &Value) -> bool {
+pub fn asks_logs(request: &Value) -> bool {
     request["method"] == "eth_getLogs" && request["params"][0]["blockHash"].is_string()
 }
 
@@ -192,11 +192,11 @@ async fn one_endpoint_alone_makes_nothing_safe() {
 }
 
 /// A clock that a test sets forward.
-struct Shifted(SystemClock, AtomicU64);
+pub struct Shifted(SystemClock, AtomicU64);
 
 impl Shifted {
     /// Opens the port with it.
-    async fn open(w: &mut World) -> Arc<Self> {
+    pub async fn open(w: &mut World) -> Arc<Self> {
         let clock = Arc::new(Self(SystemClock::default(), AtomicU64::new(0)));
         let transport = Arc::new(HttpTransport::new(client()));
         let store: Arc<dyn Store> = w.store.clone();
@@ -204,6 +204,11 @@ impl Shifted {
         w.port = Some(Arc::new(port.unwrap()));
         w.read().await;
         clock
+    }
+
+    /// So far beyond the machine's clock.
+    pub fn set(&self, ahead_ms: u64) {
+        self.1.store(ahead_ms, Ordering::Relaxed);
     }
 }
 
@@ -280,7 +285,7 @@ async fn nothing_is_taken_on_a_chain_that_was_reset() {
 }
 
 /// From this block on a chain that nobody else has, so many blocks longer at once.
-fn fork(proxy: &Proxy, base: &purser_chains::evm::blocks::Header, length: u64) {
+pub fn fork(proxy: &Proxy, base: &purser_chains::evm::blocks::Header, length: u64) {
     let (from, root) = (base.number, base.hash);
     let time = base.timestamp;
     let hash = move |number: u64| match number == from {

@@ -112,7 +112,8 @@ async fn case_85_a_key_without_gas_leaves_the_work_to_the_other() {
     w.settled_once(&[0, 1, 2]).await;
 }
 
-// Checks: once the only key is known to be without gas, a payment is not prepared, and its payer is not blamed.
+// Checks: once the only key is known to be without gas, a payment is not prepared, and its payer is not blamed; readiness has the reason
+// until there is gas.
 #[tokio::test]
 async fn case_85_without_any_gas_a_payment_is_not_prepared() {
     let Some(mut w) = World::closed(2).await else { return };
@@ -126,7 +127,13 @@ async fn case_85_without_any_gas_a_payment_is_not_prepared() {
     .await;
     let error = w.port().prepare(&w.payment(1)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Temporary, "{error}");
+    let why = w.port().why_no_payments();
+    assert!(why.is_some_and(|why| why.contains("gas")), "{why:?}");
     w.give_ether(key("gas").address(), "0xde0b6b3a7640000").await;
     assert!(matches!(w.mined(held).await, Submitted::Settled { .. }));
+    until("payments are taken", async || {
+        w.port().why_no_payments().is_none().then_some(())
+    })
+    .await;
     w.settled_once(&[0]).await;
 }

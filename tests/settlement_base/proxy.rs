@@ -1,6 +1,7 @@
 //! An endpoint in front of the node whose answers a test changes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -23,6 +24,7 @@ struct Behind {
     node: String,
     http: reqwest::Client,
     change: Mutex<Option<Change>>,
+    delay: Mutex<Option<Duration>>,
 }
 
 impl Proxy {
@@ -32,6 +34,7 @@ impl Proxy {
             node: node.to_owned(),
             http: crate::anvil::client(),
             change: Mutex::new(None),
+            delay: Mutex::default(),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -45,13 +48,24 @@ impl Proxy {
         *self.behind.change.lock() = Some(Box::new(change));
     }
 
+    /// From now on it answers so much later.
+    pub fn slow(&self, delay: Duration) {
+        *self.behind.delay.lock() = Some(delay);
+    }
+
+    /// At once, and as the node does.
     pub fn is_honest_again(&self) {
+        *self.behind.delay.lock() = None;
         *self.behind.change.lock() = None;
     }
 }
 
 async fn serve(State(behind): State<Arc<Behind>>, body: Bytes) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap();
+    let delay = *behind.delay.lock();
+    if let Some(delay) = delay {
+        tokio::time::sleep(delay).await;
+    }
     let sent = behind
         .http
         .post(&behind.node)

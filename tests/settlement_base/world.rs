@@ -44,6 +44,8 @@ pub struct World {
     pub urls: Vec<String>,
     pub gas_keys: Vec<&'static str>,
     pub finality: Finality,
+    /// Of each endpoint, for one exchange.
+    pub timeout: Duration,
     _folder: TempDir,
 }
 
@@ -119,6 +121,7 @@ impl World {
             store: JournalStore::open(options).unwrap(),
             gas_keys: vec!["gas"],
             finality: Finality::Blocks(2),
+            timeout: Duration::from_secs(5),
             _folder: folder,
         };
         for name in ["gas", "gas 2", "stranger"] {
@@ -140,6 +143,7 @@ impl World {
         let endpoints = self.urls.iter().map(|url| EndpointSettings {
             rate: 10_000,
             burst: 10_000,
+            timeout: self.timeout,
             ..EndpointSettings::new(EndpointUrl::parse(url).unwrap())
         });
         let gas_keys = self.gas_keys.iter().map(|name| key(name)).collect();

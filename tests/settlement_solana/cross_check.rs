@@ -22,15 +22,15 @@ use serde_json::{Value, json};
 use crate::house::{House, until};
 
 /// Hosts of the two endpoints, in the order of the settings.
-const HOSTS: [&str; 2] = ["127.0.0.1", "localhost"];
+pub const HOSTS: [&str; 2] = ["127.0.0.1", "localhost"];
 
-fn standstill_soon(settings: &mut SolanaSettings) {
+pub fn standstill_soon(settings: &mut SolanaSettings) {
     settings.pace.standstill_ms = 5_000;
 }
 
 impl House {
     /// A transfer of a stranger, signed and not sent.
-    async fn plain(&self, stranger: &Keypair, amount: u64, text: &str) -> (Signature, Vec<u8>) {
+    pub async fn plain(&self, stranger: &Keypair, amount: u64, text: &str) -> (Signature, Vec<u8>) {
         self.chain.set_lamports(&stranger.address(), 1_000_000_000).await;
         self.chain.set_usdc(&stranger.address(), amount, false).await;
         let draft = Draft {
@@ -43,13 +43,13 @@ impl House {
         (signed.id, signed.bytes)
     }
 
-    async fn final_slot(&self) -> u64 {
+    pub async fn final_slot(&self) -> u64 {
         let position = self.node().position(Commitment::Finalized).await.unwrap();
         position.slot
     }
 
     /// Until the chain has this transaction as final. Gives its slot.
-    async fn is_on_the_chain(&self, id: &Signature) -> u64 {
+    pub async fn is_on_the_chain(&self, id: &Signature) -> u64 {
         until("the chain has it as final", || async {
             let (_, found) = self.node().statuses_on(0, &[*id], true).await.unwrap();
             let found = found[0].as_ref()?;
@@ -59,7 +59,7 @@ impl House {
     }
 
     /// Until so many more slots are final on the chain.
-    async fn slots_pass(&self, slots: u64) {
+    pub async fn slots_pass(&self, slots: u64) {
         let slot = self.final_slot().await;
         until("slots pass", || async {
             (self.final_slot().await > slot + slots).then_some(())
@@ -67,12 +67,12 @@ impl House {
         .await;
     }
 
-    async fn listed(&self) -> Vec<Movement> {
+    pub async fn listed(&self) -> Vec<Movement> {
         let page = self.port.movements(Network::Solana, None, 100).await.unwrap();
         page.items
     }
 
-    async fn stands_still(&self) {
+    pub async fn stands_still(&self) {
         until("it stands still", || async {
             (!self.port.is_up_to_date()).then_some(())
         })
@@ -82,7 +82,7 @@ impl House {
         assert_eq!(refused.kind, ErrorKind::Temporary, "{refused:?}");
     }
 
-    async fn goes_on(&self) {
+    pub async fn goes_on(&self) {
         until("it goes on", || async { self.port.is_up_to_date().then_some(()) }).await;
         let payment = self.payment(1, "afterwards").await;
         let prepared = until("it is prepared", || async {
@@ -99,11 +99,11 @@ impl House {
 }
 
 /// Adds a transaction to a list of signatures, at its slot.
-fn listed_too(result: &mut Value, signature: &str, slot: u64) {
+pub fn listed_too(result: &mut Value, signature: &str, slot: u64, level: &str) {
     let entries = result.as_array_mut().unwrap();
     let place = entries.iter().position(|entry| entry["slot"].as_u64().unwrap() <= slot);
     let entry = json!({"signature": signature, "slot": slot, "err": null, "memo": null, "blockTime": null,
-        "confirmationStatus": "finalized"});
+        "confirmationStatus": level});
     entries.insert(place.unwrap_or(entries.len()), entry);
 }
 
@@ -126,7 +126,7 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
             let slot = begins.load(Ordering::SeqCst);
             match request["method"].as_str().unwrap() {
                 "getSignaturesForAddress" if slot > 0 && request["params"][1].get("before").is_none() => {
-                    listed_too(result, &lie, slot);
+                    listed_too(result, &lie, slot, "finalized");
                 }
                 "getTransaction" if request["params"][0] == model.as_str() => *shown.lock() = Some(result.clone()),
                 "getTransaction" if request["params"][0] == lie.as_str() => {

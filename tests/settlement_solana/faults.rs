@@ -15,6 +15,8 @@ type Lie = Arc<dyn Fn(&Value, &mut Value) + Send + Sync>;
 /// A transport that loses what it is told to lose, and lies where it is told to.
 pub struct Faults {
     inner: HttpTransport,
+    url: EndpointUrl,
+    hanging: Mutex<BTreeSet<&'static str>>,
     lies: Mutex<Vec<(&'static str, Lie)>>,
     dead: Mutex<BTreeSet<&'static str>>,
     swallows: AtomicBool,
@@ -23,9 +25,12 @@ pub struct Faults {
 }
 
 impl Faults {
-    pub fn new(inner: HttpTransport) -> Self {
+    /// `url`: where an endpoint is whose host is in `.test`.
+    pub fn new(inner: HttpTransport, url: EndpointUrl) -> Self {
         Self {
             inner,
+            url,
+            hanging: Mutex::default(),
             lies: Mutex::default(),
             dead: Mutex::default(),
             swallows: AtomicBool::new(false),
@@ -41,6 +46,12 @@ impl Faults {
 
     pub fn revive(&self) {
         self.dead.lock().clear();
+        self.hanging.lock().clear();
+    }
+
+    /// Endpoints whose host begins so take the request and never answer.
+    pub fn hang(&self, host: &'static str) {
+        self.hanging.lock().insert(host);
     }
 
     /// The endpoint whose host begins so answers so.
@@ -71,6 +82,10 @@ impl Transport for Faults {
             if self.dead.lock().iter().any(|host| url.host().starts_with(host)) {
                 return Err(TransportError::Timeout);
             }
+            if self.hanging.lock().iter().any(|host| url.host().starts_with(host)) {
+                tokio::time::sleep(timeout).await;
+                return Err(TransportError::Timeout);
+            }
             let request: Value = serde_json::from_slice(&body).unwrap();
             if request["method"] == "sendTransaction" {
                 self.sent.fetch_add(1, Ordering::SeqCst);
@@ -84,7 +99,8 @@ impl Transport for Faults {
                     });
                 }
             }
-            let answer = self.inner.post(url, body, timeout, max_response_bytes).await;
+            let to = if url.host().contains(".test") { &self.url } else { url };
+            let answer = self.inner.post(to, body, timeout, max_response_bytes).await;
             let lies: Vec<Lie> = {
                 let lies = self.lies.lock();
                 let told = lies.iter().filter(|(host, _)| url.host().starts_with(host));

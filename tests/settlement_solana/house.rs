@@ -87,7 +87,7 @@ impl House {
         chain.set_lamports(&key(test, FEE).address(), 1_000_000_000).await;
         chain.set_usdc(&key(test, CLIENT).address(), 100_000_000, false).await;
         chain.set_usdc(&key(test, TREASURY).address(), 0, false).await;
-        let faults = Arc::new(Faults::new(chain.transport()));
+        let faults = Arc::new(Faults::new(chain.transport(), chain.endpoints(1).remove(0).url));
         let directory = tempfile::tempdir().unwrap();
         let store = open_store(directory.path());
         let settings = settings(&chain, test, change);
@@ -199,6 +199,19 @@ impl House {
         text: &str,
     ) -> Authorization {
         let blockhash = self.blockhash().await.hash;
+        self.signed_at(blockhash, payer, fee_payer, (amount, price), transfers, text)
+    }
+
+    /// With this blockhash.
+    pub fn signed_at(
+        &self,
+        blockhash: [u8; 32],
+        payer: &Keypair,
+        fee_payer: &Pubkey,
+        (amount, price): (u64, u64),
+        transfers: Vec<Instruction>,
+        text: &str,
+    ) -> Authorization {
         let mut instructions = vec![set_compute_unit_limit(60_000), set_compute_unit_price(price)];
         instructions.extend(transfers);
         instructions.push(memo(text));

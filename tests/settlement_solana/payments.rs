@@ -170,8 +170,8 @@ async fn the_fee_payer_authorises_nothing_but_the_fee() {
     assert_eq!(house.usdc(&fee.address()).await, Some(50));
 }
 
-// Aim: two payments of the same money: the second fails on the chain, costs its fee, is declined with its reason, and is proven
-// impossible; who costs too much in fees is declined before anything is sent, after a restart too.
+// Aim: a wallet that is emptied while its payment is under way: that fails on the chain, costs its fee, is declined with its reason, and
+// is proven impossible; who costs too much in fees is declined before anything is sent, after a restart too.
 #[tokio::test(flavor = "multi_thread")]
 async fn case_88_a_payment_that_fails_on_the_chain_is_declined_and_its_payer_refused_for_a_time() {
     let change = |settings: &mut purser::settlement::solana::SolanaSettings| settings.loss_limits.lamports = 12_000;
@@ -180,10 +180,11 @@ async fn case_88_a_payment_that_fails_on_the_chain_is_declined_and_its_payer_ref
     };
     let payments = [
         house.payment(60_000_000, "first").await,
-        house.payment(60_000_000, "second").await,
+        house.payment(40_000_000, "second").await,
     ];
     let prepared = [house.ready(&payments[0]).await, house.ready(&payments[1]).await];
     house.port.submit(&payments[0], &prepared[0]).await.unwrap();
+    house.chain.set_usdc(&house.client().address(), 0, false).await;
     let Submitted::Declined(decline) = house.port.submit(&payments[1], &prepared[1]).await.unwrap() else {
         panic!("declined")
     };
@@ -195,6 +196,7 @@ async fn case_88_a_payment_that_fails_on_the_chain_is_declined_and_its_payer_ref
     .await;
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(60_000_000));
     assert_eq!(house.port.status().fee_payers[0].lost, 13_000);
+    house.chain.set_usdc(&house.client().address(), 1, false).await;
     let third = house.payment(1, "third").await;
     let Preparation::Declined(decline) = house.port.prepare(&third).await.unwrap() else {
         panic!("declined")

@@ -55,6 +55,7 @@ impl SimChain {
             to: paid_to(authorization),
             atomic: authorization.value().atomic(),
             at_ms,
+            mark: Some(authorization.mark()),
         }
     }
 

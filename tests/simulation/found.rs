@@ -2,19 +2,18 @@
 
 use purser_actors::product::{Cap, Caps, Line};
 
-use std::collections::BTreeMap;
-
-use crate::fate::{Fate, Submit};
+use crate::fate::{Fate, Issue, Submit};
 use crate::life::{Outcome, run};
 use crate::plan::{Plan, Step};
 use crate::seeds::quiet_ordered_panics;
 
-/// A run of these steps, in which the chain takes a second for payment 0.
-fn story(in_flight_max: usize, steps: Vec<Step>) -> Outcome {
+/// A run of these steps, with what payments meet.
+fn story(in_flight_max: usize, steps: Vec<Step>, fates: &[(u32, Fate)]) -> Outcome {
     quiet_ordered_panics();
     let mut plan = Plan::of(0);
     plan.settings.in_flight_max = in_flight_max;
     plan.settings.retry.running_max = 64;
+    plan.settings.lines.failures_max = 2;
     plan.settings.caps = Caps::NONE.with(
         Line::UsaCard,
         Cap {
@@ -23,11 +22,7 @@ fn story(in_flight_max: usize, steps: Vec<Step>) -> Outcome {
         },
     );
     plan.steps = steps;
-    let slow = Fate {
-        submit: vec![Submit::Slow(1_000)],
-        ..Fate::default()
-    };
-    plan.fates = BTreeMap::from([(0, slow)]);
+    plan.fates = fates.iter().cloned().collect();
     run(&plan, true)
 }
 
@@ -46,9 +41,43 @@ fn a_settlement_keeps_its_place_when_its_actor_dies() {
         after: 1,
         before: false,
     };
-    let outcome = story(1, vec![panic, pay(0), Step::Wait { ms: 700 }, pay(2)]);
+    let slow = Fate {
+        submit: vec![Submit::Slow(1_000)],
+        ..Fate::default()
+    };
+    let outcome = story(1, vec![panic, pay(0), Step::Wait { ms: 700 }, pay(2)], &[(0, slow)]);
     assert_eq!(outcome.objection, None);
     let told = |what: &str| outcome.trace.iter().any(|line| line.contains(what));
     assert!(told("told of payment 0: Ok(Paid"), "{:#?}", outcome.trace);
     assert!(told("told of payment 2: Err(Overloaded"), "{:#?}", outcome.trace);
+}
+
+// Aim: the issuer fails until its cards are not sold any more, and delivers again, which wakes what waits for it. Then the machine's
+// clock is set back, and a later order that the issuer has not ready is asked for at its pace, not without a pause until the
+// clock has come to where it was.
+#[test]
+fn what_was_woken_is_not_woken_again_when_the_clock_is_set_back() {
+    let fate = |issue: Issue, times: usize| Fate {
+        issue: vec![issue; times],
+        ..Fate::default()
+    };
+    let steps = vec![
+        pay(0),
+        Step::Wait { ms: 60_000 },
+        Step::SetClock { by_ms: -90_000 },
+        pay(6),
+        Step::Wait { ms: 40_000 },
+    ];
+    let fates = [(0, fate(Issue::Busy, 3)), (6, fate(Issue::Pending(1_000), 20))];
+    let outcome = story(16, steps, &fates);
+    assert_eq!(outcome.objection, None);
+    let when = |what: &str| -> Vec<u64> {
+        let told = outcome.trace.iter().filter(|line| line.contains(what));
+        told.map(|line| line.split_whitespace().next().unwrap().parse().unwrap())
+            .collect()
+    };
+    assert_eq!(when("of payment 0 meets Busy").len(), 3, "{:#?}", outcome.trace);
+    let asked = when("of payment 6 meets Pending");
+    assert_eq!(asked.len(), 20, "{:#?}", outcome.trace);
+    assert!(asked.windows(2).all(|two| two[1] - two[0] >= 1_000), "{asked:?}");
 }

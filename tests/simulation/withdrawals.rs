@@ -228,7 +228,7 @@ pub(crate) fn is_durable(world: &World, authorization: &Authorization, prepared:
             Status::Pending => false,
             Status::Sent(sent) => sent.authorization == *authorization && sent.prepared == *prepared,
             // An older try, while a younger one has already come back.
-            Status::Complete { .. } | Status::Failed { .. } => true,
+            Status::Complete { .. } | Status::CompleteSigned { .. } | Status::Failed { .. } => true,
         }
     })
 }
@@ -247,15 +247,17 @@ pub(crate) fn at_rest(world: &World, left: &[ChainTransfer]) -> Result<(), (&'st
         }
         world.trace(|| format!("{id}: a withdrawal ended as {}", withdrawal.status()));
         match &withdrawal.status {
-            Status::Complete { transaction } => match transfers.remove(transaction.as_str()) {
-                Some(t) if t.atomic == withdrawal.amount.atomic() && t.to == withdrawal.to => {}
-                other => {
-                    return Err((
-                        "withdrawal.unreal",
-                        format!("{id} is complete, the chain shows {other:?}"),
-                    ));
+            Status::Complete { transaction } | Status::CompleteSigned { transaction, .. } => {
+                match transfers.remove(transaction.as_str()) {
+                    Some(t) if t.atomic == withdrawal.amount.atomic() && t.to == withdrawal.to => {}
+                    other => {
+                        return Err((
+                            "withdrawal.unreal",
+                            format!("{id} is complete, the chain shows {other:?}"),
+                        ));
+                    }
                 }
-            },
+            }
             Status::Failed { .. } => {}
             open => return Err(("rest.withdrawal", format!("{id} is {open:?}"))),
         }

@@ -162,6 +162,28 @@ impl Engine {
         Err(refused)
     }
 
+    /// Writes down what was done beside the engine.
+    ///
+    /// # Errors
+    /// When the store refuses it.
+    pub async fn write_down(
+        &self,
+        act: &Act,
+        what: &'static str,
+        subject: String,
+        words: String,
+    ) -> Result<(), CommitError> {
+        let one = self.acting().await;
+        let words = Words {
+            act,
+            what,
+            subject,
+            words: Some(words),
+            beside: Beside::default(),
+        };
+        self.act_alone(&one, &words, Vec::new(), Vec::new()).await
+    }
+
     fn note(&self, words: &Words<'_>, link: Link) -> Note {
         let act = Audit {
             link,

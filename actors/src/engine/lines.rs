@@ -205,7 +205,7 @@ impl Desk {
         let told = match (change, &done) {
             (Change::None, _) => return done,
             (Change::Opened, _) => {
-                works(line).into_iter().for_each(|work| self.tries.wake(work, now));
+                works(line).into_iter().for_each(|work| self.tries.wake(work));
                 tracing::warn!(line = line.name(), "a provider delivers again: its line is open");
                 Command::Recover
             }
@@ -351,8 +351,7 @@ impl Engine {
         let lines = &self.0.lines;
         lines.with(line, |breaker| *breaker = Breaker::default());
         lines.cells[line as usize].flags.fetch_and(!CLOSED, Ordering::Release);
-        let now = self.0.clock.now();
-        works(line).into_iter().for_each(|work| self.0.tries.wake(work, now));
+        works(line).into_iter().for_each(|work| self.0.tries.wake(work));
         Ok(())
     }
 }

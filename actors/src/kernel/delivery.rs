@@ -16,7 +16,7 @@ use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, Supervisio
 use crate::kernel::effect::{Effect, Failure, Pace};
 use crate::kernel::family::StartEffects;
 use crate::kernel::{Kind, table};
-use crate::port::{BoxFuture, Clock, Entropy, ErrorKind, Timestamp};
+use crate::port::{BoxFuture, Clock, Entropy, ErrorKind};
 
 use self::lanes::{Entry, Lanes};
 use self::one::Delivery;
@@ -115,8 +115,8 @@ pub enum Order {
     Done(ActorId),
     /// This delivery's effect is to be run again after so many milliseconds.
     Again(ActorId, u64, Wrong),
-    /// The effect waits for its time since then, or until it is woken.
-    Wait(Effect, Timestamp),
+    /// The effect waits for its time, or until such work was woken more often than so.
+    Wait(Effect, u64),
 }
 
 /// What is wrong with a try that is followed by another.
@@ -161,10 +161,10 @@ impl Actor for Supervisor {
     async fn handle(&self, myself: ActorRef<Order>, order: Order, desk: &mut Desk) -> Result<(), ActorProcessingErr> {
         match order {
             Order::Start(effect) => {
-                let since = self.ground.clock.now();
-                self.start(&myself, desk, (effect, since)).await
+                let wakes = self.ground.tries.wakes(&effect.work);
+                self.start(&myself, desk, (effect, wakes)).await
             }
-            Order::Wait(effect, since) => self.start(&myself, desk, (effect, since)).await,
+            Order::Wait(effect, wakes) => self.start(&myself, desk, (effect, wakes)).await,
             Order::Done(delivery) => {
                 if let Some((actor, effect)) = self.ended(desk, delivery) {
                     self.ground.tries.ease(effect.id);
@@ -220,13 +220,13 @@ impl Supervisor {
         &self,
         myself: &ActorRef<Order>,
         desk: &mut Desk,
-        (effect, since): (Effect, Timestamp),
+        (effect, wakes): (Effect, u64),
     ) -> Result<(), ActorProcessingErr> {
         let wait_ms = effect.next_at.0.saturating_sub(self.ground.clock.now().0);
         let may_wake = effect.work.may_be_woken();
-        if wait_ms > 0 && !(may_wake && self.ground.tries.is_woken(&effect.work, since)) {
+        if wait_ms > 0 && !(may_wake && self.ground.tries.wakes(&effect.work) > wakes) {
             let wait_ms = if may_wake { wait_ms.min(LOOK_EVERY_MS) } else { wait_ms };
-            drop(myself.send_after(Duration::from_millis(wait_ms), move || Order::Wait(effect, since)));
+            drop(myself.send_after(Duration::from_millis(wait_ms), move || Order::Wait(effect, wakes)));
             return Ok(());
         }
         match desk.lanes.enter(effect) {

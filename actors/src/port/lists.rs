@@ -192,6 +192,17 @@ pub trait TreasuryList: Send + Sync {
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>>;
 
+    /// The transfer that used an authorization, in whatever transaction; `None` if there is none that stayed, and from a list that
+    /// cannot be asked so. `payer`: whose authorization it is, `None` for our treasury's. `mark`: see [`super::Authorization::mark`].
+    fn authorized<'a>(
+        &'a self,
+        _network: Network,
+        _payer: Option<&'a Wallet>,
+        _mark: &'a [u8; 32],
+    ) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+        Box::pin(async { Ok(None) })
+    }
+
     /// How sure the chain is of a transfer that it lists, by the port's settings for its amount. [`Finality::Seen`] also for one
     /// that is not listed any more.
     fn movement_finality<'a>(

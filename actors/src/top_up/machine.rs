@@ -375,9 +375,9 @@ fn first_leg(top_up: TopUp, first: First, event: &Event) -> Result<TopUp, OutOfO
             let top_up = top_up.at(Status::Bridging(Box::new(burned)), *at);
             Ok(TopUp { spent, ..top_up })
         }
-        (First::Transfer(_), Event::Forwarded(transaction, at)) => {
+        (First::Transfer(out), Event::Forwarded(transaction, at)) => {
             let spent = top_up.charge.owed();
-            let top_up = top_up.with_leg(LegName::Transfer, transaction, *at);
+            let top_up = top_up.with_leg(LegName::TransferSigned(out.authorization.mark()), transaction, *at);
             let top_up = top_up.at(Status::Delivered, *at);
             Ok(TopUp { spent, ..top_up })
         }

@@ -70,7 +70,10 @@ async fn read(world: &World) -> Option<Withdrawal> {
 async fn assert_left_once(world: &World) {
     world.quiet().await;
     let withdrawal = read(world).await.expect("it exists");
-    assert!(matches!(withdrawal.status, Status::Complete { .. }), "{withdrawal:?}");
+    assert!(
+        matches!(withdrawal.status, Status::CompleteSigned { .. }),
+        "{withdrawal:?}"
+    );
     assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer out");
     assert!(world.books().is_empty(), "what came in has left: {:?}", world.books());
     assert!(world.engine.held_back().await.expect("readable").is_empty());

@@ -54,7 +54,7 @@ pub(crate) async fn withdrawal(world: &World) -> Withdrawal {
 
 /// Sent once, booked once.
 pub(crate) async fn assert_complete(world: &World) {
-    assert!(matches!(withdrawal(world).await.status, Status::Complete { .. }));
+    assert!(matches!(withdrawal(world).await.status, Status::CompleteSigned { .. }));
     assert_eq!(balance(world).await, (0, 0));
     assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer out");
     assert!(world.books().is_empty(), "what came in has left: {:?}", world.books());
@@ -302,7 +302,7 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
     assert_eq!(book(&world, Booking::Loss).await, Ok(Booking::Loss));
     assert_eq!(book(&world, Booking::Loss).await, Err(NotBooked::Unknown));
     world.quiet().await;
-    assert!(matches!(withdrawal(&world).await.status, Status::Complete { .. }));
+    assert!(matches!(withdrawal(&world).await.status, Status::CompleteSigned { .. }));
     assert_eq!((balance(&world).await, world.chain.transfers()), ((0, 0), 2));
     let world = world.crash().await;
     assert!(!world.engine.is_held());

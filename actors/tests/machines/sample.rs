@@ -237,8 +237,9 @@ pub(crate) fn withdrawals() -> Vec<Withdrawal> {
     vec![
         withdrawal(Status::Pending),
         withdrawal(Status::Sent(Box::new(outgoing()))),
-        withdrawal(Status::Complete {
+        withdrawal(Status::CompleteSigned {
             transaction: transaction(),
+            mark: outgoing().authorization.mark(),
         }),
         withdrawal(Status::Failed {
             reason: "expired".into(),

@@ -7,6 +7,7 @@ use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Usdc;
 use purser_actors::port::Departure;
 use purser_actors::withdrawal::{Command, Rejection, Withdrawal};
+use purser_storage::codec;
 use purser_storage::{Condition, Write};
 
 use crate::sample::{
@@ -195,5 +196,28 @@ fn a_hold_ends_paid_or_released_for_exactly_its_amount() {
             assert_eq!(after.total_deposits.atomic(), 7_000_000, "a deposit stays one");
             assert!(Account::decide(Some(&after), &WALLET, end, &at(NOW)).is_err());
         }
+    }
+}
+
+#[test]
+fn case_08_34_a_completed_withdrawal_keeps_by_what_the_chain_shows_it() {
+    // Aim: one that was signed here keeps the mark of what was signed, so that it is found in whatever transaction a reorganisation
+    // leaves it; one whose transfer an operator named has none. Rows of before, which had no mark, are read as they were written.
+    let [pending, sent] = [0, 1].map(|n| withdrawals().swap_remove(n));
+    let ended = |before: Withdrawal, name: &str| {
+        let (_, command) = commands().into_iter().find(|(other, _)| *other == name).unwrap();
+        let decision = Withdrawal::decide(Some(&before), &WITHDRAWAL, command, &at(NOW)).unwrap();
+        fold(Some(before), &WITHDRAWAL, decision.events())
+    };
+    let landed = ended(sent, "landed");
+    assert_eq!(landed.mark(), Some(outgoing().authorization.mark()));
+    assert_eq!(landed.transaction(), Some(transaction().as_str()));
+    let adopted = ended(pending, "adopt");
+    assert_eq!((adopted.mark(), adopted.transaction()), (None, Some("left")));
+    let before = codec::encode(&adopted);
+    // The third variant, the length of its text, the text.
+    assert!(before.ends_with(b"\x02\0\0\0\x04\0\0\0\0\0\0\0left"), "{before:?}");
+    for known in [landed, adopted] {
+        assert_eq!(codec::decode::<Withdrawal>(&codec::encode(&known)), Ok(known));
     }
 }

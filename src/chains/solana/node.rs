@@ -16,11 +16,12 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use self::movements::ChainTransaction;
+use self::results::send_outcome;
 pub use self::results::{Account, Blockhash, ChainPosition, NodeError, SendOutcome, Simulation};
 use super::address::{Pubkey, base58};
 use super::follow::{Entry, History, PageRequest};
 use super::life::{Absence, Evidence};
-use super::status::{Commitment, SignatureStatus, TransactionError};
+use super::status::{Commitment, SignatureStatus};
 use super::token::TokenAccount;
 use super::transaction::Signature;
 use crate::rpc::{RpcError, RpcPool};
@@ -32,8 +33,6 @@ const TRANSACTION: &str = "getTransaction";
 pub const MAX_STATUSES: usize = 256;
 /// JSON-RPC error of a node that has no block of a slot, or does not serve this transaction version.
 const UNSUPPORTED_VERSION: i64 = -32015;
-/// JSON-RPC error of a transaction whose preflight failed.
-const PREFLIGHT_FAILED: i64 = -32002;
 
 /// A Solana chain behind a pool of endpoints.
 #[derive(Clone)]
@@ -71,6 +70,16 @@ impl Node {
     pub async fn latest_blockhash(&self, commitment: Commitment) -> Result<Blockhash, NodeError> {
         let method = "getLatestBlockhash";
         decode::blockhash(method, &self.pool.call(method, json!([at(commitment)])).await?)
+    }
+
+    /// The same of one endpoint.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn latest_blockhash_on(&self, endpoint: usize, commitment: Commitment) -> Result<Blockhash, NodeError> {
+        let method = "getLatestBlockhash";
+        let result = self.pool.call_on(endpoint, method, json!([at(commitment)])).await?;
+        decode::blockhash(method, &result)
     }
 
     /// Whether a blockhash can be used now, and the slot of that answer. `false` also means: not known here yet.
@@ -284,6 +293,23 @@ impl Node {
         Ok(accounts.pop().flatten().and_then(|account| account.token_account()))
     }
 
+    /// The same of one endpoint.
+    ///
+    /// # Errors
+    /// See [`NodeError`].
+    pub async fn token_account_on(
+        &self,
+        endpoint: usize,
+        address: &Pubkey,
+        commitment: Commitment,
+    ) -> Result<Option<TokenAccount>, NodeError> {
+        let method = "getMultipleAccounts";
+        let params = json!([[base58(address)], {"encoding": "base64", "commitment": commitment.name()}]);
+        let result = self.pool.call_on(endpoint, method, params).await?;
+        let (_, mut accounts) = decode::accounts(method, &result, 1)?;
+        Ok(accounts.pop().flatten().and_then(|account| account.token_account()))
+    }
+
     /// Smallest balance in lamports of an account with this number of bytes.
     ///
     /// # Errors
@@ -298,20 +324,26 @@ impl Node {
     /// # Errors
     /// See [`NodeError`].
     pub async fn simulate(&self, bytes: &[u8], commitment: Commitment) -> Result<Simulation, NodeError> {
-        self.simulated(bytes, true, commitment).await
+        self.simulate_with(bytes, true, None, commitment).await
     }
 
-    /// The same of a transaction that lacks signatures: none is verified.
+    /// The same; signatures may be missing unless they are to be verified. `shown`: the account whose state after the transaction
+    /// is part of the answer.
     ///
     /// # Errors
     /// See [`NodeError`].
-    pub async fn simulate_unsigned(&self, bytes: &[u8], commitment: Commitment) -> Result<Simulation, NodeError> {
-        self.simulated(bytes, false, commitment).await
-    }
-
-    async fn simulated(&self, bytes: &[u8], verify: bool, commitment: Commitment) -> Result<Simulation, NodeError> {
+    pub async fn simulate_with(
+        &self,
+        bytes: &[u8],
+        verify: bool,
+        shown: Option<&Pubkey>,
+        commitment: Commitment,
+    ) -> Result<Simulation, NodeError> {
         let method = "simulateTransaction";
-        let options = json!({"encoding": "base64", "sigVerify": verify, "commitment": commitment.name()});
+        let mut options = json!({"encoding": "base64", "sigVerify": verify, "commitment": commitment.name()});
+        if let Some(account) = shown {
+            options["accounts"] = json!({"encoding": "base64", "addresses": [base58(account)]});
+        }
         let params = json!([STANDARD.encode(bytes), options]);
         decode::simulation(method, &self.pool.call(method, params).await?)
     }
@@ -353,23 +385,6 @@ fn movements(
 
 fn at(commitment: Commitment) -> Value {
     json!({"commitment": commitment.name()})
-}
-
-fn send_outcome(result: Result<Value, RpcError>) -> SendOutcome {
-    match result {
-        Ok(_) => SendOutcome::Accepted,
-        Err(RpcError::Rpc { code, message, data }) => {
-            let error = data.get("err").and_then(TransactionError::from_json);
-            match error {
-                Some(error) if error.is_already_processed() => SendOutcome::AlreadyProcessed,
-                Some(error) if code == PREFLIGHT_FAILED => SendOutcome::Rejected(error),
-                // Some nodes give no `err`: the sentence of the runtime's error is all there is.
-                _ if message.contains("already been processed") => SendOutcome::AlreadyProcessed,
-                _ => SendOutcome::Unknown(RpcError::Rpc { code, message, data }),
-            }
-        }
-        Err(error) => SendOutcome::Unknown(error),
-    }
 }
 
 #[cfg(test)]

@@ -57,6 +57,8 @@ pub struct Listed {
     pub at_ms: u64,
     /// The chain has taken it back.
     pub dropped: bool,
+    /// By what the chain shows what was signed for it, in hexadecimal, where that is known.
+    pub mark: Option<String>,
 }
 
 /// Makes copies while the service runs.
@@ -112,6 +114,7 @@ fn shown(one: &Listed) -> View {
         .integer("atomic", one.atomic)
         .integer("at_ms", one.at_ms)
         .flag("dropped", one.dropped)
+        .maybe("mark", one.mark.as_deref())
 }
 
 fn streamed(copy: Copy) -> Response {

@@ -1,13 +1,14 @@
 //! Every route of the operator's address, as its document describes it.
 
 mod giving;
+mod lines;
 
 use purser_actors::operator::Task;
 
 use super::document::{Operation, any, of};
 use super::{
-    card_withdrawals, departures, desk, intl, intl_cards, lines as selling, reconciliation, refunds as refunding,
-    shapes, stuck, suspended, tokens,
+    card_withdrawals, departures, desk, intl, intl_cards, reconciliation, refunds as refunding, shapes, stuck,
+    suspended, tokens,
 };
 use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
 use crate::http::webhooks::Redelivery;
@@ -21,7 +22,8 @@ pub(super) fn operations() -> Vec<Operation> {
         refunds(),
         house(),
         giving::approvals(),
-        lines(),
+        lines::lines(),
+        lines::chains(),
         orders(),
         withdrawals(),
         webhooks(),
@@ -199,32 +201,6 @@ fn house() -> Vec<Operation> {
             "The supervision tree, its actors and their mailboxes, work, storage and streams, as they are now",
             of::<shapes::System>,
         ),
-    ]
-}
-
-fn lines() -> Vec<Operation> {
-    let none = "There is no such line.";
-    vec![
-        Operation::get(
-            "/admin/lines",
-            Task::Look,
-            "Lines of products: whether each is sold, and why not",
-            of::<shapes::Lines>,
-        ),
-        Operation::post::<selling::CloseLine>(
-            "/admin/lines/close",
-            "Sell nothing of a line until it is opened; what was sold is delivered",
-            of::<shapes::LineDone>,
-        )
-        .refuses(404, none)
-        .refuses(409, "It is closed already."),
-        Operation::post::<selling::OpenLine>(
-            "/admin/lines/open",
-            "Sell a line again, whatever its provider does",
-            of::<shapes::LineDone>,
-        )
-        .refuses(404, none)
-        .refuses(409, "It is open already."),
     ]
 }
 

@@ -41,6 +41,11 @@ fn admin(house: &House, metrics: Arc<Metrics>) -> operator::Admin {
         metrics,
         segment_bytes: config.storage.segment_bytes,
         store: house.store.clone(),
+        chains: house
+            .world
+            .real
+            .clone()
+            .map(|ports| ports as Arc<dyn operator::ChainDesk>),
         copies: Arc::new(LiveCopies::new(
             house.journal.clone(),
             &house.data,

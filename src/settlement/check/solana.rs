@@ -7,9 +7,9 @@ use purser_chains::rpc::RpcPool;
 use purser_chains::solana::node::{Account, Node as SolanaNode};
 use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::{USDC_DECIMALS, mint_decimals};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{ChainCheck, compare, poor, rejected, warn_of_one};
+use super::{ChainCheck, ask_all, poor, rejected};
 use crate::config::ConfigError;
 use crate::payment::SolanaChain;
 use crate::payment::solana::address::{Pubkey, TOKEN, associated_token_account, base58};
@@ -42,14 +42,12 @@ impl SolanaCheck {
     }
 
     async fn genesis(&self) -> Vec<ConfigError> {
-        warn_of_one("chains.solana.endpoints", &self.pool);
         let ours = self.chain.genesis_hash;
-        let replies = self.pool.ask_each("getGenesisHash", json!([])).await.into_iter();
         let hash = |value: Value| value.as_str().map(str::to_owned).ok_or_else(|| "not a hash".to_owned());
-        let answers = replies.map(|answer| (answer.host, answer.result.map_err(|e| e.to_string()).and_then(hash)));
-        compare("chains.solana.endpoints", answers.collect(), |hash| {
+        ask_all("chains.solana.endpoints", &self.pool, "getGenesisHash", hash, |hash| {
             (hash != ours).then(|| format!("has the genesis hash {hash}, and chains.solana means {ours}"))
         })
+        .await
     }
 
     async fn accounts(&self) -> Vec<ConfigError> {

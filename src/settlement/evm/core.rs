@@ -17,6 +17,7 @@ use purser_storage::Store;
 use ractor::ActorRef;
 use tokio::sync::{oneshot, watch};
 
+use super::follower;
 use super::gas_key;
 use super::loads::Load;
 use super::losses::LostGas;
@@ -70,6 +71,10 @@ pub(super) struct Core {
     pub(super) proofs: DashMap<Key, u64>,
     /// When everything was last read that the chain had, by the clock plus 1; 0 before the first time.
     read_ms: AtomicU64,
+    /// The actor that reads the blocks, as it lives now.
+    pub(super) follower: Mutex<Option<ActorRef<follower::Message>>>,
+    /// The chain has replaced blocks that were final: nothing is read until an operator accepts it.
+    pub(super) is_beyond: AtomicBool,
     /// Nothing becomes final: the endpoints do not agree, or too few answer.
     pub(super) is_stalled: AtomicBool,
     pub(super) counters: Counters,
@@ -133,6 +138,8 @@ impl Core {
             told: Mutex::default(),
             proofs: DashMap::new(),
             read_ms: AtomicU64::new(0),
+            follower: Mutex::default(),
+            is_beyond: AtomicBool::new(false),
             is_stalled: AtomicBool::new(false),
             counters: Counters::default(),
         }
@@ -169,6 +176,12 @@ impl Core {
 
     /// Why no new payment is taken, if none is.
     pub(super) fn is_standing_still(&self) -> Option<&'static str> {
+        if self.is_beyond.load(Ordering::Acquire) {
+            return Some(
+                "the chain has replaced blocks that were final; once two endpoints show the new ones, `purser admin chains accept base` \
+                 has them read",
+            );
+        }
         if !self.is_up_to_date() {
             return Some("the newest blocks could not be read");
         }

@@ -59,9 +59,9 @@ pub(super) struct Questions {
 
 /// What two endpoints have answered alike.
 pub(super) struct Shown {
-    /// What two endpoints have reached, the highest first.
-    pub(super) safe: Vec<Header>,
-    pub(super) finalized: Vec<Header>,
+    /// What each endpoint names, the highest first: all but the first are what two have reached.
+    pub(super) safe: Vec<(String, Header)>,
+    pub(super) finalized: Vec<(String, Header)>,
     /// Without a gap from the first that was asked for.
     pub(super) blocks: Vec<BlockLogs>,
     /// The first block that no two gave alike, and what each endpoint said.
@@ -90,8 +90,8 @@ impl Questions {
     pub(super) async fn ask(self, node: &Node) -> Shown {
         let levels = async {
             tokio::join!(
-                node.levels_by_two(BlockTag::Safe),
-                node.levels_by_two(BlockTag::Finalized)
+                node.levels_of_each(BlockTag::Safe),
+                node.levels_of_each(BlockTag::Finalized)
             )
         };
         let blocks = async {
@@ -124,6 +124,44 @@ pub(super) struct Progress {
     since_ms: u64,
     /// Whether two endpoints have said lately what is safe and what is finalized.
     pub(super) has_levels: bool,
+    safe: Apart,
+    finalized: Apart,
+}
+
+/// One endpoint alone has reached a level of the chain, and no other one has.
+#[derive(Default)]
+struct Apart {
+    /// What two have reached, and since when they have reached no more.
+    stands: Option<(u64, u64)>,
+    is_told: bool,
+}
+
+impl Apart {
+    /// What an operator is told once: the others have stood still for a minute, so that what the first has reached is not final.
+    fn compare(&mut self, level: &str, claims: &[(String, Header)], now_ms: u64) -> Option<String> {
+        let [(_, highest), (_, second), ..] = claims else {
+            return None;
+        };
+        if highest.number == second.number {
+            *self = Self::default();
+            return None;
+        }
+        let since_ms = match self.stands {
+            Some((number, since_ms)) if number == second.number => since_ms,
+            _ => now_ms,
+        };
+        self.stands = Some((second.number, since_ms));
+        if self.is_told || now_ms <= since_ms.saturating_add(STALLED_MS) {
+            return None;
+        }
+        self.is_told = true;
+        let claims = claims.iter().map(|(host, header)| format!("{host}: {}", header.number));
+        let claims: Vec<String> = claims.collect();
+        Some(format!(
+            "one endpoint alone says that newer blocks are {level}: {}",
+            claims.join("; ")
+        ))
+    }
 }
 
 impl Progress {
@@ -132,6 +170,8 @@ impl Progress {
             since_ms: clock.now_ms(),
             clock,
             has_levels: true,
+            safe: Apart::default(),
+            finalized: Apart::default(),
         }
     }
 
@@ -140,6 +180,15 @@ impl Progress {
         if self.has_levels {
             self.since_ms = self.clock.now_ms();
         }
+    }
+
+    /// What an operator is to be told of the levels that the endpoints name.
+    fn apart(&mut self, shown: &Shown) -> [Option<String>; 2] {
+        let now_ms = self.clock.now_ms();
+        [
+            self.safe.compare("safe", &shown.safe, now_ms),
+            self.finalized.compare("finalized", &shown.finalized, now_ms),
+        ]
     }
 
     pub(super) fn is_stalled(&self) -> bool {
@@ -184,6 +233,11 @@ impl FollowerActor {
                 break;
             }
             reading.progress.made();
+        }
+        for apart in reading.progress.apart(&shown).into_iter().flatten() {
+            self.0.alarm(&format!(
+                "payments that wait for this level do not become final: {apart}"
+            ));
         }
         reading.progress.has_levels = reading.observe(&shown);
         self.0.publish(reading.view.clone());

@@ -1,20 +1,22 @@
 //! Reads each block once, into rows: one batch a change of the chain, so that a stop in between loses nothing.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use purser_chains::evm::B256;
-use purser_chains::evm::blocks::{Block, Change, Header, MAX_REORG};
+use purser_chains::evm::blocks::{Header, MAX_REORG};
 use purser_chains::evm::node::{BlockTag, Disagreement, LogFilter, NodeError};
 use purser_chains::evm::usdc::{self, TOPICS};
 use purser_chains::rpc::Clock;
 use purser_storage::{Write, codec};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::sync::oneshot;
 
-use super::core::{Core, Counters, Outcome, View};
+use super::core::{Core, View};
 use super::cross_check::{self, CrossCheckedRow, Progress, Shown};
-use super::gas_key;
-use super::rows::{self, BlockRow, Key, LevelsRow, MovementRow, RowError};
+use super::rollback::{NotRolledBack, PlacesRow, RolledBack};
+use super::rows::{self, BlockRow, LevelsRow, RowError};
 
 /// The actor.
 pub(super) struct FollowerActor(pub(super) Arc<Core>);
@@ -24,21 +26,28 @@ pub(super) enum Message {
     Poll,
     /// What two endpoints show of the blocks that are stored.
     Shown(Box<Shown>),
+    /// Take the chain that the endpoints show beyond what was final; or say what that would do.
+    RollBack {
+        is_wanted: bool,
+        told: oneshot::Sender<Result<RolledBack, NotRolledBack>>,
+    },
 }
 
 /// What is durable, and the chain as it follows from it.
 pub(super) struct Reading {
     pub(super) view: View,
     /// Of the next movement.
-    place: u64,
+    pub(super) place: u64,
     /// Height of the lowest block row.
-    oldest: u64,
+    pub(super) oldest: u64,
     /// First block that was ever read.
-    start: u64,
+    pub(super) start: u64,
     /// The newest block when `safe` and `finalized` were last asked for.
     pub(super) leveled: Option<B256>,
     /// What kind of error an operator was told last.
-    alarmed: Option<std::mem::Discriminant<FollowError>>,
+    pub(super) alarmed: Option<std::mem::Discriminant<FollowError>>,
+    /// The chain has replaced what was final, or more than is followed, by what one endpoint showed last.
+    pub(super) is_beyond: bool,
     pub(super) progress: Progress,
     /// The endpoints are being asked for a cross-check.
     pub(super) is_asking: bool,
@@ -48,7 +57,7 @@ pub(super) struct Reading {
 
 /// Why the chain was not read further; it is tried again.
 #[derive(Debug, thiserror::Error)]
-enum FollowError {
+pub(super) enum FollowError {
     #[error(transparent)]
     Node(#[from] purser_chains::evm::node::NodeError),
     #[error(transparent)]
@@ -64,6 +73,17 @@ enum FollowError {
     Below { head: u64, tip: u64 },
 }
 
+impl FollowError {
+    /// Whether the chain has replaced what was final, or more than is followed.
+    const fn is_beyond(&self) -> bool {
+        use purser_chains::evm::blocks::FollowError;
+        matches!(
+            self,
+            Self::Below { .. } | Self::Blocks(FollowError::TooDeep { .. } | FollowError::Finalized { .. })
+        )
+    }
+}
+
 impl Reading {
     /// From the rows. `start`: where reading begins if nothing was read yet. `endpoints`: how many there are.
     pub(super) async fn load(
@@ -72,6 +92,7 @@ impl Reading {
         (start, endpoints): (u64, usize),
     ) -> Result<Self, RowError> {
         let levels: Option<LevelsRow> = rows::read(store, &rows::levels()).await?;
+        let places = PlacesRow::read(store).await?;
         let mut blocks = Vec::new();
         for (_, value) in rows::scan_all(store, &rows::blocks()).await? {
             blocks.push(codec::decode::<BlockRow>(&value)?);
@@ -93,12 +114,13 @@ impl Reading {
         }
         Ok(Self {
             // A block that was read again has later places than those above it.
-            place: blocks.iter().map(|block| block.end).max().unwrap_or(0),
+            place: blocks.iter().map(|block| block.end).max().unwrap_or(0).max(places),
             oldest,
             view,
             start,
             leveled: None,
             alarmed: None,
+            is_beyond: false,
             progress: Progress::begin(clock),
             is_asking: false,
             disagreement: None,
@@ -110,7 +132,7 @@ impl Reading {
     }
 
     /// How far reading and its checks have come.
-    fn cursor(&self) -> Vec<Write> {
+    pub(super) fn cursor(&self) -> Vec<Write> {
         use purser_chains::evm::blocks::Finality;
         let row = |finality| {
             let header: Option<Header> = self.view.level(finality);
@@ -128,9 +150,9 @@ impl Reading {
 
     /// Takes the levels that two endpoints show, as far as they are of this chain. Whether there is one of each.
     pub(super) fn observe(&mut self, shown: &Shown) -> bool {
-        let ours = |view: &View, levels: &[Header]| {
-            let mut of_ours = levels.iter().filter(|level| view.is_of_ours(level));
-            of_ours.next().copied()
+        let ours = |view: &View, levels: &[(String, Header)]| {
+            let by_two = levels.iter().skip(1).map(|(_, level)| *level);
+            by_two.into_iter().find(|level| view.is_of_ours(level))
         };
         let (safe, finalized) = (ours(&self.view, &shown.safe), ours(&self.view, &shown.finalized));
         self.view.observe(safe, finalized);
@@ -146,7 +168,7 @@ impl Reading {
     }
 
     /// The lowest block whose row is still needed.
-    fn oldest_needed(&self) -> u64 {
+    pub(super) fn oldest_needed(&self) -> u64 {
         let checked = self
             .view
             .cross_checked()
@@ -178,6 +200,8 @@ impl Actor for FollowerActor {
         match message {
             Message::Poll => self.poll(&myself, reading).await?,
             Message::Shown(shown) => self.take_shown(reading, *shown).await?,
+            // Nobody waits any more for what is not told.
+            Message::RollBack { is_wanted, told } => drop(told.send(self.roll_back(reading, is_wanted).await)),
         }
         Ok(())
     }
@@ -186,15 +210,28 @@ impl Actor for FollowerActor {
 impl FollowerActor {
     async fn poll(&self, myself: &ActorRef<Message>, reading: &mut Reading) -> Result<(), RowError> {
         match self.read_on(reading).await? {
-            Ok(()) => reading.alarmed = None,
+            Ok(()) => {
+                reading.alarmed = None;
+                reading.is_beyond = false;
+                self.0.is_beyond.store(false, Ordering::Release);
+            }
             // The endpoints' failures are logged by the pool.
             Err(error @ FollowError::Node(NodeError::Rpc(_))) => {
                 tracing::debug!(%error, "the blocks of Base could not be read");
             }
             Err(error) => {
                 let kind = std::mem::discriminant(&error);
+                reading.is_beyond = error.is_beyond();
+                let is_beyond = reading.is_beyond && self.is_replaced(reading).await;
+                self.0.is_beyond.store(is_beyond, Ordering::Release);
                 if reading.alarmed != Some(kind) {
-                    self.0.alarm(&error.to_string());
+                    let way = match error.is_beyond() {
+                        true => {
+                            ": once two endpoints show the new chain, `purser admin chains accept base` has it read"
+                        }
+                        false => "",
+                    };
+                    self.0.alarm(&format!("{error}{way}"));
                     reading.alarmed = Some(kind);
                 }
             }
@@ -277,103 +314,5 @@ impl FollowerActor {
         }
         self.0.is_read();
         Ok(Ok(()))
-    }
-
-    async fn apply(&self, reading: &mut Reading, change: Change<MovementRow>) -> Result<(), RowError> {
-        match change {
-            Change::Extended(block) => self.replace(reading, Vec::new(), vec![block]).await,
-            Change::Reorganized { removed, added } => {
-                let depth = removed.len();
-                let lowest = removed.last().map(|header| header.number);
-                self.replace(reading, removed, added).await?;
-                tracing::warn!(from = lowest, depth, "blocks of Base were replaced");
-                Counters::add(&self.0.counters.reorganizations, 1);
-                Ok(())
-            }
-        }
-    }
-
-    /// Makes a change durable, then tells whoever waits for it. `removed`: newest first; `added`: oldest first.
-    pub(super) async fn replace(
-        &self,
-        reading: &mut Reading,
-        removed: Vec<Header>,
-        added: Vec<Block<MovementRow>>,
-    ) -> Result<(), RowError> {
-        let mut writes = Vec::new();
-        for header in &removed {
-            self.remove(header, &mut writes).await?;
-        }
-        let mut keys = Vec::new();
-        for block in &added {
-            let first = reading.place;
-            for row in &block.rows {
-                let place = reading.place.to_be_bytes().to_vec();
-                writes.push(rows::put(rows::movement(reading.place), codec::encode(row)));
-                writes.push(rows::put(rows::named(&row.reference()), place.clone()));
-                if let Some(nonce) = row.nonce {
-                    let key = Key {
-                        from: row.from.into(),
-                        nonce: nonce.into(),
-                    };
-                    writes.push(rows::put(rows::used(&key), place));
-                    keys.push(key);
-                }
-                reading.place += 1;
-            }
-            let row = BlockRow::new(&block.header, first, reading.place);
-            writes.push(rows::put(rows::block(block.header.number), codec::encode(&row)));
-        }
-        let needed = reading.oldest_needed();
-        let old = reading.oldest..needed;
-        writes.extend(old.map(|number| Write::Delete {
-            key: rows::block(number),
-        }));
-        writes.extend(reading.cursor());
-        rows::commit(&*self.0.store, writes).await?;
-        reading.oldest = reading.oldest.max(needed);
-        self.0.publish(reading.view.clone());
-        if let Some(lowest) = removed.last() {
-            for actor in self.0.actors.iter() {
-                drop(actor.cast(gas_key::Message::Reorganized(lowest.number)));
-            }
-        }
-        if let Some(tip) = reading.view.tip().filter(|tip| tip.number % 100 == 0) {
-            self.0.forget_old(tip.timestamp);
-        }
-        for key in keys {
-            self.0.tell(&key, &Outcome::Moved);
-        }
-        Ok(())
-    }
-
-    /// Marks what stood in a block as removed. Its place is not used again, so that a reader of the list misses nothing.
-    async fn remove(&self, header: &Header, writes: &mut Vec<Write>) -> Result<(), RowError> {
-        let store = &*self.0.store;
-        let block: Option<BlockRow> = rows::read(store, &rows::block(header.number)).await?;
-        let Some(block) = block.filter(|block| block.header().hash == header.hash) else {
-            return Err(RowError(format!("the row of block {} is not there", header.number)));
-        };
-        for place in block.first..block.end {
-            let key = rows::movement(place);
-            let row: Option<MovementRow> = rows::read(store, &key).await?;
-            let row = row.ok_or_else(|| RowError(format!("movement {place} is not there")))?;
-            writes.push(Write::Delete {
-                key: rows::named(&row.reference()),
-            });
-            if let Some(nonce) = row.nonce {
-                let used = Key {
-                    from: row.from.into(),
-                    nonce: nonce.into(),
-                };
-                writes.push(Write::Delete { key: rows::used(&used) });
-            }
-            let row = MovementRow { dropped: true, ..row };
-            writes.push(rows::put(key, codec::encode(&row)));
-        }
-        writes.push(Write::Delete {
-            key: rows::block(header.number),
-        });
-        Ok(())
     }
 }

@@ -242,7 +242,7 @@ impl GasKeyActor {
             if let Some(error) = counts.as_ref().err().or(quote.as_ref().err()) {
                 tracing::debug!(key = %address, %error, "the chain does not say how a gas key stands");
             }
-            if core.is_off(&address)
+            if core.is_waited_for(&address)
                 && let Ok(wei) = core.node.balance(address, BlockTag::Latest).await
             {
                 core.refilled(address, wei);

@@ -1,13 +1,13 @@
 //! What the rows show of the treasury and of other wallets: nothing here asks the chain.
 
-use purser_actors::id::Network;
+use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{BoxFuture, Cursor, Departure, Finality, Movement, Page, PortError, Timestamp, TreasuryList};
 use purser_storage::codec;
 
 use super::BaseSettlement;
 use super::core::temporary;
-use super::rows::{self, MovementRow, RowError};
+use super::rows::{self, Key, MovementRow, RowError};
 
 /// Rows that are read at once.
 const READ: usize = 1_000;
@@ -31,6 +31,8 @@ pub struct Kept {
     pub at: Timestamp,
     /// A reorganisation removed it.
     pub dropped: bool,
+    /// See [`Movement::mark`].
+    pub mark: [u8; 32],
 }
 
 impl BaseSettlement {
@@ -131,6 +133,7 @@ impl MovementRow {
             amount: self.value,
             at: self.at,
             dropped: self.dropped,
+            mark: self.mark(),
         }
     }
 }
@@ -178,6 +181,32 @@ impl TreasuryList for BaseSettlement {
             let found = found.map_err(|error| temporary("in transaction", &error))?;
             let treasury = self.core.treasury();
             Ok(found.iter().filter_map(|row| row.movement(treasury)).collect())
+        })
+    }
+
+    fn authorized<'a>(
+        &'a self,
+        network: Network,
+        payer: Option<&'a Wallet>,
+        mark: &'a [u8; 32],
+    ) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+        Box::pin(async move {
+            let treasury = self.core.treasury();
+            let from = match payer {
+                None => treasury,
+                Some(Wallet::Evm(payer)) => *payer,
+                Some(Wallet::Solana(_)) => return Ok(None),
+            };
+            if network != Network::Base {
+                return Err(temporary("authorized", &"the port for Base knows Base alone"));
+            }
+            let key = Key {
+                from: from.into(),
+                nonce: (*mark).into(),
+            };
+            let found = self.core.used(&key).await;
+            let found = found.map_err(|error| temporary("authorized", &error))?;
+            Ok(found.and_then(|row| row.movement(treasury)))
         })
     }
 

@@ -12,6 +12,8 @@ pub(super) struct Load {
     pub(super) starved_until_ms: u64,
     /// It has less than `gas_floor`, and others send payments too: it sends none until it has more.
     pub(super) is_off: bool,
+    /// It could not pay for a transaction, and has had less than `gas_floor` since.
+    pub(super) is_empty: bool,
 }
 
 impl Load {
@@ -38,16 +40,26 @@ impl Core {
         }
     }
 
-    pub(super) fn is_off(&self, gas_key: &Address) -> bool {
-        self.loads.get(gas_key).is_some_and(|load| load.is_off)
+    /// Whether its balance is to be looked at.
+    pub(super) fn is_waited_for(&self, gas_key: &Address) -> bool {
+        let load = self.loads.get(gas_key);
+        load.is_some_and(|load| load.is_off || load.is_empty)
     }
 
-    /// What a gas key has that was turned off: from the floor on it sends again.
+    /// Whether none of the gas keys can pay for a transaction.
+    pub(super) fn are_all_empty(&self) -> bool {
+        let is_empty = |address: &Address| self.loads.get(address).is_some_and(|load| load.is_empty || load.is_off);
+        let mut keys = self.settings.gas_keys.iter();
+        keys.all(|key| is_empty(&key.address()))
+    }
+
+    /// What a gas key has that could not pay for gas: from the floor on it sends again.
     pub(super) fn refilled(&self, gas_key: Address, wei: U256) {
         if wei >= self.settings.gas_floor
             && let Some(mut load) = self.loads.get_mut(&gas_key)
-            && std::mem::take(&mut load.is_off)
+            && (std::mem::take(&mut load.is_off) | std::mem::take(&mut load.is_empty))
         {
+            load.starved_until_ms = 0;
             tracing::info!(key = %gas_key, "a gas key has gas again and sends again");
         }
     }

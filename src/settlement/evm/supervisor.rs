@@ -31,7 +31,9 @@ impl Supervisor {
         match child {
             Child::Follower => {
                 let (actor, _) = Actor::spawn_linked(None, FollowerActor(core), (), myself.get_cell()).await?;
-                Ok(actor.get_id())
+                let id = actor.get_id();
+                *self.0.follower.lock() = Some(actor);
+                Ok(id)
             }
             Child::GasKey(place) => {
                 let address = core.settings.gas_keys[place].address();
@@ -96,7 +98,10 @@ impl Actor for Supervisor {
     ) -> Result<(), ActorProcessingErr> {
         match event {
             SupervisionEvent::ActorFailed(cell, error) => self.gone(&myself, &cell, &error.to_string(), children),
-            SupervisionEvent::ActorTerminated(cell, ..) => self.gone(&myself, &cell, "it was killed", children),
+            SupervisionEvent::ActorTerminated(cell, _, why) => {
+                let why = why.unwrap_or_else(|| "it was killed".to_owned());
+                self.gone(&myself, &cell, &why, children);
+            }
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
         }
         Ok(())

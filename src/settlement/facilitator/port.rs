@@ -353,6 +353,15 @@ impl<C: ChainReader> TreasuryList for Facilitated<C> {
         self.chain.in_transaction(network, transaction)
     }
 
+    fn authorized<'a>(
+        &'a self,
+        network: Network,
+        payer: Option<&'a Wallet>,
+        mark: &'a [u8; 32],
+    ) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+        self.chain.authorized(network, payer, mark)
+    }
+
     fn movement_finality<'a>(
         &'a self,
         network: Network,

@@ -64,6 +64,7 @@ fn listed_on_base(kept: Kept) -> Listed {
         amount: kept.amount,
         at: kept.at,
         dropped: kept.dropped,
+        mark: Some(kept.mark),
     }
 }
 
@@ -121,6 +122,7 @@ fn listed_on_solana(position: u64, moved: Movement, treasury: Wallet) -> Listed 
         amount: moved.amount,
         at: moved.at,
         dropped: false,
+        mark: Some(moved.mark),
     }
 }
 

@@ -69,15 +69,14 @@ impl RealPorts {
         self.burns.get().map_or(0, |burns| burns.count())
     }
 
-    /// The networks on which no new payment is taken now: their blocks cannot be read, or nothing becomes final.
-    pub fn not_taking_payments(&self) -> Vec<Network> {
-        let both = [
-            (Network::Base, self.base.is_taking_payments()),
-            (Network::Solana, self.solana.is_up_to_date()),
-        ];
+    /// The networks on which no new payment is taken now, and why: their blocks cannot be read, nothing becomes final, or nobody
+    /// pays for transactions.
+    pub fn not_taking_payments(&self) -> Vec<(Network, &'static str)> {
+        const SOLANA: &str = "the newest slots cannot be read, or no two endpoints show the same";
+        let solana = (!self.solana.is_up_to_date()).then_some(SOLANA);
+        let both = [(Network::Base, self.base.why_no_payments()), (Network::Solana, solana)];
         both.into_iter()
-            .filter(|(_, takes)| !takes)
-            .map(|(network, _)| network)
+            .filter_map(|(network, why)| Some((network, why?)))
             .collect()
     }
 
@@ -101,7 +100,7 @@ impl RealPorts {
             time: self.base.now().ok(),
             cross_checked: self.base.cross_checked(),
             mismatches: counters.mismatches.load(Ordering::Relaxed),
-            takes_payments: self.base.is_taking_payments(),
+            takes_payments: self.base.why_no_payments().is_none(),
             endpoints: self.base.endpoints(),
             keys,
             fees_spent: counters.gas_spent_gwei.load(Ordering::Relaxed),

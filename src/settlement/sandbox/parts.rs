@@ -97,6 +97,7 @@ fn listed(seen: TransferSeen) -> Result<Listed, PortError> {
         amount: Usdc::from_atomic(seen.amount),
         at: Timestamp(seen.at),
         dropped: seen.dropped,
+        mark: None,
         transaction: seen.id,
     })
 }

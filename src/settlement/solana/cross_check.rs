@@ -97,10 +97,14 @@ impl SolanaSettlement {
         self.progress.lock().mismatches
     }
 
-    /// Whether what is final was read within the last minute (`Pace::standstill_ms`). While it is not, no payment is prepared.
+    /// Whether what is final, and how far the chain is, was read within the last minute (`Pace::standstill_ms`). While it was not,
+    /// no payment is prepared.
     pub fn is_up_to_date(&self) -> bool {
-        let stood_ms = self.timer.now_ms().saturating_sub(self.progress.lock().at_ms);
-        stood_ms < self.pace.standstill_ms
+        let now_ms = self.timer.now_ms();
+        let is_recent = |at_ms: u64| now_ms.saturating_sub(at_ms) < self.pace.standstill_ms;
+        // Before the first blockhash nothing is prepared either.
+        let is_read = self.tip.lock().read_ms().is_none_or(is_recent);
+        is_read && is_recent(self.progress.lock().at_ms)
     }
 
     /// Nothing new is taken on while what is final is not read.

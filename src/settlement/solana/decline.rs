@@ -29,6 +29,12 @@ pub(super) fn insufficient() -> Decline {
     decline(INSUFFICIENT, "the wallet holds less than the amount")
 }
 
+/// Of a wallet that has enough for this payment, and not for those too that are under way.
+pub(super) fn in_flight() -> Decline {
+    let message = "the wallet holds less than this amount and what its other payments take that are under way";
+    decline(INSUFFICIENT, message)
+}
+
 /// Whether it is the fee payer, account 0 of every transaction, that cannot pay: not the payer's fault.
 pub(super) fn is_fee_payers(error: &TransactionError) -> bool {
     const FEE_PAYERS: [&str; 2] = ["AccountNotFound", "InsufficientFundsForFee"];

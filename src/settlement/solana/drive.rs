@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use futures_util::future::join_all;
 use purser_chains::solana::Signature;
 use purser_chains::solana::address::base58;
 use purser_chains::solana::life::{Evidence, Stage, StatusAnswer};
@@ -12,6 +13,7 @@ use purser_chains::solana::status::Commitment;
 use super::SolanaSettlement;
 use super::flight::Answer;
 use super::rows::{Closed, End, LostFee};
+use crate::settlement::reads::DEADLINE;
 
 impl SolanaSettlement {
     /// Starts all that is due now and returns; the answers come in later.
@@ -140,12 +142,28 @@ impl SolanaSettlement {
         }
     }
 
-    /// Reads a recent blockhash, and with it how far the chain is.
+    /// Reads a recent blockhash of each endpoint, and with it how far the chain is. One that hangs delays nobody for long.
     pub(super) async fn refresh_blockhash(&self) -> Result<(), String> {
-        let read = self.node.latest_blockhash(Commitment::Confirmed).await;
-        let blockhash = read.map_err(|error| error.to_string())?;
-        self.tip.lock().read(blockhash, self.timer.now_ms());
-        Ok(())
+        let endpoints = self.node.endpoints();
+        let asked = (0..endpoints).map(|endpoint| {
+            let read = self.node.latest_blockhash_on(endpoint, Commitment::Confirmed);
+            tokio::time::timeout(DEADLINE, read)
+        });
+        let answers = join_all(asked).await;
+        let late = || "an endpoint gives no blockhash in time".to_owned();
+        let mut failure = None;
+        let mut claims = Vec::with_capacity(endpoints);
+        for answer in answers {
+            match answer
+                .map_err(|_| late())
+                .and_then(|read| read.map_err(|error| error.to_string()))
+            {
+                Ok(claim) => claims.push(claim),
+                Err(error) => failure = Some(error),
+            }
+        }
+        let read = self.tip.lock().read(claims, endpoints, self.timer.now_ms());
+        read.map_err(|error| failure.map_or_else(|| error.to_owned(), |failure| format!("{error}: {failure}")))
     }
 
     /// Reads what the fee payers hold.

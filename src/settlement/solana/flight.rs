@@ -1,6 +1,8 @@
 //! Transactions in flight: co-signed, and not ended yet. What each of them needs now is read from [`Flights::due`]; answers of
 //! nodes come in by [`Flights::apply`]. No I/O.
 
+mod room;
+
 use std::collections::{BTreeSet, HashMap};
 
 use purser_chains::solana::Signature;
@@ -9,6 +11,8 @@ use purser_chains::solana::payers::FeeReservation;
 use purser_chains::solana::status::{Commitment, SignatureStatus};
 use tokio::sync::watch;
 
+use self::room::Takings;
+pub(super) use self::room::{Left, Room, Taking};
 use super::rows::{End, Open};
 
 /// A transaction that was seen and is not final for so long is searched for again, in milliseconds: a fork may have removed it.
@@ -18,6 +22,7 @@ const DOUBT_MS: u64 = 60_000;
 #[derive(Debug)]
 pub(super) struct Flight {
     open: Open,
+    taking: Option<Taking>,
     life: Life,
     /// Whether it may be sent: not before [`Flights::release`].
     released: bool,
@@ -67,6 +72,7 @@ pub(super) enum Answer {
 #[derive(Debug)]
 pub(super) struct Flights {
     flights: HashMap<Signature, Flight>,
+    takings: Takings,
     endpoints: usize,
     pacing: Pacing,
 }
@@ -75,6 +81,7 @@ impl Flights {
     pub(super) fn new(endpoints: usize, pacing: Pacing) -> Self {
         Self {
             flights: HashMap::new(),
+            takings: Takings::default(),
             endpoints,
             pacing,
         }
@@ -105,10 +112,14 @@ impl Flights {
                 return reservation;
             }
             // It was only watched so far.
+            flight.taking = Taking::of(&open.bytes);
+            self.takings.begin(id, flight.taking.as_ref());
             flight.open = open;
             flight.reservation = reservation;
             return None;
         }
+        let taking = Taking::of(&open.bytes);
+        self.takings.begin(id, taking.as_ref());
         let prepared = open.prepared(id);
         let life = match old {
             true => Life::resumed(prepared, self.endpoints, self.pacing),
@@ -116,6 +127,7 @@ impl Flights {
         };
         let flight = Flight {
             open,
+            taking,
             life,
             released: false,
             old,
@@ -235,7 +247,9 @@ impl Flights {
 
     /// The end is durable. Gives a reservation whose fee was never decided.
     pub(super) fn close(&mut self, id: &Signature) -> Option<FeeReservation> {
-        self.flights.remove(id).and_then(|flight| flight.reservation)
+        let flight = self.flights.remove(id)?;
+        self.takings.end(id, flight.taking.as_ref());
+        flight.reservation
     }
 
     /// Search for it at the next look: a list of the chain has dropped it.

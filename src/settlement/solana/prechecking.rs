@@ -1,11 +1,16 @@
 //! The check of a payment before its claim: one simulation, which preparing the payment does not repeat.
 
+use std::time::Duration;
+
+use futures_util::future::select_all;
 use purser_actors::port::{Decline, SolanaTransfer};
-use purser_chains::solana::node::Simulation;
+use purser_chains::solana::node::{Account, Simulation};
 use purser_chains::solana::status::Commitment;
+use purser_chains::solana::transaction::Transaction;
 
 use super::SolanaSettlement;
-use super::decline::{insufficient, is_fee_payers, is_insufficient, not_taken, simulated};
+use super::decline::{in_flight, insufficient, is_fee_payers, is_insufficient, not_taken, simulated};
+use super::flight::{Left, Room, Taking};
 use crate::settlement::reads::{Reads, Recent};
 use crate::settlement::tally::{PrecheckFigures, Prechecked, Unavailable};
 
@@ -15,13 +20,17 @@ const AT_ONCE: usize = 256;
 const GOOD_MS: u64 = 5_000;
 /// How long a low balance is cached, in milliseconds.
 const KEPT_MS: u64 = 2_000;
+/// How long a payment waits until it is known whether others of its wallet had landed before it was simulated, in milliseconds.
+const SEEN_MS: u64 = 1_000;
+/// A payment whose blockhash is dead within so many blocks is not taken: a few seconds, in which it may not land.
+const LAST_BLOCKS: u64 = 10;
 /// Entries of each cache.
 const MOST: usize = 10_000;
 
 /// Results of the last seconds, and the limit of reads.
 pub(super) struct Prechecks {
-    /// Hashes of messages that would execute, and the slot of the simulation.
-    good: Recent<[u8; 32], u64>,
+    /// Hashes of messages that would execute, and what the simulation leaves.
+    good: Recent<[u8; 32], Left>,
     /// Hashes of messages whose amount exceeded the balance. No other payment is declined for that: it may be on the chain already.
     short: Recent<[u8; 32], ()>,
     reads: Reads,
@@ -40,26 +49,45 @@ impl Default for Prechecks {
 }
 
 impl Prechecks {
-    /// Takes the slot of the simulation by which this message would have executed.
-    pub(super) fn take_good(&self, message_hash: &[u8; 32], now_ms: u64) -> Option<u64> {
-        self.good.take(message_hash, now_ms).map(|(slot, _)| slot)
+    /// Takes what the simulation leaves by which this message would have executed.
+    pub(super) fn take_good(&self, message_hash: &[u8; 32], now_ms: u64) -> Option<Left> {
+        self.good.take(message_hash, now_ms).map(|(left, _)| left)
     }
 
-    /// Why a payment is declined, by its simulation. One that is on the chain already is not: its settlement finds it there.
-    fn judge(&self, transfer: &SolanaTransfer, shown: Simulation, now_ms: u64) -> Option<Decline> {
-        let Some(error) = shown.error else {
-            self.good.insert(transfer.message_hash, shown.slot, now_ms);
-            return None;
+    /// What the simulation of a payment says of it. One that is on the chain already is not declined: its settlement finds it there.
+    fn judge(&self, transfer: &SolanaTransfer, shown: &Simulation, now_ms: u64) -> Judged {
+        let Some(error) = &shown.error else {
+            let left = left_by(shown);
+            self.good.insert(transfer.message_hash, left, now_ms);
+            return Judged::Good(left);
         };
         // Preparing it says why, and blames nobody else.
-        if error.is_already_processed() || is_fee_payers(&error) {
-            return None;
+        if error.is_already_processed() || is_fee_payers(error) {
+            return Judged::Later;
         }
-        let decline = simulated(&error);
+        let decline = simulated(error);
         if is_insufficient(&decline) {
             self.short.insert(transfer.message_hash, (), now_ms);
         }
-        Some(decline)
+        Judged::Declined(decline)
+    }
+}
+
+/// What a simulation says of a payment.
+#[derive(Debug)]
+enum Judged {
+    Good(Left),
+    /// Preparing it decides.
+    Later,
+    Declined(Decline),
+}
+
+/// What the simulation of a payment leaves in the token account that it was asked for.
+pub(super) fn left_by(shown: &Simulation) -> Left {
+    let account = shown.shown.as_ref().and_then(Account::token_account);
+    Left {
+        slot: shown.slot,
+        atomic: account.map(|account| account.amount),
     }
 }
 
@@ -85,9 +113,11 @@ impl SolanaSettlement {
         if self.prechecks.short.get(&transfer.message_hash, now_ms).is_some() {
             return Ok(Some(insufficient()));
         }
+        let taking = self.taking_of(transfer);
+        let source = taking.as_ref().map(|taking| &taking.source);
         let simulation = self
             .node
-            .simulate_unsigned(&transfer.transaction, Commitment::Processed);
+            .simulate_with(&transfer.transaction, false, source, Commitment::Processed);
         let shown = match self.prechecks.reads.run(simulation).await {
             Some(Ok(shown)) => shown,
             Some(Err(error)) => {
@@ -96,12 +126,50 @@ impl SolanaSettlement {
             }
             None => return Err(Unavailable),
         };
-        let Some(decline) = self.prechecks.judge(transfer, shown, self.timer.now_ms()) else {
-            return Ok(None);
-        };
-        // A node that looks for the first signature alone does not find the transaction.
-        Ok((!self.shows(transfer).await).then_some(decline))
+        match self.prechecks.judge(transfer, &shown, self.timer.now_ms()) {
+            Judged::Good(_) if self.tip.lock().ends_within(&transfer.blockhash, LAST_BLOCKS) => Ok(Some(ends_soon())),
+            Judged::Good(left) => Ok((!self.has_room(taking, left).await).then(in_flight)),
+            Judged::Later => Ok(None),
+            // A node that looks for the first signature alone does not find the transaction.
+            Judged::Declined(decline) => Ok((!self.shows(transfer).await).then_some(decline)),
+        }
     }
+
+    /// What a payment takes whose fee is ours to pay. The fees of others are at their own risk; what the treasury pays is weighed by
+    /// the books.
+    pub(super) fn taking_of(&self, transfer: &SolanaTransfer) -> Option<Taking> {
+        let transaction = Transaction::parse_without_tables(&transfer.transaction).ok()?;
+        self.fee_payer_of(&transaction.message)?;
+        (transfer.payer != self.treasury()).then(|| Taking::of(&transfer.transaction))?
+    }
+
+    /// Whether the wallet has the money for this payment beside its others that are under way. Reads nothing: where it is not known
+    /// whether another that was sent had landed before the simulation, the queries that are made for that one tell.
+    pub(super) async fn has_room(&self, taking: Option<Taking>, left: Left) -> bool {
+        let Some(taking) = taking else { return true };
+        let began_ms = self.timer.now_ms();
+        loop {
+            let now_ms = self.timer.now_ms();
+            let mut changes = match self.flights.lock().room(&taking, left, now_ms) {
+                Room::Enough => return true,
+                Room::None => return false,
+                Room::Unclear(changes) => changes,
+            };
+            let waits_ms = SEEN_MS.saturating_sub(now_ms.saturating_sub(began_ms));
+            let changed = select_all(changes.iter_mut().map(|change| Box::pin(change.changed())));
+            if tokio::time::timeout(Duration::from_millis(waits_ms), changed)
+                .await
+                .is_err()
+            {
+                return false;
+            }
+        }
+    }
+}
+
+/// Of a payment that may be dead before it lands.
+fn ends_soon() -> Decline {
+    not_taken("the blockhash expires within seconds: sign the payment again with a newer one")
 }
 
 /// Of a wallet whose failed payments have cost fees.
@@ -137,6 +205,7 @@ mod tests {
             error: TransactionError::from_json(&error),
             logs: Vec::new(),
             units: None,
+            shown: None,
         }
     }
 
@@ -155,12 +224,11 @@ mod tests {
         ];
         for (error, refused, is_short, is_good) in table {
             let prechecks = Prechecks::default();
-            let decline = prechecks.judge(&transfer(5), shown(error.clone()), 0);
-            assert_eq!(
-                decline.map(|decline| decline.reason.to_string()).as_deref(),
-                refused,
-                "{error}"
-            );
+            let declined = match prechecks.judge(&transfer(5), &shown(error.clone()), 0) {
+                Judged::Declined(decline) => Some(decline.reason.to_string()),
+                Judged::Good(_) | Judged::Later => None,
+            };
+            assert_eq!(declined.as_deref(), refused, "{error}");
             assert_eq!(
                 prechecks.short.get(&[5; 32], KEPT_MS - 1).is_some(),
                 is_short,
@@ -168,7 +236,8 @@ mod tests {
             );
             assert_eq!(prechecks.short.get(&[5; 32], KEPT_MS), None, "{error}");
             assert_eq!(prechecks.take_good(&[6; 32], 0), None, "another message");
-            assert_eq!(prechecks.take_good(&[5; 32], 0), is_good.then_some(77), "{error}");
+            let left = Left { slot: 77, atomic: None };
+            assert_eq!(prechecks.take_good(&[5; 32], 0), is_good.then_some(left), "{error}");
             assert_eq!(prechecks.take_good(&[5; 32], 0), None, "used once");
         }
     }

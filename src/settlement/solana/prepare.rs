@@ -6,7 +6,6 @@ use purser_chains::solana::address::base58;
 use purser_chains::solana::fees::{Fees, fees_of};
 use purser_chains::solana::keypair::Keypair;
 use purser_chains::solana::message::Message;
-use purser_chains::solana::node::Simulation;
 use purser_chains::solana::payers::{FeeOutcome, FeeReservation, PayerError};
 use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::PaymentInstruction;
@@ -15,8 +14,9 @@ use purser_storage::Write;
 use sha2::{Digest as _, Sha256};
 
 use super::SolanaSettlement;
-use super::decline::{error, is_fee_payers, not_taken, simulated, temporary};
-use super::prechecking::too_many_failures;
+use super::decline::{error, in_flight, is_fee_payers, not_taken, simulated, temporary};
+use super::flight::{Left, Taking};
+use super::prechecking::{left_by, too_many_failures};
 use super::rows::Open;
 use super::tip::Validity;
 
@@ -25,7 +25,7 @@ const PREPARE: &str = "prepare";
 /// What a simulation leaves to do.
 enum Simulated {
     /// It would execute, or has executed; it existed at this slot at the latest.
-    Good(u64),
+    Good(Left),
     Declined(Decline),
 }
 
@@ -99,15 +99,19 @@ impl SolanaSettlement {
     ) -> Result<Preparation, PortError> {
         // Simulated some seconds ago, before the claim. Used once: a payment that is prepared again is simulated again.
         let known = self.prechecks.take_good(&transfer.message_hash, self.timer.now_ms());
+        let taking = self.taking_of(transfer);
         let shown = match known {
-            Some(slot) => Simulated::Good(slot),
-            None => self.simulate(&signed.bytes).await?,
+            Some(left) => Simulated::Good(left),
+            None => self.simulate(&signed.bytes, taking.as_ref()).await?,
         };
-        let slot = match shown {
-            Simulated::Good(slot) => slot,
+        let left = match shown {
+            Simulated::Good(left) => left,
             Simulated::Declined(decline) => return Ok(Preparation::Declined(decline)),
         };
-        let validity = self.validity(&transfer.blockhash, slot);
+        if !self.has_room(taking, left).await {
+            return Ok(Preparation::Declined(in_flight()));
+        }
+        let validity = self.validity(&transfer.blockhash, left.slot);
         let validity = validity.ok_or_else(|| temporary(PREPARE, "no block of the chain was read yet"))?;
         let Fees { base, priority, rent } = reservation.fees();
         let open = Open {
@@ -147,13 +151,15 @@ impl SolanaSettlement {
             || self.rows.final_one(id).await.map_err(told)?.is_some())
     }
 
-    async fn simulate(&self, bytes: &[u8]) -> Result<Simulated, PortError> {
-        let shown = self.node.simulate(bytes, Commitment::Processed).await;
-        let Simulation { slot, error, .. } = shown.map_err(|e| temporary(PREPARE, e))?;
-        match error {
-            None => Ok(Simulated::Good(slot)),
-            // Sent by a history that a restore has lost: it is found on the chain.
-            Some(error) if error.is_already_processed() => Ok(Simulated::Good(slot)),
+    async fn simulate(&self, bytes: &[u8], taking: Option<&Taking>) -> Result<Simulated, PortError> {
+        let source = taking.map(|taking| &taking.source);
+        let shown = self.node.simulate_with(bytes, true, source, Commitment::Processed);
+        let shown = shown.await.map_err(|e| temporary(PREPARE, e))?;
+        let left = left_by(&shown);
+        match shown.error {
+            None => Ok(Simulated::Good(left)),
+            // Sent by a history that a restore has lost: it is found on the chain, and takes nothing more.
+            Some(error) if error.is_already_processed() => Ok(Simulated::Good(Left { atomic: None, ..left })),
             Some(error) if is_fee_payers(&error) => {
                 tracing::error!(error = error.text, "a fee payer cannot pay: fund it");
                 Err(temporary(PREPARE, "the fee payer has too little SOL"))
@@ -168,7 +174,7 @@ impl SolanaSettlement {
         let covered = self.followed.lock().covered_slot();
         tip.of(blockhash).or_else(|| {
             Some(Validity {
-                last_valid_block_height: tip.bound(slot)?,
+                last_valid_block_height: tip.bound(slot, self.timer.now_ms())?,
                 // What the follower has read has no such transaction, or it would be known.
                 not_before_slot: covered,
             })

@@ -105,7 +105,7 @@ impl SolanaSettlement {
         let now_ms = self.timer.now_ms();
         let (known, bound) = {
             let tip = self.tip.lock();
-            (tip.of(&transfer.blockhash), tip.bound(tip.slot()))
+            (tip.of(&transfer.blockhash), tip.bound(tip.slot(), now_ms))
         };
         let unread = || temporary("lookup", "no block of the chain was read yet");
         let fresh = match known {

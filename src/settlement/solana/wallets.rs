@@ -170,5 +170,6 @@ fn listed(number: u64, LeftWallet { wallet, moved }: &LeftWallet) -> Listed {
         amount: Usdc::from_atomic(moved.atomic),
         at: moved.at,
         dropped: false,
+        mark: None,
     }
 }

@@ -11,6 +11,7 @@ fn moved(to: u8, atomic: u64) -> ChainTransfer {
         to: Wallet::Evm([to; 20]),
         atomic,
         at_ms: 0,
+        mark: None,
     }
 }
 
@@ -22,6 +23,7 @@ fn what_left_is_nobodys_unless_it_is_exactly_what_was_signed() {
         transaction: None,
         signed,
         atomic: 7,
+        mark: None,
     };
     let (burn, transfer) = (left(Signed::As("burn".into())), left(Signed::For(Wallet::Evm([2; 20]))));
     for (left, transaction, to, atomic, own) in [

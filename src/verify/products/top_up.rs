@@ -54,10 +54,7 @@ pub(super) fn read(id: TopUpId, row: &Row) -> Result<Sold, DecodeError> {
 /// What left for it: known by its leg, or signed and maybe on its way.
 pub(super) fn left(id: TopUpId, row: &Row) -> Option<Left> {
     let top_up: TopUp = codec::decode(&row.value).ok()?;
-    let leg = top_up
-        .legs
-        .iter()
-        .find(|leg| matches!(leg.leg, LegName::Burn | LegName::Transfer));
+    let leg = top_up.departed();
     let to_the_holder = Signed::For(Wallet::Evm(top_up.address));
     let (atomic, signed) = match (&top_up.status, leg) {
         (Status::Paid(Some(first)), _) => match &**first {
@@ -72,6 +69,7 @@ pub(super) fn left(id: TopUpId, row: &Row) -> Option<Left> {
         transaction: leg.map(|leg| leg.transaction.clone()),
         signed,
         atomic,
+        mark: leg.and_then(|leg| leg.leg.mark()),
     })
 }
 

@@ -90,6 +90,7 @@ impl Burn {
             to: Wallet::Evm(self.to),
             atomic: self.burned,
             at_ms,
+            mark: None,
         })
     }
 

@@ -80,7 +80,9 @@ async fn waiting(families: &Families, leaves: Leaves) -> Result<Option<Waiting>,
             let shut = match asked.status {
                 withdrawal::Status::Pending => Shut::Unexplained,
                 withdrawal::Status::Sent(_) => Shut::Never,
-                withdrawal::Status::Complete { .. } | withdrawal::Status::Failed { .. } => return None,
+                withdrawal::Status::Complete { .. }
+                | withdrawal::Status::CompleteSigned { .. }
+                | withdrawal::Status::Failed { .. } => return None,
             };
             Some(Waiting::of(asked.owner, shut))
         }),

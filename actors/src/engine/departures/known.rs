@@ -28,7 +28,7 @@ pub(in crate::engine) struct Row {
     pub(in crate::engine) left: Left,
     /// Its place in the transaction, if our rows know that.
     index: Option<u32>,
-    mark: Option<[u8; 32]>,
+    pub(in crate::engine) mark: Option<[u8; 32]>,
     /// Who receives it, where our rows say so as the chain does.
     to: Option<Wallet>,
     amount: Usdc,
@@ -46,9 +46,9 @@ impl Row {
         }
     }
 
-    /// Named by its transaction alone, and not by what was signed.
-    fn is_bare(&self) -> bool {
-        self.mark.is_none() && self.index.is_none()
+    /// Named by the transaction of this transfer, at this place in it or without one.
+    fn names(&self, one: &Departure, index: Option<u32>) -> bool {
+        self.index == index && TransferName::transaction_of(&self.name) == one.transaction
     }
 }
 
@@ -74,22 +74,20 @@ fn left(subject: impl ToString, standing: Standing, amount: Usdc, at: Timestamp)
 
 /// What left for a withdrawal.
 pub(in crate::engine) fn withdrawn(id: WithdrawalId, withdrawal: &Withdrawal) -> Option<Row> {
-    let withdrawal::Status::Complete { transaction } = &withdrawal.status else {
-        return None;
-    };
+    let transaction = withdrawal.transaction()?;
     let left = left(id, Standing::Done, withdrawal.amount, withdrawal.updated_at);
-    Some(Row::new(transaction, left, (Some(withdrawal.to), withdrawal.amount)))
+    let row = Row::new(transaction, left, (Some(withdrawal.to), withdrawal.amount));
+    let mark = withdrawal.mark();
+    Some(Row { mark, ..row })
 }
 
 /// What left for a top-up: its burn, or the transfer on Base. The mint is not ours.
 pub(in crate::engine) fn topped_up(id: TopUpId, top_up: &TopUp) -> Option<Row> {
-    let leg = top_up
-        .legs
-        .iter()
-        .find(|leg| matches!(leg.leg, LegName::Burn | LegName::Transfer))?;
+    let leg = top_up.departed()?;
     let left = left(id, Standing::Done, top_up.spent, leg.at);
-    let to = (leg.leg == LegName::Transfer).then_some(Wallet::Evm(top_up.address));
-    Some(Row::new(&leg.transaction, left, (to, top_up.spent)))
+    let to = (leg.leg != LegName::Burn).then_some(Wallet::Evm(top_up.address));
+    let (row, mark) = (Row::new(&leg.transaction, left, (to, top_up.spent)), leg.leg.mark());
+    Some(Row { mark, ..row })
 }
 
 /// What crosses the bridge for a top-up, by its burn: it is there from the burn on, and gone when it is minted.
@@ -163,6 +161,8 @@ impl Known {
     fn add(&mut self, row: Option<Row>) {
         let Some(row) = row else { return };
         let transaction = TransferName::transaction_of(&row.name).to_owned();
+        // A reorganisation may have brought it back in another transaction.
+        self.marks.extend(row.mark.map(|mark| (mark, row.clone())));
         self.transactions.entry(transaction).or_default().push(row);
     }
 
@@ -176,10 +176,10 @@ impl Known {
     pub(in crate::engine) fn explain(&self, transfers: &[Departure]) -> Vec<Option<&Row>> {
         type Fits = fn(&Row, &Departure, bool) -> bool;
         const BY: [Fits; 4] = [
-            |row, one, _| row.index == Some(one.index),
+            |row, one, _| row.names(one, Some(one.index)),
             |row, one, _| row.mark == Some(one.mark) && row.amount == one.amount,
-            |row, one, _| row.is_bare() && row.amount == one.amount && row.to.is_none_or(|to| to == one.to),
-            |row, one, sole| sole && (row.is_bare() || row.mark == Some(one.mark)),
+            |row, one, _| row.names(one, None) && row.amount == one.amount && row.to.is_none_or(|to| to == one.to),
+            |row, one, sole| sole && (row.mark == Some(one.mark) || row.names(one, None)),
         ];
         let mut found = vec![None; transfers.len()];
         let Some(first) = transfers.first() else { return found };
@@ -190,7 +190,11 @@ impl Known {
             .flatten()
             .collect();
         let marks: BTreeSet<[u8; 32]> = transfers.iter().map(|one| one.mark).collect();
-        rows.extend(marks.iter().filter_map(|mark| self.marks.get(mark)));
+        let signed = marks.iter().filter_map(|mark| self.marks.get(mark));
+        let signed: Vec<&Row> = signed
+            .filter(|row| rows.iter().all(|named| named.mark != row.mark))
+            .collect();
+        rows.extend(signed);
         let sole = transfers.len() == 1;
         for fits in BY {
             for (one, place) in transfers.iter().zip(&mut found) {

@@ -20,7 +20,9 @@ use crate::difference::Found;
 use crate::engine::departures::known::{self, Known};
 use crate::engine::operating::damaged;
 use crate::gift_card::{self, GiftCard};
-use crate::id::{BankTransferId, CardId, DepositId, EffectId, Network, PaymentId, PayoutId, TopUpId, WithdrawalId};
+use crate::id::{
+    BankTransferId, CardId, DepositId, EffectId, Network, PaymentId, PayoutId, TopUpId, Wallet, WithdrawalId,
+};
 use crate::incoming::Incoming;
 use crate::kernel::{Kind, table};
 use crate::lost_order::BookedOrder;
@@ -41,8 +43,10 @@ pub(in crate::engine) struct Ours {
     pub(super) flow: Flow,
     /// Its name on the other list; of a transfer on a chain, as far as we know it.
     pub(super) key: String,
-    /// What a chain shows of a transfer to us besides its name.
-    mark: Option<[u8; 32]>,
+    /// What a chain shows of a transfer besides its name.
+    pub(super) mark: Option<[u8; 32]>,
+    /// Whose authorization that is, if not our treasury's.
+    pub(super) payer: Option<Wallet>,
     /// Our id of it.
     pub(super) subject: String,
     pub(super) listed: Listed,
@@ -126,6 +130,7 @@ fn of_payment(id: PaymentId, payment: &Payment) -> Option<Ours> {
         flow: Flow::Deposit,
         key: transaction.to_owned(),
         mark: Some(payment.claim.authorization.mark()),
+        payer: Some(payment.payer()),
         subject: id.to_string(),
         listed: Listed {
             standing: Standing::Done,
@@ -143,6 +148,7 @@ fn of_incoming_transfer(incoming: &Incoming) -> Option<Ours> {
         flow: Flow::Deposit,
         key: transfer.key(),
         mark: None,
+        payer: None,
         subject: transfer.id().to_string(),
         listed: Listed {
             standing: Standing::Done,
@@ -152,12 +158,13 @@ fn of_incoming_transfer(incoming: &Incoming) -> Option<Ours> {
     })
 }
 
-fn of_departure(network: Network, known::Row { name, left, .. }: known::Row) -> Ours {
+fn of_departure(network: Network, known::Row { name, left, mark, .. }: known::Row) -> Ours {
     Ours {
         source: Source::of(network),
         flow: Flow::Departure,
         key: name,
-        mark: None,
+        mark,
+        payer: None,
         subject: left.subject,
         listed: left.listed,
     }
@@ -169,6 +176,7 @@ fn of_crossing((transaction, left): (String, known::Left)) -> Ours {
         flow: Flow::Crossing,
         key: transaction,
         mark: None,
+        payer: None,
         subject: left.subject,
         listed: left.listed,
     }
@@ -186,6 +194,7 @@ fn order(
         flow: source.flow(),
         key: EffectId(key).to_string(),
         mark: None,
+        payer: None,
         subject: subject.to_string(),
         listed: Listed { standing, money, at },
     }

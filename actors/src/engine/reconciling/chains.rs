@@ -96,6 +96,11 @@ impl Reconciler {
             Flow::Departure => self.moved_for(all, ours).await?,
             _ => books::paid_by(all, ours),
         };
+        // A reorganisation beyond what was final may have brought it back in another transaction.
+        let moved = match moved {
+            None => self.authorized(network, ours).await?,
+            moved => moved,
+        };
         Ok(moved.map_or(Theirs::Nothing, |moved| Theirs::Moved(Box::new(moved))))
     }
 
@@ -109,6 +114,16 @@ impl Reconciler {
         };
         let mut out = all.into_iter().filter(|moved| !moved.incoming);
         Ok(out.find(|moved| Some(moved.index) == index))
+    }
+
+    /// The transfer that used what was signed for something of ours.
+    async fn authorized(&mut self, network: Network, ours: &Ours) -> Reading<Option<Movement>> {
+        let (Some(treasury), Some(mark)) = (self.reconciling.lists.treasury.clone(), &ours.mark) else {
+            return Ok(None);
+        };
+        let asked = treasury.authorized(network, ours.payer.as_ref(), mark);
+        let found = self.within(Source::of(network), asked).await?;
+        Ok(found.filter(|moved| flow_of(moved) == ours.flow))
     }
 
     /// Everything that a transaction moved to or from our treasury.

@@ -57,19 +57,19 @@ struct Cells {
     running: AtomicU64,
     tries: AtomicU64,
     failures: [AtomicU64; FAILURES.len()],
-    /// What failed before this moment, in milliseconds, is tried again now.
-    woken_at: AtomicU64,
+    /// How often what waits was woken. A count and no time: a clock that is set back wakes nothing again.
+    wakes: AtomicU64,
 }
 
 impl Tries {
     /// What waits for a later try of such work waits no longer: what it needs is there again.
-    pub(crate) fn wake(&self, work: usize, now: Timestamp) {
-        self.works[work].woken_at.fetch_max(now.0, Ordering::Relaxed);
+    pub(crate) fn wake(&self, work: usize) {
+        self.works[work].wakes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether it was, since then.
-    pub(super) fn is_woken(&self, work: &Work, since: Timestamp) -> bool {
-        self.works[work.index()].woken_at.load(Ordering::Relaxed) > since.0
+    /// How often such work was woken so far.
+    pub(super) fn wakes(&self, work: &Work) -> u64 {
+        self.works[work.index()].wakes.load(Ordering::Relaxed)
     }
 
     /// The newest try did not end the effect and something is wrong.

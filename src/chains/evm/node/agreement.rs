@@ -23,6 +23,14 @@ impl fmt::Display for Disagreement {
     }
 }
 
+fn told_of_header(answer: &Result<Option<Header>, NodeError>) -> String {
+    match answer {
+        Ok(Some(header)) => header.hash.to_string(),
+        Ok(None) => "does not have the block".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
 fn told(answer: &Result<Option<BlockLogs>, NodeError>) -> String {
     match answer {
         Ok(Some(block)) => format!("{} logs", block.logs.len()),
@@ -54,6 +62,43 @@ impl Node {
         Err(Disagreement(answers.into_iter().map(of_each).collect()))
     }
 
+    /// The block of this height as two endpoints have it, or the only one; `None` if they do not have one.
+    ///
+    /// # Errors
+    /// [`Disagreement`], also where two say one thing and two another.
+    pub async fn header_by_two(&self, number: u64) -> Result<Option<Header>, Disagreement> {
+        let needed = self.pool.len().min(2);
+        let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, BlockTag::Number(number)));
+        let answers = join_all(asked).await;
+        let count = |answer: &Option<Header>| answers.iter().filter(|other| other.as_ref() == Ok(answer)).count();
+        let mut shared: Vec<&Option<Header>> = Vec::new();
+        for answer in answers.iter().flatten() {
+            if count(answer) >= needed && !shared.contains(&answer) {
+                shared.push(answer);
+            }
+        }
+        if let [shared] = shared[..] {
+            return Ok(*shared);
+        }
+        let hosts = self.pool.hosts().into_iter();
+        let of_each = hosts.zip(&answers).map(|(host, answer)| (host, told_of_header(answer)));
+        Err(Disagreement(of_each.collect()))
+    }
+
+    /// The endpoints that have another block of this height than ours, while two others have ours.
+    pub async fn astray(&self, number: u64, ours: B256) -> Vec<usize> {
+        let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, BlockTag::Number(number)));
+        let answers = join_all(asked).await;
+        let hash = |answer: &Result<Option<Header>, NodeError>| answer.as_ref().ok()?.map(|header| header.hash);
+        if answers.iter().filter(|answer| hash(answer) == Some(ours)).count() < 2 {
+            return Vec::new();
+        }
+        let differs = |answer: &Result<_, _>| hash(answer).is_some_and(|hash| hash != ours);
+        (0..answers.len())
+            .filter(|endpoint| differs(&answers[*endpoint]))
+            .collect()
+    }
+
     /// The endpoints that have another block of this height than two others, which have one block that is not ours. Empty where no
     /// two have another one than ours.
     pub async fn outvoted(&self, number: u64, ours: B256) -> Vec<usize> {
@@ -80,10 +125,18 @@ impl Node {
     /// Headers that endpoints name for a level of the chain, the highest first, without the very highest: each of them one other
     /// endpoint at least has reached. Empty while fewer than two have one.
     pub async fn levels_by_two(&self, level: BlockTag) -> Vec<Header> {
+        let claims = self.levels_of_each(level).await.into_iter();
+        claims.skip(1).map(|(_, header)| header).collect()
+    }
+
+    /// What each endpoint names for a level of the chain, with its host, the highest first. Without those that name none.
+    pub async fn levels_of_each(&self, level: BlockTag) -> Vec<(String, Header)> {
         let asked = (0..self.pool.len()).map(|endpoint| self.header_on(endpoint, level));
-        let mut headers: Vec<Header> = join_all(asked).await.into_iter().flatten().flatten().collect();
-        headers.sort_by_key(|header| std::cmp::Reverse(header.number));
-        headers.into_iter().skip(1).collect()
+        let answers = join_all(asked).await.into_iter().zip(self.pool.hosts());
+        let named = |(answer, host): (Result<Option<Header>, NodeError>, String)| Some((host, answer.ok()??));
+        let mut levels: Vec<(String, Header)> = answers.filter_map(named).collect();
+        levels.sort_by_key(|(_, header)| std::cmp::Reverse(header.number));
+        levels
     }
 
     /// How many transactions of an address two endpoints have: the second highest count; with one endpoint its own.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::follow::{Change, Follower, History, Reading};
 use super::*;
+use crate::solana::random::random;
 
 fn row(number: u8, slot: u64) -> Row {
     Row {
@@ -141,13 +142,7 @@ fn a_part_is_made_of_whole_slots() {
 #[test]
 fn no_seed_makes_one_endpoints_lie_final() {
     for seed in 1..=200u64 {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut random = move |below: u64| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state % below
-        };
+        let mut random = random(seed);
         let chain: Vec<(u8, u64)> = (1..=60).map(|n| (n, u64::from(n) * 10)).collect();
         let (mut follower, mut final_rows) = (Follower::new(0), BTreeMap::new());
         let mut step = |follower: &mut Follower, shown: [(u64, Vec<(u8, u64)>); 2]| {

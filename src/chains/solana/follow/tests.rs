@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::type_complexity, reason = "a test")]
 
 use super::*;
+use crate::solana::random::random;
 use std::collections::BTreeMap;
 
 fn id(number: u64) -> Signature {
@@ -270,13 +271,7 @@ fn no_seed_skips_or_invents_a_transaction() {
     // Checks: endpoints that lag, index late, answer in small pages and see forks; a follower that is restarted from its
     // cursor at any time. The rows that are final equal the chain, each once, and nothing else was ever final.
     for seed in 1..=150u64 {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut random = move |below: u64| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state % below
-        };
+        let mut random = random(seed);
         let mut chain: Vec<(u64, u64)> = Vec::new();
         let mut next = 1;
         let mut follower = Follower::new(0);

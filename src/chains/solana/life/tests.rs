@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::type_complexity, reason = "a test")]
 
 use super::*;
+use crate::solana::random::random;
 
 const PREPARED: Prepared = Prepared {
     id: [7; 64],
@@ -357,13 +358,7 @@ fn observe(life: &mut Life, endpoint: usize, view: u64, kind: u64, chain: &Chain
 fn no_seed_ends_in_a_wrong_outcome() {
     // Checks: with endpoints that lag, lose answers and see a fork that dies, nothing is final before the chain's truth is, and as it.
     for seed in 1..=2000u64 {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut random = move |below: u64| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state % below
-        };
+        let mut random = random(seed);
         let chain = Chain {
             executed: (random(2) == 0).then(|| 905 + random(90)),
             forked: random(3) == 0,

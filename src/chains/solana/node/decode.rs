@@ -144,7 +144,12 @@ pub(super) fn simulation(method: &'static str, result: &Value) -> Result<Simulat
     }
     let logs = value["logs"].as_array().map(Vec::as_slice).unwrap_or_default();
     let kept = logs.iter().take(Simulation::MAX_LOGS).filter_map(Value::as_str);
+    let shown = match value["accounts"].as_array().map(Vec::as_slice) {
+        Some([shown]) => account(method, shown)?,
+        _ => None,
+    };
     Ok(Simulation {
+        shown,
         slot: context_slot(method, result)?,
         error: TransactionError::from_json(&value["err"]),
         logs: kept.map(str::to_owned).collect(),

@@ -1,9 +1,14 @@
 //! Results of the calls.
 
+use serde_json::Value;
+
 use super::super::address::{Pubkey, TOKEN};
 use super::super::status::TransactionError;
 use super::super::token::TokenAccount;
 use crate::rpc::RpcError;
+
+/// JSON-RPC error of a transaction whose preflight failed.
+const PREFLIGHT_FAILED: i64 = -32002;
 
 /// Why a call gave nothing.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -72,6 +77,9 @@ pub struct Simulation {
     pub logs: Vec<String>,
     /// Compute units used.
     pub units: Option<u64>,
+    /// The account that was asked for, as the transaction would leave it. `None` also of a transaction that would fail, and of a node
+    /// that shows no accounts.
+    pub shown: Option<Account>,
 }
 
 impl Simulation {
@@ -90,4 +98,21 @@ pub enum SendOutcome {
     Rejected(TransactionError),
     /// No conclusive answer: the endpoint may have forwarded the transaction.
     Unknown(RpcError),
+}
+
+pub(super) fn send_outcome(result: Result<Value, RpcError>) -> SendOutcome {
+    match result {
+        Ok(_) => SendOutcome::Accepted,
+        Err(RpcError::Rpc { code, message, data }) => {
+            let error = data.get("err").and_then(TransactionError::from_json);
+            match error {
+                Some(error) if error.is_already_processed() => SendOutcome::AlreadyProcessed,
+                Some(error) if code == PREFLIGHT_FAILED => SendOutcome::Rejected(error),
+                // Some nodes give no `err`: the sentence of the runtime's error is all there is.
+                _ if message.contains("already been processed") => SendOutcome::AlreadyProcessed,
+                _ => SendOutcome::Unknown(RpcError::Rpc { code, message, data }),
+            }
+        }
+        Err(error) => SendOutcome::Unknown(error),
+    }
 }

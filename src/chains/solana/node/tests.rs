@@ -231,3 +231,26 @@ async fn many_accounts_and_signatures_are_requested_in_parts() {
     let statuses = node.statuses_on(0, &[ID; 300], false).await;
     assert_eq!(statuses, Ok((7, vec![None; 300])));
 }
+
+// Checks: the account that a simulation was asked for is what the transaction leaves of it; without one it is none.
+#[tokio::test]
+async fn a_simulation_shows_the_account_that_was_asked_for() {
+    let account = json!({"lamports": 3, "owner": base58(&TOKEN), "executable": false, "data": ["AQI=", "base64"]});
+    for (accounts, expected) in [
+        (json!([account]), Some(vec![1, 2])),
+        (json!([null]), None),
+        (json!(null), None),
+    ] {
+        let node = node(&["a"], move |_, request| {
+            let asked = &request["params"][1]["accounts"];
+            assert_eq!(*asked, json!({"encoding": "base64", "addresses": [base58(&[5; 32])]}));
+            let value = json!({"err": null, "logs": [], "accounts": accounts.clone()});
+            result(request, json!({"context": {"slot": 9}, "value": value}))
+        });
+        let shown = node
+            .simulate_with(&[1], false, Some(&[5; 32]), Commitment::Processed)
+            .await;
+        let shown = shown.unwrap();
+        assert_eq!((shown.slot, shown.shown.map(|account| account.data)), (9, expected));
+    }
+}

@@ -302,6 +302,19 @@ pub struct LineDone {
     pub status: String,
 }
 
+/// A chain that an operator has accepted.
+#[derive(Deserialize, ToSchema)]
+pub struct ChainAccepted {
+    /// `base` or `solana`.
+    pub network: String,
+    /// The lowest block that is read again.
+    pub from: u64,
+    /// The newest block that had been read.
+    pub to: u64,
+    /// Transfers and cancelled authorizations that were dropped until they are read again.
+    pub movements: u64,
+}
+
 /// Acts that wait for a second operator.
 #[derive(Deserialize, ToSchema)]
 pub struct Approvals {

@@ -234,6 +234,7 @@ impl GasKeyActor {
                     return;
                 }
                 load.starved_until_ms = now_ms.saturating_add(Load::STARVED_MS);
+                load.is_empty = true;
                 drop(load);
                 self.core.turn_off(key);
                 format!("gas key {key} cannot pay for gas")

@@ -33,6 +33,7 @@ pub(super) fn of_incoming(number: u128, transfer: &BankTransfer) -> Option<Ours>
         flow: Flow::Incoming,
         key: reference.clone(),
         mark: None,
+        payer: None,
         subject: BankTransferId(number).to_string(),
         listed: Listed {
             standing: Standing::Done,

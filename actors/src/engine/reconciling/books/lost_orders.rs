@@ -31,6 +31,7 @@ pub(super) fn of_booked(source: Source, booked: &BookedOrder) -> Option<Ours> {
         flow: source.flow(),
         key: order.key.to_string(),
         mark: None,
+        payer: None,
         subject: order.id().to_string(),
         listed: booked.our_side(),
     })
@@ -44,6 +45,7 @@ pub(super) fn of_returned(booked: &BookedOrder) -> Option<Ours> {
         flow: Source::BankDeposits.flow(),
         key: reference.to_owned(),
         mark: None,
+        payer: None,
         subject: booked.order.id().to_string(),
         listed: Listed {
             standing: Standing::Done,

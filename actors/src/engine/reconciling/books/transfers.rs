@@ -35,6 +35,7 @@ pub(in crate::engine::reconciling) async fn deposited(
             flow: Flow::Deposit,
             key: moved.key(),
             mark: Some(moved.mark),
+            payer: Some(moved.other),
             subject: id.to_string(),
             listed: Listed {
                 standing,

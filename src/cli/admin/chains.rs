@@ -1,0 +1,26 @@
+//! The chains, on the command line.
+
+use serde_json::json;
+
+use super::super::CliError;
+use super::super::remote::Answer;
+use super::Desk;
+
+/// What is done about chains.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Chains {
+    /// Take the chain that two endpoints show where it has replaced blocks that were final: those are read again
+    Accept {
+        /// As /readyz names it: base
+        network: String,
+        /// How you know that it is the chain, for the audit log
+        #[arg(long, value_name = "TEXT")]
+        evidence: String,
+    },
+}
+
+pub(super) async fn ask(desk: &Desk, act: Chains) -> Result<Answer, CliError> {
+    let Chains::Accept { network, evidence } = act;
+    let body = json!({"network": network, "evidence": evidence});
+    desk.post("/admin/chains/accept", body).await
+}

@@ -1,0 +1,114 @@
+//! Makes what the follower has read durable: blocks on top, and blocks in the place of others.
+
+use purser_chains::evm::blocks::{Block, Change, Header};
+use purser_storage::{Write, codec};
+
+use super::core::{Counters, Outcome};
+use super::follower::{FollowerActor, Reading};
+use super::gas_key;
+use super::rows::{self, BlockRow, Key, MovementRow, RowError};
+
+impl FollowerActor {
+    pub(super) async fn apply(&self, reading: &mut Reading, change: Change<MovementRow>) -> Result<(), RowError> {
+        match change {
+            Change::Extended(block) => self.replace(reading, Vec::new(), vec![block]).await,
+            Change::Reorganized { removed, added } => {
+                let depth = removed.len();
+                let lowest = removed.last().map(|header| header.number);
+                self.replace(reading, removed, added).await?;
+                tracing::warn!(from = lowest, depth, "blocks of Base were replaced");
+                Counters::add(&self.0.counters.reorganizations, 1);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes a change durable, then tells whoever waits for it. `removed`: newest first; `added`: oldest first.
+    pub(super) async fn replace(
+        &self,
+        reading: &mut Reading,
+        removed: Vec<Header>,
+        added: Vec<Block<MovementRow>>,
+    ) -> Result<(), RowError> {
+        let mut writes = Vec::new();
+        for header in &removed {
+            self.remove(header, &mut writes).await?;
+        }
+        let mut keys = Vec::new();
+        for block in &added {
+            let first = reading.place;
+            for row in &block.rows {
+                let place = reading.place.to_be_bytes().to_vec();
+                writes.push(rows::put(rows::movement(reading.place), codec::encode(row)));
+                writes.push(rows::put(rows::named(&row.reference()), place.clone()));
+                if let Some(nonce) = row.nonce {
+                    let key = Key {
+                        from: row.from.into(),
+                        nonce: nonce.into(),
+                    };
+                    writes.push(rows::put(rows::used(&key), place));
+                    keys.push(key);
+                }
+                reading.place += 1;
+            }
+            let row = BlockRow::new(&block.header, first, reading.place);
+            writes.push(rows::put(rows::block(block.header.number), codec::encode(&row)));
+        }
+        let needed = reading.oldest_needed();
+        let old = reading.oldest..needed;
+        writes.extend(old.map(|number| Write::Delete {
+            key: rows::block(number),
+        }));
+        writes.extend(reading.cursor());
+        rows::commit(&*self.0.store, writes).await?;
+        reading.oldest = reading.oldest.max(needed);
+        self.0.publish(reading.view.clone());
+        if let Some(lowest) = removed.last() {
+            for actor in self.0.actors.iter() {
+                drop(actor.cast(gas_key::Message::Reorganized(lowest.number)));
+            }
+        }
+        if let Some(tip) = reading.view.tip().filter(|tip| tip.number % 100 == 0) {
+            self.0.forget_old(tip.timestamp);
+        }
+        for key in keys {
+            self.0.tell(&key, &Outcome::Moved);
+        }
+        Ok(())
+    }
+
+    /// Marks what stood in a block as removed. Its place is not used again, so that a reader of the list misses nothing.
+    async fn remove(&self, header: &Header, writes: &mut Vec<Write>) -> Result<(), RowError> {
+        let store = &*self.0.store;
+        let block: Option<BlockRow> = rows::read(store, &rows::block(header.number)).await?;
+        let Some(block) = block.filter(|block| block.header().hash == header.hash) else {
+            return Err(RowError(format!("the row of block {} is not there", header.number)));
+        };
+        for place in block.first..block.end {
+            let row: Option<MovementRow> = rows::read(store, &rows::movement(place)).await?;
+            let row = row.ok_or_else(|| RowError(format!("movement {place} is not there")))?;
+            writes.extend(dropped(place, row));
+        }
+        writes.push(Write::Delete {
+            key: rows::block(header.number),
+        });
+        Ok(())
+    }
+}
+
+/// Marks a movement as removed, under its place.
+pub(super) fn dropped(place: u64, row: MovementRow) -> Vec<Write> {
+    let mut writes = vec![Write::Delete {
+        key: rows::named(&row.reference()),
+    }];
+    if let Some(nonce) = row.nonce {
+        let used = Key {
+            from: row.from.into(),
+            nonce: nonce.into(),
+        };
+        writes.push(Write::Delete { key: rows::used(&used) });
+    }
+    let row = MovementRow { dropped: true, ..row };
+    writes.push(rows::put(rows::movement(place), codec::encode(&row)));
+    writes
+}

@@ -1,0 +1,277 @@
+//! The way out of a reorganisation beyond what was final, which the follower does not take by itself: an operator says that the
+//! endpoints' chain is the chain.
+
+use std::collections::BTreeMap;
+
+use purser_chains::evm::B256;
+use purser_chains::evm::blocks::{Finality, Header};
+use purser_storage::codec::{self, Stored};
+use purser_storage::{RowKey, Store, Write};
+use tokio::sync::oneshot;
+
+use super::core::{Core, Counters, View};
+use super::cross_check::Progress;
+use super::follower::{FollowerActor, Message, Reading};
+use super::replacing::dropped;
+use super::rows::{self, BlockRow, MovementRow, RowError};
+
+/// Blocks of the past that are looked at, those of movements alone once they are older than what is followed.
+const CANDIDATES: usize = 50_000;
+/// Movements that are read, and dropped by one batch.
+const PAGE: usize = 500;
+
+/// What was rolled back, or would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RolledBack {
+    /// The lowest block that is read again.
+    pub from: u64,
+    /// The newest block that had been read.
+    pub to: u64,
+    /// Transfers and cancelled authorizations that are dropped until they are read again.
+    pub movements: u64,
+}
+
+/// Why nothing was rolled back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotRolledBack {
+    /// The blocks that were read are those of the endpoints, or are followed without this.
+    #[error("the endpoints show no other chain than the one that was read")]
+    Unneeded,
+    /// No two endpoints show the same.
+    #[error("no two endpoints show the same block {number}: {answers}")]
+    Disagreement {
+        /// Its height.
+        number: u64,
+        /// What each endpoint said.
+        answers: String,
+    },
+    /// The store, or the port is stopping.
+    #[error("it could not be done now: {0}")]
+    Failed(String),
+}
+
+impl From<RowError> for NotRolledBack {
+    fn from(error: RowError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// The place of the next movement. Those of dropped movements are not used again, though no block row has them any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct PlacesRow(u64);
+
+impl Stored for PlacesRow {
+    const SCHEMA: u16 = 511;
+}
+
+impl PlacesRow {
+    fn key() -> RowKey {
+        rows::key(&[b"p"])
+    }
+
+    /// 0 where nothing was ever rolled back.
+    pub(super) async fn read(store: &dyn Store) -> Result<u64, RowError> {
+        let row: Option<Self> = rows::read(store, &Self::key()).await?;
+        Ok(row.map_or(0, |row| row.0))
+    }
+}
+
+/// Where the endpoints' chain leaves ours.
+struct Fork {
+    /// The highest block that both have; `None`: of all that are known, none.
+    shared: Option<Header>,
+    /// The lowest known block that the endpoints' chain does not have.
+    lowest: u64,
+}
+
+impl Core {
+    pub(super) async fn roll_back(&self, is_wanted: bool) -> Result<RolledBack, NotRolledBack> {
+        let stopping = || NotRolledBack::Failed("the port is stopping".to_owned());
+        let follower = self.follower.lock().clone().ok_or_else(stopping)?;
+        let (told, done) = oneshot::channel();
+        follower
+            .cast(Message::RollBack { is_wanted, told })
+            .map_err(|_| stopping())?;
+        done.await.map_err(|_| stopping())?
+    }
+}
+
+impl FollowerActor {
+    /// Whether the chain itself has replaced the newest block that was read, by two endpoints. One endpoint that alone has another
+    /// than two others is used last.
+    pub(super) async fn is_replaced(&self, reading: &Reading) -> bool {
+        let (node, tip) = (&self.0.node, reading.view.tip());
+        let Some(tip) = tip else { return false };
+        for endpoint in node.astray(tip.number, tip.hash).await {
+            node.pool().outvote(endpoint);
+        }
+        let shown = node.header_by_two(tip.number).await;
+        matches!(shown, Ok(Some(shown)) if shown.hash != tip.hash)
+    }
+
+    pub(super) async fn roll_back(&self, reading: &mut Reading, is_wanted: bool) -> Result<RolledBack, NotRolledBack> {
+        // What is followed by itself is left to that.
+        let tip = reading.view.tip().filter(|_| reading.is_beyond);
+        let tip = tip.copied().ok_or(NotRolledBack::Unneeded)?;
+        let fork = self.fork().await?;
+        let (view, kept) = self.view_of(reading, &fork).await?;
+        let above = kept.last().map_or(view.oldest_needed(), |newest| newest.number + 1);
+        let movements = self.drop_above(above, is_wanted).await?;
+        let done = RolledBack {
+            from: above,
+            to: tip.number,
+            movements,
+        };
+        if !is_wanted {
+            return Ok(done);
+        }
+        reading.start = match kept.is_empty() {
+            true => above,
+            false => reading.start,
+        };
+        reading.oldest = kept.first().map_or(above, |oldest| oldest.number);
+        reading.view = view;
+        let mut writes = Vec::new();
+        for (_, value) in rows::scan_all(&*self.0.store, &rows::blocks()).await? {
+            let row: BlockRow = codec::decode(&value).map_err(RowError::from)?;
+            let number = row.header().number;
+            if number >= above || number < reading.oldest {
+                writes.push(Write::Delete {
+                    key: rows::block(number),
+                });
+            }
+        }
+        writes.push(rows::put(PlacesRow::key(), codec::encode(&PlacesRow(reading.place))));
+        writes.extend(reading.cursor());
+        rows::commit(&*self.0.store, writes).await?;
+        reading.leveled = None;
+        reading.alarmed = None;
+        reading.is_beyond = false;
+        reading.progress = Progress::begin(self.0.clock.clone());
+        self.0.publish(reading.view.clone());
+        self.0.is_beyond.store(false, std::sync::atomic::Ordering::Release);
+        // How often a gas key was used for good is not what it was: each begins again from its rows and the chain's count.
+        for actor in self.0.actors.iter() {
+            actor.stop(Some("blocks that were final are read again".to_owned()));
+        }
+        Counters::add(&self.0.counters.reorganizations, 1);
+        let (from, to) = (done.from, done.to);
+        tracing::warn!(
+            from,
+            to,
+            movements,
+            "blocks of Base that were final are read again, by an operator's word"
+        );
+        Ok(done)
+    }
+
+    /// Looks for the highest known block that two endpoints have: from some block on, their chain is another.
+    async fn fork(&self) -> Result<Fork, NotRolledBack> {
+        let known: Vec<(u64, B256)> = self.known_blocks().await?.into_iter().collect();
+        let (mut low, mut high) = (0, known.len());
+        let (mut shared, mut first_other) = (None, None);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let (number, hash) = known[middle];
+            let shown = self.0.node.header_by_two(number).await;
+            let shown = shown.map_err(|answers| NotRolledBack::Disagreement {
+                number,
+                answers: answers.to_string(),
+            })?;
+            match shown {
+                Some(header) if header.hash == hash => {
+                    shared = Some(header);
+                    low = middle + 1;
+                }
+                other => {
+                    first_other = Some((number, other.is_some()));
+                    high = middle;
+                }
+            }
+        }
+        match first_other {
+            Some((lowest, true)) => Ok(Fork { shared, lowest }),
+            // Endpoints that are behind show no other chain.
+            Some((_, false)) | None => Err(NotRolledBack::Unneeded),
+        }
+    }
+
+    /// Heights and hashes of the blocks that are stored, and of those with movements before.
+    async fn known_blocks(&self) -> Result<BTreeMap<u64, B256>, RowError> {
+        let mut known = BTreeMap::new();
+        let mut after = None;
+        loop {
+            let page = self.movements_after(after).await?;
+            let Some((last, _)) = page.last() else { break };
+            after = Some(*last);
+            for (_, row) in page.iter().filter(|(_, row)| !row.dropped) {
+                known.insert(row.block, row.block_hash.into());
+            }
+            while known.len() > CANDIDATES {
+                known.pop_first();
+            }
+        }
+        for (_, value) in rows::scan_all(&*self.0.store, &rows::blocks()).await? {
+            let header = codec::decode::<BlockRow>(&value)?.header();
+            known.insert(header.number, header.hash);
+        }
+        Ok(known)
+    }
+
+    /// Drops all that moved in blocks from this one on, or only counts it.
+    async fn drop_above(&self, lowest: u64, is_wanted: bool) -> Result<u64, RowError> {
+        let (mut after, mut count) = (None, 0);
+        loop {
+            let page = self.movements_after(after).await?;
+            let Some((last, _)) = page.last() else { return Ok(count) };
+            after = Some(*last);
+            let above: Vec<_> = page
+                .into_iter()
+                .filter(|(_, row)| !row.dropped && row.block >= lowest)
+                .collect();
+            count += above.len() as u64;
+            if is_wanted && !above.is_empty() {
+                let writes = above.into_iter().flat_map(|(place, row)| dropped(place, row));
+                rows::commit(&*self.0.store, writes.collect()).await?;
+            }
+        }
+    }
+
+    async fn movements_after(&self, place: Option<u64>) -> Result<Vec<(u64, MovementRow)>, RowError> {
+        let after = place.map(rows::movement);
+        let prefix = rows::movements();
+        let found = self.0.store.scan(&prefix, after.as_deref(), PAGE).await?;
+        let mut read = Vec::new();
+        for (key, row) in found {
+            let place = rows::last_number(&key).ok_or_else(|| RowError("the key of a movement".into()))?;
+            read.push((place, codec::decode(&row.value)?));
+        }
+        Ok(read)
+    }
+
+    /// The chain as it is then, and the headers that stay.
+    async fn view_of(&self, reading: &Reading, fork: &Fork) -> Result<(View, Vec<Header>), RowError> {
+        let mut kept = Vec::new();
+        for (_, value) in rows::scan_all(&*self.0.store, &rows::blocks()).await? {
+            let header = codec::decode::<BlockRow>(&value)?.header();
+            let is_shared = fork.shared.is_some_and(|shared| header.number <= shared.number);
+            kept.extend(is_shared.then_some(header));
+        }
+        let first = match fork.shared {
+            Some(shared) => shared.number.saturating_add(1),
+            None => reading.start.min(fork.lowest),
+        };
+        let malformed = |error: purser_chains::evm::blocks::FollowError| RowError(error.to_string());
+        let mut view = View::new(first, kept.clone()).map_err(malformed)?;
+        let level = |finality| {
+            let header: Option<Header> = reading.view.level(finality);
+            header.filter(|header| header.number < first)
+        };
+        view.observe(level(Finality::Safe), level(Finality::Finalized));
+        if let Some(checked) = reading.view.cross_checked() {
+            let below = first.saturating_sub(1);
+            view.require_cross_check(if kept.is_empty() { below } else { checked.min(below) });
+        }
+        Ok((view, kept))
+    }
+}

@@ -1,0 +1,330 @@
+//! Whether a wallet has the money for one more payment: what its other payments take that are under way counts, though the chain
+//! does not show it yet. Else a wallet with one payment's money has several settled by presenting them together: each would execute
+//! alone, one lands, and the fees of the others are lost.
+//!
+//! What is in flight is read from the durable rows at a start, with what each takes; what was only checked is not, and needs not be:
+//! preparing it checks again.
+
+use std::collections::HashMap;
+
+use purser_chains::solana::life::Stage;
+use purser_chains::solana::message::Message;
+use purser_chains::solana::token::PaymentInstruction;
+use purser_chains::solana::transaction::Transaction;
+use purser_chains::solana::{Pubkey, Signature};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::watch;
+
+use super::{Flight, Flights};
+
+/// How long a payment that was checked before its claim counts until it is prepared, in milliseconds.
+const CHECKED_MS: u64 = 2_000;
+/// Token accounts with payments that were checked before those that have run out are dropped.
+const MOST: usize = 10_000;
+
+/// What a payment takes, and from which token account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::settlement::solana) struct Taking {
+    pub(in crate::settlement::solana) source: Pubkey,
+    message_hash: [u8; 32],
+    atomic: u64,
+}
+
+/// What a simulation of a payment leaves in the token account that pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::settlement::solana) struct Left {
+    /// Of the state that the simulation began with.
+    pub(in crate::settlement::solana) slot: u64,
+    /// `None` from a node that does not show it: then nothing more than the simulation is asked for.
+    pub(in crate::settlement::solana) atomic: Option<u64>,
+}
+
+/// See [`Flights::room`].
+#[derive(Debug)]
+pub(in crate::settlement::solana) enum Room {
+    /// It fits, and counts from now on.
+    Enough,
+    /// It fits if others that were sent are in that state already: their changes tell.
+    Unclear(Vec<watch::Receiver<()>>),
+    None,
+}
+
+/// Whether a payment in flight has to be taken off what a simulation leaves.
+enum Counts {
+    No,
+    Yes,
+    /// It was sent, and may have landed before the simulation.
+    Unless(watch::Receiver<()>),
+}
+
+impl Taking {
+    /// Of a transaction, signed or not. `None` of what moves nothing by a plain transfer.
+    pub(in crate::settlement::solana) fn of(bytes: &[u8]) -> Option<Self> {
+        let transaction = Transaction::parse_without_tables(bytes).ok()?;
+        let (source, atomic) = taken(&transaction.message)?;
+        Some(Self {
+            source,
+            message_hash: Sha256::digest(transaction.message_bytes).into(),
+            atomic,
+        })
+    }
+}
+
+/// The token account of the first transfer, and what all transfers from it take.
+fn taken(message: &Message<'_>) -> Option<(Pubkey, u64)> {
+    let transfers = message.instructions.iter().filter_map(|call| {
+        let (program, accounts) = (message.program(call)?, message.accounts(call)?);
+        match PaymentInstruction::decode(program, &accounts, call.data)? {
+            PaymentInstruction::Transfer(transfer) => Some((transfer.source, transfer.amount)),
+            _ => None,
+        }
+    });
+    transfers.fold(None, |all: Option<(Pubkey, u64)>, (source, amount)| match all {
+        None => Some((source, amount)),
+        Some((of, sum)) if of == source => Some((of, sum.saturating_add(amount))),
+        all => all,
+    })
+}
+
+/// A payment that was checked and is not prepared yet.
+#[derive(Debug)]
+struct Checked {
+    message_hash: [u8; 32],
+    atomic: u64,
+    until_ms: u64,
+}
+
+/// Payments by the token accounts that pay.
+#[derive(Debug, Default)]
+pub(super) struct Takings {
+    flights: HashMap<Pubkey, Vec<Signature>>,
+    checked: HashMap<Pubkey, Vec<Checked>>,
+}
+
+impl Takings {
+    pub(super) fn begin(&mut self, id: Signature, taking: Option<&Taking>) {
+        let Some(taking) = taking else { return };
+        self.flights.entry(taking.source).or_default().push(id);
+        if let Some(checked) = self.checked.get_mut(&taking.source) {
+            checked.retain(|checked| checked.message_hash != taking.message_hash);
+            if checked.is_empty() {
+                self.checked.remove(&taking.source);
+            }
+        }
+    }
+
+    pub(super) fn end(&mut self, id: &Signature, taking: Option<&Taking>) {
+        let Some(taking) = taking else { return };
+        if let Some(flights) = self.flights.get_mut(&taking.source) {
+            flights.retain(|other| other != id);
+            if flights.is_empty() {
+                self.flights.remove(&taking.source);
+            }
+        }
+    }
+
+    fn check(&mut self, taking: &Taking, now_ms: u64) {
+        if self.checked.len() >= MOST {
+            self.checked.retain(|_, checked| {
+                checked.retain(|checked| now_ms < checked.until_ms);
+                !checked.is_empty()
+            });
+        }
+        let checked = self.checked.entry(taking.source).or_default();
+        checked.retain(|checked| now_ms < checked.until_ms && checked.message_hash != taking.message_hash);
+        checked.push(Checked {
+            message_hash: taking.message_hash,
+            atomic: taking.atomic,
+            until_ms: now_ms.saturating_add(CHECKED_MS),
+        });
+    }
+}
+
+impl Flights {
+    /// Whether the token account that pays has room for this payment beside all others under way.
+    pub(in crate::settlement::solana) fn room(&mut self, taking: &Taking, left: Left, now_ms: u64) -> Room {
+        let (mut others, mut unless, mut changes) = (0u64, 0u64, Vec::new());
+        for checked in self.takings.checked.get(&taking.source).into_iter().flatten() {
+            if now_ms >= checked.until_ms {
+                continue;
+            }
+            if checked.message_hash == taking.message_hash {
+                // Whatever came since had to leave room for it.
+                self.takings.check(taking, now_ms);
+                return Room::Enough;
+            }
+            others = others.saturating_add(checked.atomic);
+        }
+        for id in self.takings.flights.get(&taking.source).into_iter().flatten() {
+            let Some(flight) = self.flights.get(id) else { continue };
+            let other = flight.taking.filter(|other| other.message_hash != taking.message_hash);
+            let Some(other) = other else { continue };
+            match flight.counts_at(left.slot) {
+                Counts::No => {}
+                Counts::Yes => others = others.saturating_add(other.atomic),
+                Counts::Unless(changed) => {
+                    unless = unless.saturating_add(other.atomic);
+                    changes.push(changed);
+                }
+            }
+        }
+        let atomic = left.atomic.unwrap_or(u64::MAX);
+        if atomic >= others.saturating_add(unless) {
+            self.takings.check(taking, now_ms);
+            return Room::Enough;
+        }
+        match atomic >= others {
+            true => Room::Unclear(changes),
+            false => Room::None,
+        }
+    }
+}
+
+impl Flight {
+    fn counts_at(&self, slot: u64) -> Counts {
+        match self.life.stage() {
+            Stage::Seen { slot: at, .. } if *at <= slot => Counts::No,
+            Stage::Seen { .. } => Counts::Yes,
+            // It has taken nothing, or can hardly take anything any more.
+            Stage::Failed { .. } | Stage::Expired => Counts::No,
+            Stage::Prepared | Stage::Sent if self.life.awaits_proof() => Counts::No,
+            Stage::Prepared | Stage::Sent if self.released || self.old => Counts::Unless(self.changed.subscribe()),
+            Stage::Prepared | Stage::Sent => Counts::Yes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+    use purser_actors::port::Timestamp;
+    use purser_chains::solana::address::USDC_MAINNET;
+    use purser_chains::solana::draft::Draft;
+    use purser_chains::solana::keypair::Keypair;
+    use purser_chains::solana::life::{Pacing, StatusAnswer};
+    use purser_chains::solana::message::Version;
+    use purser_chains::solana::status::{Commitment, SignatureStatus, TransactionError};
+    use purser_chains::solana::token::{TransferChecked, memo};
+    use purser_chains::solana::transaction::sign_partially;
+    use serde_json::json;
+
+    use super::super::super::rows::Open;
+    use super::super::Answer;
+    use super::*;
+
+    /// A payment of this amount, and its id here.
+    fn payment(number: u8, amount: u64) -> (Signature, Open) {
+        let payer = Keypair::from_seed(&[1; 32]);
+        let transfer = TransferChecked::between(&payer.address(), &[2; 32], &USDC_MAINNET, amount).unwrap();
+        let draft = Draft {
+            fee_payer: [3; 32],
+            blockhash: [4; 32],
+            instructions: vec![transfer.instruction(), memo(&format!("{number}"))],
+            version: Version::V0,
+        };
+        let open = Open {
+            bytes: sign_partially(&draft, &[&payer]).unwrap(),
+            payer: payer.address(),
+            fee_payer: [3; 32],
+            last_valid_block_height: 1_000,
+            not_before_slot: 900,
+            fees: [10_000, 0, 0],
+            at: Timestamp(0),
+        };
+        ([number; 64], open)
+    }
+
+    fn taking(open: &Open) -> Taking {
+        Taking::of(&open.bytes).unwrap()
+    }
+
+    const fn left(slot: u64, atomic: u64) -> Left {
+        let atomic = Some(atomic);
+        Left { slot, atomic }
+    }
+
+    fn shows(flights: &mut Flights, id: &Signature, slot: u64, failed: bool) {
+        let error = failed.then(|| TransactionError::from_json(&json!("AccountInUse")).unwrap());
+        let level = Commitment::Processed;
+        let found = Some(SignatureStatus { slot, level, error });
+        let answer = StatusAnswer {
+            context_slot: slot,
+            found,
+        };
+        flights.apply(id, 0, Answer::Status(answer), 0);
+    }
+
+    /// What a payment of 5 meets beside one of 5 that is in flight, by what its simulation leaves.
+    fn beside(flights: &mut Flights, left: Left) -> &'static str {
+        let (_, other) = payment(2, 5);
+        match flights.room(&taking(&other), left, 0) {
+            Room::Enough => "enough",
+            Room::Unclear(changes) => {
+                assert_eq!(changes.len(), 1);
+                "unclear"
+            }
+            Room::None => "none",
+        }
+    }
+
+    // Checks: what one payment in flight means for another of its wallet: prepared, sent, seen before and after the other's simulation,
+    // failed, expired, and resumed from its row after a restart.
+    #[test]
+    fn what_is_in_flight_counts_until_the_simulation_shows_it() {
+        type Change = fn(&mut Flights, &Signature);
+        let table: [(Change, bool, [&str; 2]); 7] = [
+            (|_, _| {}, false, ["none", "enough"]),
+            (|_, _| {}, true, ["unclear", "enough"]),
+            (|all, id| drop(all.release(id)), false, ["unclear", "enough"]),
+            (|all, id| shows(all, id, 950, false), false, ["enough", "enough"]),
+            (|all, id| shows(all, id, 951, false), false, ["none", "enough"]),
+            (|all, id| shows(all, id, 940, true), false, ["enough", "enough"]),
+            (|all, _| drop(all.due(0, 1_001)), true, ["enough", "enough"]),
+        ];
+        for (row, (change, old, expected)) in table.into_iter().enumerate() {
+            for (atomic, expected) in [0, 5].into_iter().zip(expected) {
+                let (mut flights, (id, open)) = (Flights::new(2, Pacing::default()), payment(1, 5));
+                flights.begin(id, open.clone(), old, None);
+                change(&mut flights, &id);
+                let own = flights.room(&taking(&open), left(950, 0), 0);
+                assert!(matches!(own, Room::Enough), "row {row}: never against itself");
+                flights.takings.checked.clear();
+                assert_eq!(
+                    beside(&mut flights, left(950, atomic)),
+                    expected,
+                    "row {row}, {atomic} left"
+                );
+                flights.close(&id);
+                assert_eq!(flights.takings.flights.len(), 0, "row {row}");
+            }
+        }
+    }
+
+    // Checks: a payment that was checked counts for two seconds, or until it is prepared and counts as that; one without a balance is
+    // held against nothing; another wallet's counts for nothing.
+    #[test]
+    fn what_was_checked_counts_for_a_while() {
+        let mut flights = Flights::new(2, Pacing::default());
+        let ((id, first), (_, second)) = (payment(1, 5), payment(2, 5));
+        let asks = |flights: &mut Flights, of: &Open, atomic: Option<u64>, now_ms: u64| {
+            let left = Left { slot: 950, atomic };
+            matches!(flights.room(&taking(of), left, now_ms), Room::Enough)
+        };
+        assert!(asks(&mut flights, &first, Some(0), 0));
+        assert!(!asks(&mut flights, &second, Some(4), CHECKED_MS - 1));
+        assert!(asks(&mut flights, &first, Some(0), CHECKED_MS - 1), "its own place");
+        assert!(!asks(&mut flights, &second, Some(4), CHECKED_MS), "it was kept");
+        assert!(asks(&mut flights, &second, Some(4), 2 * CHECKED_MS));
+        flights.takings.checked.clear();
+        assert!(asks(&mut flights, &first, Some(0), 0));
+        flights.begin(id, first, false, None);
+        assert_eq!(flights.takings.checked.len(), 0);
+        assert!(!asks(&mut flights, &second, Some(4), 100 * CHECKED_MS));
+        assert!(asks(&mut flights, &second, None, 0), "no balance is known");
+        let stranger = Taking {
+            source: [9; 32],
+            ..taking(&second)
+        };
+        assert!(matches!(flights.room(&stranger, left(950, 0), 0), Room::Enough));
+    }
+}

@@ -1,0 +1,189 @@
+//! Endpoints that hang, are slow, change their minds or come and go: every payment is final once, and nothing by one word.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use purser_actors::port::Submitted;
+use serde_json::json;
+
+use crate::anvil::Anvil;
+use crate::cross_checks::{Shifted, asks_logs, behind_proxy, is_final};
+use crate::proxy::Proxy;
+use crate::world::{World, until};
+
+/// Pays; the payment's block is there and read.
+async fn pays(w: &World, n: usize) {
+    w.prepare(&w.payment(n)).await;
+    let submitted = w.submit(&w.payment(n));
+    let answer = w.mined(submitted).await;
+    assert!(matches!(answer, Submitted::Settled { .. }), "{answer:?}");
+    w.anvil.mine(5).await;
+}
+
+async fn becomes_final(w: &World, n: usize) {
+    until("the payment is final", async || {
+        is_final(&w.lookup(&w.payment(n)).await).then_some(())
+    })
+    .await;
+}
+
+async fn stays_open(w: &World, n: usize) {
+    for _ in 0..20 {
+        assert!(!is_final(&w.lookup(&w.payment(n)).await));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+// Checks: the preferred endpoint of two takes requests and never answers: what is paid is seen by the other one's word and not final;
+// once it answers it is.
+#[tokio::test]
+async fn an_endpoint_that_hangs_makes_nothing_final() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 1).await else {
+        return;
+    };
+    w.timeout = Duration::from_millis(500);
+    w.open().await;
+    proxy.slow(Duration::from_secs(3_600));
+    pays(&w, 0).await;
+    stays_open(&w, 0).await;
+    proxy.is_honest_again();
+    becomes_final(&w, 0).await;
+    w.settled_once(&[0]).await;
+}
+
+// Checks: an endpoint that is slow is waited for: it is the second of two that agree, and no alarm says otherwise.
+#[tokio::test]
+async fn a_slow_endpoint_is_the_second_of_two_all_the_same() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
+        return;
+    };
+    w.open().await;
+    proxy.slow(Duration::from_millis(300));
+    for n in 0..2 {
+        pays(&w, n).await;
+        becomes_final(&w, n).await;
+    }
+    assert_eq!(w.port().counters().alarms.load(Ordering::Relaxed), 0);
+    assert_eq!(w.port().counters().mismatches.load(Ordering::Relaxed), 0);
+    w.settled_once(&[0, 1]).await;
+}
+
+// Checks: an endpoint that leaves the logs of a block out every other time: what it told the follower is read again, and each payment is
+// final once.
+#[tokio::test]
+async fn an_endpoint_that_changes_its_answers_is_checked_each_time() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 3).await else {
+        return;
+    };
+    w.open().await;
+    let asked = AtomicU64::new(0);
+    proxy.lie(move |request, result| {
+        let is_left_out = asks_logs(request) && asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
+        Some(if is_left_out { json!([]) } else { result })
+    });
+    for n in 0..3 {
+        w.prepare(&w.payment(n)).await;
+        let submitted = w.submit(&w.payment(n));
+        w.mined(submitted).await;
+        w.anvil.mine(5).await;
+        becomes_final(&w, n).await;
+    }
+    proxy.is_honest_again();
+    w.settled_once(&[0, 1, 2]).await;
+}
+
+// Checks: of three endpoints another one leaves logs out for each payment: the two others agree each time.
+#[tokio::test]
+async fn two_of_three_may_be_others_each_time() {
+    let Some((mut w, first)) = behind_proxy(Anvil::start(), 3).await else {
+        return;
+    };
+    let (second, third) = (Proxy::start(&w.anvil.url).await, Proxy::start(&w.anvil.url).await);
+    w.urls = [&first, &second, &third].map(|proxy| proxy.url.clone()).into();
+    w.open().await;
+    for (n, liar) in [&first, &second, &third].into_iter().enumerate() {
+        liar.lie(|request, result| Some(if asks_logs(request) { json!([]) } else { result }));
+        w.prepare(&w.payment(n)).await;
+        let submitted = w.submit(&w.payment(n));
+        w.mined(submitted).await;
+        w.anvil.mine(5).await;
+        becomes_final(&w, n).await;
+        liar.is_honest_again();
+    }
+    w.settled_once(&[0, 1, 2]).await;
+}
+
+// Checks: a port with one endpoint, whose word is all there is, is opened again with two: from then on one alone makes nothing final, and
+// what was final before is held against both.
+#[tokio::test]
+async fn one_endpoint_becomes_two_across_a_restart() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
+        return;
+    };
+    let both = w.urls.clone();
+    w.urls.truncate(1);
+    w.open().await;
+    assert_eq!(w.port().cross_checked(), None);
+    // It leaves the first payment out.
+    proxy.lie(|request, result| Some(if asks_logs(request) { json!([]) } else { result }));
+    w.prepare(&w.payment(0)).await;
+    let submitted = w.submit(&w.payment(0));
+    w.in_pool(1).await;
+    w.anvil.mine(5).await;
+    w.read().await;
+    assert!(!is_final(&w.lookup(&w.payment(0)).await));
+    submitted.abort();
+    proxy.is_honest_again();
+    w.kill().await;
+    w.urls = both;
+    w.open().await;
+    becomes_final(&w, 0).await;
+    assert!(w.port().counters().mismatches.load(Ordering::Relaxed) > 0);
+    proxy.lie(|_, _| None);
+    pays(&w, 1).await;
+    stays_open(&w, 1).await;
+    proxy.is_honest_again();
+    becomes_final(&w, 1).await;
+    w.settled_once(&[0, 1]).await;
+}
+
+// Checks: one of two names an old block as safe and finalized for ever. What waits for that level is not final, and after a minute an
+// operator is told once, though the endpoints agree about every block.
+#[tokio::test]
+async fn an_endpoint_whose_levels_stand_still_is_told_of_once() {
+    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 1).await else {
+        return;
+    };
+    w.finality = purser_chains::evm::blocks::Finality::Safe;
+    let clock = Shifted::open(&mut w).await;
+    let number = w.port().height().unwrap() - 8;
+    let old = w
+        .anvil
+        .control("eth_getBlockByNumber", json!([format!("{number:#x}"), false]));
+    let old = old.await;
+    proxy.lie(move |request, result| {
+        let tag = &request["params"][0];
+        Some(match tag == "safe" || tag == "finalized" {
+            true => old.clone(),
+            false => result,
+        })
+    });
+    pays(&w, 0).await;
+    w.anvil.mine(10).await;
+    w.read().await;
+    stays_open(&w, 0).await;
+    let alarms = || w.port().counters().alarms.load(Ordering::Relaxed);
+    assert_eq!(alarms(), 0);
+    clock.set(61_000);
+    until("an operator is told of both levels", async || {
+        w.anvil.mine(1).await;
+        (alarms() >= 2).then_some(())
+    })
+    .await;
+    w.anvil.mine(3).await;
+    w.read().await;
+    assert_eq!(alarms(), 2, "once each");
+    proxy.is_honest_again();
+    w.anvil.mine(3).await;
+    becomes_final(&w, 0).await;
+}
