@@ -99,7 +99,11 @@ pub(crate) fn print(title: &str, rows: &[Row], ceilings: &[(&str, &[&str])]) {
                 if let Some(ceiling) = rows.iter().find(|r| r.name == *top) {
                     let by_rate = row.ratio(ceiling, Sample::rate);
                     let by_p99 = row.ratio(ceiling, |s| s.p99);
-                    ratios.push_str(&format!("  {by_rate:.2} of {top} (p99 {by_p99:.1}x)"));
+                    ratios.push_str(&format!("  {by_rate:.2} of {top}"));
+                    // A ceiling may have no calls to time.
+                    if ceiling.median(|s| s.p99) > 0.0 {
+                        ratios.push_str(&format!(" (p99 {by_p99:.1}x)"));
+                    }
                 }
             }
         }
@@ -111,6 +115,25 @@ pub(crate) fn print(title: &str, rows: &[Row], ceilings: &[(&str, &[&str])]) {
             row.median(|s| s.p50),
             row.median(|s| s.p99),
             row.median(|s| s.cpu),
+        );
+    }
+}
+
+/// Prints how far the ratios of single rounds lie apart.
+pub(crate) fn print_spread(rows: &[Row], ratios: &[(&str, &str)]) {
+    for (own, top) in ratios {
+        let row = |name: &str| rows.iter().find(|row| row.name == name);
+        let (Some(own_row), Some(top_row)) = (row(own), row(top)) else {
+            continue;
+        };
+        let pairs = own_row.samples.iter().zip(&top_row.samples);
+        let mut values: Vec<f64> = pairs.map(|(own, top)| own.rate() / top.rate()).collect();
+        values.sort_by(f64::total_cmp);
+        let ends = (values.first().copied(), values.last().copied());
+        let (least, most) = (ends.0.unwrap_or(f64::NAN), ends.1.unwrap_or(f64::NAN));
+        println!(
+            "  {own} / {top}: {:.2} (rounds {least:.2} to {most:.2})",
+            median(values.into_iter())
         );
     }
 }

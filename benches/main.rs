@@ -1,6 +1,6 @@
 //! What Purser costs, each figure beside a ceiling that was measured in the same run.
 //!
-//! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web watchers webhooks idle instructions` picks rooms, `--short`
+//! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web watchers webhooks idle instructions chains` picks rooms, `--short`
 //! makes the rounds short (for development: its figures are noise). Nothing here asserts a time: a bench that fails,
 //! fails because an answer was wrong. README.md beside this file says what each row means and keeps the last results.
 
@@ -8,6 +8,7 @@
 #![allow(clippy::float_arithmetic, clippy::print_stdout)]
 
 mod callers;
+mod chains;
 mod commits;
 mod figures;
 mod idle;
@@ -41,6 +42,10 @@ pub(crate) struct Plan {
     pub(crate) watchers: usize,
     /// How long events are timed on their way to them.
     pub(crate) told_seconds: usize,
+    /// Payments of a round on a chain of this machine.
+    pub(crate) payments: usize,
+    /// How long payments come at an even pace.
+    pub(crate) paced_seconds: usize,
 }
 
 const FULL: Plan = Plan {
@@ -50,6 +55,8 @@ const FULL: Plan = Plan {
     idle_accounts: 1_000_000,
     watchers: 10_000,
     told_seconds: 20,
+    payments: 6_000,
+    paced_seconds: 20,
 };
 
 const SHORT: Plan = Plan {
@@ -59,6 +66,8 @@ const SHORT: Plan = Plan {
     idle_accounts: 20_000,
     watchers: 2_000,
     told_seconds: 4,
+    payments: 1_000,
+    paced_seconds: 6,
 };
 
 fn main() -> Result<(), Fault> {
@@ -90,6 +99,12 @@ fn main() -> Result<(), Fault> {
     if let Some(rounds) = args.iter().find_map(|a| a.strip_prefix("--rounds=")) {
         plan.rounds = rounds.parse()?;
     }
+    if let ["chains", parts @ ..] = named.as_slice() {
+        println!("{}", place::machine());
+        chains::run(plan, parts)?;
+        println!("{}", place::load());
+        return Ok(());
+    }
     let wanted = |room: &str| named.is_empty() || named.contains(&room);
     println!("{}", place::machine());
     if wanted("commits") {
@@ -109,6 +124,9 @@ fn main() -> Result<(), Fault> {
     }
     if wanted("instructions") {
         instructions::run()?;
+    }
+    if wanted("chains") {
+        chains::run(plan, &[])?;
     }
     println!("{}", place::load());
     Ok(())

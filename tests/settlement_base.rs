@@ -17,6 +17,8 @@ mod batches;
 mod beyond;
 #[path = "settlement_base/blocks.rs"]
 mod blocks;
+#[path = "settlement_base/calls.rs"]
+mod calls;
 #[path = "settlement_base/cross_checks.rs"]
 mod cross_checks;
 #[path = "settlement_base/crossing.rs"]

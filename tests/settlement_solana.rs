@@ -4,6 +4,8 @@
 //! are two addresses of one process; faults are put between them and the port.
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
+#[path = "settlement_solana/calls.rs"]
+mod calls;
 #[path = "settlement_solana/cases.rs"]
 mod cases;
 #[path = "settlement_solana/cross_check.rs"]

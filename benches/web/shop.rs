@@ -170,6 +170,16 @@ pub(crate) fn sign_on(
     required: &PaymentRequired,
     network: Network,
 ) -> Result<Vec<u8>, Fault> {
+    sign_for(address, TARGET, wallet, (required, network))
+}
+
+/// The same of another page.
+pub(crate) fn sign_for(
+    address: SocketAddr,
+    target: &str,
+    wallet: &TestWallet,
+    (required, network): (&PaymentRequired, Network),
+) -> Result<Vec<u8>, Fault> {
     let offer = required.choose(Some(network))?;
     let circumstances = Circumstances {
         now: SystemClock.now(),
@@ -177,7 +187,7 @@ pub(crate) fn sign_on(
         blockhash: None,
     };
     let payment = wallet.pay(required, &offer, &circumstances)?;
-    Ok(request(address, TARGET, &format!("PAYMENT-SIGNATURE: {payment}\r\n")))
+    Ok(request(address, target, &format!("PAYMENT-SIGNATURE: {payment}\r\n")))
 }
 
 /// A token of a wallet's account.

@@ -3,7 +3,7 @@
 use purser_actors::port::Timestamp;
 use purser_chains::rpc::EndpointStatus;
 
-use super::page::{Page, Unit};
+use super::page::{Page, Samples, Unit};
 use crate::settlement::real::figures::{ChainFigures, FeeKey};
 
 /// Name, help, and what it is of each `T`.
@@ -87,18 +87,26 @@ fn endpoints(page: &mut Page, chains: &[ChainFigures]) {
         ),
     ];
     for (name, help, of) in figures {
-        let mut samples = page.gauge(name, Unit::One, help);
-        for chain in chains {
-            for (n, endpoint) in chain.endpoints.iter().enumerate() {
-                let place = n.to_string();
-                let labels = [
-                    ("network", chain.network.name()),
-                    ("endpoint", &*place),
-                    ("host", &endpoint.host),
-                ];
-                if let Some(value) = of(endpoint) {
-                    samples = samples.with(&labels, value);
-                }
+        of_endpoints(page.gauge(name, Unit::One, help), chains, of);
+    }
+    let calls = page.counter(
+        "purser_rpc_calls_total",
+        "Calls to an endpoint, each of a batch for itself, as its provider counts them.",
+    );
+    of_endpoints(calls, chains, |endpoint| Some(endpoint.calls));
+}
+
+fn of_endpoints(mut samples: Samples<'_>, chains: &[ChainFigures], of: fn(&EndpointStatus) -> Option<u64>) {
+    for chain in chains {
+        for (n, endpoint) in chain.endpoints.iter().enumerate() {
+            let place = n.to_string();
+            let labels = [
+                ("network", chain.network.name()),
+                ("endpoint", &*place),
+                ("host", &endpoint.host),
+            ];
+            if let Some(value) = of(endpoint) {
+                samples = samples.with(&labels, value);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod blocks;
+mod codes;
 mod fees;
 mod parse;
 mod proofs;

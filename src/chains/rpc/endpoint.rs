@@ -76,6 +76,8 @@ pub struct EndpointStatus {
     pub host: String,
     /// Failures since the last response.
     pub consecutive_failures: u32,
+    /// Calls since the pool was opened, as the provider counts them: each call of a batch, whatever came of it.
+    pub calls: u64,
     /// Milliseconds since the last response that was one; `None` before the first.
     pub last_response_ago_ms: Option<u64>,
     /// Text of the last failure, without secrets; `None` while healthy.
@@ -94,6 +96,7 @@ pub(crate) struct EndpointState {
     paused_until_ms: u64,
     limited_until_ms: u64,
     failures: u32,
+    calls: u64,
     last_response_ms: Option<u64>,
     last_error: Option<String>,
     height: Option<u64>,
@@ -111,6 +114,7 @@ impl EndpointState {
             paused_until_ms: 0,
             limited_until_ms: 0,
             failures: 0,
+            calls: 0,
             last_response_ms: None,
             last_error: None,
             height: None,
@@ -134,6 +138,7 @@ impl EndpointState {
             return Err(wait);
         }
         self.tokens -= i64::from(calls) * TOKEN;
+        self.calls += u64::from(calls);
         Ok(())
     }
 
@@ -216,6 +221,7 @@ impl EndpointState {
         EndpointStatus {
             host: settings.url.host(),
             consecutive_failures: self.failures,
+            calls: self.calls,
             last_response_ago_ms: self.last_response_ms.map(|at| now_ms.saturating_sub(at)),
             last_error: self.last_error.clone(),
             height: self.height,

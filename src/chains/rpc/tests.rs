@@ -146,6 +146,29 @@ async fn call_moves_on_to_the_next_endpoint() {
     assert_eq!(h.transport.hosts().last().unwrap(), "b.example");
 }
 
+// Checks: the calls of an endpoint are counted as its provider does: each of a batch for itself, failed ones too.
+#[tokio::test]
+async fn calls_are_counted_for_each_endpoint() {
+    let transport = ScriptTransport::new(|host, request| match (host, request.as_array()) {
+        ("a.example", _) => unreachable(),
+        (_, None) => result(request, json!(1)),
+        (_, Some(calls)) => {
+            let answer = |call: &Value| json!({"jsonrpc": "2.0", "id": call["id"], "result": 1});
+            ok(&calls.iter().map(answer).collect())
+        }
+    });
+    let h = harness(vec![settings("a.example"), settings("b.example")], transport);
+    h.pool.call("m", json!([])).await.unwrap();
+    let call = Call {
+        method: "m",
+        params: json!([]),
+    };
+    h.pool.batch(&[call.clone(), call.clone(), call]).await.unwrap();
+    h.pool.ask_each("m", json!([])).await;
+    let calls: Vec<u64> = h.pool.status().iter().map(|endpoint| endpoint.calls).collect();
+    assert_eq!(calls, [2, 5]);
+}
+
 // Checks: an error that the chain explains is an answer, not a reason to ask the next endpoint.
 #[tokio::test]
 async fn chain_errors_end_the_call() {

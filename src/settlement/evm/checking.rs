@@ -109,7 +109,7 @@ impl Core {
         Some((MULTICALL3, multicall::encode(&[deployment, transfer]).ok()?.into()))
     }
 
-    /// One request for a sole payment. For several one request for the payers' code, one call for all without, and one call for
+    /// One request for a sole payment. For several one call for the payers' code, one for all without, and one for
     /// each with code. In the order of the payments.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl Core {
             return Ok(vec![self.check_one(job).await?]);
         }
         let payers: Vec<Address> = payments.iter().map(|job| job.payer()).collect();
-        let codes = self.node.have_code(&payers).await?;
+        let codes = self.node.have_code_in_one(&payers).await?;
         let alone = codes.iter().zip(payments);
         let alone: Vec<bool> = alone.map(|(has_code, job)| *has_code || job.goes_alone()).collect();
         let verdicts = self.simulate(payments, &alone).await?;

@@ -258,7 +258,7 @@ impl Core {
     async fn codes_of(&self, keys: &[Key]) -> Vec<bool> {
         let payers: Vec<_> = keys.iter().map(|key| key.from).collect();
         loop {
-            match self.node.have_code(&payers).await {
+            match self.node.have_code_in_one(&payers).await {
                 Ok(codes) => return codes,
                 Err(error) => tracing::warn!(%error, "whether payers have code is not known"),
             }

@@ -1,0 +1,118 @@
+//! Calls that a payment costs at a provider, which counts each call of a batch.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use purser_actors::port::{Authorization, Preparation, Settlement as _};
+use serde_json::{Value, json};
+
+use crate::proxy::Proxy;
+use crate::world::{VALUE, World, hex, payer};
+
+/// The calls that name one of these payers, by their method.
+type Counted = Arc<Mutex<Vec<String>>>;
+
+/// A world whose only endpoint counts the calls that name a payer.
+async fn counting(payers: usize) -> Option<(World, Counted)> {
+    let mut w = World::closed(payers).await?;
+    let (proxy, counted) = (Proxy::start(&w.anvil.url).await, Counted::default());
+    w.urls = vec![proxy.url.clone()];
+    let calls = counted.clone();
+    let names: Vec<String> = (0..payers).map(|n| format!("{:x}", payer(n))).collect();
+    proxy.lie(move |request, result| {
+        let text = request["params"].to_string().to_lowercase();
+        if names.iter().any(|name| text.contains(name)) {
+            calls.lock().push(request["method"].as_str().unwrap().to_owned());
+        }
+        Some(result)
+    });
+    w.open().await;
+    Some((w, counted))
+}
+
+async fn refused(w: &World, payment: &Authorization) -> String {
+    let decline = w.port().precheck(payment).await;
+    decline.map_or_else(String::new, |decline| decline.reason.to_string())
+}
+
+// Checks: a payment of an empty wallet costs two calls in its whole life: its check. Sent again at once it costs none, and later
+// blocks none either.
+#[tokio::test]
+async fn a_declined_payment_costs_two_calls() {
+    let Some((w, counted)) = counting(1).await else { return };
+    let payment = w.signed("payer 0", crate::world::treasury(), 2 * VALUE, u64::from(u32::MAX), 1);
+    for _ in 0..3 {
+        assert_eq!(refused(&w, &payment).await, "insufficient_funds");
+    }
+    w.anvil.mine(3).await;
+    w.read().await;
+    assert_eq!(*counted.lock(), ["eth_getCode", "eth_call"]);
+}
+
+// Checks: payments that come together are checked by two calls, whoever of them has code, and one that has is told apart; a payment
+// that is declined among them costs no call of its own.
+#[tokio::test]
+async fn payments_that_come_together_are_checked_by_two_calls() {
+    const PAYERS: usize = 60;
+    let Some((w, counted)) = counting(PAYERS).await else {
+        return;
+    };
+    w.give(payer(7), VALUE - 1).await;
+    w.anvil.mine(1).await;
+    w.read().await;
+    let payments: Vec<Authorization> = (0..PAYERS).map(|n| w.payment(n)).collect();
+    let reasons = join_all(payments.iter().map(|payment| refused(&w, payment))).await;
+    let mut expected = vec![String::new(); PAYERS];
+    expected[7] = "insufficient_funds".to_owned();
+    assert_eq!(reasons, expected);
+    assert_eq!(*counted.lock(), ["eth_call", "eth_call"]);
+
+    // Preparing them asks nothing again.
+    for payment in payments
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| *n != 7)
+        .map(|(_, payment)| payment)
+    {
+        assert!(matches!(w.prepare(payment).await, Preparation::Ready(_)));
+    }
+    assert_eq!(counted.lock().len(), 2);
+}
+
+// Checks: who has code is found in one call as it is found address by address: contracts, a delegation of EIP-7702, plain wallets, and
+// one address twice.
+#[tokio::test]
+async fn one_call_finds_who_has_code() {
+    let Some(w) = World::closed(4).await else { return };
+    let delegation = format!("0xef0100{:x}", payer(3));
+    for (n, code) in [(1, delegation), (2, "0x00".to_owned())] {
+        let params = json!([hex(payer(n)), code]);
+        w.anvil.control("anvil_setCode", params).await;
+    }
+    w.anvil.mine(1).await;
+    let mut addresses: Vec<_> = (0..4).map(payer).collect();
+    addresses.extend([payer(1), w.token.address()]);
+    let expected = vec![false, true, true, false, true, true];
+    assert_eq!(w.node.have_code(&addresses).await.unwrap(), expected);
+    assert_eq!(w.node.have_code_in_one(&addresses).await.unwrap(), expected);
+    let many: Vec<_> = (0..450).map(|n| addresses[n % addresses.len()]).collect();
+    let expected: Vec<bool> = (0..450).map(|n| expected[n % addresses.len()]).collect();
+    assert_eq!(w.node.have_code_in_one(&many).await.unwrap(), expected);
+}
+
+// Checks: where an endpoint runs no code without a contract, each payer is asked for.
+#[tokio::test]
+async fn an_endpoint_that_runs_no_code_without_a_contract_is_asked_for_each_payer() {
+    let Some(w) = World::closed(3).await else { return };
+    let proxy = Proxy::start(&w.anvil.url).await;
+    proxy.lie(|request, result| match request["params"][0].get("to") {
+        None if request["method"] == "eth_call" => Some(Value::from("0x")),
+        _ => Some(result),
+    });
+    w.anvil.control("anvil_setCode", json!([hex(payer(1)), "0x00"])).await;
+    w.anvil.mine(1).await;
+    let node = purser_chains::evm::node::Node::new(Arc::new(crate::anvil::pool(&[&proxy.url])));
+    let found = node.have_code_in_one(&[payer(0), payer(1), payer(2)]).await.unwrap();
+    assert_eq!(found, [false, true, false]);
+}

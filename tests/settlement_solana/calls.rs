@@ -1,0 +1,46 @@
+//! Calls that a payment costs at a provider.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use purser_actors::port::Settlement as _;
+
+use crate::house::{House, until};
+
+/// What is asked whether or not anybody pays.
+const AT_REST: [&str; 6] = [
+    "getLatestBlockhash",
+    "getMultipleAccounts",
+    "getEpochInfo",
+    "getFirstAvailableBlock",
+    "getSignaturesForAddress",
+    "getSlot",
+];
+
+// Checks: a payment of a wallet with too little money costs at most two calls in its whole life, also when it comes again at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_declined_payment_costs_at_most_two_calls() {
+    let Some(house) = House::open(90).await else { return };
+    let counted: Arc<Mutex<Vec<String>>> = Arc::default();
+    let calls = counted.clone();
+    house.faults.lie("", move |request, _| {
+        let method = request["method"].as_str().unwrap();
+        if !AT_REST.contains(&method) {
+            calls.lock().push(method.to_owned());
+        }
+    });
+    let payment = house.payment(200_000_000, "more than it has").await;
+    for _ in 0..3 {
+        let decline = house.port.precheck(&payment).await.unwrap();
+        assert_eq!(decline.reason.to_string(), "insufficient_funds");
+    }
+    // Until it could be on the chain no more, and was read.
+    let slot = house.port.status().slot;
+    until("the port has read on", || async {
+        (house.port.status().covered_slot > slot + 32).then_some(())
+    })
+    .await;
+    let counted = counted.lock();
+    assert!((1..=2).contains(&counted.len()), "{counted:?}");
+    assert_eq!(counted[0], "simulateTransaction");
+}
