@@ -73,7 +73,7 @@ impl Metrics {
         self.webhooks(&mut page).await?;
         if let Some(ports) = &self.chains {
             let figures_now = ports.figures().await;
-            chains::chains(&mut page, &figures_now, self.clock.now());
+            chains::chains(&mut page, &figures_now);
             settling::prechecks(&mut page, &figures_now);
             settling::bridge(&mut page, ports.burns(), &figures);
             settling::facilitators(&mut page, &figures_now);

@@ -1,6 +1,5 @@
 //! Figures of the real chains. The sandbox has none of them.
 
-use purser_actors::port::Timestamp;
 use purser_chains::rpc::EndpointStatus;
 
 use super::page::{Page, Samples, Unit};
@@ -9,38 +8,30 @@ use crate::settlement::real::figures::{ChainFigures, FeeKey};
 /// Name, help, and what it is of each `T`.
 type Figure<T> = (&'static str, &'static str, fn(&T) -> Option<u64>);
 
-/// Both chains, at this moment of the wall clock.
-pub(super) fn chains(page: &mut Page, chains: &[ChainFigures], now: Timestamp) {
-    let all = |page: &mut Page, name, unit, help, of: fn(&ChainFigures, Timestamp) -> Option<u64>| {
+/// Both chains.
+pub(super) fn chains(page: &mut Page, chains: &[ChainFigures]) {
+    let all = |page: &mut Page, name, unit, help, of: fn(&ChainFigures) -> Option<u64>| {
         let mut samples = page.gauge(name, unit, help);
         for chain in chains {
-            if let Some(value) = of(chain, now) {
+            if let Some(value) = of(chain) {
                 samples = samples.with(&[("network", chain.network.name())], value);
             }
         }
     };
     let height = "The newest block (slot on Solana) that was read.";
-    all(page, "purser_chain_height", Unit::One, height, |chain, _| chain.height);
+    all(page, "purser_chain_height", Unit::One, height, |chain| chain.height);
     let checked = "The newest block or slot up to which two endpoints have shown the same.";
-    all(
-        page,
-        "purser_chain_cross_checked_height",
-        Unit::One,
-        checked,
-        |chain, _| chain.cross_checked,
-    );
+    all(page, "purser_chain_cross_checked_height", Unit::One, checked, |chain| {
+        chain.cross_checked
+    });
     let takes = "1 while new payments are taken on the network.";
-    all(page, "purser_chain_takes_payments", Unit::One, takes, |chain, _| {
+    all(page, "purser_chain_takes_payments", Unit::One, takes, |chain| {
         Some(u64::from(chain.takes_payments))
     });
-    let age = "How old the newest block is that was read, by the chain's clock.";
-    all(
-        page,
-        "purser_chain_block_age_seconds",
-        Unit::Millis,
-        age,
-        |chain, now| chain.time.map(|time| now.0.saturating_sub(time.0)),
-    );
+    let age = "How old the newest block is that was read, by the chain's clock; on Solana how long ago the newest slot was read.";
+    all(page, "purser_chain_block_age_seconds", Unit::Millis, age, |chain| {
+        chain.age_ms
+    });
     endpoints(page, chains);
     keys(page, chains);
     let counts: [Figure<ChainFigures>; 4] = [

@@ -124,6 +124,11 @@ impl BaseSettlement {
         why.or(empty.then_some("no gas key has gas: send it ether"))
     }
 
+    /// Whether no gas key of ours can pay for transactions; also where there is none.
+    pub fn is_without_gas(&self) -> bool {
+        self.core.are_all_empty()
+    }
+
     /// Wei of each gas key, by the newest block.
     ///
     /// # Errors

@@ -236,9 +236,12 @@ async fn case_86_payments_settle_once_through_endpoints_that_fail_and_lie() {
     // Each seed has chains of its own and mostly waits for them.
     const AT_ONCE: usize = 4;
     let seeds = stream::iter(0..number("PURSER_RPC_SEEDS", 2));
-    let mut ran = seeds
-        .map(|seed| tokio::spawn(behind_faulty_endpoints(seed)))
-        .buffer_unordered(AT_ONCE);
+    let runtime = Handle::current();
+    let started = seeds.map(|seed| {
+        let runtime = runtime.clone();
+        tokio::task::spawn_blocking(move || runtime.block_on(behind_faulty_endpoints(seed)))
+    });
+    let mut ran = started.buffer_unordered(AT_ONCE);
     while let Some(seed) = ran.next().await {
         seed.unwrap();
     }

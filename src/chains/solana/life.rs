@@ -4,9 +4,14 @@
 //! A transaction is seen by one endpoint's word, and final by two that show the same slot and success, where there are two. The expiry
 //! proof needs two that are past the last valid block height at `finalized` without it; until then the outcome is unknown.
 
+mod answers;
+
 use super::cross_check::witnesses;
 use super::status::{Commitment, SignatureStatus, TransactionError};
 use super::transaction::Signature;
+
+use self::answers::View;
+pub use self::answers::{Absence, Evidence, StatusAnswer};
 
 /// Endpoints whose agreement is an expiry proof.
 pub const EXPIRY_PROOF_ENDPOINTS: usize = 2;
@@ -119,61 +124,6 @@ pub struct Due {
     pub status: bool,
     /// Collect an [`Absence`] from every endpoint.
     pub proof: bool,
-}
-
-/// An endpoint's answer to a status query.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatusAnswer {
-    /// Slot of the bank that answered.
-    pub context_slot: u64,
-    /// What it knows. Without a search of history `None` proves little: the cache holds about 150 slots.
-    pub found: Option<SignatureStatus>,
-}
-
-/// One endpoint's evidence that it does not know the transaction. The position is read before the status, so that the
-/// status cannot be older.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Absence {
-    /// Block height at `finalized`.
-    pub finalized_block_height: u64,
-    /// Slot of that block.
-    pub finalized_slot: u64,
-    /// First slot of which the endpoint has blocks.
-    pub first_available_slot: u64,
-    /// Slot of the bank that answered the status query, which searched history.
-    pub context_slot: u64,
-}
-
-impl Absence {
-    /// Whether this is evidence that `prepared` never executed and never can: the endpoint is past the point, the answer
-    /// comes from a node at least that far, and history reaches back far enough.
-    pub const fn proves_expiry_of(&self, prepared: &Prepared) -> bool {
-        self.finalized_block_height > prepared.last_valid_block_height
-            && self.context_slot >= self.finalized_slot
-            && self.first_available_slot <= prepared.not_before_slot
-    }
-}
-
-/// An endpoint's answer to a search for a transaction in its whole history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Evidence {
-    /// It knows the transaction.
-    Found {
-        /// Slot of the bank that answered.
-        context_slot: u64,
-        /// What it knows.
-        status: SignatureStatus,
-    },
-    /// It does not.
-    Absent(Absence),
-}
-
-/// What one endpoint last reported.
-#[derive(Clone, Debug, Default)]
-struct View {
-    context_slot: u64,
-    seen: Option<SignatureStatus>,
-    proof: bool,
 }
 
 /// See the module.
@@ -298,7 +248,7 @@ impl Life {
     /// An endpoint answered a status query. An answer older than the endpoint's last one is ignored.
     pub fn status(&mut self, endpoint: usize, answer: StatusAnswer) -> Option<Transition> {
         let view = self.views.get_mut(endpoint)?;
-        if answer.context_slot < view.context_slot {
+        if view.is_newer_than(answer.context_slot) {
             return None;
         }
         view.context_slot = answer.context_slot;
@@ -326,7 +276,7 @@ impl Life {
         self.block_height(absence.finalized_block_height);
         let proof = absence.proves_expiry_of(&self.prepared);
         let view = self.views.get_mut(endpoint)?;
-        if absence.context_slot < view.context_slot {
+        if view.is_newer_than(absence.context_slot) {
             return None;
         }
         view.context_slot = absence.context_slot;

@@ -196,6 +196,16 @@ impl Core {
         let _ = tip.wait_for(|tip| *tip >= number).await;
     }
 
+    /// The same, and until two endpoints have shown the same of it, where there are two.
+    pub(super) async fn checked_up_to(&self, number: u64) {
+        let mut tip = self.tip.subscribe();
+        let is_checked = |tip: &u64| {
+            let checked = self.view().cross_checked();
+            *tip >= number && checked.is_none_or(|checked| checked >= number)
+        };
+        let _ = tip.wait_for(is_checked).await;
+    }
+
     /// The place for an answer, before anything is asked that may bring it.
     pub(super) fn wait_for(&self, key: Key) -> oneshot::Receiver<Outcome> {
         let (told, outcome) = oneshot::channel();

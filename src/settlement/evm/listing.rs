@@ -41,6 +41,9 @@ impl BaseSettlement {
     /// # Errors
     /// `Temporary` when the store cannot be read.
     pub async fn kept(&self, after: u64, limit: usize) -> Result<Vec<Kept>, PortError> {
+        if let Some(why) = self.core.is_standing_still() {
+            return Err(temporary("kept", &why));
+        }
         let (mut kept, mut place) = (Vec::new(), after);
         while kept.len() < limit.max(1) {
             let read = self.read_from(place, READ).await;
@@ -153,6 +156,9 @@ impl TreasuryList for BaseSettlement {
         Box::pin(async move {
             if network != Network::Base {
                 return Err(temporary("movements", &"the port for Base knows Base alone"));
+            }
+            if let Some(why) = self.core.is_standing_still() {
+                return Err(temporary("movements", &why));
             }
             let after = match after {
                 None => 0,

@@ -102,7 +102,7 @@ impl List {
     }
 
     /// Whether each has failed a moment ago.
-    pub(super) fn all_paused(&self) -> bool {
+    pub fn all_paused(&self) -> bool {
         let now_ms = self.timer.now_ms();
         self.members
             .iter()

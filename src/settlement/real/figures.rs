@@ -4,12 +4,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use purser_actors::id::{Network, Wallet};
-use purser_actors::port::Timestamp;
 use purser_chains::evm::{Address, U256};
 use purser_chains::rpc::EndpointStatus;
 
 use super::RealPorts;
-use crate::settlement::chain::ChainTime as _;
 use crate::settlement::facilitator::{FacilitatorFigures, List};
 use crate::settlement::tally::PrecheckFigures;
 
@@ -23,8 +21,8 @@ pub struct ChainFigures {
     pub network: Network,
     /// The newest block or slot that was read; `None` before the first.
     pub height: Option<u64>,
-    /// When that block was made, by the chain's clock.
-    pub time: Option<Timestamp>,
+    /// How long ago that block was made, by the chain's clock; on Solana how long ago the newest was read. In milliseconds.
+    pub age_ms: Option<u64>,
     /// The newest block or slot up to which two endpoints have shown the same; `None` with one endpoint.
     pub cross_checked: Option<u64>,
     /// Blocks or transactions that were read again because two endpoints showed other movements, since the start.
@@ -69,15 +67,30 @@ impl RealPorts {
         self.burns.get().map_or(0, |burns| burns.count())
     }
 
-    /// The networks on which no new payment is taken now, and why: their blocks cannot be read, nothing becomes final, or nobody
-    /// pays for transactions.
+    /// The networks on which no new payment is taken now, and why.
     pub fn not_taking_payments(&self) -> Vec<(Network, &'static str)> {
+        let why = |network| Some((network, self.why_no_payments(network)?));
+        Network::ALL.into_iter().filter_map(why).collect()
+    }
+
+    /// Why no new payment is taken on a network, if none is: its blocks cannot be read, nothing becomes final, or nobody pays for
+    /// transactions.
+    fn why_no_payments(&self, network: Network) -> Option<&'static str> {
         const SOLANA: &str = "the newest slots cannot be read, or no two endpoints show the same";
-        let solana = (!self.solana.is_up_to_date()).then_some(SOLANA);
-        let both = [(Network::Base, self.base.why_no_payments()), (Network::Solana, solana)];
-        both.into_iter()
-            .filter_map(|(network, why)| Some((network, why?)))
-            .collect()
+        let (why, pays_itself, others) = match network {
+            Network::Base => (self.base.why_no_payments(), !self.base.is_without_gas(), &self.on_base),
+            Network::Solana => {
+                let has_payers = !self.solana.status().fee_payers.is_empty();
+                (
+                    (!self.solana.is_up_to_date()).then_some(SOLANA),
+                    has_payers,
+                    &self.on_solana,
+                )
+            }
+        };
+        let others_fail = others.as_ref().is_some_and(|list| list.all_paused());
+        why.or((!pays_itself && others_fail)
+            .then_some("no facilitator answers, and no key of our own pays for transactions"))
     }
 
     async fn base_figures(&self) -> ChainFigures {
@@ -93,14 +106,14 @@ impl RealPorts {
         };
         let mut keys: Vec<FeeKey> = self.base.loads().into_iter().map(key).collect();
         keys.sort_by(|one, other| one.address.cmp(&other.address));
-        let counters = self.base.counters();
+        let (counters, now) = (self.base.counters(), self.clock.now());
         ChainFigures {
             network: Network::Base,
             height: self.base.height(),
-            time: self.base.now().ok(),
+            age_ms: self.base.now().ok().map(|made| now.0.saturating_sub(made.0)),
             cross_checked: self.base.cross_checked(),
             mismatches: counters.mismatches.load(Ordering::Relaxed),
-            takes_payments: self.base.why_no_payments().is_none(),
+            takes_payments: self.why_no_payments(Network::Base).is_none(),
             endpoints: self.base.endpoints(),
             keys,
             fees_spent: counters.gas_spent_gwei.load(Ordering::Relaxed),
@@ -121,10 +134,10 @@ impl RealPorts {
         ChainFigures {
             network: Network::Solana,
             height: (status.slot > 0).then_some(status.slot),
-            time: self.solana.now_on(Network::Solana).ok(),
+            age_ms: self.solana.recent_blockhash().map(|(_, age_ms)| age_ms),
             cross_checked: self.solana.cross_checked(),
             mismatches: self.solana.mismatches(),
-            takes_payments: self.solana.is_up_to_date(),
+            takes_payments: self.why_no_payments(Network::Solana).is_none(),
             endpoints: self.solana.node().pool().status(),
             keys: status.fee_payers.iter().map(key).collect(),
             fees_spent: status.fee_payers.iter().map(|payer| payer.spent).sum(),

@@ -79,6 +79,7 @@ impl SolanaSettlement {
     /// # Errors
     /// `Temporary` when the rows cannot be read.
     pub async fn movements_after(&self, after: u64, limit: usize) -> Result<Vec<(u64, Movement)>, PortError> {
+        self.if_up_to_date("movements")?;
         let page = self.rows.movements(after, limit).await;
         let page = page.map_err(|e| temporary("movements", e))?;
         Ok(page

@@ -109,8 +109,9 @@ impl Core {
             let Some(receipt) = self.node.receipt(*hash).await? else {
                 continue;
             };
-            // A positive answer needs one endpoint and a block of the chain that was followed.
-            let read = tokio::time::timeout(PATIENCE, self.read_up_to(receipt.block_number)).await;
+            // One endpoint's receipt may say falsely that payments have failed. What they moved is in the rows of the block, once two
+            // endpoints have shown the same of it.
+            let read = tokio::time::timeout(PATIENCE, self.checked_up_to(receipt.block_number)).await;
             let view = self.view();
             let canonical = view.is_canonical(receipt.block_number, receipt.block_hash);
             let canonical = canonical.unwrap_or(receipt.block_number < view.oldest_needed());
