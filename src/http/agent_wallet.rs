@@ -24,7 +24,7 @@ use super::callable::Callables;
 use super::error::ApiError;
 use super::rate::{Counted, RateLimiter};
 use super::readable::is_readable;
-use super::withdrawals::owns_usdc;
+use super::withdrawals::address;
 use crate::agent_wallet::calling::Calling;
 use crate::agent_wallet::custody::VaultedWallets;
 use crate::agent_wallet::terms::OwnAddresses;
@@ -161,16 +161,6 @@ fn network(name: &'static str, text: &str) -> Result<Network, ApiError> {
         );
         ApiError::parameter("parameter_invalid", name, error)
     })
-}
-
-/// An address on either chain.
-fn address(name: &'static str, text: &str) -> Result<Wallet, ApiError> {
-    let address = text.parse().map_err(|_| {
-        let error = format!("`{name}` is not an address on Base or Solana.");
-        ApiError::parameter("parameter_invalid", name, error)
-    })?;
-    owns_usdc(name, &address)?;
-    Ok(address)
 }
 
 /// Readable text of at most so many characters.

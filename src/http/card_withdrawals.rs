@@ -10,7 +10,7 @@ use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
 use purser_actors::card_withdrawal::{CardWithdrawal, INSUFFICIENT, Status};
-use purser_actors::id::{Wallet, WithdrawalId};
+use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::View;
 use purser_actors::kernel::memo::Place;
 use purser_actors::money::Cents;
@@ -22,7 +22,7 @@ use super::account::{Holder, active};
 use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo_of, undecided};
 use super::reloadables::PATIENCE;
-use super::withdrawals::{Withdrawals, in_range, owns_usdc, to_own_wallet};
+use super::withdrawals::{Withdrawals, address, in_range, to_own_wallet};
 use super::{json, shapes, top_ups};
 
 /// The operation of this room.
@@ -82,14 +82,13 @@ async fn withdraw_card_balance(
 ) -> Result<Response, ApiError> {
     let wanted: Wanted = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     let amount = in_range(wanted.amount.get(), "amount", LEAST, Some(MOST))?;
-    let invalid = |error| ApiError::parameter("parameter_invalid", "destination_address", error);
-    let to: Wallet = wanted
-        .destination_address
-        .parse()
-        .map_err(|_| invalid("`destination_address` is not an address on Base or Solana."))?;
-    owns_usdc("destination_address", &to)?;
+    let to = address("destination_address", &wanted.destination_address)?;
     if state.treasuries.contains(&to) {
-        return Err(invalid("`destination_address` is our own."));
+        return Err(ApiError::parameter(
+            "parameter_invalid",
+            "destination_address",
+            "`destination_address` is our own.",
+        ));
     }
     active(&state.engine, &claims).await?;
     to_own_wallet(&claims, &to)?;

@@ -29,6 +29,7 @@ use super::held::{not_promised, takes_on, with_held};
 use super::idempotency::{Key, Reply, memo, undecided};
 use super::query::Query;
 use super::{json, shapes};
+use crate::payment::evm::checksummed;
 use crate::payment::terms::can_own_usdc;
 use crate::provider::Balances;
 
@@ -215,16 +216,30 @@ fn out_of_range(param: &'static str, least: Cents, most: Option<Cents>) -> ApiEr
     ApiError::parameter("amount_out_of_range", param, error)
 }
 
-/// Refuses an address that the token sends nothing to.
+/// An address that USDC can be sent to. In capitals and small letters it must have its checksum (EIP-55).
 ///
 /// # Errors
 /// 400 `parameter_invalid`.
-pub(super) fn owns_usdc(name: &'static str, to: &Wallet) -> Result<(), ApiError> {
-    if can_own_usdc(to) {
-        return Ok(());
+pub(super) fn address(name: &'static str, text: &str) -> Result<Wallet, ApiError> {
+    let invalid = |error: String| Err(ApiError::parameter("parameter_invalid", name, error));
+    let Ok(to) = text.parse() else {
+        return invalid(format!("`{name}` is not an address on Base or Solana."));
+    };
+    if let Wallet::Evm(bytes) = &to {
+        let digits = text.get(2..).unwrap_or_default();
+        let is = |of: fn(&u8) -> bool| digits.bytes().any(|byte| of(&byte));
+        if is(u8::is_ascii_lowercase) && is(u8::is_ascii_uppercase) && text != checksummed(bytes) {
+            return invalid(format!(
+                "`{name}` is mistyped: its capitals are not those of its checksum (EIP-55)."
+            ));
+        }
     }
-    let error = format!("`{name}` cannot own USDC: it is the zero address, the token's own, or a program's on Solana.");
-    Err(ApiError::parameter("parameter_invalid", name, error))
+    if !can_own_usdc(&to) {
+        return invalid(format!(
+            "`{name}` cannot own USDC: it is the zero address, the token's own, or a program's on Solana."
+        ));
+    }
+    Ok(to)
 }
 
 /// A token that was born of a payment may have been relayed, and an API key is an agent's: they withdraw to the account's own
@@ -244,11 +259,8 @@ fn recipient(state: &Withdrawals, claims: &Claims, wanted: &Wanted) -> Result<Wa
     let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
     let to = match &wanted.address {
         None => claims.wallet,
-        Some(text) => text
-            .parse()
-            .map_err(|_| invalid("address", "`address` is not an address on Base or Solana."))?,
+        Some(text) => address("address", text)?,
     };
-    owns_usdc("address", &to)?;
     if state.treasuries.contains(&to) {
         return Err(invalid("address", "`address` is our own."));
     }

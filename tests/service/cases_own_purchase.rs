@@ -169,14 +169,18 @@ const NOBODYS: [&str; 8] = [
     "SysvarRent111111111111111111111111111111111",
 ];
 
+/// An address of EIP-55 with one letter in the other case.
+const MISTYPED: &str = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_sent_to_an_address_that_cannot_own_usdc() {
-    // Aim: the zero address and the token's own are refused wherever money is sent to an address that somebody names, or such an
-    // address is kept, before anything is held.
+    // Aim: the zero address, the token's own and one whose checksum is wrong are refused wherever money is sent to an address that
+    // somebody names, or such an address is kept, before anything is held.
     let service = Host::new().start();
     let site = Site::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
-    for address in NOBODYS {
+    let nobodys = NOBODYS.map(|address| (address, "cannot own USDC"));
+    for (address, why) in nobodys.into_iter().chain([(MISTYPED, "is mistyped")]) {
         let asks: [(&str, &str, Value); 4] = [
             ("/withdraw", "address", json!({"amount": 1, "address": address})),
             (
@@ -205,11 +209,7 @@ async fn nothing_is_sent_to_an_address_that_cannot_own_usdc() {
             );
             let said = answer.body.pointer("/error/param").or(answer.body.get("param"));
             assert_eq!(said, Some(&json!(param)), "{path} {address}: {}", answer.text);
-            assert!(
-                answer.text.contains("cannot own USDC"),
-                "{path} {address}: {}",
-                answer.text
-            );
+            assert!(answer.text.contains(why), "{path} {address}: {}", answer.text);
         }
     }
 }

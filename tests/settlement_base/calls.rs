@@ -41,7 +41,10 @@ async fn refused(w: &World, payment: &Authorization) -> String {
 #[tokio::test]
 async fn a_declined_payment_costs_two_calls() {
     let Some((w, counted)) = counting(1).await else { return };
-    let payment = w.signed("payer 0", crate::world::treasury(), 2 * VALUE, u64::from(u32::MAX), 1);
+    w.give(payer(0), VALUE - 1).await;
+    w.anvil.mine(1).await;
+    w.read().await;
+    let payment = w.payment(0);
     for _ in 0..3 {
         assert_eq!(refused(&w, &payment).await, "insufficient_funds");
     }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use purser::settlement::solana::SolanaSettings;
-use purser_actors::id::Network;
+
 use purser_actors::port::{
-    ChainStanding, ErrorKind, Finality, Lookup, Movement, Preparation, Settlement as _, Submitted, TreasuryList as _,
+    ChainStanding, ErrorKind, Finality, Lookup, Movement, Preparation, Settlement as _, Submitted,
 };
 use purser_chains::solana::Signature;
 use purser_chains::solana::address::{base58, parse_base58};
@@ -68,8 +68,8 @@ impl House {
     }
 
     pub async fn listed(&self) -> Vec<Movement> {
-        let page = self.port.movements(Network::Solana, None, 100).await.unwrap();
-        page.items
+        let page = self.port.movements_after(0, 100).await.unwrap();
+        page.into_iter().map(|(_, moved)| moved).collect()
     }
 
     pub async fn stands_still(&self) {

@@ -94,6 +94,7 @@ impl TransferList for SolanaSettlement {
             if network != Network::Solana {
                 return Err(misdirected("listed"));
             }
+            self.if_up_to_date("listed")?;
             let moved = self.movements_after(after, limit).await?;
             if moved.is_empty() {
                 return self.left_wallets_after(after, limit).await;

@@ -108,7 +108,7 @@ impl SolanaSettlement {
     }
 
     /// Nothing new is taken on while what is final is not read.
-    pub(super) fn if_up_to_date(&self, operation: &'static str) -> Result<(), PortError> {
+    pub(in crate::settlement) fn if_up_to_date(&self, operation: &'static str) -> Result<(), PortError> {
         match self.is_up_to_date() {
             true => Ok(()),
             false => Err(temporary(

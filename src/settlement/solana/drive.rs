@@ -18,7 +18,7 @@ use crate::settlement::reads::DEADLINE;
 impl SolanaSettlement {
     /// Starts all that is due now and returns; the answers come in later.
     pub(super) fn drive(self: &Arc<Self>) {
-        let block_height = self.tip.lock().block_height();
+        let block_height = self.tip.lock().proof_height();
         let due = self.flights.lock().due(self.timer.now_ms(), block_height);
         for (id, bytes) in due.sends {
             let port = Arc::clone(self);

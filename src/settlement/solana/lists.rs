@@ -79,7 +79,6 @@ impl SolanaSettlement {
     /// # Errors
     /// `Temporary` when the rows cannot be read.
     pub async fn movements_after(&self, after: u64, limit: usize) -> Result<Vec<(u64, Movement)>, PortError> {
-        self.if_up_to_date("movements")?;
         let page = self.rows.movements(after, limit).await;
         let page = page.map_err(|e| temporary("movements", e))?;
         Ok(page
@@ -118,6 +117,7 @@ impl TreasuryList for SolanaSettlement {
                     .number()
                     .ok_or_else(|| temporary(MOVEMENTS, "not a cursor of this list"))?,
             };
+            self.if_up_to_date(MOVEMENTS)?;
             let page = self.movements_after(after, limit.max(1)).await?;
             let next = page.last().map(|(position, _)| Cursor::of_number(*position));
             let items = page.into_iter().map(|(_, moved)| moved).collect();

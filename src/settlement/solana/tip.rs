@@ -40,6 +40,8 @@ pub(super) struct Tip {
     block_height: u64,
     /// The highest block height that two endpoints have reached, where there are two.
     shared_height: u64,
+    /// The block height that one endpoint named while no other has answered for long. It only says when proofs are looked for.
+    alone_height: u64,
 }
 
 impl Tip {
@@ -143,14 +145,14 @@ impl Tip {
         self.slot
     }
 
-    /// The highest block height that was seen.
-    pub(super) const fn block_height(&self) -> u64 {
-        self.block_height
-    }
-
     /// How long a transaction with this blockhash can execute, if the hash was read here.
     pub(super) fn of(&self, hash: &[u8; 32]) -> Option<Validity> {
         self.known.get(hash).copied()
+    }
+
+    /// The block height by which it is time to look for proofs that payments have run out.
+    pub(super) fn proof_height(&self) -> u64 {
+        self.block_height.max(self.alone_height)
     }
 
     /// An upper bound of it for a hash that existed at `slot`: block heights grow by at most one a slot. `None` before the
@@ -186,7 +188,7 @@ mod tests {
         assert_eq!(tip.read(vec![blockhash(1, 900, 1000)], 1, 5), Ok(()));
         assert_eq!(tip.read(vec![blockhash(2, 890, 990)], 1, 6), Ok(()));
         assert_eq!(tip.newest().map(|(newest, at)| (newest.hash[0], at)), Some((1, 5)));
-        assert_eq!((tip.slot(), tip.block_height()), (1000, 900));
+        assert_eq!((tip.slot(), tip.block_height), (1000, 900));
         let old = Validity {
             last_valid_block_height: 1040,
             not_before_slot: 840,
@@ -224,7 +226,7 @@ mod tests {
             let mut tip = Tip::default();
             let read = tip.read(claims.collect(), endpoints, 5);
             assert_eq!(read.is_ok(), highest.is_some(), "{heights:?}");
-            assert_eq!(tip.block_height(), highest.unwrap_or(0), "{heights:?}");
+            assert_eq!(tip.block_height, highest.unwrap_or(0), "{heights:?}");
             for (height, byte) in heights.iter().zip(1u8..) {
                 let counts = highest.filter(|highest| highest.abs_diff(*height) <= NEAR_BLOCKS);
                 let ends = tip.of(&[byte; 32]).map(|of| of.last_valid_block_height);
@@ -258,14 +260,16 @@ mod tests {
             assert!(tip.read(vec![blockhash(4, far, far)], 2, 4_000).is_err());
         }
         assert_eq!(
-            (tip.of(&[4; 32]), tip.read_ms(), tip.block_height()),
+            (tip.of(&[4; 32]), tip.read_ms(), tip.block_height),
             (None, Some(2_000), 905)
         );
+        assert_eq!(tip.proof_height(), 1_100);
         // Later, and before anything was read, nothing compares with it.
         assert!(tip.read(vec![blockhash(5, 905, 1_005)], 2, 1 + COMPARED_MS).is_err());
         assert!(Tip::default().read(vec![blockhash(5, 905, 1_005)], 2, 0).is_err());
         let two = vec![blockhash(5, 1_100, 1_200), blockhash(6, 1_099, 1_199)];
         assert_eq!(tip.read(two, 2, 2 + COMPARED_MS), Ok(()));
+        assert_eq!(tip.proof_height(), tip.block_height);
     }
 
     // Aim: the memory is bounded and forgets the oldest.
