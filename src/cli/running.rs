@@ -19,7 +19,7 @@ use super::store::{all_there, documents, failed};
 use super::{CliError, terminal};
 use crate::config::Config;
 use crate::service::copies::documents_in;
-use crate::service::{DataDir, parts};
+use crate::service::{DataDir, chains, parts};
 use crate::system::SystemClock;
 use crate::vault::archive;
 use crate::verify::{ChainList, ChainTransfer, Report};
@@ -182,10 +182,13 @@ impl RunningService {
                 source,
             })?;
         let rows = self.part("store", &scratch.path().join("rows")).await?;
-        let chain = self.chain(config).await?;
         let data = DataDir::create(&scratch.path().join("data")).map_err(failed)?;
         let mark = JournalStore::restore(rows.path(), &data.store(), SystemClock.now().0).map_err(failed)?;
         let store = parts::open_store(config, &data).map_err(failed)?;
+        // By other settings no transfer would be ours.
+        chains::belongs(&*store, config).await.map_err(failed)?;
+        // After the store: whatever it knows of is on the list.
+        let chain = self.chain(config).await?;
         let report = crate::verify::verify(&*store, Some(&chain)).await.map_err(failed);
         store.close();
         terminal::progress(&format!("as of sequence {} of the service that runs", mark.seq));

@@ -58,6 +58,17 @@ pub fn keys(config: &Config) -> Result<Option<RealChains>, Misfit> {
     }
 }
 
+/// Rejects a store of other chains than those of the settings. Settings whose keys are not at hand name no chains, and none is compared.
+///
+/// # Errors
+/// `data_dir` is of other chains, or the store fails.
+pub async fn belongs(store: &dyn Store, config: &Config) -> Result<(), ServiceError> {
+    match keys(config) {
+        Ok(real) => store_chains::check(store, real.as_ref().map(RealChains::names).as_ref()).await,
+        Err(_) => Ok(()),
+    }
+}
+
 /// Opens them, with `machine` as the sandbox's chains' time and `clock` as its providers'.
 ///
 /// # Errors

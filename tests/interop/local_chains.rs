@@ -271,6 +271,19 @@ impl Production {
         run(&arguments)
     }
 
+    /// A command beside the running service, by its operator's token, with its settings or with those of the sandbox; whatever comes
+    /// of it.
+    pub fn beside(&self, command: &str, its_settings: bool) -> Output {
+        let (data, folder) = (self.purser.data(), self.folder.path());
+        let (token, config) = (folder.join("keys/operator.token"), folder.join("purser.toml"));
+        let mut arguments: Vec<&Path> = [command, "--token-file"].map(Path::new).into();
+        arguments.extend([&token, Path::new("--data"), &data]);
+        if its_settings {
+            arguments.extend([Path::new("--config"), &config]);
+        }
+        run(&arguments)
+    }
+
     /// A command on the data of the service, which has been stopped.
     pub fn offline(&self, command: &str) -> Output {
         well(&[command], self.command(&[command]))

@@ -79,6 +79,11 @@ async fn stock_clients_buy_on_real_chains_and_take_their_money_out() {
     assert_eq!(production.treasury("base").await, 2 * PRICE - 100_000_000);
 
     every_figure_is_documented(&production, &["On the real chains"]).await;
+    let proved = production.beside("verify", true);
+    assert!(proved.status.success(), "{proved:?}");
+    let refused = production.beside("verify", false);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("--config"), "{said}");
     production.purser.stop().await;
     production.offline("verify");
     production.offline("reconcile");
