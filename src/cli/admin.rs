@@ -300,11 +300,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             desk.post("/admin/suspended/confirm", body).await?
         }
         Act::Audit { after } => desk.page("/admin/audit", after).await?,
-        Act::Token(Token::Create { name, role }) => {
-            desk.post("/admin/tokens", json!({"name": name, "role": role})).await?
-        }
-        Act::Token(Token::Revoke { name }) => desk.post("/admin/tokens/revoke", json!({"name": name})).await?,
-        Act::Token(Token::List | Token::Generate { .. }) => desk.get("/admin/tokens").await?,
+        Act::Token(act) => tokens::ask(&desk, act).await?,
     };
     desk.said(&answer)
 }

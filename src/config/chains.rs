@@ -312,7 +312,7 @@ fn endpoints(key: &str, nodes: &[Endpoint], found: &mut Found) {
     found.require(
         !nodes.is_empty(),
         key.to_owned(),
-        "name at least one JSON-RPC endpoint, better two",
+        "name at least one JSON-RPC endpoint, better three",
     );
     for (n, node) in nodes.iter().enumerate() {
         let is_good = node.url.is_set() && node.rate > 0 && node.burst > 0 && node.timeout_ms > 0;
@@ -343,7 +343,7 @@ fn steps(key: &str, finality: &[FinalityStep], found: &mut Found) {
     found.require(
         rising && bounds.last().is_some_and(Option::is_none),
         key.to_owned(),
-        "its up_to_usd rise, and the last step has none: it holds for everything above",
+        "up_to_usd must rise from step to step, and the last step must have none: it holds for every higher amount",
     );
 }
 

@@ -147,7 +147,7 @@ async fn ask_all<T>(
     if pool.len() == 1 {
         tracing::warn!(
             setting,
-            "one endpoint: nothing checks what it shows. Configure two, or better three"
+            "one endpoint: nothing checks what it shows. Configure three, so that one may be down"
         );
     }
     let replies = pool.ask_each(method, json!([])).await.into_iter();

@@ -1,6 +1,10 @@
 //! Operators' tokens, on the command line.
 
+use serde_json::json;
+
+use super::super::remote::Answer;
 use super::super::{CliError, terminal};
+use super::Desk;
 use crate::http::operator::{hash_of, new_token};
 use crate::system::SystemEntropy;
 
@@ -46,4 +50,13 @@ pub(super) fn generate(name: &str, role: &str) -> Result<(), CliError> {
     ]);
     terminal::progress(&format!("for [operator] tokens: {}", toml::Value::from(line)));
     Ok(())
+}
+
+/// What needs the service; a token is generated without it.
+pub(super) async fn ask(desk: &Desk, act: Token) -> Result<Answer, CliError> {
+    match act {
+        Token::Create { name, role } => desk.post("/admin/tokens", json!({"name": name, "role": role})).await,
+        Token::Revoke { name } => desk.post("/admin/tokens/revoke", json!({"name": name})).await,
+        Token::List | Token::Generate { .. } => desk.get("/admin/tokens").await,
+    }
 }
