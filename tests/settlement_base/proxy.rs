@@ -77,6 +77,8 @@ async fn serve(State(behind): State<Arc<Behind>>, body: Bytes) -> Response {
     };
     let mut whole = true;
     let mut one = |request: &Value, answer: &mut Value| match change(request, answer["result"].take()) {
+        // An error that nothing takes the place of stays one.
+        Some(Value::Null) if answer.get("error").is_some() => {}
         Some(result) => *answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": result}),
         None => whole = false,
     };

@@ -71,11 +71,13 @@ impl Tip {
         };
         let last = highest.last_valid_block_height;
         let counts_until = if claims.len() < witnesses(endpoints) {
+            self.alone_height = last.saturating_sub(BLOCKHASH_BLOCKS);
             // What the others would say is not known: as if it were as far ahead as the chain can be by now.
             self.agreed_near(last, now_ms)
                 .ok_or(DISAGREE)?
                 .saturating_add(2 * NEAR_BLOCKS)
         } else {
+            self.alone_height = 0;
             self.agreed = Some((last, now_ms));
             // The lower of both: a slot that is too high would end payments early.
             self.slot = self.slot.max(highest.slot.min(shared.slot));
