@@ -95,6 +95,10 @@ impl TransferList for SolanaSettlement {
                 return Err(misdirected("listed"));
             }
             self.if_up_to_date("listed")?;
+            if after == 0 {
+                // Payments may be final by their status before the follower has come to them.
+                self.catch_up().await?;
+            }
             let moved = self.movements_after(after, limit).await?;
             if moved.is_empty() {
                 return self.left_wallets_after(after, limit).await;

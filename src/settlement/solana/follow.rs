@@ -11,13 +11,14 @@ use std::sync::atomic::Ordering;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use purser_actors::port::Timestamp;
+use purser_actors::port::{PortError, Timestamp};
 use purser_chains::solana::Signature;
 use purser_chains::solana::cross_check::Agreement;
 use purser_chains::solana::follow::{Change, Follower, Listing, Reading};
 use purser_chains::solana::node::NodeError;
 
 use super::SolanaSettlement;
+use super::decline::temporary;
 use super::rows::{Moved, Place};
 
 /// Changes that are written at once.
@@ -146,6 +147,14 @@ enum Covers {
 }
 
 impl SolanaSettlement {
+    /// Reads up to the present, for a list that must show whatever is final by now.
+    ///
+    /// # Errors
+    /// `Temporary` when the endpoints fail or disagree.
+    pub async fn catch_up(&self) -> Result<(), PortError> {
+        self.follow().await.map_err(|error| temporary("catch up", error))
+    }
+
     /// Reads what is new. An endpoint that fails or contradicts what is known rests for a while.
     pub(super) async fn follow(&self) -> Result<(), String> {
         let mut following = self.following.lock().await;
