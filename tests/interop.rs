@@ -32,6 +32,8 @@ mod local_chains;
 mod node;
 #[path = "interop/production.rs"]
 mod production;
+#[path = "interop/production_products.rs"]
+mod production_products;
 #[path = "interop/products.rs"]
 mod products;
 #[path = "interop/python.rs"]

@@ -231,9 +231,9 @@ impl RealPorts {
         Ok(Arc::new(ports))
     }
 
-    /// Until each chain's time and a blockhash are known.
+    /// Until each chain's time and a blockhash are known, and Solana is followed: before that no payment is taken there.
     async fn first_read(&self) {
-        while self.base.now().is_err() || self.solana.newest().is_none() {
+        while self.base.now().is_err() || self.solana.newest().is_none() || !self.solana.has_begun() {
             tokio::time::sleep(LOOK).await;
         }
     }

@@ -153,7 +153,7 @@ async fn case_07_a_payment_whose_settlement_takes_too_long_is_delivered_once_it_
     }
     assert_eq!(production.treasury("base").await, 0);
     production.chains.base("evm_setIntervalMining", json!([1])).await;
-    assert_eq!(ended(&production, &payment).await, 200);
+    assert_eq!(ended(&production, ORDER, &payment).await, 200);
     assert_eq!(production.treasury("base").await, PRICE);
     production.purser.stop().await;
     production.offline("verify");

@@ -19,7 +19,7 @@ pub const BASE_USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 /// One ether, in wei.
 pub const ETHER: &str = "0xde0b6b3a7640000";
 /// What production would ask a provider for.
-const NOT_SOLD: [&str; 6] = [
+pub const NOT_SOLD: [&str; 6] = [
     "usa_prepaid_card",
     "gift_card",
     "push_to_card",
@@ -130,6 +130,8 @@ struct Start<'a> {
     grace_ms: u64,
     /// Settles on both chains in place of keys of our own.
     facilitator: Option<&'a str>,
+    /// Further settings.
+    more: &'a str,
 }
 
 impl Default for Start<'_> {
@@ -138,6 +140,7 @@ impl Default for Start<'_> {
             depth: "safe",
             grace_ms: 60_000,
             facilitator: None,
+            more: "",
         }
     }
 }
@@ -185,6 +188,16 @@ impl Production {
         Self::start_with(chains, endpoints, start).await
     }
 
+    /// With these settings too.
+    pub async fn start_set(chains: LocalChains, more: &str) -> Self {
+        let endpoints = two_addresses(&chains);
+        let start = Start {
+            more,
+            ..Start::default()
+        };
+        Self::start_with(chains, &endpoints, start).await
+    }
+
     async fn start_with(chains: LocalChains, endpoints: &Endpoints, start: Start<'_>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let keys = folder.path().join("keys");
@@ -204,6 +217,7 @@ impl Production {
             depth,
             grace_ms,
             facilitator,
+            more,
         } = start;
         if let Some(url) = facilitator {
             facilitated(&mut settings, url);
@@ -211,6 +225,7 @@ impl Production {
         let rest =
             format!("[chains.base]\nfinality = [{{ depth = \"{depth}\" }}]\n[reconciliation]\ngrace_ms = {grace_ms}");
         merge(&mut settings, rest.parse().unwrap());
+        merge(&mut settings, more.parse().unwrap());
         let config = folder.path().join("purser.toml");
         std::fs::write(&config, settings.to_string()).unwrap();
         let purser = Purser::start_from(Some(&config), &[]);

@@ -124,31 +124,38 @@ pub async fn cancel(production: &Production, token: &str, card: &str) {
     assert_eq!(answer.status().as_u16(), 200, "{}", answer.text().await.unwrap());
 }
 
-/// Takes so many dollars out once they are there to be taken, and waits until they have left.
-pub async fn withdraw(production: &Production, token: &str, dollars: u64) {
-    let purser = &production.purser;
+/// Until this number of dollars can be withdrawn.
+async fn can_withdraw(production: &Production, token: &str, dollars: u64) {
     until("the credit can be withdrawn", async || {
-        let (status, body) = purser.bearer("/get-account-balance", token).await;
+        let (status, body) = production.purser.bearer("/get-account-balance", token).await;
         assert_eq!(status, 200, "{body}");
         let available = body["available"].as_f64().unwrap();
         (available >= dollars as f64).then_some(())
     })
     .await;
-    let request = purser.http.post(purser.url("/withdraw")).bearer_auth(token);
-    let answer = request.json(&json!({"amount": dollars})).send().await.unwrap();
-    let (status, body) = (answer.status().as_u16(), answer.json::<Value>().await.unwrap());
-    assert_eq!(status, 202, "{body}");
-    let path = format!(
-        "/get-withdrawal-status?withdrawal_id={}",
-        text(&body["withdrawal"]["id"])
-    );
+}
+
+/// Until the withdrawal is complete.
+async fn completed(production: &Production, token: &str, id: &str) {
+    let path = format!("/get-withdrawal-status?withdrawal_id={id}");
     until("the withdrawal's end", async || {
-        let (_, body) = purser.bearer(&path, token).await;
+        let (_, body) = production.purser.bearer(&path, token).await;
         let state = text(&body["withdrawal"]["state"]).to_owned();
         assert_ne!(state, "failed", "{body}");
         (state == "complete").then_some(())
     })
     .await;
+}
+
+/// Withdraws this number of dollars once they are available, and waits until they have left.
+pub async fn withdraw(production: &Production, token: &str, dollars: u64) {
+    can_withdraw(production, token, dollars).await;
+    let purser = &production.purser;
+    let request = purser.http.post(purser.url("/withdraw")).bearer_auth(token);
+    let answer = request.json(&json!({"amount": dollars})).send().await.unwrap();
+    let (status, body) = (answer.status().as_u16(), answer.json::<Value>().await.unwrap());
+    assert_eq!(status, 202, "{body}");
+    completed(production, token, text(&body["withdrawal"]["id"])).await;
 }
 
 /// A number of the environment.
@@ -204,6 +211,80 @@ async fn a_kill_between_signature_and_answer_settles_each_payment_once() {
     production.offline("reconcile");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_during_a_withdrawal_pays_it_once() {
+    // Checks: whenever the process dies, a withdrawal that is requested again under its key leaves the treasury once, on both chains.
+    // Each round's withdrawals are still on their way when the next process dies.
+    const OF: &str = "withdraws and is killed";
+    const DOLLARS_OF_AN_ORDER: u64 = 100;
+    let rounds = (number("PURSER_KILLS", 6) / 3).max(1);
+    let orders = rounds.div_ceil(DOLLARS_OF_AN_ORDER);
+    let Some(mut production) = Production::start().await else {
+        return;
+    };
+    let wallet = wallet(OF, &production).await;
+    let mut tokens = Vec::new();
+    for (chain, _) in NETWORKS {
+        let token = credited(&production, &wallet, chain, orders).await;
+        can_withdraw(&production, &token, rounds).await;
+        tokens.push(token);
+    }
+    let request = |production: &Production, token: &str, round: u64| {
+        let request = production.purser.http.post(production.purser.url("/withdraw"));
+        let request = request.bearer_auth(token).json(&json!({"amount": 1}));
+        request.header("idempotency-key", format!("{OF} {round}")).send()
+    };
+    let mut withdrawals = Vec::new();
+    for round in 0..rounds {
+        let sending = tokens
+            .iter()
+            .map(|token| tokio::spawn(request(&production, token, round)));
+        let sending: Vec<_> = sending.collect();
+        let wait = u64::from_be_bytes(key(&format!("{OF} {round}"))[..8].try_into().unwrap()) % 2_000;
+        tokio::time::sleep(Duration::from_millis(wait)).await;
+        production.purser.run();
+        for task in sending {
+            let _ = task.await.unwrap();
+        }
+        for token in &tokens {
+            let body = until("the withdrawal is accepted", async || {
+                let answer = request(&production, token, round).await.unwrap();
+                let (status, body) = (answer.status().as_u16(), answer.json::<Value>().await.unwrap());
+                assert!(matches!(status, 202 | 503), "{status}: {body}");
+                (status == 202).then_some(body)
+            })
+            .await;
+            withdrawals.push((token, text(&body["withdrawal"]["id"]).to_owned()));
+        }
+    }
+    for (token, id) in &withdrawals {
+        completed(&production, token, id).await;
+    }
+    let (paid, withdrawn) = (orders * PRICE, rounds * 1_000_000);
+    for (chain, _) in NETWORKS {
+        let holds = production.chains.holds(chain, &wallet.address(network(chain))).await;
+        assert_eq!(holds, 1_000_000_000 - paid + withdrawn, "{chain}");
+        assert_eq!(production.treasury(chain).await, paid - withdrawn, "{chain}");
+    }
+    production.purser.stop().await;
+    production.offline("verify");
+    production.offline("reconcile");
+}
+
+/// Buys and cancels this number of orders, so that their amount is credited. Returns a token of the account.
+async fn credited(production: &Production, wallet: &TestWallet, chain: &str, orders: u64) -> String {
+    let mut token = String::new();
+    for _ in 0..orders {
+        let payment = signed(production, wallet, network(chain)).await;
+        let headers = [("payment-signature", payment.as_str())];
+        let (status, _, body) = production.purser.get(ORDER, &headers).await;
+        assert_eq!(status, 200, "{body}");
+        text(&body["auth"]["id_token"]).clone_into(&mut token);
+        cancel(production, &token, text(&body["intl_card_order"]["card_id"])).await;
+    }
+    token
+}
+
 /// A payment for an order.
 pub async fn signed(production: &Production, wallet: &TestWallet, network: Network) -> String {
     let (status, headers, body) = production.purser.get(ORDER, &[]).await;
@@ -220,14 +301,14 @@ pub async fn signed(production: &Production, wallet: &TestWallet, network: Netwo
 
 /// Presents it until it has bought what it is for.
 async fn delivered(production: &Production, payment: &str) {
-    assert_eq!(ended(production, payment).await, 200);
+    assert_eq!(ended(production, ORDER, payment).await, 200);
 }
 
 /// Presents it until the answer is final, and says which it is: 200 or 402.
-pub async fn ended(production: &Production, payment: &str) -> u16 {
+pub async fn ended(production: &Production, path: &str, payment: &str) -> u16 {
     let headers = [("payment-signature", payment)];
     until("a final answer", async || {
-        let (status, _, body) = production.purser.get(ORDER, &headers).await;
+        let (status, _, body) = production.purser.get(path, &headers).await;
         assert!(matches!(status, 200 | 202 | 402 | 503), "{status}: {body}");
         matches!(status, 200 | 402).then_some(status)
     })
@@ -298,7 +379,7 @@ async fn settles_once(production: &Production, proxies: &[RpcProxy], seed: u64) 
     for (chain, _) in NETWORKS {
         let mut bought = 0;
         for (_, payment) in paid.iter().filter(|(on, _)| *on == chain) {
-            bought += u64::from(ended(production, payment).await == 200);
+            bought += u64::from(ended(production, ORDER, payment).await == 200);
         }
         assert_eq!(production.treasury(chain).await, bought * PRICE, "seed {seed}: {chain}");
     }

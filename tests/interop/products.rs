@@ -9,7 +9,7 @@ use crate::running::Purser;
 use crate::{KEY, buyer, receipt, statuses, text};
 
 /// A paid route, asked with its document's own examples; the destination is one of the payer's.
-fn sample(path: &str, operation: &Value, destination: &str) -> String {
+pub fn sample(path: &str, operation: &Value, destination: &str) -> String {
     let parameters = operation["parameters"].as_array().unwrap().iter();
     let query: Vec<String> = parameters
         .filter(|parameter| parameter["in"] == "query" && parameter.get("example").is_some())
@@ -22,42 +22,47 @@ fn sample(path: &str, operation: &Value, destination: &str) -> String {
 }
 
 impl Purser {
-    /// What only the owner of a wallet may do, done as its owner does: identity, link to the issuer, a bank account.
-    async fn prepare(&self, wallet: &str, token: &str) -> String {
+    /// The steps that only an account owner can take, on the account page: identity, link to the card issuer, a bank destination.
+    /// `origin` is the public URL. Returns the destination's id.
+    pub async fn prepare_owner(&self, origin: &str, token: &str) -> String {
         let (_, link) = self.bearer("/get-kyc-link", token).await;
         let code = text(&link["kyc_url"]).split_once("code=").unwrap().1.to_owned();
-        let plain = purser::outbound::client();
-        let plain = plain.build().unwrap();
+        let plain = purser::outbound::client().build().unwrap();
         let login = plain.post(self.url("/login")).body(format!("code={code}"));
         let login = login.send().await.unwrap();
         let cookie = login.headers()["set-cookie"].to_str().unwrap();
         let cookie = cookie.split(';').next().unwrap().to_owned();
-        let form = plain.post(self.url("/account/identity"));
-        let form = form.header("cookie", &cookie).header("origin", self.url(""));
-        assert_eq!(form.send().await.unwrap().status().as_u16(), 303);
+        for form in ["/account/identity", "/account/link"] {
+            let form = plain.post(self.url(form)).header("cookie", &cookie);
+            let sent = form.header("origin", origin).send().await.unwrap();
+            assert_eq!(sent.status().as_u16(), 303);
+        }
         let check = self
             .soon(async || {
                 let page = plain.get(self.url("/login")).header("cookie", &cookie).send().await;
                 let page = page.unwrap().text().await.unwrap();
-                let (_, rest) = page.split_once("href=\"/sandbox/identity-check")?;
-                Some(format!("/sandbox/identity-check{}", rest.split_once('"')?.0))
+                let (before, after) = page.split_once("/sandbox/identity-check")?;
+                let (_, host) = before.rsplit_once("href=\"")?;
+                let path = format!("{host}/sandbox/identity-check{}", after.split_once('"')?.0);
+                Some(match host {
+                    "" => self.url(&path),
+                    _ => path,
+                })
             })
             .await;
         let person = "given_name=Ada&family_name=Lovelace&date_of_birth=1990-12-10&country=GB";
-        let told = plain.post(self.url(&check)).body(person).send().await.unwrap();
-        assert_eq!(told.status().as_u16(), 200);
+        let reported = plain.post(check).body(person).send().await.unwrap();
+        assert_eq!(reported.status().as_u16(), 200);
         self.soon(async || (self.bearer("/get-kyc-status", token).await.1["status"] == "verified").then_some(()))
             .await;
-        let (status, linked) = self
-            .post("/sandbox/link", &json!({"wallet": wallet, "linked": true}))
-            .await;
-        assert_eq!((status, &linked["linked"]), (200, &json!(true)), "{linked}");
-        let bank = json!({"wallet": wallet, "name": "Ada Lovelace", "destinations": [{
-            "destination_type": "fiat_us", "nickname": "Rent", "bank_name": "First Bank",
-            "routing_number": "021000021", "account_number": "000123456789"}]});
-        let (status, registered) = self.post("/sandbox/bank-recipients", &bank).await;
-        assert_eq!(status, 200, "{registered}");
-        text(&registered["destination_ids"][0]).to_owned()
+        let bank = json!({"name": "Ada Lovelace", "address": "1 Main St", "destination": {"type": "fiat_us",
+            "nickname": "Rent", "bankName": "First Bank", "routingNumber": "021000021", "accountNumber": "000123456789"}});
+        let request = self.http.post(self.url("/createBankingRecipient")).bearer_auth(token);
+        let request = request.json(&json!({"data": bank}));
+        let created = request.send().await.unwrap();
+        let (status, created): (_, Value) = (created.status().as_u16(), created.json().await.unwrap());
+        assert_eq!(status, 200, "{created}");
+        text(&created["result"]["destination"]["destinationId"]).to_owned()
     }
 
     async fn soon<T>(&self, ask: impl AsyncFn() -> Option<T>) -> T {
@@ -69,6 +74,31 @@ impl Purser {
         }
         panic!("it never came");
     }
+
+    /// Buys every paid route of the document but `except` with a stock client. Returns how many it bought.
+    pub async fn sell_everything(&self, node: Node, options: &Value, destination: &str, except: &[&str]) -> usize {
+        let (_, _, document) = self.get("/openapi.json", &[]).await;
+        let mut bought = 0;
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            let operation = &methods["get"];
+            if operation.get("x-payment-info").is_none() || except.contains(&path.as_str()) {
+                continue;
+            }
+            let call = node.call(&self.url(&sample(path, operation, destination)), options);
+            assert_eq!(statuses(&call), [402, 200], "{options}: {path}: {call:#}");
+            assert_eq!(receipt(&call["headers"])["success"], json!(true), "{path}");
+            assert!(
+                call["body"].get("payment_id").is_some_and(Value::is_string),
+                "{path}: {call:#}"
+            );
+            bought += 1;
+        }
+        let (_, _, pricing) = self.get("/get-pricing", &[]).await;
+        let sold = pricing["products"].as_array().unwrap().iter();
+        let sold = sold.filter(|product| product["available"] == true).count();
+        assert_eq!(bought + except.len(), sold);
+        bought
+    }
 }
 
 async fn every_product_is_bought(client: &str, chain: &str) {
@@ -76,8 +106,8 @@ async fn every_product_is_bought(client: &str, chain: &str) {
     let purser = Purser::start();
     let sign_in = json!({"client": "extension", "chain": chain, "key": KEY});
     let signed_in = node.call(&purser.url(&format!("/auth?network={chain}")), &sign_in);
-    let token = text(&signed_in["body"]["auth"]["id_token"]);
-    let destination = purser.prepare(text(&signed_in["wallet"]), token).await;
+    let (token, payer) = (text(&signed_in["body"]["auth"]["id_token"]), text(&signed_in["wallet"]));
+    let destination = purser.prepare_owner(&purser.url(""), token).await;
     let options = match client {
         "x402" => {
             let mut options = buyer(&purser, chain);
@@ -86,27 +116,8 @@ async fn every_product_is_bought(client: &str, chain: &str) {
         }
         client => json!({"client": client, "chain": chain, "key": KEY}),
     };
-    let (_, _, document) = purser.get("/openapi.json", &[]).await;
-    let mut bought = 0;
-    for (path, methods) in document["paths"].as_object().unwrap() {
-        let operation = &methods["get"];
-        if operation.get("x-payment-info").is_none() {
-            continue;
-        }
-        let call = node.call(&purser.url(&sample(path, operation, &destination)), &options);
-        assert_eq!(statuses(&call), [402, 200], "{client} on {chain}: {path}: {call:#}");
-        assert_eq!(receipt(&call["headers"])["success"], json!(true), "{path}");
-        assert!(
-            call["body"].get("payment_id").is_some_and(Value::is_string),
-            "{path}: {call:#}"
-        );
-        bought += 1;
-    }
-    let (_, _, pricing) = purser.get("/get-pricing", &[]).await;
-    let sold = pricing["products"].as_array().unwrap().iter();
-    assert_eq!(bought, sold.filter(|product| product["available"] == true).count());
+    let bought = purser.sell_everything(node, &options, &destination, &[]).await;
     let paid = purser.transfers(chain).await;
-    let payer = text(&signed_in["wallet"]);
     let from = paid
         .iter()
         .filter(|transfer| text(&transfer["from"]).eq_ignore_ascii_case(payer));

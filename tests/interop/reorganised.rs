@@ -242,7 +242,7 @@ async fn in_flight(production: &Production, wallets: &[TestWallet], held: &[(Str
         assert!(matches!(status, 200 | 202 | 503), "{status}, {}", forks.told);
     }
     for payment in &payments {
-        assert_eq!(ended(production, payment).await, 200, "{}", forks.told);
+        assert_eq!(ended(production, ORDER, payment).await, 200, "{}", forks.told);
     }
 }
 

@@ -107,6 +107,32 @@ pub fn listed_too(result: &mut Value, signature: &str, slot: u64, level: &str) {
     entries.insert(place.unwrap_or(entries.len()), entry);
 }
 
+// Checks: no payment is taken before the first reading of the treasury's transactions is durable. That reading begins at what is final
+// by then, so a payment that lands before it would never be listed.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_payment_is_taken_before_the_chain_is_followed() {
+    let Some(mut house) = House::closed(111, |_| {}).await else {
+        return;
+    };
+    house.faults.lie(HOSTS[1], |request, result| {
+        if request["method"] == "getEpochInfo" {
+            *result = json!("nonsense");
+        }
+    });
+    house.work().await;
+    until("a blockhash is read", || async {
+        (house.port.status().slot > 0).then_some(())
+    })
+    .await;
+    let payment = house.payment(7, "too early").await;
+    let refused = house.port.prepare(&payment).await.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Temporary, "{refused:?}");
+    assert!(!house.port.is_up_to_date());
+    house.faults.be_honest();
+    house.goes_on().await;
+    assert_eq!(house.movements(1).await.len(), 1);
+}
+
 // Checks: a transfer that one endpoint invents, in the list and by itself, is never final and never listed, in whatever place the
 // endpoint is; meanwhile what is honest is not final either, new payments are refused, and it is counted. Once it is gone all goes on.
 #[tokio::test(flavor = "multi_thread")]

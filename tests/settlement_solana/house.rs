@@ -83,6 +83,13 @@ impl House {
     }
 
     pub async fn open_with(test: u8, change: fn(&mut SolanaSettings)) -> Option<Self> {
+        let mut house = Self::closed(test, change).await?;
+        house.start().await;
+        Some(house)
+    }
+
+    /// The same before it has read anything: [`House::work`] starts it.
+    pub async fn closed(test: u8, change: fn(&mut SolanaSettings)) -> Option<Self> {
         let chain = Chain::ready()?;
         chain.set_lamports(&key(test, FEE).address(), 1_000_000_000).await;
         chain.set_usdc(&key(test, CLIENT).address(), 100_000_000, false).await;
@@ -92,7 +99,7 @@ impl House {
         let store = open_store(directory.path());
         let settings = settings(&chain, test, change);
         let port = port(settings, &store, &faults).await;
-        let mut house = Self {
+        Some(Self {
             chain,
             faults,
             port,
@@ -101,13 +108,16 @@ impl House {
             store,
             test,
             change,
-        };
-        house.start().await;
-        Some(house)
+        })
+    }
+
+    /// Starts what reads and sends.
+    pub async fn work(&mut self) {
+        self.workers = Some(Workers::start(Arc::clone(&self.port), None).await.unwrap());
     }
 
     async fn start(&mut self) {
-        self.workers = Some(Workers::start(Arc::clone(&self.port), None).await.unwrap());
+        self.work().await;
         let port = Arc::clone(&self.port);
         until("the port has read the chain", || async {
             let status = port.status();

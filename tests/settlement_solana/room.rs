@@ -70,6 +70,11 @@ async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
     assert_eq!(house.checked(&payments[other..=other]).await[0].as_deref(), Some(SHORT));
     house.chain.set_usdc(&payer.address(), 5, false).await;
     let fresh = house.payments_of(&payer, 5, 1).await.remove(0);
+    // The first one counts until a status query has told that it landed.
+    until("there is room again", || async {
+        house.prepared(&fresh).await.is_none().then_some(())
+    })
+    .await;
     let transaction = house.pay(&fresh).await;
     house.until_final(&fresh, &transaction).await;
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(10));

@@ -97,9 +97,17 @@ impl SolanaSettlement {
         self.progress.lock().mismatches
     }
 
-    /// Whether what is final, and how far the chain is, was read within the last minute (`Pace::standstill_ms`). While it was not,
-    /// no payment is prepared.
+    /// Whether the treasury's transactions have been read at all, with the result durable.
+    pub fn has_begun(&self) -> bool {
+        self.followed.lock().has_begun()
+    }
+
+    /// Whether what is final, and how far the chain is, was read within the last minute (`Pace::standstill_ms`), and the first
+    /// reading is durable. While it was not, no payment is prepared.
     pub fn is_up_to_date(&self) -> bool {
+        if !self.has_begun() {
+            return false;
+        }
         let now_ms = self.timer.now_ms();
         let is_recent = |at_ms: u64| now_ms.saturating_sub(at_ms) < self.pace.standstill_ms;
         // Before the first blockhash nothing is prepared either.

@@ -52,6 +52,11 @@ impl Followed {
         Ok(followed)
     }
 
+    /// Whether it is durable from which slot on the chain is followed. A payment that lands before that is never listed.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.place.is_some()
+    }
+
     /// Everything up to this final slot is listed; 0 before the first reading.
     pub(super) fn covered_slot(&self) -> u64 {
         self.place.as_ref().map_or(0, |place| place.covered_slot)
