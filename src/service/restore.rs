@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use purser_actors::engine::{Engine, Lost, Restored};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::record::rfc3339;
 use purser_actors::kernel::table;
-use purser_actors::port::{Clock as _, Entropy, Timestamp};
+use purser_actors::port::{Clock as _, Entropy, ErrorKind, PortError, Timestamp};
 use purser_storage::planted::{self, Bug};
 use purser_storage::{Batch, CommitError, RestoreMark, RowKey, Store, Write};
 use tokio::sync::oneshot;
@@ -16,6 +17,7 @@ use super::parts::World;
 use super::{DataDir, ServiceError};
 use crate::config::Config;
 use crate::revocations::{self, Entry, Place, RevocationLog};
+use crate::settlement::chain::{ChainParts, Listed};
 use crate::system::SystemClock;
 use crate::verify::{ChainList, ChainTransfer};
 
@@ -216,7 +218,22 @@ pub(super) async fn put(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Resul
 /// Transfers read at once.
 const PAGE: usize = 1_000;
 
-/// What the chains say was paid, and stayed.
+/// A chain that was just opened may not be read yet: its list is tried this number of times, with this pause, which is a minute.
+const LIST_ATTEMPTS: u32 = 120;
+const LIST_RETRY: Duration = Duration::from_millis(500);
+
+/// The first page of a chain's list.
+async fn first_page(chains: &ChainParts, network: Network) -> Result<Vec<Listed>, PortError> {
+    for _ in 1..LIST_ATTEMPTS {
+        match chains.transfers.listed(network, 0, PAGE).await {
+            Err(error) if error.kind == ErrorKind::Temporary => tokio::time::sleep(LIST_RETRY).await,
+            page => return page,
+        }
+    }
+    chains.transfers.listed(network, 0, PAGE).await
+}
+
+/// What the chains say was paid, and stayed. Waits for a chain that cannot be read yet, for a minute at most.
 ///
 /// # Errors
 /// When a chain's list cannot be read.
@@ -227,7 +244,10 @@ pub async fn moved(world: &World) -> Result<ChainList, ServiceError> {
         let ours = chains.treasury_of(network);
         let mut after = 0;
         loop {
-            let page = chains.transfers.listed(network, after, PAGE).await;
+            let page = match after {
+                0 => first_page(chains, network).await,
+                _ => chains.transfers.listed(network, after, PAGE).await,
+            };
             let page = page.map_err(|e| ServiceError::Part("the chains' lists of transfers", e.to_string()))?;
             let Some(last) = page.last() else { break };
             after = last.position;

@@ -16,7 +16,6 @@ use purser_actors::port::{
     Page, PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
 };
 
-use super::answer::Verified;
 use super::list::{List, Member};
 use super::reader::{ChainReader, Look};
 use super::rows::{Handed, Mark, RowError, mark};
@@ -24,7 +23,7 @@ use crate::settlement::chain::{ChainTime, Holdings, Listed, TransferList};
 
 /// Before the name of the facilitator in [`Prepared::bytes`].
 const TAG: &[u8] = b"facilitator ";
-/// Payments that are known to be in no facilitator's hands for settlement; more are not remembered.
+/// Payments that are known to be with no facilitator; more are not remembered.
 const UNSENT: usize = 100_000;
 
 /// Intervals of a submission.
@@ -50,7 +49,7 @@ pub struct Facilitated<C> {
     pub(super) chain: Arc<C>,
     pub(super) list: Arc<List>,
     clock: Arc<dyn Clock>,
-    /// Handed to `/verify` at most, by this process: a decline of these is the first word about them.
+    /// Shown to no facilitator, or definitely declined, as far as this process knows: a decline of these ends them.
     unsent: Mutex<HashSet<Mark>>,
     pub(super) waiting: Waiting,
 }
@@ -60,7 +59,7 @@ pub(super) struct InHand<'a> {
     pub(super) member: &'a Member,
     pub(super) handed: Handed,
     /// This call has chosen the facilitator: nothing was sent to it yet.
-    new: bool,
+    pub(super) new: bool,
 }
 
 pub(super) fn error(kind: ErrorKind, operation: &'static str, message: impl ToString) -> PortError {
@@ -91,7 +90,7 @@ impl<C: ChainReader> Facilitated<C> {
         }
     }
 
-    /// Remembers that nothing of this payment was sent to be settled.
+    /// Remembers that no facilitator may still settle this payment.
     pub(super) fn is_unsent(&self, mark: Mark) {
         let mut unsent = self.unsent.lock();
         if unsent.len() < UNSENT {
@@ -99,7 +98,7 @@ impl<C: ChainReader> Facilitated<C> {
         }
     }
 
-    /// Whether nothing of this payment was sent to be settled, as far as this process knows; it counts as sent from now on.
+    /// Whether no facilitator may settle this payment yet, as far as this process knows; one may from now on.
     pub(super) fn take_unsent(&self, mark: &Mark) -> bool {
         self.unsent.lock().remove(mark)
     }
@@ -155,6 +154,8 @@ impl<C: ChainReader> Facilitated<C> {
         has(handed.ok_or_else(|| temporary(operation, "another call has changed the payment"))?)
     }
 
+    /// Judged by the chain and assigned to a facilitator, which is not asked: whatever it answers, it could settle what it was shown. It
+    /// sees the signature when the caller has made durable that it may be settled.
     async fn prepare_payment(&self, authorization: &Authorization) -> Result<Preparation, PortError> {
         const PREPARE: &str = "prepare";
         let mark = mark(authorization);
@@ -169,47 +170,11 @@ impl<C: ChainReader> Facilitated<C> {
                 _ => Preparation::Declined(decline),
             });
         }
-        let body = self.chain.present(authorization, &self.list.chain).await?;
-        loop {
-            let InHand { member, handed, new } = self.in_hand(PREPARE, authorization, None).await?;
-            let verified = member.client.verify(&body).await;
-            if new {
-                self.is_unsent(mark);
-            }
-            match verified {
-                Ok(Verified::Valid) => {
-                    self.list.good(member);
-                    return Ok(ready(&handed));
-                }
-                // Its submission finds it on the chain.
-                Ok(Verified::Used) => return Ok(ready(&handed)),
-                Ok(Verified::Declined(decline)) => {
-                    let transaction = handed.transaction.as_deref();
-                    return match self.chain.look(authorization, transaction, Look::Newest).await? {
-                        Lookup::Landed { .. } => Ok(ready(&handed)),
-                        Lookup::Pending | Lookup::Impossible => Ok(Preparation::Declined(decline)),
-                    };
-                }
-                Ok(Verified::Unknown(why)) => {
-                    self.list.bad(member, &why);
-                    return Err(temporary(PREPARE, format!("{}: {why}", member.client.name())));
-                }
-                Err(lost) => {
-                    self.list.bad(member, &lost.to_string());
-                    let failed = temporary(PREPARE, format!("{}: {lost}", member.client.name()));
-                    if !(new && lost.unsent) {
-                        return Err(failed);
-                    }
-                    // It was never reached, by anybody: another one may get the payment.
-                    self.list.rows.forget(&mark).await.map_err(unread(PREPARE))?;
-                    let other = self.list.choose().map(|next| next.client.name());
-                    let is_bound = self.chain.fee_payer(authorization).is_some();
-                    if is_bound || other.is_none_or(|name| name == member.client.name()) || self.list.all_paused() {
-                        return Err(failed);
-                    }
-                }
-            }
+        let InHand { handed, new, .. } = self.in_hand(PREPARE, authorization, None).await?;
+        if new {
+            self.is_unsent(mark);
         }
+        Ok(ready(&handed))
     }
 
     async fn has_landed(&self, authorization: &Authorization, handed: &Handed) -> Result<bool, PortError> {

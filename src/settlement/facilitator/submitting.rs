@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use purser_actors::port::{Authorization, ErrorKind, Lookup, PortError, Prepared, Submitted};
+use purser_actors::port::{Authorization, Decline, ErrorKind, Lookup, PortError, Prepared, Submitted};
+use serde_json::Value;
 
-use super::answer::Settled;
+use super::answer::{Settled, Verified};
 use super::list::Member;
 use super::port::{Facilitated, InHand, error, tagged, temporary};
 use super::reader::{ChainReader, Look};
@@ -28,8 +29,10 @@ impl<C: ChainReader> Facilitated<C> {
         if handed.is_none() && name.is_none() && self.chain.has_keys() {
             return self.chain.submit(authorization, prepared).await;
         }
-        let InHand { member, mut handed, .. } = self.in_hand(SUBMIT, authorization, name).await?;
-        // A first word: no earlier settlement of it is in doubt.
+        let InHand {
+            mut member, mut handed, ..
+        } = self.in_hand(SUBMIT, authorization, name).await?;
+        // No earlier request about it is in doubt.
         let mut first = self.take_unsent(&mark);
         let how = asking(first);
         let look = self.chain.look(authorization, handed.transaction.as_deref(), how);
@@ -42,6 +45,12 @@ impl<C: ChainReader> Facilitated<C> {
                 self.is_unsent(mark);
             }
         })?;
+        if first {
+            match self.verify(authorization, &body, (member, handed)).await? {
+                Verification::Settle(by, row, is_first) => (member, handed, first) = (by, row, is_first),
+                Verification::Ended(end) => return end,
+            }
+        }
         let mut pause = self.waiting.again;
         loop {
             let answer = tokio::select! {
@@ -49,18 +58,10 @@ impl<C: ChainReader> Facilitated<C> {
                 end = self.landed(authorization, &handed, asking(first)) => return end,
                 answer = member.client.settle(&body) => answer,
             };
-            if let Settled::Declined(decline) = &answer {
-                let named = handed.transaction.as_deref();
-                let newest = self.chain.look(authorization, named, Look::Newest).await;
-                let proven = newest.is_ok();
-                if let Some(end) = ended(newest) {
-                    return end;
-                }
-                if first && proven {
-                    self.list.good(member);
-                    self.is_unsent(mark);
-                    return Ok(Submitted::Declined(decline.clone()));
-                }
+            if let Settled::Declined(decline) = &answer
+                && let Some(end) = self.declined(authorization, (member, &handed, first), decline).await
+            {
+                return end;
             }
             first = false;
             self.learn(member, authorization, (&mut handed, answer)).await?;
@@ -70,6 +71,78 @@ impl<C: ChainReader> Facilitated<C> {
             }
             pause = LONGEST_PAUSE.min(pause.saturating_mul(2));
         }
+    }
+
+    /// Asks `/verify` before the first settlement, and another facilitator where one was never reached. What is not a clear answer is
+    /// unknown: the facilitator may settle what it was shown.
+    async fn verify<'a>(
+        &'a self,
+        authorization: &Authorization,
+        body: &Value,
+        (mut member, mut handed): (&'a Member, Handed),
+    ) -> Result<Verification<'a>, PortError> {
+        let mark = mark(authorization);
+        loop {
+            match member.client.verify(body).await {
+                Ok(Verified::Valid) => {
+                    self.list.good(member);
+                    return Ok(Verification::Settle(member, handed, true));
+                }
+                Ok(Verified::Used) => return Ok(Verification::Settle(member, handed, false)),
+                Ok(Verified::Declined(decline)) => {
+                    let end = self.declined(authorization, (member, &handed, true), &decline).await;
+                    return Ok(match end {
+                        Some(end) => Verification::Ended(end),
+                        None => Verification::Settle(member, handed, false),
+                    });
+                }
+                Ok(Verified::Unknown(why)) => {
+                    self.list.bad(member, &why);
+                    return Ok(Verification::Settle(member, handed, false));
+                }
+                Err(lost) => {
+                    self.list.bad(member, &lost.to_string());
+                    if !lost.unsent {
+                        return Ok(Verification::Settle(member, handed, false));
+                    }
+                    // It was never reached: another one may get the payment.
+                    self.is_unsent(mark);
+                    let forgotten = self.list.rows.forget(&mark).await;
+                    forgotten.map_err(|error| temporary(SUBMIT, error))?;
+                    let other = self.list.choose().map(|next| next.client.name());
+                    let is_bound = self.chain.fee_payer(authorization).is_some();
+                    if is_bound || other.is_none_or(|name| name == member.client.name()) || self.list.all_paused() {
+                        return Err(temporary(SUBMIT, format!("{}: {lost}", member.client.name())));
+                    }
+                    let next = self.in_hand(SUBMIT, authorization, None).await?;
+                    if !self.take_unsent(&mark) || !next.new {
+                        return Ok(Verification::Settle(next.member, next.handed, false));
+                    }
+                    (member, handed) = (next.member, next.handed);
+                }
+            }
+        }
+    }
+
+    /// What a facilitator's decline ends. Of a first request it is the answer, unless the chain shows the payment or cannot be read.
+    async fn declined(
+        &self,
+        authorization: &Authorization,
+        (member, handed, first): (&Member, &Handed, bool),
+        decline: &Decline,
+    ) -> Option<Result<Submitted, PortError>> {
+        let named = handed.transaction.as_deref();
+        let newest = self.chain.look(authorization, named, Look::Newest).await;
+        let proven = newest.is_ok();
+        if let Some(end) = ended(newest) {
+            return Some(end);
+        }
+        if !(first && proven) {
+            return None;
+        }
+        self.list.good(member);
+        self.is_unsent(mark(authorization));
+        Some(Ok(Submitted::Declined(decline.clone())))
     }
 
     /// Notes what an answer says: how the facilitator is, and the transaction that it names.
@@ -129,7 +202,14 @@ impl<C: ChainReader> Facilitated<C> {
     }
 }
 
-/// Before a first word there is nothing that nodes could show.
+/// What `/verify` has brought.
+enum Verification<'a> {
+    /// This facilitator settles it. False: it may have been settled already.
+    Settle(&'a Member, Handed, bool),
+    Ended(Result<Submitted, PortError>),
+}
+
+/// Before a first request there is nothing that nodes could show.
 const fn asking(first: bool) -> Look {
     match first {
         true => Look::Known,

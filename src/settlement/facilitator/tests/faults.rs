@@ -186,29 +186,39 @@ async fn what_was_prepared_names_its_facilitator_too() {
     assert_eq!(world.settles(), [1, 0]);
 }
 
-// Aim: `/verify` declines without a settlement; what it cannot say is no answer to the payer, and the next payment goes to the next
-// facilitator, this one not.
+// Checks: `/verify` declines without a settlement. What it does not answer clearly is unknown, because the facilitator has the signature:
+// the payment goes to no other one.
 #[tokio::test]
 async fn a_payment_is_verified_before_it_is_settled() {
     let world = World::start(&[Mode::Invalid("invalid_exact_evm_signature"), Mode::Good]).await;
     let port = world.open(&[0, 1]).await;
-    match port.prepare(&payment(1)).await.unwrap() {
-        Preparation::Declined(decline) => assert_eq!(&*decline.reason, "invalid_exact_evm_signature"),
-        Preparation::Ready(prepared) => panic!("{prepared:?}"),
-    }
+    assert_eq!(reason(submit(&port, &payment(1)).await), "invalid_exact_evm_signature");
+    assert_eq!(world.settles(), [0, 0]);
     world.servers[0].set(Mode::NoVerify);
-    for _ in 0..2 {
-        let error = port.prepare(&payment(2)).await.unwrap_err();
-        // The second time it stays with the first one too, which has it.
-        assert_eq!(error.kind, ErrorKind::Temporary);
-        let other = submit(&port, &payment(3)).await;
-        assert_eq!(other, first_transaction());
-    }
-    assert_eq!(world.settles(), [0, 1]);
+    let prepared = ready(&port, &payment(2)).await;
+    let submitted = submitting(&port, &payment(2), &prepared);
+    until("it is settled all the same", || submitted.is_finished()).await;
+    assert_eq!(submitted.await.unwrap(), Ok(first_transaction()));
+    assert_eq!(world.settles(), [1, 0]);
     // A payment that is on the chain is never declined.
     world.servers[0].set(Mode::Invalid("insufficient_funds"));
-    assert!(world.chain.execute(mark(&payment(2))).is_some());
-    ready(&port, &payment(2)).await;
+    ready(&port, &payment(4)).await;
+    assert!(world.chain.execute(mark(&payment(4))).is_some());
+    assert_eq!(submit(&port, &payment(4)).await, seen(&format!("0x{:064x}", 2)));
+}
+
+// Checks: preparing shows a facilitator nothing. What is signed by us, a withdrawal say, is not durable before it is prepared, and would
+// be signed again or given up after an answer that a facilitator gives to have it settled twice.
+#[tokio::test]
+async fn preparing_shows_a_facilitator_nothing() {
+    let world = World::start(&[Mode::Invalid("insufficient_funds")]).await;
+    let port = world.open(&[0]).await;
+    for _ in 0..2 {
+        ready(&port, &payment(1)).await;
+    }
+    assert_eq!((world.servers[0].verifies(), world.settles()), (0, vec![0]));
+    assert_eq!(reason(submit(&port, &payment(1)).await), "insufficient_funds");
+    assert_eq!((world.servers[0].verifies(), world.settles()), (1, vec![0]));
 }
 
 // Aim: what the chain would refuse now costs no call of a facilitator.
@@ -235,7 +245,8 @@ async fn an_unreachable_facilitator_is_passed_over() {
     assert_eq!(submit(&port, &payment(1)).await, first_transaction());
     assert_eq!(world.settles(), [0, 1]);
     world.servers[1].stop().await;
-    let error = port.prepare(&payment(2)).await.unwrap_err();
+    let prepared = ready(&port, &payment(2)).await;
+    let error = port.submit(&payment(2), &prepared).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Temporary);
     // Nobody has it.
     let port = world.open_with(settings).await;
