@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::anvil::client;
+use super::methods::{self, Counted};
 use super::programs::Script;
 use crate::figures::{self, Row, Sample};
 use crate::{Fault, Plan, place};
@@ -174,6 +175,7 @@ fn moved(before: u64, after: u64, payments: usize) -> Result<(), Fault> {
 struct Port {
     port: Arc<SolanaSettlement>,
     workers: Workers,
+    transport: Arc<Counted>,
     treasury: Keypair,
     fee_payer: Keypair,
     _folder: tempfile::TempDir,
@@ -202,10 +204,11 @@ impl Port {
             clock: Arc::new(|| 0),
         };
         let store: Arc<dyn Store> = JournalStore::open(options)?;
+        let transport = Arc::new(Counted::new());
         let around = Surroundings {
             store,
             clock: Arc::new(purser::system::SystemClock),
-            transport: Arc::new(HttpTransport::new(client())),
+            transport: transport.clone(),
             timer: Arc::new(SystemClock::default()),
         };
         let port = SolanaSettlement::open(settings, around).await?;
@@ -221,6 +224,7 @@ impl Port {
         Ok(Self {
             port,
             workers,
+            transport,
             treasury,
             fee_payer,
             _folder: folder,
@@ -332,5 +336,46 @@ pub(super) async fn run(plan: Plan) -> Result<(), Fault> {
     );
     one.workers.stop().await;
     two.workers.stop().await;
+    Ok(())
+}
+
+/// Payments a second.
+const LOAD: u32 = 500;
+
+/// Measures and prints the calls of payments at an even pace, until they are final.
+pub(super) async fn run_calls(plan: Plan) -> Result<(), Fault> {
+    let chain = Chain::start().await?;
+    let port = Arc::new(Port::open(&chain, "calls", 2).await?);
+    let begun = Instant::now();
+    port.transport.take();
+    tokio::time::sleep(Duration::from_secs(plan.paced_seconds as u64)).await;
+    let (at_rest, rest_seconds) = (port.transport.take(), begun.elapsed().as_secs_f64());
+    let count = LOAD as usize * plan.paced_seconds;
+    let payments = chain.sign(&port.treasury, &port.fee_payer, count).await?;
+    port.transport.take();
+    let begun = tokio::time::Instant::now();
+    let mut paid = Vec::new();
+    for (n, payment) in payments.into_iter().enumerate() {
+        tokio::time::sleep_until(begun + Duration::from_secs(1) * u32::try_from(n)? / LOAD).await;
+        let (port, payment) = (port.clone(), Authorization::Solana(payment));
+        paid.push(tokio::spawn(async move { port.pay(&payment).await }));
+    }
+    for paid in paid {
+        paid.await??;
+    }
+    while port.port.status().in_flight > 0 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let (methods, seconds) = (port.transport.take(), begun.elapsed().as_secs_f64());
+    let of_all = |methods: &methods::Methods| methods.values().sum::<u64>() as f64;
+    let own = (of_all(&methods) - of_all(&at_rest) * seconds / rest_seconds) / count as f64;
+    println!("\nCalls of Solana's nodes, {LOAD} payments a second, slots of {SLOT_MS} ms, two endpoints");
+    println!(
+        "  {own:.2} a payment until it is final, without {:.1} a second at rest",
+        of_all(&at_rest) / rest_seconds
+    );
+    methods::print(&methods, &at_rest, (seconds, rest_seconds), count);
+    let port = Arc::into_inner(port).ok_or("a payment is under way")?;
+    port.workers.stop().await;
     Ok(())
 }
