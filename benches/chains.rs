@@ -28,6 +28,8 @@ pub(crate) fn run(plan: Plan, only: &[&str]) -> Result<(), Fault> {
     }
     if wanted("calls") {
         runtime.block_on(calls::run(plan))?;
+    }
+    if wanted("solana-calls") {
         runtime.block_on(solana::run_calls(plan))?;
     }
     if wanted("solana") {
