@@ -10,6 +10,7 @@ use purser_chains::evm::node::BlockTag;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use crate::proxy::Proxy;
 use crate::world::{VALUE, World, hex, key, payer, treasury, until};
 
 const SHORT: &str = "insufficient_funds";
@@ -224,4 +225,28 @@ async fn a_managed_wallets_payments_count_together_and_the_treasurys_do_not() {
         let signed = w.port().sign(&transfer).await.unwrap();
         assert_eq!(w.prepared(&signed).await, None, "{key}");
     }
+}
+
+// Checks: an endpoint that runs no code without a contract does not say what payers hold: then a payment is checked by its simulation
+// alone, and one that does not fit beside another is declined when the chain shows that.
+#[tokio::test]
+async fn without_balances_a_simulation_alone_decides() {
+    let Some(mut w) = World::closed(1).await else { return };
+    let proxy = Proxy::start(&w.anvil.url).await;
+    proxy.lie(|request, result| match request["params"][0].get("to") {
+        None if request["method"] == "eth_call" => Some(Value::from("0x")),
+        _ => Some(result),
+    });
+    w.urls = vec![proxy.url.clone()];
+    w.open().await;
+    let submitted = w.under_way(&w.of_first(1), 1).await;
+    let second = w.of_first(2);
+    assert_eq!(w.checked(&second).await, None);
+    assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    until("the chain shows it", async || {
+        (w.checked(&w.of_first(3)).await.as_deref() == Some(SHORT)).then_some(())
+    })
+    .await;
+    assert!(matches!(w.mined(w.submit(&second)).await, Submitted::Declined(_)));
+    assert_eq!(w.balance(treasury()).await, VALUE);
 }
