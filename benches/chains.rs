@@ -12,6 +12,7 @@
 mod anvil;
 mod base;
 mod calls;
+mod methods;
 mod paid;
 mod programs;
 mod solana;
@@ -27,6 +28,9 @@ pub(crate) fn run(plan: Plan, only: &[&str]) -> Result<(), Fault> {
     }
     if wanted("calls") {
         runtime.block_on(calls::run(plan))?;
+    }
+    if wanted("solana-calls") {
+        runtime.block_on(solana::run_calls(plan))?;
     }
     if wanted("solana") {
         runtime.block_on(solana::run(plan))?;

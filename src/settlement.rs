@@ -13,4 +13,5 @@ pub mod real;
 pub mod sandbox;
 pub mod settings;
 pub mod solana;
+pub mod takings;
 pub mod tally;

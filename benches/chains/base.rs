@@ -17,13 +17,14 @@ use purser_chains::evm::node::{BlockTag, CallRequest, FeePolicy, Node};
 use purser_chains::evm::tx::{SignedTransaction, Transaction};
 use purser_chains::evm::usdc::{self, Token};
 use purser_chains::evm::{Address, U256};
-use purser_chains::rpc::{EndpointSettings, EndpointUrl, HttpTransport, SystemClock};
+use purser_chains::rpc::{EndpointSettings, EndpointUrl, SystemClock};
 use purser_storage::{JournalStore, Limits, Options, Store};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use super::anvil::{Anvil, client, pool};
+use super::anvil::{Anvil, pool};
+use super::methods::Counted;
 use crate::figures::{self, Row, Sample};
 use crate::{Fault, Plan, place};
 
@@ -231,6 +232,7 @@ fn moved(before: u64, after: u64, payments: usize) -> Result<(), Fault> {
 /// The port on a store of its own.
 pub(super) struct Port {
     pub(super) port: Arc<BaseSettlement>,
+    pub(super) transport: Arc<Counted>,
     _folder: tempfile::TempDir,
 }
 
@@ -267,13 +269,17 @@ impl Port {
             clock: Arc::new(now_ms),
         };
         let store: Arc<dyn Store> = JournalStore::open(options)?;
-        let transport = Arc::new(HttpTransport::new(client()));
-        let port = BaseSettlement::open(settings, store, transport, Arc::new(SystemClock::default())).await?;
+        let transport = Arc::new(Counted::new());
+        let port = BaseSettlement::open(settings, store, transport.clone(), Arc::new(SystemClock::default())).await?;
         let port = Arc::new(port);
         while !port.is_taking_payments() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        Ok(Self { port, _folder: folder })
+        Ok(Self {
+            port,
+            transport,
+            _folder: folder,
+        })
     }
 
     /// Calls of all endpoints.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::base::{Base, Port};
+use super::methods::{self, Methods};
 use crate::{Fault, Plan};
 
 /// Payments a second.
@@ -20,10 +21,11 @@ pub(super) async fn run(plan: Plan) -> Result<(), Fault> {
         "  {:>14}{:>14}{:>16}{:>22}",
         "payments/s", "calls/s", "calls/payment", "without those at rest"
     );
-    let mut at_rest = 0.0;
+    let (mut at_rest, mut methods_at_rest, mut rest_seconds) = (0.0, Methods::default(), 1.0);
     for load in LOADS {
         let count = load as usize * plan.paced_seconds;
         let payments = base.sign(port.port.treasury(), count)?;
+        port.transport.take();
         let before = port.calls();
         let begun = tokio::time::Instant::now();
         let mut paid = Vec::new();
@@ -39,14 +41,16 @@ pub(super) async fn run(plan: Plan) -> Result<(), Fault> {
         // What is read of the last blocks belongs to their payments.
         tokio::time::sleep(Duration::from_secs(4)).await;
         let (calls, seconds) = ((port.calls() - before) as f64, begun.elapsed().as_secs_f64());
+        let methods = port.transport.take();
         if load == 0 {
-            at_rest = calls / seconds;
+            (at_rest, methods_at_rest, rest_seconds) = (calls / seconds, methods, seconds);
             println!("  {load:>14}{at_rest:>14.1}");
             continue;
         }
         let own = (calls - at_rest * seconds) / count as f64;
         let all = own + at_rest / f64::from(load);
         println!("  {load:>14}{:>14.1}{all:>16.3}{own:>22.3}", all * f64::from(load));
+        methods::print(&methods, &methods_at_rest, (seconds, rest_seconds), count);
     }
     port.port.close().await;
     Ok(())

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::anvil::client;
+use super::methods::{self, Counted, Methods};
 use super::programs::Script;
 use crate::figures::{self, Row, Sample};
 use crate::{Fault, Plan, place};
@@ -174,6 +175,7 @@ fn moved(before: u64, after: u64, payments: usize) -> Result<(), Fault> {
 struct Port {
     port: Arc<SolanaSettlement>,
     workers: Workers,
+    transport: Arc<Counted>,
     treasury: Keypair,
     fee_payer: Keypair,
     _folder: tempfile::TempDir,
@@ -202,10 +204,11 @@ impl Port {
             clock: Arc::new(|| 0),
         };
         let store: Arc<dyn Store> = JournalStore::open(options)?;
+        let transport = Arc::new(Counted::new());
         let around = Surroundings {
             store,
             clock: Arc::new(purser::system::SystemClock),
-            transport: Arc::new(HttpTransport::new(client())),
+            transport: transport.clone(),
             timer: Arc::new(SystemClock::default()),
         };
         let port = SolanaSettlement::open(settings, around).await?;
@@ -221,6 +224,7 @@ impl Port {
         Ok(Self {
             port,
             workers,
+            transport,
             treasury,
             fee_payer,
             _folder: folder,
@@ -333,4 +337,53 @@ pub(super) async fn run(plan: Plan) -> Result<(), Fault> {
     one.workers.stop().await;
     two.workers.stop().await;
     Ok(())
+}
+
+/// Payments a second.
+const LOADS: [u32; 2] = [100, 500];
+
+/// Measures and prints the calls of payments at an even pace, until they are final.
+pub(super) async fn run_calls(plan: Plan) -> Result<(), Fault> {
+    let chain = Chain::start().await?;
+    let port = Arc::new(Port::open(&chain, "calls", 2).await?);
+    port.transport.take();
+    let begun = Instant::now();
+    tokio::time::sleep(Duration::from_secs(plan.paced_seconds as u64)).await;
+    let (at_rest, rest_seconds) = (port.transport.take(), begun.elapsed().as_secs_f64());
+    let of_all = |methods: &Methods| methods.values().sum::<u64>() as f64;
+    let per_second = of_all(&at_rest) / rest_seconds;
+    println!("\nCalls of Solana's nodes until a payment is final, slots of {SLOT_MS} ms, two endpoints");
+    println!("  {:>14}{:>22}", "payments/s", "calls/payment");
+    for load in LOADS {
+        let count = load as usize * plan.paced_seconds;
+        let (methods, seconds) = port.pace(&chain, load, count).await?;
+        let own = (of_all(&methods) - per_second * seconds) / count as f64;
+        println!("  {load:>14}{own:>22.2}, without {per_second:.1} a second at rest");
+        methods::print(&methods, &at_rest, (seconds, rest_seconds), count);
+    }
+    let port = Arc::into_inner(port).ok_or("a payment is under way")?;
+    port.workers.stop().await;
+    Ok(())
+}
+
+impl Port {
+    /// What so many payments a second have called until they are final, and in how many seconds.
+    async fn pace(self: &Arc<Self>, chain: &Chain, load: u32, count: usize) -> Result<(Methods, f64), Fault> {
+        let payments = chain.sign(&self.treasury, &self.fee_payer, count).await?;
+        self.transport.take();
+        let begun = tokio::time::Instant::now();
+        let mut paid = Vec::new();
+        for (n, payment) in payments.into_iter().enumerate() {
+            tokio::time::sleep_until(begun + Duration::from_secs(1) * u32::try_from(n)? / load).await;
+            let (port, payment) = (self.clone(), Authorization::Solana(payment));
+            paid.push(tokio::spawn(async move { port.pay(&payment).await }));
+        }
+        for paid in paid {
+            paid.await??;
+        }
+        while self.port.status().in_flight > 0 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Ok((self.transport.take(), begun.elapsed().as_secs_f64()))
+    }
 }

@@ -20,6 +20,11 @@ pub(super) fn prechecks(page: &mut Page, chains: &[ChainFigures]) {
     )
     .each("network", of(|chain| chain.prechecks.asked));
     page.counter(
+        "purser_precheck_reads_total",
+        "Reads of the chain for checks of payments.",
+    )
+    .each("network", of(|chain| chain.prechecks.reads));
+    page.counter(
         "purser_prechecks_unavailable_total",
         "Of them, those that the chain did not answer in time: they were decided after the claim.",
     )

@@ -7,6 +7,7 @@
 mod checking;
 mod core;
 mod cross_check;
+mod desk;
 mod facilitated;
 mod follower;
 mod gas_key;
@@ -22,6 +23,7 @@ mod prechecking;
 mod proving;
 mod replacing;
 mod rollback;
+mod room;
 mod rows;
 pub mod settings;
 mod supervisor;
@@ -36,8 +38,8 @@ use purser_chains::evm::{Address, U256};
 use purser_chains::rpc::EndpointStatus;
 use ractor::{ActorRef, ActorStatus};
 
-use self::checking::Desk;
 use self::core::Core;
+use self::desk::Desk;
 use super::tally::PrecheckFigures;
 
 pub use self::core::Counters;

@@ -21,6 +21,7 @@ pub struct Unavailable;
 #[derive(Debug)]
 pub struct Prechecked {
     asked: AtomicU64,
+    reads: AtomicU64,
     unavailable: AtomicU64,
     declined: Mutex<BTreeMap<String, u64>>,
 }
@@ -30,6 +31,8 @@ pub struct Prechecked {
 pub struct PrecheckFigures {
     /// How often one was asked for.
     pub asked: u64,
+    /// Reads of the chain for such checks, and for those when payments are prepared: payments that come together share one.
+    pub reads: u64,
     /// Of these, those that the chain did not answer in time.
     pub unavailable: u64,
     /// Of these, declines by reason.
@@ -40,6 +43,7 @@ impl Default for Prechecked {
     fn default() -> Self {
         Self {
             asked: AtomicU64::new(0),
+            reads: AtomicU64::new(0),
             unavailable: AtomicU64::new(0),
             declined: Mutex::new(BTreeMap::from([(SHORT.to_owned(), 0)])),
         }
@@ -47,6 +51,11 @@ impl Default for Prechecked {
 }
 
 impl Prechecked {
+    /// Counts a read of the chain.
+    pub fn read(&self) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Counts an answer. What is not available declines nothing.
     pub fn count(&self, answer: Result<Option<Decline>, Unavailable>) -> Option<Decline> {
         self.asked.fetch_add(1, Ordering::Relaxed);
@@ -69,6 +78,7 @@ impl Prechecked {
     pub fn figures(&self) -> PrecheckFigures {
         PrecheckFigures {
             asked: self.asked.load(Ordering::Relaxed),
+            reads: self.reads.load(Ordering::Relaxed),
             unavailable: self.unavailable.load(Ordering::Relaxed),
             declined: self.declined.lock().iter().map(|(of, n)| (of.clone(), *n)).collect(),
         }
@@ -118,8 +128,10 @@ mod tests {
         assert_eq!(tally.count(Ok(None)), None);
         assert_eq!(tally.count(Err(Unavailable)), None);
         assert_eq!(tally.count(Ok(declined(SHORT))), declined(SHORT));
+        tally.read();
         let expected = PrecheckFigures {
             asked: 3,
+            reads: 1,
             unavailable: 1,
             declined: vec![(SHORT.to_owned(), 1)],
         };

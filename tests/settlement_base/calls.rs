@@ -5,6 +5,9 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use purser_actors::port::{Authorization, Preparation, Settlement as _};
+use purser_chains::evm::U256;
+use purser_chains::evm::node::{BlockTag, CallRequest, Held, PayerState};
+use purser_chains::evm::usdc;
 use serde_json::{Value, json};
 
 use crate::proxy::Proxy;
@@ -50,7 +53,11 @@ async fn a_declined_payment_costs_two_calls() {
     }
     w.anvil.mine(3).await;
     w.read().await;
-    assert_eq!(*counted.lock(), ["eth_getCode", "eth_call"]);
+    assert_eq!(
+        *counted.lock(),
+        ["eth_call", "eth_call"],
+        "what the payer holds, and the simulation"
+    );
 }
 
 // Checks: payments that come together are checked by two calls, whoever of them has code, and one that has is told apart; a payment
@@ -83,10 +90,36 @@ async fn payments_that_come_together_are_checked_by_two_calls() {
     assert_eq!(counted.lock().len(), 2);
 }
 
-// Checks: who has code is found in one call as it is found address by address: contracts, a delegation of EIP-7702, plain wallets, and
-// one address twice.
+// Checks: payments that come apart, each some milliseconds behind the one before, are joined: there are no more checks than periods of
+// 20 ms, however fast the endpoint answers.
 #[tokio::test]
-async fn one_call_finds_who_has_code() {
+async fn payments_that_come_shortly_one_behind_the_other_share_their_checks() {
+    const PAYERS: usize = 60;
+    let Some((w, counted)) = counting(PAYERS).await else {
+        return;
+    };
+    let payments: Vec<Authorization> = (0..PAYERS).map(|n| w.payment(n)).collect();
+    let begun = std::time::Instant::now();
+    let asked = payments.iter().enumerate().map(|(n, payment)| {
+        let w = &w;
+        async move {
+            tokio::time::sleep(std::time::Duration::from_millis(3 * n as u64)).await;
+            refused(w, payment).await
+        }
+    });
+    let reasons = join_all(asked).await;
+    let periods = begun.elapsed().as_millis() / 20 + 1;
+    assert_eq!(reasons, vec![String::new(); PAYERS]);
+    let calls = counted.lock().len() as u128;
+    assert!(calls <= 2 * periods, "{calls} calls in {periods} periods");
+    let figures = w.port().prechecks();
+    assert_eq!((figures.asked, u128::from(figures.reads)), (PAYERS as u64, calls / 2));
+}
+
+// Checks: what payers hold and who has code is found in one call as it is found address by address: contracts, a delegation of
+// EIP-7702, plain wallets, and one address twice; with the newest block.
+#[tokio::test]
+async fn one_call_finds_what_payers_hold_and_who_has_code() {
     let Some(w) = World::closed(4).await else { return };
     let delegation = format!("0xef0100{:x}", payer(3));
     for (n, code) in [(1, delegation), (2, "0x00".to_owned())] {
@@ -98,10 +131,28 @@ async fn one_call_finds_who_has_code() {
     addresses.extend([payer(1), w.token.address()]);
     let expected = vec![false, true, true, false, true, true];
     assert_eq!(w.node.have_code(&addresses).await.unwrap(), expected);
-    assert_eq!(w.node.have_code_in_one(&addresses).await.unwrap(), expected);
+    let block = w.node.header(BlockTag::Latest).await.unwrap().unwrap().number;
+    let found = w.node.payers(w.token.address(), &addresses).await.unwrap();
+    let codes: Vec<bool> = found.iter().map(|payer| payer.has_code).collect();
+    assert_eq!(codes, expected);
+    for (address, found) in addresses.iter().zip(found) {
+        let atomic = w.balance(*address).await;
+        assert_eq!(found.held, Some(Held { block, atomic }), "{address}");
+    }
     let many: Vec<_> = (0..450).map(|n| addresses[n % addresses.len()]).collect();
     let expected: Vec<bool> = (0..450).map(|n| expected[n % addresses.len()]).collect();
-    assert_eq!(w.node.have_code_in_one(&many).await.unwrap(), expected);
+    let found = w.node.payers(w.token.address(), &many).await.unwrap();
+    assert_eq!(found.iter().map(|payer| payer.has_code).collect::<Vec<_>>(), expected);
+    let request = CallRequest {
+        from: payer(0),
+        to: w.token.address(),
+        data: usdc::balance_call(payer(1)).into(),
+        gas: 100_000,
+    };
+    let asked = w.node.payer_and_call(w.token.address(), payer(1), &request);
+    let (one, returned) = asked.await.unwrap();
+    assert!(one.has_code && one.held.unwrap().atomic == VALUE);
+    assert_eq!(usdc::decode_balance(&returned.unwrap()).unwrap(), U256::from(VALUE));
 }
 
 // Checks: where an endpoint runs no code without a contract, each payer is asked for.
@@ -116,6 +167,7 @@ async fn an_endpoint_that_runs_no_code_without_a_contract_is_asked_for_each_paye
     w.anvil.control("anvil_setCode", json!([hex(payer(1)), "0x00"])).await;
     w.anvil.mine(1).await;
     let node = purser_chains::evm::node::Node::new(Arc::new(crate::anvil::pool(&[&proxy.url])));
-    let found = node.have_code_in_one(&[payer(0), payer(1), payer(2)]).await.unwrap();
-    assert_eq!(found, [false, true, false]);
+    let found = node.payers(w.token.address(), &[payer(0), payer(1), payer(2)]).await;
+    let state = |has_code| PayerState { has_code, held: None };
+    assert_eq!(found.unwrap(), [false, true, false].map(state));
 }

@@ -2,9 +2,9 @@
 
 mod agreement;
 mod blocks;
-mod codes;
 mod fees;
 mod parse;
+mod payers;
 mod proofs;
 mod replies;
 #[cfg(test)]
@@ -22,6 +22,7 @@ use crate::rpc::{Call, RpcError, RpcPool};
 
 pub use agreement::Disagreement;
 pub use fees::{FeePolicy, FeeQuote};
+pub use payers::{Held, PayerState};
 pub use replies::send_reply;
 
 /// Why a call has no typed result.
@@ -234,36 +235,6 @@ impl Node {
             Ok(!code.is_empty())
         };
         results.into_iter().map(has_code).collect()
-    }
-
-    /// Whether an address has code now, and what a call returns: one request to one endpoint.
-    ///
-    /// # Errors
-    /// See [`NodeError`].
-    pub async fn code_and_call(
-        &self,
-        address: Address,
-        request: &CallRequest,
-    ) -> Result<(bool, Result<Bytes, CallError>), NodeError> {
-        let calls = [
-            Call {
-                method: "eth_getCode",
-                params: json!([parse::text(address), "latest"]),
-            },
-            Call {
-                method: "eth_call",
-                params: json!([parse::call(request), "latest"]),
-            },
-        ];
-        let mut results = self.pool.batch(&calls).await?.into_iter();
-        let malformed = |method| NodeError::Malformed { method };
-        let code = results.next().ok_or_else(|| malformed("eth_getCode"))??;
-        let code = parse::bytes(&code).ok_or_else(|| malformed("eth_getCode"))?;
-        let returned = match results.next().ok_or_else(|| malformed("eth_call"))? {
-            Ok(value) => parse::bytes(&value).ok_or_else(|| malformed("eth_call").into()),
-            Err(error) => Err(replies::call_error(error)),
-        };
-        Ok((!code.is_empty(), returned))
     }
 
     /// Ether of an address, in wei.

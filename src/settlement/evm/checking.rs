@@ -1,18 +1,15 @@
 //! Whether payments would settle now: asked before anything is sent, so that what must fail costs no gas.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use parking_lot::Mutex;
 use purser_actors::port::Decline;
 use purser_chains::cctp::mint::NONCE_USED;
 use purser_chains::evm::contract_wallet::Undeployed;
 use purser_chains::evm::multicall::{self, BatchCall, MAX_CALLS, MAX_GAS, MULTICALL3};
-use purser_chains::evm::node::{BlockTag, CallError, CallRequest, NodeError};
+use purser_chains::evm::node::{BlockTag, CallError, CallRequest, Held, NodeError};
 use purser_chains::evm::{Address, Bytes, usdc};
-use tokio::sync::oneshot;
 
 use super::core::{Core, decline};
 use super::job::{Job, Mint};
@@ -23,6 +20,8 @@ use super::rows::Payment;
 pub(super) struct Verdict {
     /// Its payer has code now (ERC-1271, or a delegation of EIP-7702): it never shares a transaction.
     pub(super) has_code: bool,
+    /// What its payer holds; `None` if the endpoint does not say, or was not asked.
+    pub(super) held: Option<Held>,
     /// Why it would fail.
     pub(super) failure: Option<Failure>,
 }
@@ -109,8 +108,8 @@ impl Core {
         Some((MULTICALL3, multicall::encode(&[deployment, transfer]).ok()?.into()))
     }
 
-    /// One request for a sole payment. For several one call for the payers' code, one for all without, and one for
-    /// each with code. In the order of the payments.
+    /// One request of two calls for a sole payment. For several one call for the payers' code and balances, one for all without code,
+    /// and one for each with code. In the order of the payments.
     ///
     /// # Errors
     /// When no endpoint answers: then nothing is known of any of them.
@@ -119,10 +118,13 @@ impl Core {
             return Ok(vec![self.check_one(job).await?]);
         }
         let payers: Vec<Address> = payments.iter().map(|job| job.payer()).collect();
-        let codes = self.node.have_code_in_one(&payers).await?;
-        let alone = codes.iter().zip(payments);
-        let alone: Vec<bool> = alone.map(|(has_code, job)| *has_code || job.goes_alone()).collect();
-        let verdicts = self.simulate(payments, &alone).await?;
+        let payers = self.node.payers(self.token.address(), &payers).await?;
+        let alone = payers.iter().zip(payments);
+        let alone: Vec<bool> = alone.map(|(payer, job)| payer.has_code || job.goes_alone()).collect();
+        let mut verdicts = self.simulate(payments, &alone).await?;
+        for (verdict, payer) in verdicts.iter_mut().zip(payers) {
+            verdict.held = payer.held;
+        }
         let verdicts = verdicts.into_iter().zip(payments);
         Ok(verdicts
             .map(|(verdict, job)| self.within_budget(job, verdict))
@@ -150,22 +152,26 @@ impl Core {
             let has_code = self.node.have_code(&[job.payer()]).await?;
             return Ok(Verdict {
                 has_code: has_code.contains(&true),
+                held: None,
                 failure: Some(unsendable()),
             });
         };
         let request = self.request(to, data, self.settings.gas.smart_account);
-        let (has_code, returned) = self.node.code_and_call(job.payer(), &request).await?;
+        let asked = self.node.payer_and_call(self.token.address(), job.payer(), &request);
+        let (payer, returned) = asked.await?;
         let verdict = Verdict {
-            has_code: has_code || job.goes_alone(),
+            has_code: payer.has_code || job.goes_alone(),
+            held: payer.held,
             failure: outcome(job, returned)?,
         };
         Ok(self.within_budget(job, verdict))
     }
 
-    /// The same without asking for code.
+    /// The same without asking for code and balances.
     pub(super) async fn simulate(&self, payments: &[Arc<Job>], codes: &[bool]) -> Result<Vec<Verdict>, NodeError> {
         let verdict = |has_code: &bool| Verdict {
             has_code: *has_code,
+            held: None,
             failure: None,
         };
         let mut verdicts: Vec<Verdict> = codes.iter().map(verdict).collect();
@@ -288,63 +294,6 @@ pub(super) fn signature_of(payment: &Payment) -> Cow<'_, [u8]> {
 fn calldata(payment: &Payment) -> Option<Bytes> {
     let data = usdc::transfer_bytes_call(&payment.authorization(), &signature_of(payment));
     data.ok().map(Bytes::from)
-}
-
-type Asked = (Arc<Job>, oneshot::Sender<Result<Verdict, String>>);
-
-/// Checks that come while another runs go together: one request and one call for all of them.
-#[derive(Default)]
-pub(super) struct Desk {
-    asked: Mutex<(VecDeque<Asked>, bool)>,
-}
-
-impl Desk {
-    /// Whether a payment would settle now.
-    ///
-    /// # Errors
-    /// Why that is not known.
-    pub(super) async fn ask(self: &Arc<Self>, core: &Arc<Core>, payment: Arc<Job>) -> Result<Verdict, String> {
-        let (told, verdict) = oneshot::channel();
-        let begin = {
-            let mut asked = self.asked.lock();
-            asked.0.push_back((payment, told));
-            !std::mem::replace(&mut asked.1, true)
-        };
-        if begin {
-            let (desk, core) = (self.clone(), core.clone());
-            tokio::spawn(async move { desk.work(&core).await });
-        }
-        verdict.await.unwrap_or_else(|_| Err("the check has stopped".into()))
-    }
-
-    async fn work(&self, core: &Core) {
-        loop {
-            let batch: Vec<Asked> = {
-                let mut asked = self.asked.lock();
-                // Whoever has gone meanwhile is not checked for.
-                asked.0.retain(|(_, told)| !told.is_closed());
-                let most = asked.0.len().min(MAX_CALLS);
-                if most == 0 {
-                    asked.1 = false;
-                    return;
-                }
-                asked.0.drain(..most).collect()
-            };
-            let (payments, told): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-            match core.check(&payments).await {
-                Ok(verdicts) => {
-                    for (told, verdict) in told.into_iter().zip(verdicts) {
-                        let _ = told.send(Ok(verdict));
-                    }
-                }
-                Err(error) => {
-                    for told in told {
-                        let _ = told.send(Err(error.to_string()));
-                    }
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use super::gas_key;
 use super::loads::Load;
 use super::losses::LostGas;
 use super::prechecking::Prechecks;
+use super::room::Room;
 use super::rows::{self, Key, MovementRow, RowError};
 use super::settings::BaseSettings;
 
@@ -52,6 +53,8 @@ pub(super) struct Core {
     waiting: DashMap<Key, Vec<oneshot::Sender<Outcome>>>,
     /// Which gas key has a payment: none other may sign for it.
     pub(super) owners: DashMap<Key, Address>,
+    /// What payers have under way.
+    pub(super) room: Room,
     /// Whose authorizations are kept although they moved nothing of ours.
     /// With the second until which they can land.
     pub(super) watched: DashMap<Key, u64>,
@@ -128,6 +131,7 @@ impl Core {
             clock,
             waiting: DashMap::new(),
             owners: DashMap::new(),
+            room: Room::default(),
             watched: DashMap::new(),
             actors: DashMap::new(),
             loads: DashMap::new(),
@@ -234,7 +238,7 @@ impl Core {
     /// No gas key has it any more and none will send it: whoever waits is told why.
     pub(super) fn decline(&self, key: &Key, decline: Decline) {
         Counters::add(&self.counters.declined, 1);
-        self.owners.remove(key);
+        self.disown(key);
         self.tell(key, &Outcome::Declined(decline));
     }
 

@@ -10,8 +10,8 @@ use purser_storage::{Store, codec};
 use ractor::Actor;
 
 use super::BaseSettlement;
-use super::checking::Desk;
 use super::core::Core;
+use super::desk::Desk;
 use super::follower::Reading;
 use super::gas_key;
 use super::job::Job;
@@ -150,6 +150,7 @@ async fn load_owners(core: &Core) -> Result<(), RowError> {
         for place in row.payments.iter().filter(|_| !row.released) {
             if let Some(payment) = carried.get(usize::from(*place)) {
                 core.owners.insert(payment.key(), address);
+                core.own(payment);
             }
         }
         if !core.settings.gas_keys.iter().any(|key| key.address() == address) {
@@ -159,7 +160,9 @@ async fn load_owners(core: &Core) -> Result<(), RowError> {
     }
     for (key, value) in rows::scan_all(store, &rows::all_waiting()).await? {
         let address = key.get(2..22).map(Address::from_slice).ok_or_else(damaged)?;
-        core.owners.insert(Job::decode_waiting(&value)?.key(), address);
+        let job = Job::decode_waiting(&value)?;
+        core.owners.insert(job.key(), address);
+        core.own(&job);
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use purser_actors::port::{
     Lookup, PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer,
 };
 use purser_chains::evm::Address;
-use purser_chains::evm::node::BlockTag;
+use purser_chains::evm::node::{BlockTag, Held};
 use ractor::ActorStatus;
 use sha2::{Digest as _, Sha256};
 
@@ -19,6 +19,7 @@ use super::checking::Failure;
 use super::core::{Core, Outcome, decline, temporary, unknown};
 use super::gas_key;
 use super::job::Job;
+use super::room::{PREPARED_MS, in_flight};
 use super::rows::{MovementRow, Payment};
 
 /// What was found of a payment in the rows.
@@ -112,13 +113,16 @@ impl BaseSettlement {
             return Err(temporary("prepare", &"no gas key has gas"));
         }
         // Checked some seconds ago, before the claim. Used once: a payment that is prepared again is checked again.
-        if let Some(found) = self.core.prechecks.take_good(&payment, self.core.clock.now_ms()) {
-            self.core.checked.insert(key, found);
+        if let Some((good, at_ms)) = self.core.prechecks.take_good(&payment, self.core.clock.now_ms())
+            && self.leaves_room(&payment, good.held).await?
+        {
+            self.core.checked.insert(key, (good.has_code, at_ms));
             return Ok(ready());
         }
         let verdict = self.desk.ask(&self.core, Arc::new(Job::Payment(payment.clone()))).await;
         let verdict = verdict.map_err(|error| temporary("prepare", &error))?;
         match verdict.failure {
+            None if !self.leaves_room(&payment, verdict.held).await? => Ok(Preparation::Declined(in_flight())),
             None => {
                 let at_ms = self.core.clock.now_ms();
                 self.core.checked.insert(key, (verdict.has_code, at_ms));
@@ -135,6 +139,12 @@ impl BaseSettlement {
                 }
             }
         }
+    }
+
+    /// See [`Core::has_room`].
+    async fn leaves_room(&self, payment: &Payment, held: Option<Held>) -> Result<bool, PortError> {
+        let room = self.core.has_room(payment, held, PREPARED_MS).await;
+        room.map_err(|error| temporary("prepare", &error))
     }
 
     async fn submit_payment(&self, authorization: &Authorization) -> Result<Submitted, PortError> {
@@ -164,6 +174,7 @@ impl BaseSettlement {
         const PAUSE: Duration = Duration::from_millis(50);
         let owner = self.core.owner_of(payment.key());
         let owner = owner.ok_or_else(|| unknown("submit", "there is no gas key"))?;
+        self.core.own(&payment);
         if !self.core.settings.gas_keys.iter().any(|key| key.address() == owner) {
             return Err(unknown(
                 "submit",

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use purser_actors::port::{Authorization, BoxFuture, Decline, EvmAuthorization, PortError};
-use purser_chains::evm::node::{BlockTag, CallError, NodeError};
+use purser_chains::evm::node::{BlockTag, CallError, Held, NodeError};
 use purser_chains::evm::{Address, contract_wallet};
 
 use super::BaseSettlement;
@@ -12,9 +12,10 @@ use super::checking::{Failure, Verdict, signature_of};
 use super::core::{Core, decline, temporary};
 use super::job::Job;
 use super::paying::payment;
+use super::room::{CHECKED_MS, in_flight};
 use super::rows::{Key, Payment};
 use crate::settlement::chain::{Acceptance, ContractWallets};
-use crate::settlement::reads::{Reads, Recent};
+use crate::settlement::reads::{DEADLINE, Reads, Recent};
 use crate::settlement::tally::{Prechecked, Unavailable};
 
 /// Payments that wait for a check at the same time. Concurrent payments are checked together.
@@ -28,10 +29,17 @@ const KEPT_MS: u64 = 2_000;
 /// Entries of each cache.
 const MOST: usize = 10_000;
 
+/// What was found of the payer of a payment that would settle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Good {
+    pub(super) has_code: bool,
+    pub(super) held: Option<Held>,
+}
+
 /// Results of the last seconds, and the limits of reads.
 pub(super) struct Prechecks {
-    /// Payments that would settle, and whether their payers have code.
-    good: Recent<Key, (Arc<Payment>, bool)>,
+    /// Payments that would settle, and what was found of their payers.
+    good: Recent<Key, (Arc<Payment>, Good)>,
     /// Payments that exceeded the balance. No other payment is declined for that: it may be on the chain already.
     short: Recent<Key, Arc<Payment>>,
     /// Payers without code.
@@ -89,8 +97,11 @@ impl Prechecks {
         }
         match &verdict.failure {
             None => {
-                let found = (payment.clone(), verdict.has_code);
-                self.good.insert(payment.key(), found, now_ms);
+                let good = Good {
+                    has_code: verdict.has_code,
+                    held: verdict.held,
+                };
+                self.good.insert(payment.key(), (payment.clone(), good), now_ms);
             }
             Some(Failure::Refused(decline)) if decline.reason == SHORT => {
                 self.short.insert(payment.key(), payment.clone(), now_ms);
@@ -99,9 +110,9 @@ impl Prechecks {
         }
     }
 
-    fn is_good(&self, payment: &Payment, now_ms: u64) -> bool {
-        let good = self.good.get(&payment.key(), now_ms);
-        good.is_some_and(|((good, _), _)| *good == *payment)
+    fn good(&self, payment: &Payment, now_ms: u64) -> Option<(Good, u64)> {
+        let ((checked, good), at_ms) = self.good.get(&payment.key(), now_ms)?;
+        (*checked == *payment).then_some((good, at_ms))
     }
 
     fn is_short(&self, payment: &Payment, now_ms: u64) -> bool {
@@ -109,10 +120,10 @@ impl Prechecks {
         short.is_some_and(|(short, _)| *short == *payment)
     }
 
-    /// Takes the result for exactly this payment if it would have settled: whether its payer has code, and the time of the check.
-    pub(super) fn take_good(&self, payment: &Payment, now_ms: u64) -> Option<(bool, u64)> {
-        let ((good, has_code), at_ms) = self.good.take(&payment.key(), now_ms)?;
-        (*good == *payment).then_some((has_code, at_ms))
+    /// Takes the result for exactly this payment if it would have settled, and the time of the check.
+    pub(super) fn take_good(&self, payment: &Payment, now_ms: u64) -> Option<(Good, u64)> {
+        let ((checked, good), at_ms) = self.good.take(&payment.key(), now_ms)?;
+        (*checked == *payment).then_some((good, at_ms))
     }
 }
 
@@ -142,8 +153,9 @@ impl Core {
 impl BaseSettlement {
     pub(super) async fn precheck_payment(&self, authorization: &Authorization) -> Option<Decline> {
         let payment = Arc::new(payment("precheck", authorization).ok()?);
-        let answer = self.check_before_claim(&payment).await;
-        self.core.prechecks.counted.count(answer)
+        // With what it waits for beside its read.
+        let answer = tokio::time::timeout(DEADLINE, self.check_before_claim(&payment)).await;
+        self.core.prechecks.counted.count(answer.unwrap_or(Err(Unavailable)))
     }
 
     async fn check_before_claim(&self, payment: &Arc<Payment>) -> Result<Option<Decline>, Unavailable> {
@@ -152,26 +164,42 @@ impl BaseSettlement {
         if let Some(decline) = core.too_dear(&payer) {
             return Ok(Some(decline));
         }
-        if core.prechecks.is_good(payment, now_ms) {
-            return Ok(None);
+        if let Some((good, at_ms)) = core.prechecks.good(payment, now_ms) {
+            if self.leaves_room_before_claim(payment, good.held).await? {
+                return Ok(None);
+            }
+            if now_ms < at_ms.saturating_add(KEPT_MS) {
+                return Ok(Some(in_flight()));
+            }
         }
         if core.prechecks.is_short(payment, now_ms) {
             let why = "the payer's balance was lower than the amount some seconds ago";
             return Ok(Some(decline(SHORT, why)));
         }
         let job = Arc::new(Job::Payment(Payment::clone(payment)));
-        let asked = core.prechecks.reads.run(self.desk.ask(core, job)).await;
-        match asked {
-            Some(Ok(verdict)) => {
-                core.prechecks.keep(payment, &verdict, core.clock.now_ms());
-                Ok(refusal(&verdict))
+        let checked = async {
+            let verdict = match self.desk.ask(core, job).await {
+                Ok(verdict) => verdict,
+                Err(error) => {
+                    tracing::warn!(error, "a payment was not checked before its claim");
+                    return Err(Unavailable);
+                }
+            };
+            core.prechecks.keep(payment, &verdict, core.clock.now_ms());
+            match verdict.failure {
+                None if !self.leaves_room_before_claim(payment, verdict.held).await? => Ok(Some(in_flight())),
+                _ => Ok(refusal(&verdict)),
             }
-            Some(Err(error)) => {
-                tracing::warn!(error, "a payment was not checked before its claim");
-                Err(Unavailable)
-            }
-            None => Err(Unavailable),
-        }
+        };
+        core.prechecks.reads.run(checked).await.unwrap_or(Err(Unavailable))
+    }
+
+    /// See [`Core::has_room`].
+    async fn leaves_room_before_claim(&self, payment: &Payment, held: Option<Held>) -> Result<bool, Unavailable> {
+        self.core.has_room(payment, held, CHECKED_MS).await.map_err(|error| {
+            tracing::warn!(%error, "a payment was not checked before its claim");
+            Unavailable
+        })
     }
 
     async fn judge_signature(&self, signed: &EvmAuthorization) -> Result<Acceptance, PortError> {
@@ -182,7 +210,7 @@ impl BaseSettlement {
         if let Some(decline) = core.too_dear(&payer) {
             return Ok(Acceptance::Declined(decline));
         }
-        if prechecks.is_good(&payment, now_ms) {
+        if prechecks.good(&payment, now_ms).is_some() {
             return Ok(Acceptance::Accepted);
         }
         let deploys = payment.deploys();
@@ -192,6 +220,7 @@ impl BaseSettlement {
         let late = || temporary("accepts", &LATE);
         let failed = |error: NodeError| temporary("accepts", &error);
         let job = Job::Payment(Payment::clone(&payment));
+        prechecks.counted.read();
         let read = prechecks.contracts.run(core.check_one(&job)).await;
         let verdict = read.ok_or_else(late)?.map_err(failed)?;
         if let Some(acceptance) = acceptance(&verdict, deploys) {

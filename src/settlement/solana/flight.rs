@@ -12,7 +12,7 @@ use purser_chains::solana::status::{Commitment, SignatureStatus};
 use tokio::sync::watch;
 
 use self::room::Takings;
-pub(super) use self::room::{Left, Room, Taking};
+pub(super) use self::room::{Left, Room, Taking, taking_by};
 use super::rows::{End, Open};
 
 /// A transaction that was seen and is not final for so long is searched for again, in milliseconds: a fork may have removed it.
@@ -112,14 +112,18 @@ impl Flights {
                 return reservation;
             }
             // It was only watched so far.
-            flight.taking = Taking::of(&open.bytes);
-            self.takings.begin(id, flight.taking.as_ref());
+            flight.taking = taking_by(&open.bytes);
+            if let Some(taking) = &flight.taking {
+                self.takings.begin(taking, id);
+            }
             flight.open = open;
             flight.reservation = reservation;
             return None;
         }
-        let taking = Taking::of(&open.bytes);
-        self.takings.begin(id, taking.as_ref());
+        let taking = taking_by(&open.bytes);
+        if let Some(taking) = &taking {
+            self.takings.begin(taking, id);
+        }
         let prepared = open.prepared(id);
         let life = match old {
             true => Life::resumed(prepared, self.endpoints, self.pacing),
@@ -248,7 +252,9 @@ impl Flights {
     /// The end is durable. Gives a reservation whose fee was never decided.
     pub(super) fn close(&mut self, id: &Signature) -> Option<FeeReservation> {
         let flight = self.flights.remove(id)?;
-        self.takings.end(id, flight.taking.as_ref());
+        if let Some(taking) = flight.taking {
+            self.takings.end(&taking.source, |other| other == id);
+        }
         flight.reservation
     }
 

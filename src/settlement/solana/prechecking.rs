@@ -10,7 +10,7 @@ use purser_chains::solana::transaction::Transaction;
 
 use super::SolanaSettlement;
 use super::decline::{in_flight, insufficient, is_fee_payers, is_insufficient, not_taken, simulated};
-use super::flight::{Left, Room, Taking};
+use super::flight::{Left, Room, Taking, taking_by};
 use crate::settlement::reads::{Reads, Recent};
 use crate::settlement::tally::{PrecheckFigures, Prechecked, Unavailable};
 
@@ -34,7 +34,7 @@ pub(super) struct Prechecks {
     /// Hashes of messages whose amount exceeded the balance. No other payment is declined for that: it may be on the chain already.
     short: Recent<[u8; 32], ()>,
     reads: Reads,
-    counted: Prechecked,
+    pub(super) counted: Prechecked,
 }
 
 impl Default for Prechecks {
@@ -115,6 +115,7 @@ impl SolanaSettlement {
         }
         let taking = self.taking_of(transfer);
         let source = taking.as_ref().map(|taking| &taking.source);
+        self.prechecks.counted.read();
         let simulation = self
             .node
             .simulate_with(&transfer.transaction, false, source, Commitment::Processed);
@@ -140,7 +141,7 @@ impl SolanaSettlement {
     pub(super) fn taking_of(&self, transfer: &SolanaTransfer) -> Option<Taking> {
         let transaction = Transaction::parse_without_tables(&transfer.transaction).ok()?;
         self.fee_payer_of(&transaction.message)?;
-        (transfer.payer != self.treasury()).then(|| Taking::of(&transfer.transaction))?
+        (transfer.payer != self.treasury()).then(|| taking_by(&transfer.transaction))?
     }
 
     /// Whether the wallet has the money for this payment beside its others that are under way. Reads nothing: where it is not known

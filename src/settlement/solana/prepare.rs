@@ -153,6 +153,7 @@ impl SolanaSettlement {
 
     async fn simulate(&self, bytes: &[u8], taking: Option<&Taking>) -> Result<Simulated, PortError> {
         let source = taking.map(|taking| &taking.source);
+        self.prechecks.counted.read();
         let shown = self.node.simulate_with(bytes, true, source, Commitment::Processed);
         let shown = shown.await.map_err(|e| temporary(PREPARE, e))?;
         let left = left_by(&shown);

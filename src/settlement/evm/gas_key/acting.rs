@@ -132,7 +132,7 @@ impl GasKeyActor {
             if keeper.placed.get(&key) == Some(&nonce) {
                 keeper.placed.remove(&key);
                 keeper.payments.remove(&key);
-                self.core.owners.remove(&key);
+                self.core.disown(&key);
             }
         }
     }
@@ -156,7 +156,7 @@ impl GasKeyActor {
             keeper.placed.remove(&key);
             if self.core.used(&key).await?.is_some() {
                 keeper.payments.remove(&key);
-                self.core.owners.remove(&key);
+                self.core.disown(&key);
                 self.core.tell(&key, &Outcome::Moved);
                 continue;
             }
@@ -258,8 +258,8 @@ impl Core {
     async fn codes_of(&self, keys: &[Key]) -> Vec<bool> {
         let payers: Vec<_> = keys.iter().map(|key| key.from).collect();
         loop {
-            match self.node.have_code_in_one(&payers).await {
-                Ok(codes) => return codes,
+            match self.node.payers(self.token.address(), &payers).await {
+                Ok(payers) => return payers.iter().map(|payer| payer.has_code).collect(),
                 Err(error) => tracing::warn!(%error, "whether payers have code is not known"),
             }
             let pause = Duration::from_millis(self.settings.tick_ms.max(1));

@@ -46,6 +46,7 @@ impl GasKeyActor {
         if let (Some(codes), [payment]) = (&codes, payments.as_slice()) {
             let verdict = Verdict {
                 has_code: codes[0],
+                held: None,
                 failure: None,
             };
             let actions = self.planned(keeper, vec![(payment.clone(), verdict)], stage).await;
@@ -137,13 +138,13 @@ impl GasKeyActor {
             Failure::Refused(decline) => self.core.decline(&key, decline),
             // Whoever waits for a mint reads the chain.
             Failure::Used if payment.as_ref().is_some_and(|job| job.is_mint()) => {
-                self.core.owners.remove(&key);
+                self.core.disown(&key);
                 self.core.tell(&key, &Outcome::Moved);
             }
             Failure::Used => {
                 let until = payment.and_then(|payment| payment.valid_before()).unwrap_or(0);
                 self.core.watched.insert(key, until);
-                self.core.owners.remove(&key);
+                self.core.disown(&key);
                 let core = self.core.clone();
                 tokio::spawn(async move { core.answer_used(key).await });
             }

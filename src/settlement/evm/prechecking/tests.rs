@@ -8,7 +8,11 @@ fn failed(reason: &str) -> Option<Failure> {
 }
 
 fn verdict(has_code: bool, failure: Option<Failure>) -> Verdict {
-    Verdict { has_code, failure }
+    Verdict {
+        has_code,
+        held: None,
+        failure,
+    }
 }
 
 // Checks: by the payer (a key, a contract, a contract that is deployed with the payment) and by the token's answer: whether a
@@ -63,16 +67,20 @@ fn a_check_holds_for_the_payment_that_was_checked() {
     let prechecks = Prechecks::default();
     let checked = payment(1, 5, &[7; 80]);
     prechecks.keep(&checked, &verdict(true, None), 0);
-    assert!(prechecks.is_good(&checked, GOOD_MS - 1));
-    assert!(!prechecks.is_good(&checked, GOOD_MS));
+    assert!(prechecks.good(&checked, GOOD_MS - 1).is_some());
+    assert!(prechecks.good(&checked, GOOD_MS).is_none());
     for other in [
         payment(1, 500, &[7; 80]),
         payment(1, 5, &[8; 80]),
         payment(2, 5, &[7; 80]),
     ] {
-        assert!(!prechecks.is_good(&other, 0), "{other:?}");
+        assert!(prechecks.good(&other, 0).is_none(), "{other:?}");
     }
-    assert_eq!(prechecks.take_good(&checked, 1), Some((true, 0)));
+    let good = Good {
+        has_code: true,
+        held: None,
+    };
+    assert_eq!(prechecks.take_good(&checked, 1), Some((good, 0)));
     assert_eq!(prechecks.take_good(&checked, 1), None, "used once");
     prechecks.keep(&checked, &verdict(true, None), 0);
     assert_eq!(prechecks.take_good(&payment(1, 500, &[7; 80]), 1), None);

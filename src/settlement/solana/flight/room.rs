@@ -1,11 +1,8 @@
-//! Whether a wallet has the money for one more payment: what its other payments take that are under way counts, though the chain
-//! does not show it yet. Else a wallet with one payment's money has several settled by presenting them together: each would execute
-//! alone, one lands, and the fees of the others are lost.
+//! Whether a wallet has the money for one more payment beside its others that are under way ([`takings`]): of several that are
+//! presented together one would land, and the fees of the others be lost.
 //!
 //! What is in flight is read from the durable rows at a start, with what each takes; what was only checked is not, and needs not be:
 //! preparing it checks again.
-
-use std::collections::HashMap;
 
 use purser_chains::solana::life::Stage;
 use purser_chains::solana::message::Message;
@@ -16,19 +13,14 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 use super::{Flight, Flights};
+use crate::settlement::takings;
 
 /// How long a payment that was checked before its claim counts until it is prepared, in milliseconds.
 const CHECKED_MS: u64 = 2_000;
-/// Token accounts with payments that were checked before those that have run out are dropped.
-const MOST: usize = 10_000;
 
-/// What a payment takes, and from which token account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::settlement::solana) struct Taking {
-    pub(in crate::settlement::solana) source: Pubkey,
-    message_hash: [u8; 32],
-    atomic: u64,
-}
+/// By the token account that pays, and the hash of the message.
+pub(in crate::settlement::solana) type Taking = takings::Taking<Pubkey, [u8; 32]>;
+pub(super) type Takings = takings::Takings<Pubkey, [u8; 32], Signature>;
 
 /// What a simulation of a payment leaves in the token account that pays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,17 +49,15 @@ enum Counts {
     Unless(watch::Receiver<()>),
 }
 
-impl Taking {
-    /// Of a transaction, signed or not. `None` of what moves nothing by a plain transfer.
-    pub(in crate::settlement::solana) fn of(bytes: &[u8]) -> Option<Self> {
-        let transaction = Transaction::parse_without_tables(bytes).ok()?;
-        let (source, atomic) = taken(&transaction.message)?;
-        Some(Self {
-            source,
-            message_hash: Sha256::digest(transaction.message_bytes).into(),
-            atomic,
-        })
-    }
+/// Of a transaction, signed or not. `None` of what moves nothing by a plain transfer.
+pub(in crate::settlement::solana) fn taking_by(bytes: &[u8]) -> Option<Taking> {
+    let transaction = Transaction::parse_without_tables(bytes).ok()?;
+    let (source, atomic) = taken(&transaction.message)?;
+    Some(Taking {
+        source,
+        payment: Sha256::digest(transaction.message_bytes).into(),
+        atomic,
+    })
 }
 
 /// The token account of the first transfer, and what all transfers from it take.
@@ -86,78 +76,17 @@ fn taken(message: &Message<'_>) -> Option<(Pubkey, u64)> {
     })
 }
 
-/// A payment that was checked and is not prepared yet.
-#[derive(Debug)]
-struct Checked {
-    message_hash: [u8; 32],
-    atomic: u64,
-    until_ms: u64,
-}
-
-/// Payments by the token accounts that pay.
-#[derive(Debug, Default)]
-pub(super) struct Takings {
-    flights: HashMap<Pubkey, Vec<Signature>>,
-    checked: HashMap<Pubkey, Vec<Checked>>,
-}
-
-impl Takings {
-    pub(super) fn begin(&mut self, id: Signature, taking: Option<&Taking>) {
-        let Some(taking) = taking else { return };
-        self.flights.entry(taking.source).or_default().push(id);
-        if let Some(checked) = self.checked.get_mut(&taking.source) {
-            checked.retain(|checked| checked.message_hash != taking.message_hash);
-            if checked.is_empty() {
-                self.checked.remove(&taking.source);
-            }
-        }
-    }
-
-    pub(super) fn end(&mut self, id: &Signature, taking: Option<&Taking>) {
-        let Some(taking) = taking else { return };
-        if let Some(flights) = self.flights.get_mut(&taking.source) {
-            flights.retain(|other| other != id);
-            if flights.is_empty() {
-                self.flights.remove(&taking.source);
-            }
-        }
-    }
-
-    fn check(&mut self, taking: &Taking, now_ms: u64) {
-        if self.checked.len() >= MOST {
-            self.checked.retain(|_, checked| {
-                checked.retain(|checked| now_ms < checked.until_ms);
-                !checked.is_empty()
-            });
-        }
-        let checked = self.checked.entry(taking.source).or_default();
-        checked.retain(|checked| now_ms < checked.until_ms && checked.message_hash != taking.message_hash);
-        checked.push(Checked {
-            message_hash: taking.message_hash,
-            atomic: taking.atomic,
-            until_ms: now_ms.saturating_add(CHECKED_MS),
-        });
-    }
-}
-
 impl Flights {
     /// Whether the token account that pays has room for this payment beside all others under way.
     pub(in crate::settlement::solana) fn room(&mut self, taking: &Taking, left: Left, now_ms: u64) -> Room {
-        let (mut others, mut unless, mut changes) = (0u64, 0u64, Vec::new());
-        for checked in self.takings.checked.get(&taking.source).into_iter().flatten() {
-            if now_ms >= checked.until_ms {
-                continue;
-            }
-            if checked.message_hash == taking.message_hash {
-                // Whatever came since had to leave room for it.
-                self.takings.check(taking, now_ms);
-                return Room::Enough;
-            }
-            others = others.saturating_add(checked.atomic);
-        }
-        for id in self.takings.flights.get(&taking.source).into_iter().flatten() {
+        let Some(mut others) = self.takings.checked(taking, now_ms) else {
+            self.takings.check(taking, now_ms, CHECKED_MS);
+            return Room::Enough;
+        };
+        let (mut unless, mut changes) = (0u64, Vec::new());
+        for id in self.takings.under_way(&taking.source) {
             let Some(flight) = self.flights.get(id) else { continue };
-            let other = flight.taking.filter(|other| other.message_hash != taking.message_hash);
+            let other = flight.taking.filter(|other| other.payment != taking.payment);
             let Some(other) = other else { continue };
             match flight.counts_at(left.slot) {
                 Counts::No => {}
@@ -170,7 +99,7 @@ impl Flights {
         }
         let atomic = left.atomic.unwrap_or(u64::MAX);
         if atomic >= others.saturating_add(unless) {
-            self.takings.check(taking, now_ms);
+            self.takings.check(taking, now_ms, CHECKED_MS);
             return Room::Enough;
         }
         match atomic >= others {
@@ -235,7 +164,7 @@ mod tests {
     }
 
     fn taking(open: &Open) -> Taking {
-        Taking::of(&open.bytes).unwrap()
+        taking_by(&open.bytes).unwrap()
     }
 
     const fn left(slot: u64, atomic: u64) -> Left {
@@ -288,14 +217,15 @@ mod tests {
                 change(&mut flights, &id);
                 let own = flights.room(&taking(&open), left(950, 0), 0);
                 assert!(matches!(own, Room::Enough), "row {row}: never against itself");
-                flights.takings.checked.clear();
+                flights.takings.forget_checked();
                 assert_eq!(
                     beside(&mut flights, left(950, atomic)),
                     expected,
                     "row {row}, {atomic} left"
                 );
                 flights.close(&id);
-                assert_eq!(flights.takings.flights.len(), 0, "row {row}");
+                flights.takings.forget_checked();
+                assert!(flights.takings.is_empty(), "row {row}");
             }
         }
     }
@@ -315,10 +245,11 @@ mod tests {
         assert!(asks(&mut flights, &first, Some(0), CHECKED_MS - 1), "its own place");
         assert!(!asks(&mut flights, &second, Some(4), CHECKED_MS), "it was kept");
         assert!(asks(&mut flights, &second, Some(4), 2 * CHECKED_MS));
-        flights.takings.checked.clear();
+        flights.takings.forget_checked();
         assert!(asks(&mut flights, &first, Some(0), 0));
+        let own = taking(&first);
         flights.begin(id, first, false, None);
-        assert_eq!(flights.takings.checked.len(), 0);
+        assert_eq!(flights.takings.checked(&own, 0), Some(0), "it counts as prepared");
         assert!(!asks(&mut flights, &second, Some(4), 100 * CHECKED_MS));
         assert!(asks(&mut flights, &second, None, 0), "no balance is known");
         let stranger = Taking {
