@@ -14,6 +14,10 @@ use super::store::{self, failed, find};
 use super::{CliError, TokenArgs, serve, terminal};
 use crate::service::parts;
 
+/// A list that cannot be read, of a chain that was just opened say, is read again this number of times, with this pause.
+const ATTEMPTS: u32 = 10;
+const RETRY: Duration = Duration::from_secs(3);
+
 /// Compare the books with the chains' and the providers' own lists; exit status 1 if anything differs
 ///
 /// A running service compares when this command asks, and the command waits for it. Exit status 1 also if a list could not be read or
@@ -58,13 +62,20 @@ pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     let world = parts::open_world(&config, &data, &as_store).await.map_err(failed)?;
     let reconciling = parts::reconciling(&config, &world);
     let walk = Walk::read(&*as_store).await.map_err(failed)?;
-    let reconciler = Reconciler::new(as_store, world.clock.clone(), reconciling)
+    let mut reconciler = Reconciler::new(as_store, world.clock.clone(), reconciling)
         .await
         .map_err(failed)?;
-    let (walk, found) = whole(reconciler, walk.again()).await;
+    let (mut compared, mut found) = whole(&mut reconciler, walk.again()).await;
+    for _ in 1..ATTEMPTS {
+        if !compared.skipped {
+            break;
+        }
+        tokio::time::sleep(RETRY).await;
+        (compared, found) = whole(&mut reconciler, walk.again()).await;
+    }
     world.close().await;
     store.close();
-    conclude(&args, &Report::of(&walk, &found))
+    conclude(&args, &Report::of(&compared, &found))
 }
 
 /// Prints the report; anything but agreement is an error.
@@ -83,7 +94,7 @@ fn conclude(args: &ReconcileArgs, report: &Report) -> Result<(), CliError> {
 }
 
 /// From the first list to the last row. What both sides show is found from both, and is one difference.
-async fn whole(mut reconciler: Reconciler, mut walk: Walk) -> (Walk, Vec<Found>) {
+async fn whole(reconciler: &mut Reconciler, mut walk: Walk) -> (Walk, Vec<Found>) {
     let mut found: Vec<Found> = Vec::new();
     while !walk.is_over() {
         for one in reconciler.step(&mut walk).await {

@@ -49,6 +49,7 @@ pub(crate) mod abi {
             function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature) external;
             function authorizationState(address authorizer, bytes32 nonce) external view returns (bool);
             function balanceOf(address account) external view returns (uint256);
+            function transfer(address to, uint256 value) external returns (bool);
         }
     }
 }
@@ -213,6 +214,11 @@ pub fn cancel_bytes_call(authorizer: Address, nonce: B256, signature: &[u8]) -> 
         signature,
     }
     .abi_encode())
+}
+
+/// Calldata of `transfer`, by whose sender the money is.
+pub fn plain_transfer_call(to: Address, value: U256) -> Vec<u8> {
+    FiatToken::transferCall { to, value }.abi_encode()
 }
 
 /// Calldata of `authorizationState`: true once a nonce is used or cancelled.

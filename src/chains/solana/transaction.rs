@@ -161,6 +161,16 @@ pub fn co_sign(bytes: &[u8], key: &Keypair) -> Result<Signed, SignError> {
     })
 }
 
+/// The same transaction without any signature, for simulations: whoever sees it can't send it.
+///
+/// # Errors
+/// [`WireError`] where the bytes are not a transaction.
+pub fn without_signatures(bytes: &[u8]) -> Result<Vec<u8>, WireError> {
+    let transaction = Transaction::parse(bytes)?;
+    let unsigned = vec![UNSIGNED; transaction.signatures.len()];
+    assemble(&unsigned, transaction.message_bytes)
+}
+
 /// Compiles a draft and signs it with all its signers.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use purser_chains::cctp::mint::NONCE_USED;
 use purser_chains::evm::contract_wallet::Undeployed;
 use purser_chains::evm::multicall::{self, BatchCall, MAX_CALLS, MAX_GAS, MULTICALL3};
 use purser_chains::evm::node::{BlockTag, CallError, CallRequest, Held, NodeError};
-use purser_chains::evm::{Address, Bytes, usdc};
+use purser_chains::evm::{Address, Bytes, U256, usdc};
 
 use super::core::{Core, decline};
 use super::job::{Job, Mint};
@@ -143,6 +143,31 @@ impl Core {
         Verdict {
             failure: Some(Failure::Refused(refused)),
             ..verdict
+        }
+    }
+
+    /// Whether the money of this address is ours to send: the treasury's, or a managed wallet's.
+    pub(super) fn is_ours(&self, from: &Address) -> bool {
+        *from == self.settings.treasury.address() || self.wallets.contains(from)
+    }
+
+    /// Why a transfer of ours would fail. It is simulated without its signature: an endpoint could send what it is shown and answer that
+    /// it fails, before it is durable that it was signed.
+    pub(super) async fn would_fail(&self, payment: &Payment) -> Result<Option<Decline>, NodeError> {
+        let data = usdc::plain_transfer_call(payment.to.into(), U256::from(payment.value.atomic()));
+        let request = CallRequest {
+            from: payment.from.into(),
+            to: self.token.address(),
+            data: data.into(),
+            gas: self.settings.gas.single,
+        };
+        match self.node.call(&request, BlockTag::Latest).await {
+            Ok(_) => Ok(None),
+            Err(CallError::Reverted { data, reason }) => Ok(match reverted(&data, &reason) {
+                Failure::Refused(decline) => Some(decline),
+                Failure::Used => None,
+            }),
+            Err(CallError::Node(error)) => Err(error),
         }
     }
 

@@ -112,6 +112,11 @@ impl BaseSettlement {
         if !self.core.settings.by_others && !self.core.can_send() {
             return Err(temporary("prepare", &"no gas key has gas"));
         }
+        if self.core.is_ours(&key.from) {
+            let failure = self.core.would_fail(&payment).await;
+            let failure = failure.map_err(|error| temporary("prepare", &error))?;
+            return Ok(failure.map_or_else(ready, Preparation::Declined));
+        }
         // Checked some seconds ago, before the claim. Used once: a payment that is prepared again is checked again.
         if let Some((good, at_ms)) = self.core.prechecks.take_good(&payment, self.core.clock.now_ms())
             && self.leaves_room(&payment, good.held).await?

@@ -73,7 +73,7 @@ impl SolanaSettlement {
         self.if_up_to_date(JUDGE)?;
         let shown = self
             .node
-            .simulate_with(&transfer.transaction, false, None, Commitment::Processed)
+            .simulate_unsigned(&transfer.transaction, None, Commitment::Processed)
             .await;
         let error = shown.map_err(|e| temporary(JUDGE, e))?.error;
         // Somebody has sent it: it is found on the chain.

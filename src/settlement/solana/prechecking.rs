@@ -92,7 +92,7 @@ pub(super) fn left_by(shown: &Simulation) -> Left {
 }
 
 impl SolanaSettlement {
-    /// See [`purser_actors::port::Settlement::precheck`]. The transaction is simulated as the payer sent it: our fee payer signs
+    /// See [`purser_actors::port::Settlement::precheck`]. The transaction is simulated without signatures: our fee payer signs
     /// no payment before its claim.
     pub(super) async fn precheck_transfer(&self, transfer: &SolanaTransfer) -> Option<Decline> {
         let answer = self.check_before_claim(transfer).await;
@@ -118,7 +118,7 @@ impl SolanaSettlement {
         self.prechecks.counted.read();
         let simulation = self
             .node
-            .simulate_with(&transfer.transaction, false, source, Commitment::Processed);
+            .simulate_unsigned(&transfer.transaction, source, Commitment::Processed);
         let shown = match self.prechecks.reads.run(simulation).await {
             Some(Ok(shown)) => shown,
             Some(Err(error)) => {
