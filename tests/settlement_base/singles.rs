@@ -1,18 +1,22 @@
 //! One payment at a time: finality, refusals, others who have a hand in it, proofs.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    ChainStanding, Finality, Lookup, Preparation, Settlement as _, Submitted, Timestamp, Transfer, TreasuryList as _,
+    Authorization, ChainStanding, Finality, Lookup, Preparation, Settlement as _, Submitted, Timestamp, Transfer,
+    TreasuryList as _,
 };
 use purser_chains::evm::multicall::{self, BatchCall, MULTICALL3};
 use purser_chains::evm::node::BlockTag;
 use purser_chains::evm::usdc;
 use serde_json::json;
 
+use crate::proxy::Proxy;
 use crate::world::{VALUE, World, hex, key, payer, treasury, until};
 
 fn reason(preparation: Preparation) -> String {
@@ -219,6 +223,46 @@ async fn case_39_a_top_up_on_base_is_one_transfer_of_exactly_its_amount() {
     assert_eq!(w.balance(treasury()).await, 9 * VALUE - 1);
     let page = w.port().movements(Network::Base, None, 10).await.unwrap();
     assert_eq!(page.items.len(), 1);
+}
+
+// Checks: preparing a transfer of ours shows no endpoint its signature: one could send what it is shown and answer that it fails. What
+// the token would refuse is declined all the same.
+#[tokio::test]
+async fn preparing_a_transfer_shows_no_endpoint_its_signature() {
+    let Some(mut w) = World::closed(1).await else { return };
+    let proxy = Proxy::start(&w.anvil.url).await;
+    let seen = Arc::new(Mutex::new(String::new()));
+    let requests = seen.clone();
+    proxy.lie(move |request, result| {
+        requests.lock().push_str(&request.to_string());
+        Some(result)
+    });
+    w.urls = vec![proxy.url.clone()];
+    w.open().await;
+    w.port().keep([payer(0)]);
+    w.give(treasury(), VALUE).await;
+    w.give(payer(0), VALUE).await;
+    w.anvil.mine(1).await;
+    let transfer = |atomic| Transfer {
+        key: 41,
+        to: Wallet::Evm(payer(7).into_array()),
+        amount: Usdc::from_atomic(atomic),
+    };
+    let ours = w.port().sign(&transfer(VALUE)).await.unwrap();
+    let managed = w.signed("payer 0", payer(7), VALUE, u64::from(u32::MAX), 9);
+    for authorization in [&ours, &managed] {
+        assert!(matches!(w.prepare(authorization).await, Preparation::Ready(_)));
+        let Authorization::Evm(signed) = authorization else {
+            panic!()
+        };
+        assert!(!seen.lock().contains(&hex::encode(&signed.signature.as_bytes()[..32])));
+    }
+    let short = w.port().sign(&transfer(VALUE + 1)).await.unwrap();
+    let Preparation::Declined(decline) = w.prepare(&short).await else {
+        panic!()
+    };
+    assert_eq!(&*decline.reason, "insufficient_funds");
+    assert!(matches!(w.mined(w.submit(&ours)).await, Submitted::Settled { .. }));
 }
 
 // Checks: one endpoint proves nothing; two that are past the end in a final block do, and not before it is final.

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
 use purser_chains::rpc::{BoxFuture, EndpointUrl, HttpTransport, Response, Transport, TransportError};
+use purser_chains::solana::transaction::{Transaction, UNSIGNED};
 use serde_json::{Value, json};
 
 /// Changes an endpoint's answer: the request, and its result.
@@ -22,6 +25,15 @@ pub struct Faults {
     swallows: AtomicBool,
     pub swallowed: AtomicUsize,
     pub sent: AtomicUsize,
+    /// Simulations that showed a signature.
+    pub signed_simulations: AtomicUsize,
+}
+
+/// Whether a transaction in base64 has any signature.
+fn is_signed(transaction: &Value) -> bool {
+    let bytes = STANDARD.decode(transaction.as_str().unwrap()).unwrap();
+    let transaction = Transaction::parse(&bytes).unwrap();
+    transaction.signatures.iter().any(|signature| *signature != UNSIGNED)
 }
 
 impl Faults {
@@ -36,6 +48,7 @@ impl Faults {
             swallows: AtomicBool::new(false),
             swallowed: AtomicUsize::new(0),
             sent: AtomicUsize::new(0),
+            signed_simulations: AtomicUsize::new(0),
         }
     }
 
@@ -87,6 +100,9 @@ impl Transport for Faults {
                 return Err(TransportError::Timeout);
             }
             let request: Value = serde_json::from_slice(&body).unwrap();
+            if request["method"] == "simulateTransaction" && is_signed(&request["params"][0]) {
+                self.signed_simulations.fetch_add(1, Ordering::SeqCst);
+            }
             if request["method"] == "sendTransaction" {
                 self.sent.fetch_add(1, Ordering::SeqCst);
                 if self.swallows.load(Ordering::SeqCst) {

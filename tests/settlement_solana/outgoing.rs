@@ -1,5 +1,7 @@
 //! Transfers out of the treasury.
 
+use std::sync::atomic::Ordering;
+
 use purser::settlement::solana::SolanaSettings;
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
@@ -48,6 +50,22 @@ async fn a_withdrawal_creates_the_receivers_account_if_its_rent_is_allowed() {
     assert_eq!(shown, [(wallet(&owner), 300), (wallet(&owner), 300)]);
     let treasury = wallet(&house.treasury());
     assert_eq!(house.port.sent_by(&treasury, Timestamp(0)).await.unwrap(), left);
+    assert_eq!(house.faults.signed_simulations.load(Ordering::SeqCst), 0);
+}
+
+// Checks: preparing a withdrawal and a payment shows no endpoint a signature: one could send what it is shown and answer that it fails.
+#[tokio::test(flavor = "multi_thread")]
+async fn preparing_shows_no_endpoint_a_signature() {
+    let Some(house) = House::open(73).await else { return };
+    house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
+    let withdrawal = house.port.sign(&transfer(1, wallet(&house.client()))).await.unwrap();
+    let payment = house.payment(5, "shown to nobody").await;
+    for authorization in [&withdrawal, &payment] {
+        assert_eq!(house.port.precheck(authorization).await, None);
+        house.ready(authorization).await;
+    }
+    assert_eq!(house.faults.signed_simulations.load(Ordering::SeqCst), 0);
+    assert_eq!(house.faults.sent.load(Ordering::SeqCst), 0);
 }
 
 // Aim: nothing is sent to what is no wallet: a token account, a program, a frozen account.

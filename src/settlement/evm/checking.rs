@@ -146,9 +146,10 @@ impl Core {
         }
     }
 
-    /// Whether the money of this address is ours to send: the treasury's, or a managed wallet's.
-    pub(super) fn is_ours(&self, from: &Address) -> bool {
-        *from == self.settings.treasury.address() || self.wallets.contains(from)
+    /// Whether it takes money of the treasury or of a managed wallet to somebody else.
+    pub(super) fn leaves_us(&self, payment: &Payment) -> bool {
+        let (from, treasury) = (Address::from(payment.from), self.settings.treasury.address());
+        Address::from(payment.to) != treasury && (from == treasury || self.wallets.contains(&from))
     }
 
     /// Why a transfer of ours would fail. It is simulated without its signature: an endpoint could send what it is shown and answer that

@@ -112,7 +112,7 @@ impl BaseSettlement {
         if !self.core.settings.by_others && !self.core.can_send() {
             return Err(temporary("prepare", &"no gas key has gas"));
         }
-        if self.core.is_ours(&key.from) {
+        if self.core.leaves_us(&payment) {
             let failure = self.core.would_fail(&payment).await;
             let failure = failure.map_err(|error| temporary("prepare", &error))?;
             return Ok(failure.map_or_else(ready, Preparation::Declined));

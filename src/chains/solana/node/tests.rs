@@ -6,6 +6,11 @@ use super::*;
 use crate::rpc::script::{ScriptTransport, TestClock, error, result};
 use crate::rpc::{EndpointSettings, EndpointUrl, TransportError};
 use crate::solana::address::{TOKEN, USDC_MAINNET};
+use crate::solana::draft::Draft;
+use crate::solana::keypair::Keypair;
+use crate::solana::message::Version;
+use crate::solana::token::memo;
+use crate::solana::transaction::{Transaction, UNSIGNED, sign};
 
 fn node(
     hosts: &[&str],
@@ -232,10 +237,19 @@ async fn many_accounts_and_signatures_are_requested_in_parts() {
     assert_eq!(statuses, Ok((7, vec![None; 300])));
 }
 
-// Checks: the account that a simulation was asked for is what the transaction leaves of it; without one it is none.
+// Checks: a simulation shows the endpoint no signature; the account that it was asked for is what the transaction leaves of it, and none
+// without one.
 #[tokio::test]
 async fn a_simulation_shows_the_account_that_was_asked_for() {
     let account = json!({"lamports": 3, "owner": base58(&TOKEN), "executable": false, "data": ["AQI=", "base64"]});
+    let payer = Keypair::from_seed(&[6; 32]);
+    let draft = Draft {
+        fee_payer: payer.address(),
+        blockhash: [7; 32],
+        instructions: vec![memo("paid")],
+        version: Version::V0,
+    };
+    let signed = sign(&draft, &[&payer]).unwrap();
     for (accounts, expected) in [
         (json!([account]), Some(vec![1, 2])),
         (json!([null]), None),
@@ -244,11 +258,14 @@ async fn a_simulation_shows_the_account_that_was_asked_for() {
         let node = node(&["a"], move |_, request| {
             let asked = &request["params"][1]["accounts"];
             assert_eq!(*asked, json!({"encoding": "base64", "addresses": [base58(&[5; 32])]}));
+            assert_eq!(request["params"][1]["sigVerify"], false);
+            let sent = STANDARD.decode(request["params"][0].as_str().unwrap()).unwrap();
+            assert_eq!(Transaction::parse(&sent).unwrap().signatures, [UNSIGNED]);
             let value = json!({"err": null, "logs": [], "accounts": accounts.clone()});
             result(request, json!({"context": {"slot": 9}, "value": value}))
         });
         let shown = node
-            .simulate_with(&[1], false, Some(&[5; 32]), Commitment::Processed)
+            .simulate_unsigned(&signed.bytes, Some(&[5; 32]), Commitment::Processed)
             .await;
         let shown = shown.unwrap();
         assert_eq!((shown.slot, shown.shown.map(|account| account.data)), (9, expected));
