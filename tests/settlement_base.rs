@@ -41,6 +41,8 @@ mod prechecks;
 mod proxy;
 #[path = "settlement_base/rail.rs"]
 mod rail;
+#[path = "settlement_base/reopening.rs"]
+mod reopening;
 #[path = "settlement_base/sandbox.rs"]
 mod sandbox;
 #[path = "settlement_base/scripted_solana.rs"]

@@ -28,6 +28,7 @@ impl<C: ChainReader> Facilitated<C> {
         if handed.is_none() && name.is_none() && self.chain.has_keys() {
             return self.chain.submit(authorization, prepared).await;
         }
+        self.chain.gate().if_open(SUBMIT)?;
         let InHand { member, mut handed, .. } = self.in_hand(SUBMIT, authorization, name).await?;
         // A first word: no earlier settlement of it is in doubt.
         let mut first = self.take_unsent(&mark);

@@ -98,8 +98,11 @@ impl SolanaSettlement {
     }
 
     /// Whether what is final, and how far the chain is, was read within the last minute (`Pace::standstill_ms`). While it was not,
-    /// no payment is prepared.
+    /// no payment is prepared. Nothing is read of a chain that was not checked.
     pub fn is_up_to_date(&self) -> bool {
+        if !self.gate.is_open() {
+            return false;
+        }
         let now_ms = self.timer.now_ms();
         let is_recent = |at_ms: u64| now_ms.saturating_sub(at_ms) < self.pace.standstill_ms;
         // Before the first blockhash nothing is prepared either.
@@ -191,7 +194,7 @@ impl SolanaSettlement {
     /// Everything up to this slot is final.
     pub(super) fn reached(&self, slot: u64) {
         if self.progress.lock().reach(slot, self.timer.now_ms()) {
-            tracing::info!(slot, "Solana is read again: new payments are taken");
+            tracing::info!(slot, "Solana is read again");
         }
     }
 
@@ -223,7 +226,7 @@ impl SolanaSettlement {
 
     /// Says once when nothing has become final for too long.
     pub(super) fn watch_progress(&self, error: Option<&str>) {
-        if self.is_up_to_date() {
+        if self.is_up_to_date() || !self.gate.is_open() {
             return;
         }
         let (told, slot, claims) = {
