@@ -36,7 +36,9 @@ async fn a_restart_without_base_sells_on_solana_and_resumes() {
     let before = signed(&production, &wallet, Network::Base).await;
     assert_eq!(ended(&production, &before).await, 200);
 
-    [&one, &two].map(|proxy| proxy.answers(false));
+    for proxy in [&one, &two] {
+        proxy.answers(false);
+    }
     production.purser.run();
     let why = down(&production, "base").await.unwrap();
     assert!(why.contains("have not answered since the start"), "{why}");
@@ -57,7 +59,9 @@ async fn a_restart_without_base_sells_on_solana_and_resumes() {
         .await;
     let set = async |code: Value| production.chains.base("anvil_setCode", json!([BASE_USDC, code])).await;
     set(json!("0x")).await;
-    [&one, &two].map(|proxy| proxy.answers(true));
+    for proxy in [&one, &two] {
+        proxy.answers(true);
+    }
     until("Base is checked and does not fit", async || {
         let why = down(&production, "base").await.unwrap();
         why.contains("chains.base.usdc").then_some(())
