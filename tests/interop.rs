@@ -40,6 +40,8 @@ mod products;
 mod python;
 #[path = "interop/reorganised.rs"]
 mod reorganised;
+#[path = "interop/restarting.rs"]
+mod restarting;
 #[path = "interop/rpc_proxy.rs"]
 mod rpc_proxy;
 #[path = "interop/running.rs"]

@@ -41,6 +41,8 @@ mod prechecks;
 mod proxy;
 #[path = "settlement_base/rail.rs"]
 mod rail;
+#[path = "settlement_base/reopening.rs"]
+mod reopening;
 #[path = "settlement_base/room.rs"]
 mod room;
 #[path = "settlement_base/sandbox.rs"]

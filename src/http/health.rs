@@ -1,5 +1,6 @@
 //! `GET /healthz` (the process lives) and `GET /readyz` (it can serve). Never limited.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ pub trait Readiness: Send + Sync {
     fn not_sold(&self) -> Vec<&'static str>;
 
     /// Networks on which no new payment is taken now, and why.
-    fn networks_down(&self) -> Vec<(&'static str, &'static str)>;
+    fn networks_down(&self) -> Vec<(&'static str, Cow<'static, str>)>;
 }
 
 /// `{"status":"ok"}`.
@@ -46,7 +47,7 @@ struct Ready {
     /// pays for transactions. Others are not concerned.
     networks_down: Vec<&'static str>,
     /// Why, for each of them.
-    networks_down_reasons: BTreeMap<&'static str, &'static str>,
+    networks_down_reasons: BTreeMap<&'static str, Cow<'static, str>>,
 }
 
 /// The two routes.

@@ -18,7 +18,7 @@ use crate::provider::sandbox::balances::watching::Watched;
 use crate::provider::sandbox::everybody::SandboxProviders;
 use crate::provider::sandbox::rates::SandboxRates;
 use crate::settlement::chain::ChainParts;
-use crate::settlement::check::{check_all, checks_of};
+use crate::settlement::check::Checks;
 use crate::settlement::real::{Around, RealPorts};
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::afar::Chains as ActedOn;
@@ -109,7 +109,8 @@ pub(super) async fn open(
     })
 }
 
-/// Checks the chains and opens their ports.
+/// Checks the chains and opens their ports. A chain that an earlier start has checked may be down: its port asks it for nothing before
+/// it was checked.
 async fn open_real(
     chains: RealChains,
     http: &reqwest::Client,
@@ -119,8 +120,9 @@ async fn open_real(
     let misfit = |wrong: Misfit| ServiceError::Part("the chains do not fit the settings", format!("\n{wrong}"));
     let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(http.clone()));
     let timer: Arc<dyn purser_chains::rpc::Clock> = Arc::new(RpcClock::default());
-    let checks = checks_of(&chains, &transport, &timer).map_err(misfit)?;
-    check_all(&checks).await.map_err(misfit)?;
+    let checks = Checks::new(&chains, &transport, &timer).map_err(misfit)?;
+    let known = store_chains::is_recorded(&**store).await?;
+    let unread = checks.run().await.tolerate(known).map_err(misfit)?;
     chains.names().take_effect().map_err(|[base, solana]| {
         ServiceError::Part(
             "the chains",
@@ -133,8 +135,11 @@ async fn open_real(
         transport,
         timer,
         wallets: managed_wallets(&**store).await?,
+        unread,
     };
-    RealPorts::open(chains, around).await.map_err(misfit)
+    let ports = RealPorts::open(chains, around).await.map_err(misfit)?;
+    ports.check_again(checks);
+    Ok(ports)
 }
 
 /// The addresses of all managed wallets.

@@ -1,5 +1,6 @@
 //! Whether the service can serve, for `GET /readyz`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,7 +56,7 @@ impl Readiness for Health {
         closed.map(Line::name).collect()
     }
 
-    fn networks_down(&self) -> Vec<(&'static str, &'static str)> {
+    fn networks_down(&self) -> Vec<(&'static str, Cow<'static, str>)> {
         let down = self.chains.as_ref().map(|ports| ports.not_taking_payments());
         let named = down.unwrap_or_default().into_iter();
         named.map(|(network, why)| (network.name(), why)).collect()

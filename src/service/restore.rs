@@ -112,7 +112,10 @@ pub async fn revocations(
     }
     let known = known(store, &found).await?;
     let begun = match mark {
-        Some(mark) => begin(engine, mark, known).await?,
+        Some(mark) => {
+            say_held(engine, mark).await?;
+            begin(engine, mark, known).await?
+        }
         None => Timestamp(0),
     };
     // A store that has not kept a place yet is new, or was never restored, and trusts the log beside it.
@@ -147,6 +150,24 @@ pub async fn revocations(
         );
     }
     Ok((Arc::new(log), begun))
+}
+
+/// Tells the log, at the first start after a restore, what waits because of it and for how long.
+async fn say_held(engine: &Engine, mark: RestoreMark) -> Result<(), ServiceError> {
+    if engine.has_begun(Timestamp(mark.restored_at_ms)).await? {
+        return Ok(());
+    }
+    let backed_up = rfc3339(Timestamp(mark.backed_up_at_ms));
+    match engine.held_until() {
+        Some(until) => tracing::warn!(
+            %backed_up,
+            held_at_least_until = %rfc3339(until),
+            "the store was restored: withdrawals, top-ups, payouts and payments of managed wallets that had not left wait as `held_restored`, \
+             until what the lost history signed can no longer land and everything that left is in the books"
+        ),
+        None => tracing::warn!(%backed_up, "the store was restored: nothing is held"),
+    }
+    Ok(())
 }
 
 /// Ends again what a log says was ended, on the first start after a restore; where not all is known, everything of before is

@@ -36,6 +36,14 @@ pub(super) async fn check(store: &dyn Store, real: Option<&Chains>) -> Result<()
     Err(ServiceError::Part("data_dir", why))
 }
 
+/// Whether an earlier start has checked the real chains of this store.
+///
+/// # Errors
+/// When the store fails.
+pub(super) async fn is_recorded(store: &dyn Store) -> Result<bool, ServiceError> {
+    Ok(store.read(&table::meta(CHAINS)).await?.is_some())
+}
+
 /// Records the real chains in a new store. Writes nothing in the sandbox.
 ///
 /// # Errors
@@ -78,8 +86,10 @@ mod tests {
         for any in [None, Some(&Chains::MAINNET), Some(&TEST)] {
             check(&*real, any).await.unwrap();
         }
+        assert!(!is_recorded(&*real).await.unwrap());
         record(&*real, Some(&TEST)).await.unwrap();
         record(&*real, Some(&TEST)).await.unwrap();
+        assert!(is_recorded(&*real).await.unwrap());
         check(&*real, Some(&TEST)).await.unwrap();
         for other in [None, Some(&Chains::MAINNET)] {
             let error = check(&*real, other).await.unwrap_err().to_string();

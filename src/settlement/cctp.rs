@@ -158,6 +158,8 @@ impl CctpBridge {
 
     async fn sign(&self, crossing: &Crossing) -> Result<SignedBurn, PortError> {
         const SIGN: &str = "sign burn";
+        // Only where it can be minted.
+        self.base.gate().if_open(SIGN)?;
         let BurnAmounts { amount, max_fee } = self.amounts(crossing.arrives).await?;
         let order = BurnOrder {
             owner: self.solana.treasury(),

@@ -1,7 +1,9 @@
 //! Checks of the real chains at start: they are the chains of the settings, and the keys that pay for transactions have funds.
-//! Every error names its setting.
+//! Every error names its setting. A chain that did not answer at the start is checked again (`again`) before it is used.
 
+mod again;
 mod bridge;
+mod findings;
 mod solana;
 
 use std::sync::Arc;
@@ -20,64 +22,98 @@ use crate::config::{ConfigError, Misfit};
 use crate::payment::BaseChain;
 use crate::payment::evm::checksummed;
 
-pub use self::bridge::BridgeCheck;
+pub use self::again::{MISFIT_AGAIN, UNREAD_AGAIN, until_it_fits};
+pub use self::bridge::{OnBase, OnSolana};
+pub use self::findings::{Findings, Found, Unread};
 pub use self::solana::SolanaCheck;
 
 /// First four bytes of keccak256("DOMAIN_SEPARATOR()").
 const DOMAIN_SEPARATOR: [u8; 4] = [0x36, 0x44, 0xe5, 0x15];
+const ENDPOINTS: &str = "chains.base.endpoints";
 
-/// Checks one chain at start.
+/// Checks one chain.
 pub trait ChainCheck: Send + Sync {
-    /// Everything that is wrong, each with its setting. An endpoint that does not answer is only logged while another one
+    /// What is wrong or could not be read, each with its setting. An endpoint that does not answer is only logged while another one
     /// does.
-    fn check(&self) -> BoxFuture<'_, Vec<ConfigError>>;
+    fn check(&self) -> BoxFuture<'_, Findings>;
 }
 
-/// Runs all checks at once.
-///
-/// # Errors
-/// Everything that is wrong, in their order.
-pub async fn check_all(checks: &[Box<dyn ChainCheck>]) -> Result<(), Misfit> {
+/// All checks of one chain.
+pub type ChainChecks = Vec<Box<dyn ChainCheck>>;
+
+/// Runs all checks of a chain at once.
+pub async fn check_all(checks: &[Box<dyn ChainCheck>]) -> Findings {
     let found = futures_util::future::join_all(checks.iter().map(|check| check.check())).await;
-    let wrong: Vec<ConfigError> = found.into_iter().flatten().collect();
-    match wrong.is_empty() {
-        true => Ok(()),
-        false => Err(Misfit(wrong)),
-    }
+    found.into_iter().fold(Findings::default(), Findings::and)
 }
 
 /// The checks of both chains and of their facilitators.
-///
-/// # Errors
-/// An endpoint's limit that makes no pool.
-pub fn checks_of(
-    chains: &RealChains,
-    transport: &Arc<dyn Transport>,
-    clock: &Arc<dyn Clock>,
-) -> Result<Vec<Box<dyn ChainCheck>>, Misfit> {
-    let pool = |key: &'static str, endpoints: &[EndpointSettings]| {
-        let pool = RpcPool::new(endpoints.to_vec(), transport.clone(), clock.clone());
-        pool.map(Arc::new)
-            .map_err(|error: SettingsError| Misfit(vec![rejected(key, error.to_string())]))
-    };
-    let (base, solana) = (
-        pool("chains.base.endpoints", &chains.base.endpoints)?,
-        pool("chains.solana.endpoints", &chains.solana.endpoints)?,
-    );
-    let (on_base, on_solana) = (
-        FacilitatorCheck::new(Presented::Base(chains.base.chain), chains.base.facilitators.clone()),
-        FacilitatorCheck::new(
-            Presented::Solana(chains.solana.chain),
-            chains.solana.facilitators.clone(),
-        ),
-    );
-    Ok(vec![
-        Box::new(BaseCheck::new(&chains.base, base.clone())),
-        Box::new(SolanaCheck::new(&chains.solana, solana.clone())),
-        Box::new(BridgeCheck::new(chains.bridge.clone(), base, solana)),
-        Box::new(on_base),
-        Box::new(on_solana),
-    ])
+pub struct Checks {
+    /// Base, and its side of the bridge.
+    pub base: ChainChecks,
+    /// Solana, and its side of the bridge.
+    pub solana: ChainChecks,
+    /// Needs no chain. A facilitator that does not answer is only logged.
+    pub facilitators: ChainChecks,
+}
+
+impl Checks {
+    /// Over endpoints of their own, whose figures no monitoring shows.
+    ///
+    /// # Errors
+    /// An endpoint's limit that makes no pool.
+    pub fn new(chains: &RealChains, transport: &Arc<dyn Transport>, clock: &Arc<dyn Clock>) -> Result<Self, Misfit> {
+        let pool = |key: &'static str, endpoints: &[EndpointSettings]| {
+            if endpoints.len() == 1 {
+                tracing::warn!(
+                    setting = key,
+                    "one endpoint: nothing checks what it shows. Configure three, so that one may be down"
+                );
+            }
+            let pool = RpcPool::new(endpoints.to_vec(), transport.clone(), clock.clone());
+            pool.map(Arc::new)
+                .map_err(|error: SettingsError| Misfit(vec![rejected(key, error.to_string())]))
+        };
+        let (base, solana) = (
+            pool("chains.base.endpoints", &chains.base.endpoints)?,
+            pool("chains.solana.endpoints", &chains.solana.endpoints)?,
+        );
+        let mut checks = Self {
+            base: vec![Box::new(BaseCheck::new(&chains.base, base.clone()))],
+            solana: vec![Box::new(SolanaCheck::new(&chains.solana, solana.clone()))],
+            facilitators: vec![
+                Box::new(FacilitatorCheck::new(
+                    Presented::Base(chains.base.chain),
+                    chains.base.facilitators.clone(),
+                )),
+                Box::new(FacilitatorCheck::new(
+                    Presented::Solana(chains.solana.chain),
+                    chains.solana.facilitators.clone(),
+                )),
+            ],
+        };
+        if chains.bridge.used {
+            checks
+                .base
+                .push(Box::new(OnBase::new(chains.bridge.cctp.deployment, base)));
+            checks.solana.push(Box::new(OnSolana::new(solana)));
+        }
+        Ok(checks)
+    }
+
+    /// Runs all of them at once.
+    pub async fn run(&self) -> Found {
+        let (base, solana, facilitators) = tokio::join!(
+            check_all(&self.base),
+            check_all(&self.solana),
+            check_all(&self.facilitators)
+        );
+        Found {
+            base,
+            solana,
+            facilitators,
+        }
+    }
 }
 
 /// Base: chain id, one history, contracts, gas.
@@ -111,45 +147,41 @@ fn compare<T>(
     key: &str,
     answers: Vec<(String, Result<T, String>)>,
     wrong_of: impl Fn(&T) -> Option<String>,
-) -> Vec<ConfigError> {
-    let (mut wrong, mut silent) = (Vec::new(), Vec::new());
+) -> Findings {
+    let (mut found, mut silent) = (Findings::default(), Vec::new());
     let all = answers.len();
     for (n, (host, answer)) in answers.into_iter().enumerate() {
         match answer {
             Ok(answer) => {
-                wrong.extend(wrong_of(&answer).map(|why| rejected(format!("{key}[{n}].url"), format!("{host} {why}"))))
+                let why = wrong_of(&answer);
+                found
+                    .wrong
+                    .extend(why.map(|why| rejected(format!("{key}[{n}].url"), format!("{host} {why}"))));
             }
             Err(error) => silent.push(format!("{host}: {error}")),
         }
     }
     if silent.len() == all {
-        wrong.push(rejected(key, format!("none answers: {}", silent.join("; "))));
-    } else {
-        for endpoint in silent {
-            tracing::warn!(
-                endpoint,
-                setting = key,
-                "an endpoint does not answer; the others are used"
-            );
-        }
+        return Findings::unread(key, format!("none answers: {}", silent.join("; ")));
     }
-    wrong
+    for endpoint in silent {
+        tracing::warn!(
+            endpoint,
+            setting = key,
+            "an endpoint does not answer; the others are used"
+        );
+    }
+    found
 }
 
-/// Which chain each endpoint of a setting is of. A setting with one endpoint gets a warning.
+/// Which chain each endpoint of a setting is of.
 async fn ask_all<T>(
     setting: &str,
     pool: &RpcPool,
     method: &str,
     read: impl Fn(Value) -> Result<T, String>,
     wrong_of: impl Fn(&T) -> Option<String>,
-) -> Vec<ConfigError> {
-    if pool.len() == 1 {
-        tracing::warn!(
-            setting,
-            "one endpoint: nothing checks what it shows. Configure three, so that one may be down"
-        );
-    }
+) -> Findings {
     let replies = pool.ask_each(method, json!([])).await.into_iter();
     let answers = replies.map(|answer| (answer.host, answer.result.map_err(|e| e.to_string()).and_then(&read)));
     compare(setting, answers.collect(), wrong_of)
@@ -168,24 +200,24 @@ impl BaseCheck {
         }
     }
 
-    async fn chain_ids(&self) -> Vec<ConfigError> {
+    async fn chain_ids(&self) -> Findings {
         let ours = self.chain.token.chain_id;
         let read = |value: Value| quantity(&value);
-        ask_all("chains.base.endpoints", &self.pool, "eth_chainId", read, |id| {
+        ask_all(ENDPOINTS, &self.pool, "eth_chainId", read, |id| {
             (*id != ours).then(|| format!("is of chain {id}, and chains.base means chain {ours}"))
         })
         .await
     }
 
     /// All endpoints have the block that the one furthest behind takes for final: two chains may have one id.
-    async fn one_history(&self) -> Vec<ConfigError> {
+    async fn one_history(&self) -> Findings {
         let block = |tag: Value| self.pool.ask_each("eth_getBlockByNumber", json!([tag, false]));
         let finals = block(json!("finalized")).await;
         let heights = finals
             .iter()
             .filter_map(|answer| quantity(answer.result.as_ref().ok()?.get("number")?).ok());
         let Some(height) = heights.min() else {
-            return vec![rejected("chains.base.endpoints", "none says which block is final")];
+            return Findings::unread(ENDPOINTS, "none says which block is final");
         };
         let replies = block(json!(format!("{height:#x}"))).await.into_iter();
         let hash = |answer: Result<Value, RpcError>| match answer {
@@ -197,20 +229,19 @@ impl BaseCheck {
         };
         let answers: Vec<_> = replies.map(|answer| (answer.host, hash(answer.result))).collect();
         let Some(first) = answers.iter().find_map(|(_, hash)| hash.clone().ok()) else {
-            return vec![rejected("chains.base.endpoints", format!("none has block {height}"))];
+            return Findings::unread(ENDPOINTS, format!("none has block {height}"));
         };
-        compare("chains.base.endpoints", answers, |hash| {
+        compare(ENDPOINTS, answers, |hash| {
             (*hash != first)
                 .then(|| format!("has another block {height} than the endpoints before it: {hash}, not {first}"))
         })
     }
 
-    async fn contracts(&self) -> Vec<ConfigError> {
+    async fn contracts(&self) -> Findings {
         let usdc = evm_address(self.chain.token.asset);
-        let unread = |error: String| vec![rejected("chains.base.endpoints", error)];
         let code = match self.node.have_code(&[usdc, MULTICALL3]).await {
             Ok(code) => code,
-            Err(error) => return unread(error.to_string()),
+            Err(error) => return Findings::unread(ENDPOINTS, error.to_string()),
         };
         let mut wrong = Vec::new();
         // Without gas keys a facilitator sends the transactions: no batches are sent.
@@ -224,7 +255,7 @@ impl BaseCheck {
                 "chains.base.usdc",
                 format!("{address} has no code on this chain"),
             ));
-            return wrong;
+            return Findings::wrong(wrong);
         }
         let request = CallRequest {
             from: usdc,
@@ -234,7 +265,9 @@ impl BaseCheck {
         };
         match self.node.call(&request, BlockTag::Latest).await {
             Ok(separator) if separator.as_ref() == self.chain.token.domain() => {}
-            Err(CallError::Node(error)) => wrong.extend(unread(error.to_string())),
+            Err(CallError::Node(error)) => {
+                return Findings::wrong(wrong).and(Findings::unread(ENDPOINTS, error.to_string()));
+            }
             _ => {
                 let token = &self.chain.token;
                 let why = format!(
@@ -244,44 +277,42 @@ impl BaseCheck {
                 wrong.push(rejected("chains.base.usdc_name", why));
             }
         }
-        wrong
+        Findings::wrong(wrong)
     }
 
-    async fn gas(&self) -> Vec<ConfigError> {
-        let mut wrong = Vec::new();
+    async fn gas(&self) -> Findings {
+        let mut found = Findings::default();
         for (n, address) in self.gas_keys.iter().enumerate() {
             let key = format!("chains.base.gas_keys[{n}]");
             match self.node.balance(*address, BlockTag::Latest).await {
                 Ok(has) if has < self.gas_floor => {
                     let (has, floor) = (ether(has), ether(self.gas_floor));
                     let why = format!("{address} has {has} ETH, and chains.base.gas_floor_eth is {floor}");
-                    wrong.extend(poor(self.by_others, key, why));
+                    found.wrong.extend(poor(self.by_others, key, why));
                 }
                 Ok(_) => {}
-                Err(error) => wrong.push(rejected(
-                    key,
-                    format!("the balance of {address} cannot be read: {error}"),
-                )),
+                Err(error) => {
+                    let why = format!("the balance of {address} cannot be read: {error}");
+                    found = found.and(Findings::unread(key, why));
+                }
             }
         }
-        wrong
+        found
     }
 
-    async fn all(&self) -> Vec<ConfigError> {
+    async fn all(&self) -> Findings {
         // On another chain nothing else means anything.
         let ids = self.chain_ids().await;
         if !ids.is_empty() {
             return ids;
         }
-        let mut wrong = self.one_history().await;
-        wrong.extend(self.contracts().await);
-        wrong.extend(self.gas().await);
-        wrong
+        let history = self.one_history().await;
+        history.and(self.contracts().await).and(self.gas().await)
     }
 }
 
 impl ChainCheck for BaseCheck {
-    fn check(&self) -> BoxFuture<'_, Vec<ConfigError>> {
+    fn check(&self) -> BoxFuture<'_, Findings> {
         Box::pin(self.all())
     }
 }

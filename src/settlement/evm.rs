@@ -28,6 +28,7 @@ mod rows;
 pub mod settings;
 mod supervisor;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,6 +41,7 @@ use ractor::{ActorRef, ActorStatus};
 
 use self::core::Core;
 use self::desk::Desk;
+use super::gate::Gate;
 use super::tally::PrecheckFigures;
 
 pub use self::core::Counters;
@@ -96,9 +98,20 @@ impl BaseSettlement {
         self.core.view().cross_checked()
     }
 
-    /// Whether new payments are taken: everything was read that the chain had a moment ago, and payments become final.
+    /// Whether new payments are taken: everything was read that the chain had a moment ago, payments become final, and a gas key knows
+    /// its next nonce, unless others send.
     pub fn is_taking_payments(&self) -> bool {
-        self.core.is_standing_still().is_none()
+        self.why_not_sent().is_none()
+    }
+
+    fn why_not_sent(&self) -> Option<Cow<'static, str>> {
+        let why = self.core.is_standing_still();
+        why.or_else(|| self.core.no_nonce().map(Cow::Borrowed))
+    }
+
+    /// Whether there are gas keys and none of them knows its next nonce yet.
+    pub(in crate::settlement) fn are_keys_waiting(&self) -> bool {
+        !self.core.settings.gas_keys.is_empty() && !self.core.is_any_ready()
     }
 
     /// What [`BaseSettlement::roll_back`] would do now.
@@ -120,10 +133,15 @@ impl BaseSettlement {
 
     /// Why no new payment is taken, if none is: as [`BaseSettlement::is_taking_payments`], or no gas key can pay for transactions and
     /// nobody else sends them.
-    pub fn why_no_payments(&self) -> Option<&'static str> {
+    pub fn why_no_payments(&self) -> Option<Cow<'static, str>> {
         let empty = !self.core.settings.by_others && self.core.are_all_empty();
-        let why = self.core.is_standing_still();
-        why.or(empty.then_some("no gas key has gas: send it ether"))
+        let empty = empty.then_some(Cow::Borrowed("no gas key has gas: send it ether"));
+        self.why_not_sent().or(empty)
+    }
+
+    /// Whether the chain was checked; see [`BaseSettlement::reopen`].
+    pub(in crate::settlement) fn gate(&self) -> &Arc<Gate> {
+        &self.core.gate
     }
 
     /// Whether no gas key of ours can pay for transactions; also where there is none.
@@ -172,7 +190,7 @@ impl BaseSettlement {
     /// # Errors
     /// `Temporary` before the first.
     pub fn now(&self) -> Result<Timestamp, PortError> {
-        self.newest_time("now")
+        self.time_read("now")
     }
 
     /// Ends its actors and waits until none of them can write any more.

@@ -17,7 +17,6 @@ mod rows;
 mod settings;
 mod submitting;
 mod tally;
-mod tending;
 mod wire;
 
 pub use self::cdp::{CdpKey, NoKey};
@@ -27,7 +26,6 @@ pub use self::port::{Facilitated, Waiting};
 pub use self::reader::{ChainReader, Look};
 pub use self::settings::{Auth, FacilitatorSettings};
 pub use self::tally::{FacilitatorFigures, RequestFigure};
-pub use self::tending::Tending;
 pub use self::wire::Chain as Presented;
 pub(super) use self::wire::{on_base, on_solana};
 

@@ -2,6 +2,7 @@
 
 mod adapters;
 pub mod figures;
+mod taking;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -19,10 +20,13 @@ use self::adapters::OwnAndOthers;
 use super::by_network::{ByNetwork, Chain};
 use super::cctp::CctpBridge;
 use super::chain::{BlockhashSource as _, ChainParts, OwnWallets};
+use super::check::Unread;
 use super::evm::{BaseSettings, BaseSettlement, FinalityStep, NotRolledBack, RolledBack, TokenSettings};
-use super::facilitator::{ChainReader, Facilitated, FacilitatorSettings, List, Presented, Tending, Waiting};
+use super::facilitator::{ChainReader, Facilitated, FacilitatorSettings, List, Presented, Waiting};
+use super::gate::Gate;
 use super::settings::{BaseParts, BridgeParts, RealChains, SolanaParts, evm_address};
 use super::solana::{Depth, FinalityByAmount, SolanaSettings, SolanaSettlement, Surroundings, Workers};
+use super::supervised::Supervised;
 use super::tally::CountedOnce;
 use crate::config::chains::Depth as AnyDepth;
 use crate::config::{ConfigError, Misfit};
@@ -33,6 +37,8 @@ use crate::payment::Chains;
 const FIRST_READ: Duration = Duration::from_secs(10);
 /// How often each endpoint is asked how far it is: one that is behind is used last.
 const HEIGHTS: Duration = Duration::from_secs(5);
+/// How long the start waits after that until a gas key knows its next nonce.
+const FIRST_NONCE: Duration = Duration::from_secs(2);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -48,6 +54,8 @@ pub struct Around {
     pub timer: Arc<dyn rpc::Clock>,
     /// Managed wallets, whose transfers are kept from the first block that is read.
     pub wallets: Vec<Wallet>,
+    /// Chains that could not be checked: their ports open from their rows alone.
+    pub unread: Unread,
 }
 
 /// Both ports, running until [`RealPorts::close`].
@@ -57,7 +65,7 @@ pub struct RealPorts {
     clock: Arc<dyn Clock>,
     on_base: Option<Arc<List>>,
     on_solana: Option<Arc<List>>,
-    tending: Mutex<Vec<Tending>>,
+    background: Mutex<Vec<Supervised>>,
     workers: Mutex<Option<Workers>>,
     heights: tokio::task::AbortHandle,
     names: Chains,
@@ -75,6 +83,13 @@ fn rejected(key: &'static str, reason: impl std::fmt::Display) -> ConfigError {
 
 fn one(key: &'static str, reason: impl std::fmt::Display) -> Misfit {
     Misfit(vec![rejected(key, reason)])
+}
+
+fn gate(is_unread: bool) -> Arc<Gate> {
+    match is_unread {
+        true => Gate::closed(),
+        false => Gate::opened(),
+    }
 }
 
 /// Each network needs somebody to pay for transactions.
@@ -188,11 +203,13 @@ impl RealPorts {
         let on_solana = facilitators(Presented::Solana(solana.chain), &solana.facilitators, &around).await?;
         let clock = around.clock.clone();
         let timer = around.timer.clone();
+        let unread = around.unread;
         let surroundings = Surroundings {
             store: around.store.clone(),
             clock: around.clock,
             transport: around.transport.clone(),
             timer: around.timer.clone(),
+            gate: gate(unread.solana),
         };
         let solana = SolanaSettlement::open(solana_settings(solana), surroundings).await;
         let solana = solana.map_err(|error| one("chains.solana", error))?;
@@ -202,7 +219,11 @@ impl RealPorts {
             .filter_map(solana_address)
             .for_each(|wallet| solana.keep_wallet(wallet));
         let settings = base_settings(base, &around.wallets);
-        let base = BaseSettlement::open(settings, around.store, around.transport, around.timer).await;
+        let (store, transport, timer_of_base) = (around.store, around.transport, around.timer);
+        let base = match unread.base {
+            false => BaseSettlement::open(settings, store, transport, timer_of_base).await,
+            true => BaseSettlement::reopen(settings, store, transport, timer_of_base, Gate::closed()).await,
+        };
         let base = Arc::new(base.map_err(|error| one("chains.base", error))?);
         let workers = Workers::start(solana.clone(), None).await;
         let workers = workers.map_err(|error| one("chains.solana", error))?;
@@ -210,7 +231,13 @@ impl RealPorts {
         // The first challenge on Solana names a fee payer of theirs.
         let refreshing = lists.clone().map(|list| list.refresh());
         let _ = tokio::time::timeout(FIRST_READ, futures_util::future::join_all(refreshing)).await;
-        let tending = lists.cloned().map(Tending::start).collect();
+        let tend = |list: Arc<List>| {
+            Supervised::start("reads the facilitators' /supported", move || {
+                let list = list.clone();
+                async move { list.tend().await }
+            })
+        };
+        let background = lists.cloned().map(tend).collect();
         let ports = Self {
             heights: observe_heights(base.clone(), solana.clone()),
             base,
@@ -218,22 +245,39 @@ impl RealPorts {
             clock,
             on_base,
             on_solana,
-            tending: Mutex::new(tending),
+            background: Mutex::new(background),
             workers: Mutex::new(Some(workers)),
             names,
             bridge,
             burns: OnceLock::new(),
             timer,
         };
-        if tokio::time::timeout(FIRST_READ, ports.first_read()).await.is_err() {
+        if tokio::time::timeout(FIRST_READ, ports.first_read(unread))
+            .await
+            .is_err()
+        {
             tracing::warn!("the chains could not be read yet; what needs them fails until they can");
         }
-        Ok(Arc::new(ports))
+        // Without a second endpoint they wait for longer.
+        let _ = tokio::time::timeout(FIRST_NONCE, ports.first_nonce(unread)).await;
+        let ports = Arc::new(ports);
+        ports.tell_changes();
+        Ok(ports)
     }
 
-    /// Until each chain's time and a blockhash are known, and Solana is followed: before that no payment is taken there.
-    async fn first_read(&self) {
-        while self.base.now().is_err() || self.solana.newest().is_none() || !self.solana.has_begun() {
+    /// Until each chain's time and a blockhash are known, of those that answer, and Solana is followed: before that no payment is
+    /// taken there.
+    async fn first_read(&self, unread: Unread) {
+        let on_base = || unread.base || self.base.now().is_ok();
+        let on_solana = || unread.solana || (self.solana.newest().is_some() && self.solana.has_begun());
+        while !(on_base() && on_solana()) {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Until a gas key can send.
+    async fn first_nonce(&self, unread: Unread) {
+        while !unread.base && self.base.are_keys_waiting() {
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -292,7 +336,7 @@ impl RealPorts {
     /// Ends both ports and waits until neither writes any more. What is durable goes on when they are opened again.
     pub async fn close(&self) {
         self.heights.abort();
-        self.tending.lock().clear();
+        self.background.lock().clear();
         let workers = self.workers.lock().take();
         if let Some(workers) = workers {
             workers.stop().await;

@@ -56,6 +56,7 @@ use self::search::Foreign;
 pub use self::settings::{Depth, FinalityByAmount, Pace, SolanaSettings};
 use self::tip::Tip;
 pub use self::workers::Workers;
+use super::gate::Gate;
 
 /// What the port needs beside its settings.
 pub struct Surroundings {
@@ -67,6 +68,8 @@ pub struct Surroundings {
     pub transport: Arc<dyn Transport>,
     /// Time for intervals and rate limits.
     pub timer: Arc<dyn rpc::Clock>,
+    /// Whether the chain was found to be the one of the settings: until then no endpoint is asked.
+    pub gate: Arc<Gate>,
 }
 
 /// Why the port cannot be opened. Nothing was asked of the chain yet.
@@ -104,6 +107,7 @@ pub struct SolanaSettlement {
     finality: FinalityByAmount,
     from_slot: Option<u64>,
     pace: Pace,
+    gate: Arc<Gate>,
     node: Node,
     clock: Arc<dyn Clock>,
     timer: Arc<dyn rpc::Clock>,
@@ -167,7 +171,11 @@ impl SolanaSettlement {
             return Err(OpenError::SharedKey);
         }
         let treasury_account = associated_token_account(&treasury, &settings.mint).ok_or(OpenError::Treasury)?;
-        let pool = RpcPool::new(settings.endpoints, around.transport, Arc::clone(&around.timer))?;
+        let pool = RpcPool::new(
+            settings.endpoints,
+            around.gate.guard(around.transport),
+            Arc::clone(&around.timer),
+        )?;
         let node = Node::new(Arc::new(pool));
         let rows = Rows(around.store);
         let mut payers = Payers::new(&addresses, settings.payer_limits);
@@ -205,6 +213,7 @@ impl SolanaSettlement {
             from_slot: settings.from_slot,
             pace: settings.pace,
             polled: (0..node.endpoints()).map(|_| AtomicBool::new(false)).collect(),
+            gate: around.gate,
             node,
             clock: around.clock,
             timer: around.timer,
@@ -226,6 +235,11 @@ impl SolanaSettlement {
     /// Owner of the token account that is paid.
     pub fn treasury(&self) -> Pubkey {
         self.treasury.address()
+    }
+
+    /// Whether the chain was checked; see [`Surroundings::gate`].
+    pub(in crate::settlement) const fn gate(&self) -> &Arc<Gate> {
+        &self.gate
     }
 
     /// The endpoints.

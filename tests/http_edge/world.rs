@@ -121,7 +121,7 @@ impl Readiness for Always {
         Vec::new()
     }
 
-    fn networks_down(&self) -> Vec<(&'static str, &'static str)> {
+    fn networks_down(&self) -> Vec<(&'static str, std::borrow::Cow<'static, str>)> {
         Vec::new()
     }
 }

@@ -37,6 +37,7 @@ struct Node {
     lies: bool,
     faulty: AtomicBool,
     faults: AtomicU64,
+    silent: AtomicBool,
 }
 
 impl RpcProxy {
@@ -48,6 +49,7 @@ impl RpcProxy {
             lies,
             faulty: AtomicBool::new(false),
             faults: AtomicU64::new(0),
+            silent: AtomicBool::new(false),
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -61,6 +63,11 @@ impl RpcProxy {
         self.node.faulty.store(faulty, Ordering::SeqCst);
     }
 
+    /// Whether it answers anything.
+    pub fn answers(&self, answers: bool) {
+        self.node.silent.store(!answers, Ordering::SeqCst);
+    }
+
     /// How many requests met a fault.
     pub fn faults(&self) -> u64 {
         self.node.faults.load(Ordering::SeqCst)
@@ -68,6 +75,9 @@ impl RpcProxy {
 }
 
 async fn serve(State(node): State<Arc<Node>>, body: Bytes) -> Response {
+    if node.silent.load(Ordering::SeqCst) {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
     let request: Value = serde_json::from_slice(&body).unwrap();
     if request["method"] == "getGenesisHash" {
         // Stock clients pay on no cluster that they do not know.

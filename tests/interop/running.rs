@@ -104,6 +104,11 @@ impl Purser {
         self.folder.path().join("data")
     }
 
+    /// What its processes have logged.
+    pub fn log(&self) -> String {
+        log(&self.folder)
+    }
+
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.url)
     }

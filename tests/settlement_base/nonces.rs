@@ -128,7 +128,7 @@ async fn case_85_without_any_gas_a_payment_is_not_prepared() {
     let error = w.port().prepare(&w.payment(1)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Temporary, "{error}");
     let why = w.port().why_no_payments();
-    assert!(why.is_some_and(|why| why.contains("gas")), "{why:?}");
+    assert!(why.as_ref().is_some_and(|why| why.contains("gas")), "{why:?}");
     w.give_ether(key("gas").address(), "0xde0b6b3a7640000").await;
     assert!(matches!(w.mined(held).await, Submitted::Settled { .. }));
     until("payments are taken", async || {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser::settlement::cctp::{CctpBridge, CctpSettings};
+use purser::settlement::gate::Gate;
 use purser::settlement::solana::{Pace, SolanaSettings, SolanaSettlement, Surroundings, Workers};
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::money::Usdc;
@@ -224,6 +225,7 @@ async fn solana(w: &World, chain: &Arc<ScriptedSolana>, count: usize) -> (Arc<So
         clock: Arc::new(SystemClock),
         transport: chain.clone(),
         timer: Arc::new(rpc::SystemClock::default()),
+        gate: Gate::opened(),
     };
     let port = SolanaSettlement::open(settings, around).await.unwrap();
     let workers = Workers::start(port.clone(), None).await.unwrap();

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use purser::settlement::gate::Gate;
 use purser::settlement::solana::{Pace, SolanaSettings, SolanaSettlement, Surroundings, Workers};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
@@ -310,6 +311,7 @@ async fn port(settings: SolanaSettings, store: &Arc<JournalStore>, faults: &Arc<
         clock: Arc::new(purser::system::SystemClock),
         transport: Arc::clone(faults) as _,
         timer: Arc::new(SystemClock::default()),
+        gate: Gate::opened(),
     };
     SolanaSettlement::open(settings, around).await.unwrap()
 }

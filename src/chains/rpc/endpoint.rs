@@ -12,6 +12,9 @@ const TOKEN: i64 = 1_000;
 /// An endpoint whose height has not grown for so long, while another one is ahead, is used last.
 const STANDSTILL_MS: u64 = 30_000;
 
+/// A height that was shown longer ago says nothing of how far the endpoint is now.
+const SHOWN_MS: u64 = 30_000;
+
 /// What the endpoints of a pool have shown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heights {
@@ -84,7 +87,8 @@ pub struct EndpointStatus {
     pub last_error: Option<String>,
     /// Highest block or slot that it has shown.
     pub height: Option<u64>,
-    /// Behind the highest of all endpoints, in blocks or slots; `None` if it has shown no height.
+    /// Behind the highest of all endpoints, in blocks or slots; `None` if it has shown no height within 30 s, or its last call has
+    /// failed.
     pub lag: Option<u64>,
 }
 
@@ -100,6 +104,8 @@ pub(crate) struct EndpointState {
     last_response_ms: Option<u64>,
     last_error: Option<String>,
     height: Option<u64>,
+    /// When it has last shown a height.
+    shown_ms: u64,
     /// When its height has last grown.
     grown_ms: u64,
     /// Two others have shown another chain than it has: it is used last until then.
@@ -118,6 +124,7 @@ impl EndpointState {
             last_response_ms: None,
             last_error: None,
             height: None,
+            shown_ms: now_ms,
             grown_ms: now_ms,
             outvoted_until_ms: 0,
         }
@@ -206,7 +213,7 @@ impl EndpointState {
         if self.height.is_none_or(|old| height > old) {
             self.grown_ms = now_ms;
         }
-        self.height = Some(height);
+        (self.height, self.shown_ms) = (Some(height), now_ms);
     }
 
     pub(crate) const fn height(&self) -> Option<u64> {
@@ -218,6 +225,7 @@ impl EndpointState {
     }
 
     pub(crate) fn status(&self, settings: &EndpointSettings, best: Option<u64>, now_ms: u64) -> EndpointStatus {
+        let is_current = self.failures == 0 && now_ms <= self.shown_ms.saturating_add(SHOWN_MS);
         EndpointStatus {
             host: settings.url.host(),
             consecutive_failures: self.failures,
@@ -225,7 +233,7 @@ impl EndpointState {
             last_response_ago_ms: self.last_response_ms.map(|at| now_ms.saturating_sub(at)),
             last_error: self.last_error.clone(),
             height: self.height,
-            lag: self.lag(best),
+            lag: self.lag(best).filter(|_| is_current),
         }
     }
 }

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use super::script::{ScriptTransport, TestClock, error, ok, result, status};
 use super::{Call, EndpointSettings, EndpointUrl, Response, RpcError, RpcPool, SettingsError, TransportError};
 
+mod heights;
+
 fn settings(host: &str) -> EndpointSettings {
     EndpointSettings::new(EndpointUrl::parse(&format!("https://{host}/key")).unwrap())
 }
@@ -265,45 +267,6 @@ async fn limited_endpoint_is_left_alone_until_retry_after() {
     assert_eq!(h.transport.hosts().len(), 1);
     h.clock.advance(1_500);
     assert_eq!(h.pool.call("m", json!([])).await, Ok(json!(1)));
-}
-
-#[tokio::test]
-async fn lagging_endpoint_is_used_last() {
-    let transport = ScriptTransport::new(|host, request| result(request, json!(host)));
-    let h = harness(vec![settings("a.example"), settings("b.example")], transport);
-    h.pool.observe_height(0, 100);
-    h.pool.observe_height(1, 105);
-    assert_eq!(h.pool.call("m", json!([])).await, Ok(json!("a.example")));
-    h.pool.observe_height(1, 106);
-    assert_eq!(
-        h.pool.call("m", json!([])).await,
-        Ok(json!("a.example")),
-        "one alone says that it is ahead"
-    );
-    let lags: Vec<_> = h.pool.status().iter().map(|s| s.lag).collect();
-    assert_eq!((lags, h.pool.best_height()), (vec![Some(6), Some(0)], Some(106)));
-    h.clock.advance(30_001);
-    assert_eq!(
-        h.pool.call("m", json!([])).await,
-        Ok(json!("b.example")),
-        "the first one stands still"
-    );
-    h.pool.observe_height(0, 101);
-    assert_eq!(h.pool.call("m", json!([])).await, Ok(json!("a.example")));
-}
-
-// Checks: an endpoint that is behind two others is used last although it goes on.
-#[tokio::test]
-async fn an_endpoint_behind_two_others_is_used_last() {
-    let transport = ScriptTransport::new(|host, request| result(request, json!(host)));
-    let three = ["a.example", "b.example", "c.example"].map(settings);
-    let h = harness(three.to_vec(), transport);
-    for (endpoint, height) in [(0, 100), (1, 106), (2, 900)] {
-        h.pool.observe_height(endpoint, height);
-    }
-    assert_eq!(h.pool.call("m", json!([])).await, Ok(json!("b.example")));
-    h.pool.observe_height(0, 101);
-    assert_eq!(h.pool.call("m", json!([])).await, Ok(json!("a.example")));
 }
 
 // Checks: every endpoint's own answer, whatever the others answer.

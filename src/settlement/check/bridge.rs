@@ -3,45 +3,41 @@
 use std::sync::Arc;
 
 use purser_actors::port::BoxFuture;
-use purser_chains::cctp::{MESSAGE_TRANSMITTER, TOKEN_MESSENGER_MINTER};
+use purser_chains::cctp::{Deployment, MESSAGE_TRANSMITTER, TOKEN_MESSENGER_MINTER};
 use purser_chains::evm::node::Node as BaseNode;
 use purser_chains::rpc::RpcPool;
 use purser_chains::solana::node::Node as SolanaNode;
 use purser_chains::solana::status::Commitment;
 
-use super::{ChainCheck, rejected};
-use crate::config::ConfigError;
+use super::{ChainCheck, ENDPOINTS, Findings, rejected};
 use crate::payment::evm::checksummed;
 use crate::payment::solana::address::base58;
-use crate::settlement::settings::{BridgeParts, evm_address};
+use crate::settlement::settings::evm_address;
 
-/// Circle's contracts on Base and programs on Solana are there.
-pub struct BridgeCheck {
-    parts: BridgeParts,
-    base: BaseNode,
-    solana: SolanaNode,
+/// Circle's contracts are on Base.
+pub struct OnBase {
+    deployment: Deployment,
+    node: BaseNode,
 }
 
-impl BridgeCheck {
-    /// Over the endpoints of both chains.
-    pub const fn new(parts: BridgeParts, base: Arc<RpcPool>, solana: Arc<RpcPool>) -> Self {
+impl OnBase {
+    /// Over the endpoints of Base.
+    pub const fn new(deployment: Deployment, base: Arc<RpcPool>) -> Self {
         Self {
-            parts,
-            base: BaseNode::new(base),
-            solana: SolanaNode::new(solana),
+            deployment,
+            node: BaseNode::new(base),
         }
     }
 
-    async fn contracts(&self) -> Vec<ConfigError> {
-        let deployment = &self.parts.cctp.deployment;
+    async fn contracts(&self) -> Findings {
         let contracts = [
-            ("chains.bridge.message_transmitter", deployment.message_transmitter),
-            ("chains.bridge.token_messenger", deployment.token_messenger),
+            ("chains.bridge.message_transmitter", self.deployment.message_transmitter),
+            ("chains.bridge.token_messenger", self.deployment.token_messenger),
         ];
         let addresses = contracts.map(|(_, address)| evm_address(address));
-        let code = match self.base.have_code(&addresses).await {
+        let code = match self.node.have_code(&addresses).await {
             Ok(code) => code,
-            Err(error) => return vec![rejected("chains.base.endpoints", error.to_string())],
+            Err(error) => return Findings::unread(ENDPOINTS, error.to_string()),
         };
         let without = contracts.into_iter().zip(code).filter(|(_, has_code)| !has_code);
         let wrong = without.map(|((key, address), _)| {
@@ -51,14 +47,30 @@ impl BridgeCheck {
                 format!("{address} has no code on this chain: no top-up could be minted"),
             )
         });
-        wrong.collect()
+        Findings::wrong(wrong.collect())
+    }
+}
+
+impl ChainCheck for OnBase {
+    fn check(&self) -> BoxFuture<'_, Findings> {
+        Box::pin(self.contracts())
+    }
+}
+
+/// Circle's programs are on Solana.
+pub struct OnSolana(SolanaNode);
+
+impl OnSolana {
+    /// Over the endpoints of Solana.
+    pub const fn new(solana: Arc<RpcPool>) -> Self {
+        Self(SolanaNode::new(solana))
     }
 
-    async fn programs(&self) -> Vec<ConfigError> {
+    async fn programs(&self) -> Findings {
         let programs = [MESSAGE_TRANSMITTER, TOKEN_MESSENGER_MINTER];
-        let found = match self.solana.accounts(&programs, Commitment::Confirmed).await {
+        let found = match self.0.accounts(&programs, Commitment::Confirmed).await {
             Ok((_, found)) => found,
-            Err(error) => return vec![rejected("chains.solana.endpoints", error.to_string())],
+            Err(error) => return Findings::unread("chains.solana.endpoints", error.to_string()),
         };
         let missing = programs
             .iter()
@@ -72,19 +84,12 @@ impl BridgeCheck {
             );
             rejected("chains.solana.network", why)
         });
-        wrong.collect()
+        Findings::wrong(wrong.collect())
     }
 }
 
-impl ChainCheck for BridgeCheck {
-    fn check(&self) -> BoxFuture<'_, Vec<ConfigError>> {
-        Box::pin(async move {
-            if !self.parts.used {
-                return Vec::new();
-            }
-            let (mut wrong, programs) = futures_util::future::join(self.contracts(), self.programs()).await;
-            wrong.extend(programs);
-            wrong
-        })
+impl ChainCheck for OnSolana {
+    fn check(&self) -> BoxFuture<'_, Findings> {
+        Box::pin(self.programs())
     }
 }

@@ -9,8 +9,7 @@ use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::{USDC_DECIMALS, mint_decimals};
 use serde_json::Value;
 
-use super::{ChainCheck, ask_all, poor, rejected};
-use crate::config::ConfigError;
+use super::{ChainCheck, Findings, ask_all, poor, rejected};
 use crate::payment::SolanaChain;
 use crate::payment::solana::address::{Pubkey, TOKEN, associated_token_account, base58};
 use crate::settlement::settings::SolanaParts;
@@ -41,7 +40,7 @@ impl SolanaCheck {
         }
     }
 
-    async fn genesis(&self) -> Vec<ConfigError> {
+    async fn genesis(&self) -> Findings {
         let ours = self.chain.genesis_hash;
         let hash = |value: Value| value.as_str().map(str::to_owned).ok_or_else(|| "not a hash".to_owned());
         ask_all("chains.solana.endpoints", &self.pool, "getGenesisHash", hash, |hash| {
@@ -50,18 +49,16 @@ impl SolanaCheck {
         .await
     }
 
-    async fn accounts(&self) -> Vec<ConfigError> {
+    async fn accounts(&self) -> Findings {
         let Some(paid) = associated_token_account(&self.treasury, &self.chain.mint) else {
-            return vec![rejected(
-                "payment.pay_to.solana",
-                "has no address for its token account",
-            )];
+            let why = "has no address for its token account";
+            return Findings::wrong(vec![rejected("payment.pay_to.solana", why)]);
         };
         let mut addresses = vec![self.chain.mint, paid];
         addresses.extend(&self.fee_payers);
         let found = match self.node.accounts(&addresses, Commitment::Confirmed).await {
             Ok((_, found)) => found,
-            Err(error) => return vec![rejected("chains.solana.endpoints", error.to_string())],
+            Err(error) => return Findings::unread("chains.solana.endpoints", error.to_string()),
         };
         let mut wrong = Vec::new();
         let mut found = found.into_iter();
@@ -101,10 +98,10 @@ impl SolanaCheck {
                 wrong.extend(poor(self.by_others, format!("chains.solana.fee_payers[{n}]"), why));
             }
         }
-        wrong
+        Findings::wrong(wrong)
     }
 
-    async fn all(&self) -> Vec<ConfigError> {
+    async fn all(&self) -> Findings {
         let genesis = self.genesis().await;
         match genesis.is_empty() {
             true => self.accounts().await,
@@ -114,7 +111,7 @@ impl SolanaCheck {
 }
 
 impl ChainCheck for SolanaCheck {
-    fn check(&self) -> BoxFuture<'_, Vec<ConfigError>> {
+    fn check(&self) -> BoxFuture<'_, Findings> {
         Box::pin(self.all())
     }
 }

@@ -18,6 +18,8 @@ use crate::settlement::cctp::CctpSettings;
 use crate::settlement::facilitator::{Auth, FacilitatorSettings};
 use crate::settlement::settings::{BridgeParts, SolanaParts};
 
+mod restarts;
+
 /// Scripted nodes: the result of a method by host and parameters. `None` is no answer.
 struct Nodes(Mutex<Answers>);
 
@@ -170,8 +172,9 @@ async fn rejected_with(
     });
     let transport: Arc<dyn Transport> = Arc::new(Nodes(Mutex::new(answers)));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
-    let checks = checks_of(&chains, &transport, &clock).unwrap();
-    let wrong = check_all(&checks).await.err().map_or_else(Vec::new, |misfit| misfit.0);
+    let checks = Checks::new(&chains, &transport, &clock).unwrap();
+    let found = checks.run().await.tolerate(false);
+    let wrong = found.err().map_or_else(Vec::new, |misfit| misfit.0);
     for error in &wrong {
         assert!(!error.to_string().contains("/key"), "a URL is not quoted: {error}");
     }

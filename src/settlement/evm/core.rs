@@ -1,5 +1,6 @@
 //! What the port's actors and its callers share.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,6 +26,7 @@ use super::prechecking::Prechecks;
 use super::room::Room;
 use super::rows::{self, Key, MovementRow, RowError};
 use super::settings::BaseSettings;
+use crate::settlement::gate::Gate;
 
 /// What came of a payment that was submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub(super) struct Core {
     pub(super) settings: BaseSettings,
     pub(super) token: Token,
     pub(super) node: Node,
+    /// Whether the chain was found to be the one of the settings.
+    pub(super) gate: Arc<Gate>,
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     view: RwLock<Arc<View>>,
@@ -116,9 +120,9 @@ impl Core {
     pub(super) fn new(
         settings: BaseSettings,
         node: Node,
-        store: Arc<dyn Store>,
-        clock: Arc<dyn Clock>,
+        (store, clock): (Arc<dyn Store>, Arc<dyn Clock>),
         view: View,
+        gate: Arc<Gate>,
     ) -> Self {
         let token = &settings.token;
         Self {
@@ -126,6 +130,7 @@ impl Core {
             tip: watch::Sender::new(view.tip().map_or(0, |tip| tip.number)),
             view: RwLock::new(Arc::new(view)),
             settings,
+            gate,
             node,
             store,
             clock,
@@ -179,7 +184,12 @@ impl Core {
     }
 
     /// Why no new payment is taken, if none is.
-    pub(super) fn is_standing_still(&self) -> Option<&'static str> {
+    pub(super) fn is_standing_still(&self) -> Option<Cow<'static, str>> {
+        let why = self.gate.why_closed();
+        why.or_else(|| self.is_not_read().map(Cow::Borrowed))
+    }
+
+    fn is_not_read(&self) -> Option<&'static str> {
         if self.is_beyond.load(Ordering::Acquire) {
             return Some(
                 "the chain has replaced blocks that were final; once two endpoints show the new ones, `purser admin chains accept base` \

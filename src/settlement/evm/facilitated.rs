@@ -11,6 +11,7 @@ use super::BaseSettlement;
 use super::core::temporary;
 use super::paying::payment;
 use crate::settlement::facilitator::{ChainReader, Look, Presented, on_base};
+use crate::settlement::gate::Gate;
 
 impl ChainReader for BaseSettlement {
     fn sends_itself(&self, authorization: &Authorization) -> bool {
@@ -18,6 +19,10 @@ impl ChainReader for BaseSettlement {
             return false;
         };
         self.core.owners.contains_key(&payment.key()) || self.core.can_send()
+    }
+
+    fn gate(&self) -> &Gate {
+        Self::gate(self)
     }
 
     fn has_keys(&self) -> bool {

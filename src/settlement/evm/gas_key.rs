@@ -119,6 +119,7 @@ impl Actor for GasKeyActor {
     type Arguments = ();
 
     async fn pre_start(&self, myself: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        self.core.loads.entry(self.address()).or_default().is_ready = false;
         drop(myself.cast(Message::Tick));
         Ok(State::Starting(Vec::new()))
     }
@@ -139,6 +140,8 @@ impl Actor for GasKeyActor {
                 Message::Tick => {
                     let early = std::mem::take(early);
                     *state = self.start(&myself, early).await?;
+                    let is_ready = matches!(state, State::Keeping(_));
+                    self.core.loads.entry(self.address()).or_default().is_ready = is_ready;
                     self.again(&myself);
                     return Ok(());
                 }

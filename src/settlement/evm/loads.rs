@@ -9,6 +9,8 @@ use super::rows::Key;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Load {
     pub(super) payments: usize,
+    /// Its next nonce is known. Until two endpoints have shown it, or the only one, it sends nothing.
+    pub(super) is_ready: bool,
     pub(super) starved_until_ms: u64,
     /// It has less than `gas_floor`, and others send payments too: it sends none until it has more.
     pub(super) is_off: bool,
@@ -20,17 +22,40 @@ impl Load {
     const fn is_starved(self, now_ms: u64) -> bool {
         self.is_off || self.starved_until_ms > now_ms
     }
+
+    const fn can_send(self, now_ms: u64) -> bool {
+        self.is_ready && !self.is_starved(now_ms)
+    }
 }
 
 impl Core {
-    /// Whether a gas key has gas to send with.
+    fn load_of(&self, gas_key: &Address) -> Load {
+        self.loads.get(gas_key).map_or_else(Load::default, |load| *load)
+    }
+
+    /// Whether a gas key has gas to send with, and knows its nonce.
     pub(super) fn can_send(&self) -> bool {
         let now_ms = self.clock.now_ms();
-        let starved = |address: &Address| {
-            let load = self.loads.get(address);
-            load.is_some_and(|load| load.is_starved(now_ms))
-        };
-        self.settings.gas_keys.iter().any(|key| !starved(&key.address()))
+        let mut keys = self.settings.gas_keys.iter();
+        keys.any(|key| self.load_of(&key.address()).can_send(now_ms))
+    }
+
+    /// Whether a gas key knows its next nonce.
+    pub(super) fn is_any_ready(&self) -> bool {
+        let mut keys = self.settings.gas_keys.iter();
+        keys.any(|key| self.load_of(&key.address()).is_ready)
+    }
+
+    /// Why no gas key sends anything, whatever gas it has, where nobody else sends.
+    pub(super) fn no_nonce(&self) -> Option<&'static str> {
+        let can = self.settings.by_others || self.is_any_ready();
+        (!can).then_some("the next nonce of no gas key is known: two endpoints must show it")
+    }
+
+    /// Why no payment is sent now, where nobody else sends any.
+    pub(super) fn cannot_send(&self) -> Option<&'static str> {
+        let can = self.settings.by_others || self.can_send();
+        (!can).then(|| self.no_nonce().unwrap_or("no gas key has gas"))
     }
 
     /// A gas key that has less than the floor sends nothing while others can, until it has more.
@@ -68,8 +93,8 @@ impl Core {
     pub(super) fn owner_of(&self, key: Key) -> Option<Address> {
         let now_ms = self.clock.now_ms();
         let load = |address: &Address| {
-            let load = self.loads.get(address).map_or_else(Load::default, |load| *load);
-            (load.is_starved(now_ms), load.payments)
+            let load = self.load_of(address);
+            (!load.can_send(now_ms), load.payments)
         };
         let addresses = self.settings.gas_keys.iter().map(|key| key.address());
         let chosen = addresses.min_by_key(load)?;

@@ -15,9 +15,10 @@ use super::desk::Desk;
 use super::follower::Reading;
 use super::gas_key;
 use super::job::Job;
-use super::rows::{self, NonceRow, RowError};
+use super::rows::{self, LevelsRow, NonceRow, RowError};
 use super::settings::{BadSetting, BaseSettings};
 use super::supervisor::Supervisor;
+use crate::settlement::gate::Gate;
 
 /// Why the port does not open: the setting that is wrong comes first.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +64,9 @@ pub enum OpenError {
     /// No endpoint gave an answer.
     #[error("`endpoints`: {0}")]
     Node(#[from] NodeError),
+    /// Without an answer there is no block to go on from.
+    #[error("`endpoints`: none answers, and no block of the chain was ever read")]
+    NothingRead,
     /// The rows of an earlier process cannot be read.
     #[error("the rows of the port for Base: {0}")]
     Rows(String),
@@ -167,6 +171,17 @@ async fn load_owners(core: &Core) -> Result<(), RowError> {
     Ok(())
 }
 
+/// Goes on where the rows end, or at the newest block.
+async fn begins_at(node: &Node, settings: &BaseSettings) -> Result<u64, NodeError> {
+    match settings.start_block {
+        Some(start) => Ok(start),
+        None => {
+            let head = node.header(BlockTag::Latest).await?;
+            Ok(head.map_or(0, |head| head.number))
+        }
+    }
+}
+
 impl BaseSettlement {
     /// Checks the settings against the chain, reads the rows and begins. `clock` never goes back.
     ///
@@ -187,24 +202,48 @@ impl BaseSettlement {
         if let Some((address, wei)) = poor.first().copied().filter(|_| !settings.by_others) {
             return Err(OpenError::NoGas { address, wei });
         }
-        let start = match settings.start_block {
-            Some(start) => start,
-            None => {
-                let head = node.header(BlockTag::Latest).await?;
-                head.map_or(0, |head| head.number)
-            }
-        };
+        let start = begins_at(&node, &settings).await?;
         let reading = Reading::load(&*store, clock.clone(), (start, settings.endpoints.len())).await?;
-        let view = reading.view();
-        let core = Arc::new(Core::new(settings, node, store, clock, view));
-        for wallet in &core.settings.wallets {
-            core.wallets.insert(*wallet);
-        }
+        let core = Core::new(settings, node, (store, clock), reading.view(), Gate::opened());
         for (address, wei) in poor {
             tracing::warn!(key = %address, %wei, "a gas key has less than `gas_floor`: others send until it has more");
             core.turn_off(address);
         }
         check_contracts(&core).await?;
+        Self::begin(core).await
+    }
+
+    /// Begins from the rows, without asking the chain: nothing is sent to its endpoints before somebody has checked it and opened the
+    /// gate.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; [`OpenError::NothingRead`] if there are no rows.
+    pub async fn reopen(
+        settings: BaseSettings,
+        store: Arc<dyn Store>,
+        transport: Arc<dyn Transport>,
+        clock: Arc<dyn Clock>,
+        gate: Arc<Gate>,
+    ) -> Result<Self, OpenError> {
+        settings.check()?;
+        let pool = RpcPool::new(settings.endpoints.clone(), gate.guard(transport), clock.clone())?;
+        let levels: Option<LevelsRow> = rows::read(&*store, &rows::levels()).await?;
+        let start = levels.ok_or(OpenError::NothingRead)?.start;
+        let reading = Reading::load(&*store, clock.clone(), (start, settings.endpoints.len())).await?;
+        let node = Node::new(Arc::new(pool));
+        let core = Core::new(settings, node, (store, clock), reading.view(), gate);
+        // What they have is not known: others send until it is. Where there are none, the check of the chain has seen to it.
+        for key in &core.settings.gas_keys {
+            core.turn_off(key.address());
+        }
+        Self::begin(core).await
+    }
+
+    async fn begin(core: Core) -> Result<Self, OpenError> {
+        let core = Arc::new(core);
+        for wallet in &core.settings.wallets {
+            core.wallets.insert(*wallet);
+        }
         load_owners(&core).await?;
         core.recall_losses().await?;
         let began = Actor::spawn(None, Supervisor(core.clone()), ()).await;

@@ -109,8 +109,8 @@ impl BaseSettlement {
         if let Some(why) = self.core.is_standing_still() {
             return Err(temporary("prepare", &why));
         }
-        if !self.core.settings.by_others && !self.core.can_send() {
-            return Err(temporary("prepare", &"no gas key has gas"));
+        if let Some(why) = self.core.cannot_send() {
+            return Err(temporary("prepare", &why));
         }
         if self.core.leaves_us(&payment) {
             let failure = self.core.would_fail(&payment).await;
@@ -230,8 +230,14 @@ impl BaseSettlement {
         Ok(Authorization::Evm(signed))
     }
 
+    /// Of the newest block that was read; what is signed by it is signed for a chain that was checked.
+    pub(in crate::settlement) fn newest_time(&self, operation: &'static str) -> Result<Timestamp, PortError> {
+        self.core.gate.if_open(operation)?;
+        self.time_read(operation)
+    }
+
     /// Of the newest block that was read.
-    pub(super) fn newest_time(&self, operation: &'static str) -> Result<Timestamp, PortError> {
+    pub(super) fn time_read(&self, operation: &'static str) -> Result<Timestamp, PortError> {
         let view = self.core.view();
         let tip = view
             .tip()

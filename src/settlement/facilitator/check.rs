@@ -8,7 +8,7 @@ use super::client::{Client, Supported};
 use super::settings::FacilitatorSettings;
 use super::wire::Chain;
 use crate::config::ConfigError;
-use crate::settlement::check::ChainCheck;
+use crate::settlement::check::{ChainCheck, Findings};
 
 /// Checks the facilitators of one network.
 pub struct FacilitatorCheck {
@@ -50,11 +50,11 @@ impl FacilitatorCheck {
 }
 
 impl ChainCheck for FacilitatorCheck {
-    fn check(&self) -> BoxFuture<'_, Vec<ConfigError>> {
+    fn check(&self) -> BoxFuture<'_, Findings> {
         Box::pin(async move {
             let each = self.settings.iter().enumerate();
             let found = join_all(each.map(|(position, settings)| self.one(position, settings))).await;
-            found.into_iter().flatten().collect()
+            Findings::wrong(found.into_iter().flatten().collect())
         })
     }
 }

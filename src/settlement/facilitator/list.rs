@@ -248,7 +248,7 @@ impl List {
     }
 
     /// Reads `/supported` again and again, and forgets old payments. Never ends.
-    pub(super) async fn tend(&self) {
+    pub async fn tend(&self) {
         let mut swept_ms = None::<u64>;
         loop {
             let well = self.refresh().await;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::wire::Chain as Presented;
 use crate::settlement::by_network::Chain;
+use crate::settlement::gate::Gate;
 
 /// How far a look at the chain goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,9 @@ pub enum Look {
 pub trait ChainReader: Chain {
     /// Whether keys of our own can send this payment, or have it already.
     fn sends_itself(&self, authorization: &Authorization) -> bool;
+
+    /// Whether the chain was found to be the one of the settings: nothing is handed to a facilitator before.
+    fn gate(&self) -> &Gate;
 
     /// Whether there is any key of our own to send with.
     fn has_keys(&self) -> bool;

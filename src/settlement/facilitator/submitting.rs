@@ -29,6 +29,7 @@ impl<C: ChainReader> Facilitated<C> {
         if handed.is_none() && name.is_none() && self.chain.has_keys() {
             return self.chain.submit(authorization, prepared).await;
         }
+        self.chain.gate().if_open(SUBMIT)?;
         let InHand {
             mut member, mut handed, ..
         } = self.in_hand(SUBMIT, authorization, name).await?;

@@ -36,7 +36,7 @@ impl Holdings for BaseSettlement {
 impl ChainTime for BaseSettlement {
     fn now_on(&self, network: Network) -> Result<Timestamp, PortError> {
         match network {
-            Network::Base => self.now(),
+            Network::Base => self.newest_time("now"),
             Network::Solana => Err(misdirected("now")),
         }
     }

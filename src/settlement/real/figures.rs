@@ -67,32 +67,6 @@ impl RealPorts {
         self.burns.get().map_or(0, |burns| burns.count())
     }
 
-    /// The networks on which no new payment is taken now, and why.
-    pub fn not_taking_payments(&self) -> Vec<(Network, &'static str)> {
-        let why = |network| Some((network, self.why_no_payments(network)?));
-        Network::ALL.into_iter().filter_map(why).collect()
-    }
-
-    /// Why no new payment is taken on a network, if none is: its blocks cannot be read, nothing becomes final, or nobody pays for
-    /// transactions.
-    fn why_no_payments(&self, network: Network) -> Option<&'static str> {
-        const SOLANA: &str = "the newest slots cannot be read, or no two endpoints show the same";
-        let (why, pays_itself, others) = match network {
-            Network::Base => (self.base.why_no_payments(), !self.base.is_without_gas(), &self.on_base),
-            Network::Solana => {
-                let has_payers = !self.solana.status().fee_payers.is_empty();
-                (
-                    (!self.solana.is_up_to_date()).then_some(SOLANA),
-                    has_payers,
-                    &self.on_solana,
-                )
-            }
-        };
-        let others_fail = others.as_ref().is_some_and(|list| list.all_paused());
-        why.or((!pays_itself && others_fail)
-            .then_some("no facilitator answers, and no key of our own pays for transactions"))
-    }
-
     async fn base_figures(&self) -> ChainFigures {
         let balances = tokio::time::timeout(PATIENCE, self.base.gas()).await;
         let balances = balances.ok().and_then(Result::ok).unwrap_or_default();
@@ -118,7 +92,7 @@ impl RealPorts {
             keys,
             fees_spent: counters.gas_spent_gwei.load(Ordering::Relaxed),
             fees_lost: counters.gas_lost_gwei.load(Ordering::Relaxed),
-            alarms: counters.alarms.load(Ordering::Relaxed),
+            alarms: counters.alarms.load(Ordering::Relaxed) + self.base.gate().alarms(),
             prechecks: self.base.prechecks(),
             facilitators: facilitators(self.on_base.as_deref()),
         }
@@ -142,7 +116,7 @@ impl RealPorts {
             keys: status.fee_payers.iter().map(key).collect(),
             fees_spent: status.fee_payers.iter().map(|payer| payer.spent).sum(),
             fees_lost: status.fee_payers.iter().map(|payer| payer.lost).sum(),
-            alarms: status.contradictions + status.unread,
+            alarms: status.contradictions + status.unread + self.solana.gate().alarms(),
             prechecks: self.solana.prechecks(),
             facilitators: facilitators(self.on_solana.as_deref()),
         }

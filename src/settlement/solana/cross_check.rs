@@ -103,9 +103,9 @@ impl SolanaSettlement {
     }
 
     /// Whether what is final, and how far the chain is, was read within the last minute (`Pace::standstill_ms`), and the first
-    /// reading is durable. While it was not, no payment is prepared.
+    /// reading is durable. While it was not, no payment is prepared. Nothing is read of a chain that was not checked.
     pub fn is_up_to_date(&self) -> bool {
-        if !self.has_begun() {
+        if !self.gate.is_open() || !self.has_begun() {
             return false;
         }
         let now_ms = self.timer.now_ms();
@@ -199,7 +199,7 @@ impl SolanaSettlement {
     /// Everything up to this slot is final.
     pub(super) fn reached(&self, slot: u64) {
         if self.progress.lock().reach(slot, self.timer.now_ms()) {
-            tracing::info!(slot, "Solana is read again: new payments are taken");
+            tracing::info!(slot, "Solana is read again");
         }
     }
 
@@ -231,7 +231,7 @@ impl SolanaSettlement {
 
     /// Says once when nothing has become final for too long.
     pub(super) fn watch_progress(&self, error: Option<&str>) {
-        if self.is_up_to_date() {
+        if self.is_up_to_date() || !self.gate.is_open() {
             return;
         }
         let (told, slot, claims) = {

@@ -21,6 +21,7 @@ use sha2::{Digest as _, Sha256};
 use super::SolanaSettlement;
 use super::decline::{error, simulated, temporary};
 use crate::settlement::facilitator::{ChainReader, Look, Presented, on_solana};
+use crate::settlement::gate::Gate;
 
 /// How long a payment is taken to be able to land, in milliseconds: many times the life of a blockhash.
 const LIFE_MS: u64 = 3_600_000;
@@ -116,6 +117,10 @@ impl ChainReader for SolanaSettlement {
     fn sends_itself(&self, authorization: &Authorization) -> bool {
         let key = transfer(authorization, "sends").ok().and_then(fee_payer);
         key.is_some_and(|key| self.fee_payers().contains(&key))
+    }
+
+    fn gate(&self) -> &Gate {
+        Self::gate(self)
     }
 
     fn has_keys(&self) -> bool {

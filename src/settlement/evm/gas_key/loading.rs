@@ -47,7 +47,10 @@ impl GasKeyActor {
         let (counts, pending, quote) = match asked.await {
             Ok(asked) => asked,
             Err(error) => {
-                core.alarm_once(&format!("gas key {address} waits for the chain"), &error.to_string());
+                // A chain that was not checked is not asked.
+                if core.gate.is_open() {
+                    core.alarm_once(&format!("gas key {address} waits for the chain"), &error.to_string());
+                }
                 return Ok(State::Starting(early));
             }
         };

@@ -1,6 +1,7 @@
 //! A chain in memory behind the port's traits: it executes each payment once, and shows what it executed.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
@@ -19,6 +20,7 @@ use crate::payment::SolanaChain;
 use crate::settlement::chain::{ChainTime, Holdings, Listed, TransferList};
 use crate::settlement::facilitator::rows::{Mark, mark};
 use crate::settlement::facilitator::{ChainReader, Look, Presented};
+use crate::settlement::gate::Gate;
 
 #[derive(Default)]
 struct State {
@@ -31,6 +33,7 @@ struct State {
 pub(super) struct TestChain {
     network: Network,
     state: Mutex<State>,
+    gate: Arc<Gate>,
 }
 
 impl TestChain {
@@ -38,6 +41,7 @@ impl TestChain {
         Self {
             network: Network::Base,
             state: Mutex::default(),
+            gate: Gate::opened(),
         }
     }
 
@@ -140,6 +144,10 @@ fn now<T: Send + 'static>(value: T) -> BoxFuture<'static, Result<T, PortError>> 
 impl ChainReader for TestChain {
     fn sends_itself(&self, _: &Authorization) -> bool {
         self.has_keys()
+    }
+
+    fn gate(&self) -> &Gate {
+        &self.gate
     }
 
     fn has_keys(&self) -> bool {

@@ -14,6 +14,7 @@ async fn refusals(world: &World, servers: &[usize]) -> Vec<(String, String)> {
     let settings = servers.iter().map(|n| settings(&world.servers[*n])).collect();
     let found = FacilitatorCheck::new(MAINNET, settings).check().await;
     let named = found
+        .wrong
         .iter()
         .map(|error| (error.key().unwrap().to_owned(), error.to_string()));
     named.collect()

@@ -1,0 +1,120 @@
+//! A chain that does not answer at a restart.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use purser_actors::id::Network;
+
+use super::*;
+use crate::settlement::gate::{Gate, UNREAD};
+
+/// What the nodes of Base do; those of Solana are good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    Silent,
+    /// Of another chain.
+    Other,
+    /// One endpoint answers, with another contract in the place of USDC.
+    Changed,
+    Good,
+}
+
+fn answer(base: Base, host: &str, method: &str, params: &Value) -> Option<Value> {
+    if !method.starts_with("eth_") {
+        return Some(good(method, params));
+    }
+    match (base, method) {
+        (Base::Silent, _) => None,
+        (Base::Changed, _) if host == "one" => None,
+        (Base::Changed, "eth_call") => Some(json!(format!("0x{}", hex::encode(BaseChain::SEPOLIA.token.domain())))),
+        (Base::Other, "eth_chainId") => Some(json!("0x14a34")),
+        _ => Some(good(method, params)),
+    }
+}
+
+fn nodes(base: &Arc<Mutex<Base>>) -> (Arc<dyn Transport>, Arc<dyn Clock>) {
+    let base = base.clone();
+    let answers: Answers = Box::new(move |host, method, params| answer(*base.lock(), host, method, params));
+    (Arc::new(Nodes(Mutex::new(answers))), Arc::new(SystemClock::default()))
+}
+
+fn checks(base: &Arc<Mutex<Base>>) -> Checks {
+    let (transport, clock) = nodes(base);
+    Checks::new(&chains(), &transport, &clock).unwrap()
+}
+
+// Checks: a chain that does not answer is no reason to stay down where an earlier start has checked it; a first start needs it, and
+// a chain that answers otherwise than the settings say always ends the start.
+#[tokio::test]
+async fn a_restart_needs_no_answer_of_a_chain_that_was_checked_before() {
+    let tolerated = async |base: Base, knows: bool| {
+        let found = checks(&Arc::new(Mutex::new(base))).run().await;
+        found.tolerate(knows).map_err(|misfit| misfit.0.len())
+    };
+    let without_base = Unread {
+        base: true,
+        solana: false,
+    };
+    assert_eq!(tolerated(Base::Silent, true).await, Ok(without_base));
+    assert_eq!(tolerated(Base::Silent, false).await, Err(1));
+    assert_eq!(tolerated(Base::Good, true).await, Ok(Unread::default()));
+    assert_eq!(tolerated(Base::Good, false).await, Ok(Unread::default()));
+    for wrong in [Base::Other, Base::Changed] {
+        assert!(tolerated(wrong, true).await.is_err(), "{wrong:?}");
+    }
+}
+
+// Checks: the gate stays closed while the chain is silent, is another one or has changed, says why, and opens once the chain fits.
+#[tokio::test(start_paused = true)]
+async fn a_chain_is_used_once_it_is_the_one_of_the_settings() {
+    let base = Arc::new(Mutex::new(Base::Silent));
+    let (gate, checks) = (Gate::closed(), checks(&base).base);
+    let timer = SystemClock::default();
+    let again = until_it_fits(&checks, Network::Base, &gate, &timer);
+    let steps = async {
+        let after = async |next: Base, pause: Duration| {
+            *base.lock() = next;
+            tokio::time::sleep(pause + Duration::from_secs(1)).await;
+            gate.why_closed()
+        };
+        assert_eq!(after(Base::Silent, UNREAD_AGAIN).await.as_deref(), Some(UNREAD));
+        let why = after(Base::Other, UNREAD_AGAIN).await.unwrap();
+        assert!(why.contains("chains.base.endpoints[0].url"), "{why}");
+        let why = after(Base::Changed, MISFIT_AGAIN).await.unwrap();
+        assert!(why.contains("chains.base.usdc_name"), "{why}");
+        assert_eq!(gate.alarms(), 2);
+        let why = after(Base::Changed, MISFIT_AGAIN).await.unwrap();
+        assert!(why.contains("chains.base.usdc_name"), "{why}");
+        assert_eq!(gate.alarms(), 2, "told once");
+        assert_eq!(after(Base::Silent, MISFIT_AGAIN).await.as_deref(), Some(UNREAD));
+        assert_eq!(after(Base::Good, UNREAD_AGAIN).await, None);
+    };
+    tokio::join!(again, steps);
+}
+
+// Checks: while a gate is closed no request reaches an endpoint.
+#[tokio::test]
+async fn nothing_passes_a_closed_gate() {
+    struct Counting(AtomicU32);
+    impl Transport for Counting {
+        fn post<'a>(
+            &'a self,
+            _: &'a EndpointUrl,
+            _: Vec<u8>,
+            _: Duration,
+            _: usize,
+        ) -> rpc::BoxFuture<'a, Result<Response, TransportError>> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Box::pin(std::future::ready(Err(TransportError::Timeout)))
+        }
+    }
+    let inner = Arc::new(Counting(AtomicU32::new(0)));
+    let gate = Gate::closed();
+    let guarded = gate.guard(inner.clone());
+    let url = EndpointUrl::parse("https://one/key").unwrap();
+    let post = || guarded.post(&url, Vec::new(), Duration::from_secs(1), 1);
+    assert!(matches!(post().await, Err(TransportError::Unreachable(_))));
+    assert_eq!(inner.0.load(Ordering::SeqCst), 0);
+    gate.open();
+    assert_eq!(post().await, Err(TransportError::Timeout));
+    assert_eq!(inner.0.load(Ordering::SeqCst), 1);
+}

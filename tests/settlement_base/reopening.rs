@@ -1,0 +1,109 @@
+//! A port that begins while its chain does not answer: from its rows alone, until somebody has checked the chain.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser::settlement::evm::{BaseSettlement, OpenError};
+use purser::settlement::gate::{Gate, UNREAD};
+use purser_actors::id::Wallet;
+use purser_actors::money::Usdc;
+use purser_actors::port::{ErrorKind, Lookup, Settlement as _, Submitted, Transfer};
+use purser_chains::rpc::{HttpTransport, SystemClock};
+use purser_storage::Store;
+use serde_json::json;
+
+use crate::anvil::client;
+use crate::proxy::Proxy;
+use crate::world::{World, payer, until};
+
+async fn reopen(w: &World, gate: &Arc<Gate>) -> Result<BaseSettlement, OpenError> {
+    let transport = Arc::new(HttpTransport::new(client()));
+    let (store, clock): (Arc<dyn Store>, _) = (w.store.clone(), Arc::new(SystemClock::default()));
+    BaseSettlement::reopen(w.settings(), store, transport, clock, gate.clone()).await
+}
+
+// Checks: behind a closed gate rows answer, and nothing is read, signed, taken or sent. Once it opens, what was under way is sent
+// again and payments are taken.
+#[tokio::test]
+async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
+    let Some(mut w) = World::start(3).await else { return };
+    let settled = w.submit(&w.payment(0));
+    assert!(matches!(w.mined(settled).await, Submitted::Settled { .. }));
+    w.read().await;
+    drop(w.submit(&w.payment(1)));
+    w.in_pool(1).await;
+    w.kill().await;
+    w.anvil.control("anvil_dropAllTransactions", json!([])).await;
+    w.in_pool(0).await;
+    w.anvil.mine(3).await;
+
+    let gate = Gate::closed();
+    let port = reopen(&w, &gate).await.unwrap();
+    let read = port.height();
+    w.port = Some(Arc::new(port));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let why = w.port().why_no_payments();
+    assert_eq!(why.as_deref(), Some(UNREAD));
+    assert_eq!((w.port().height(), w.pending().await), (read, 0));
+    assert!(matches!(w.lookup(&w.payment(0)).await, Lookup::Landed { .. }));
+    assert_eq!(w.lookup(&w.payment(1)).await, Lookup::Pending);
+    let out = Transfer {
+        key: 1,
+        to: Wallet::Evm(payer(2).into_array()),
+        amount: Usdc::from_atomic(1),
+    };
+    let errors = [
+        w.port().prepare(&w.payment(2)).await.unwrap_err(),
+        w.port().sign(&out).await.unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Temporary, UNREAD));
+    }
+
+    gate.open();
+    w.in_pool(1).await;
+    w.anvil.mine(1).await;
+    until("what was under way has settled", async || {
+        let found = w.lookup(&w.payment(1)).await;
+        matches!(found, Lookup::Landed { .. }).then_some(())
+    })
+    .await;
+    w.read().await;
+    w.prepare(&w.payment(2)).await;
+    let settled = w.submit(&w.payment(2));
+    assert!(matches!(w.mined(settled).await, Submitted::Settled { .. }));
+}
+
+// Checks: without rows there is no block to go on from: a first start needs the chain.
+#[tokio::test]
+async fn a_port_without_rows_needs_its_chain() {
+    let Some(w) = World::closed(0).await else { return };
+    let opened = reopen(&w, &Gate::closed()).await.map(drop);
+    assert!(matches!(opened, Err(OpenError::NothingRead)), "{opened:?}");
+}
+
+// Checks: a gas key whose next nonce only one of two endpoints shows signs nothing, and the port says so instead of taking payments
+// that would wait. It goes on once the other endpoint answers.
+#[tokio::test]
+async fn no_payment_is_taken_before_a_gas_key_knows_its_nonce() {
+    let Some(mut w) = World::closed(1).await else { return };
+    let proxy = Proxy::start(&w.anvil.url).await;
+    proxy.lie(|_, _| None);
+    w.urls = vec![w.anvil.url.clone(), proxy.url.clone()];
+    w.port = Some(Arc::new(w.try_open(w.settings()).await.unwrap()));
+    until("the blocks are read", async || w.port().height()).await;
+    until("the reason is the nonce", async || {
+        let why = w.port().why_no_payments()?;
+        why.contains("next nonce").then_some(())
+    })
+    .await;
+    let refused = w.port().prepare(&w.payment(0)).await.unwrap_err();
+    assert!(
+        refused.kind == ErrorKind::Temporary && refused.message.contains("next nonce"),
+        "{refused:?}"
+    );
+    proxy.is_honest_again();
+    w.read().await;
+    let settled = w.submit(&w.payment(0));
+    assert!(matches!(w.mined(settled).await, Submitted::Settled { .. }));
+}
