@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
+use purser::settlement::gate::Gate;
 use purser::settlement::solana::{SolanaSettings, SolanaSettlement, Surroundings, Workers};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Preparation, Settlement as _, SolanaTransfer, Submitted};
@@ -210,6 +211,7 @@ impl Port {
             clock: Arc::new(purser::system::SystemClock),
             transport: transport.clone(),
             timer: Arc::new(SystemClock::default()),
+            gate: Gate::opened(),
         };
         let port = SolanaSettlement::open(settings, around).await?;
         let workers = Workers::start(Arc::clone(&port), None).await?;

@@ -34,7 +34,7 @@ async fn a_restart_without_base_sells_on_solana_and_resumes() {
     let mut production = Production::start_on(chains, &endpoints).await;
     let wallet = wallet("restarts", &production).await;
     let before = signed(&production, &wallet, Network::Base).await;
-    assert_eq!(ended(&production, &before).await, 200);
+    assert_eq!(ended(&production, ORDER, &before).await, 200);
 
     for proxy in [&one, &two] {
         proxy.answers(false);
@@ -44,7 +44,7 @@ async fn a_restart_without_base_sells_on_solana_and_resumes() {
     assert!(why.contains("have not answered since the start"), "{why}");
     assert_eq!(down(&production, "solana").await, None);
     let on_solana = signed(&production, &wallet, Network::Solana).await;
-    assert_eq!(ended(&production, &on_solana).await, 200);
+    assert_eq!(ended(&production, ORDER, &on_solana).await, 200);
     let on_base = signed(&production, &wallet, Network::Base).await;
     let (status, _, body) = production.purser.get(ORDER, &[("payment-signature", &on_base)]).await;
     assert_eq!(
@@ -72,7 +72,7 @@ async fn a_restart_without_base_sells_on_solana_and_resumes() {
         down(&production, "base").await.is_none().then_some(())
     })
     .await;
-    assert_eq!(ended(&production, &on_base).await, 200);
+    assert_eq!(ended(&production, ORDER, &on_base).await, 200);
     assert_eq!(production.treasury("base").await, 2 * PRICE);
     let log = production.purser.log();
     for line in ["a network takes no new payments", "a network takes new payments again"] {
