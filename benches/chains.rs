@@ -14,6 +14,7 @@ mod base;
 mod calls;
 mod methods;
 mod paid;
+mod port;
 mod programs;
 mod solana;
 

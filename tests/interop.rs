@@ -30,6 +30,8 @@ mod foreign;
 mod local_chains;
 #[path = "interop/node.rs"]
 mod node;
+#[path = "providers/process.rs"]
+mod process;
 #[path = "interop/production.rs"]
 mod production;
 #[path = "interop/production_products.rs"]

@@ -16,6 +16,8 @@ mod lies;
 mod lists;
 #[path = "providers/money.rs"]
 mod money;
+#[path = "providers/process.rs"]
+mod process;
 #[path = "providers/running.rs"]
 mod running;
 #[path = "providers/suite.rs"]

@@ -5,12 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use futures_util::{StreamExt as _, stream};
 use purser::settlement::evm::{BaseSettings, BaseSettlement, TokenSettings};
 use purser_actors::money::Usdc;
-use purser_actors::port::{
-    Authorization, EvmAuthorization, EvmSignature, Preparation, Prepared, Settlement as _, Submitted,
-};
+use purser_actors::port::{Authorization, EvmAuthorization, EvmSignature};
 use purser_chains::evm::key::EvmKey;
 use purser_chains::evm::multicall::{self, BatchCall, MAX_CALLS, MAX_GAS, MULTICALL3};
 use purser_chains::evm::node::{BlockTag, CallRequest, FeePolicy, Node};
@@ -25,7 +22,8 @@ use zeroize::Zeroizing;
 
 use super::anvil::{Anvil, pool};
 use super::methods::Counted;
-use crate::figures::{self, Row, Sample};
+use super::port::{self, Rounds, VALUE, moved};
+use crate::figures::Sample;
 use crate::{Fault, Plan, place};
 
 /// Where USDC is on Base.
@@ -37,8 +35,6 @@ const CHAIN_ID: u64 = 8453;
 const BLOCK_GAS: u64 = 400_000_000;
 /// Who pays: each several times.
 const PAYERS: usize = 256;
-/// What each payment moves, in millionths of a USDC.
-const VALUE: u64 = 10_000;
 /// Payments that are inside the port at once.
 const AT_ONCE: usize = 1_024;
 const POLICY: FeePolicy = FeePolicy {
@@ -220,15 +216,6 @@ impl Base {
     }
 }
 
-/// Every payment has moved its value, once.
-fn moved(before: u64, after: u64, payments: usize) -> Result<(), Fault> {
-    let expected = VALUE * payments as u64;
-    match after - before == expected {
-        true => Ok(()),
-        false => Err(format!("{} moved instead of {expected}", after - before).into()),
-    }
-}
-
 /// The port on a store of its own.
 pub(super) struct Port {
     pub(super) port: Arc<BaseSettlement>,
@@ -287,48 +274,19 @@ impl Port {
         self.port.endpoints().iter().map(|endpoint| endpoint.calls).sum()
     }
 
-    /// What the engine does with a payment, until it is on the chain; in microseconds.
+    /// See [`port::pay`].
     pub(super) async fn pay(&self, payment: &Authorization) -> Result<u32, Fault> {
-        let begun = Instant::now();
-        if let Some(decline) = self.port.precheck(payment).await {
-            return Err(format!("a payment was declined: {decline:?}").into());
-        }
-        match self.port.prepare(payment).await? {
-            Preparation::Ready(_) => {}
-            Preparation::Declined(decline) => return Err(format!("a payment was declined: {decline:?}").into()),
-        }
-        let prepared = Prepared {
-            bytes: Vec::new(),
-            transaction: String::new(),
-        };
-        match self.port.submit(payment, &prepared).await? {
-            Submitted::Settled { .. } => Ok(u32::try_from(begun.elapsed().as_micros())?),
-            Submitted::Declined(decline) => Err(format!("a payment was declined: {decline:?}").into()),
-        }
+        port::pay(&*self.port, payment).await
     }
 
-    /// As many payments, so many of them inside the port at once.
+    /// This number of payments, and the calls that one costs.
     async fn settle(&self, base: &Base, count: usize) -> Result<(Sample, f64), Fault> {
         let to = self.port.treasury();
         let payments = base.sign(to, count)?;
         let (before, calls) = (base.holds(to).await?, self.calls());
-        let begun = Instant::now();
-        let cpu = place::cpu_us(std::process::id());
-        let settled = stream::iter(&payments).map(|payment| self.pay(payment));
-        let settled: Vec<Result<u32, Fault>> = settled.buffer_unordered(AT_ONCE).collect().await;
-        let seconds = begun.elapsed().as_secs_f64();
-        let cpu = place::cpu_us(std::process::id()) - cpu;
-        let latencies = settled.into_iter().collect::<Result<Vec<u32>, _>>()?;
+        let sample = port::settle(&*self.port, &payments, AT_ONCE).await?;
         moved(before, base.holds(to).await?, count)?;
-        let calls = (self.calls() - calls) as f64 / count as f64;
-        let sample = Sample::of(latencies, seconds, seconds);
-        Ok((
-            Sample {
-                cpu: cpu as f64 / count as f64,
-                ..sample
-            },
-            calls,
-        ))
+        Ok((sample, (self.calls() - calls) as f64 / count as f64))
     }
 }
 
@@ -347,31 +305,20 @@ pub(super) async fn run(plan: Plan) -> Result<(), Fault> {
     base.fund_payers().await?;
     let one = Port::open(&base, "one", 1).await?;
     let three = Port::open(&base, "three", 3).await?;
-    let mut rows = [RAW, PORT, PORT_THREE].map(Row::new);
-    let mut calls = Vec::new();
+    let mut rounds = Rounds::new([RAW, PORT, PORT_THREE]);
     for round in 0..=plan.rounds {
         let raw = base.raw(plan.payments).await?;
-        let (alone, of_one) = one.settle(&base, plan.payments).await?;
-        let (together, of_three) = three.settle(&base, plan.payments).await?;
+        let alone = one.settle(&base, plan.payments).await?;
+        let together = three.settle(&base, plan.payments).await?;
         if round > 0 {
-            rows.iter_mut()
-                .zip([raw, alone, together])
-                .for_each(|(row, sample)| row.samples.push(sample));
-            calls.push((of_one, of_three));
+            rounds.take(raw, alone, together);
         }
     }
     let title = format!(
         "Base: {} payments a round on anvil, {AT_ONCE} at once, a block for each transaction",
         plan.payments
     );
-    figures::print(&title, &rows, &[(PORT, &[RAW]), (PORT_THREE, &[RAW])]);
-    figures::print_spread(&rows, &[(PORT, RAW), (PORT_THREE, RAW)]);
-    let of = |at: fn(&(f64, f64)) -> f64| figures::median(calls.iter().map(at));
-    println!(
-        "  calls a payment: {:.3} with one endpoint, {:.3} with three",
-        of(|c| c.0),
-        of(|c| c.1)
-    );
+    rounds.print(&title, "calls a payment");
     one.port.close().await;
     three.port.close().await;
     Ok(())

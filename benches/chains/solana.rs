@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, stream};
 use purser::settlement::gate::Gate;
 use purser::settlement::solana::{SolanaSettings, SolanaSettlement, Surroundings, Workers};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, Preparation, Settlement as _, SolanaTransfer, Submitted};
+use purser_actors::port::{Authorization, SolanaTransfer};
 use purser_chains::rpc::{EndpointSettings, EndpointUrl, HttpTransport, RpcPool, SystemClock};
 use purser_chains::solana::address::{USDC_MAINNET, associated_token_account, base58, parse};
 use purser_chains::solana::draft::Draft;
@@ -23,16 +23,15 @@ use sha2::{Digest as _, Sha256};
 
 use super::anvil::client;
 use super::methods::{self, Counted, Methods};
+use super::port::{self, Rounds, VALUE, moved};
 use super::programs::Script;
-use crate::figures::{self, Row, Sample};
+use crate::figures::Sample;
 use crate::{Fault, Plan, place};
 
 /// Of mainnet.
 pub(super) const SLOT_MS: &str = "400";
 /// What stock clients set.
 const UNITS: u32 = 20_000;
-/// What each payment moves, in millionths of a USDC.
-const VALUE: u64 = 10_000;
 const PAYERS: usize = 64;
 /// Payments that are under way at once: what seven blocks take.
 const AT_ONCE: usize = 2_048;
@@ -164,14 +163,6 @@ impl Chain {
     }
 }
 
-fn moved(before: u64, after: u64, payments: usize) -> Result<(), Fault> {
-    let expected = VALUE * payments as u64;
-    match after - before == expected {
-        true => Ok(()),
-        false => Err(format!("{} moved instead of {expected}", after - before).into()),
-    }
-}
-
 /// The port on a store of its own, with the default intervals.
 struct Port {
     port: Arc<SolanaSettlement>,
@@ -244,45 +235,21 @@ impl Port {
     }
 
     async fn pay(&self, payment: &Authorization) -> Result<u32, Fault> {
-        let begun = Instant::now();
-        if let Some(decline) = self.port.precheck(payment).await {
-            return Err(format!("a payment was declined: {decline:?}").into());
-        }
-        let prepared = match self.port.prepare(payment).await? {
-            Preparation::Ready(prepared) => prepared,
-            Preparation::Declined(decline) => return Err(format!("a payment was declined: {decline:?}").into()),
-        };
-        match self.port.submit(payment, &prepared).await? {
-            Submitted::Settled { .. } => Ok(u32::try_from(begun.elapsed().as_micros())?),
-            Submitted::Declined(decline) => Err(format!("a payment was declined: {decline:?}").into()),
-        }
+        port::pay(&*self.port, payment).await
     }
 
+    /// This number of payments, and the calls that one costs until it is final.
     async fn settle(&self, chain: &Chain, count: usize) -> Result<(Sample, f64), Fault> {
         let payments = chain.sign(&self.treasury, &self.fee_payer, count).await?;
         let payments: Vec<Authorization> = payments.into_iter().map(Authorization::Solana).collect();
         let (before, calls) = (chain.holds(&self.treasury).await?, self.calls());
-        let begun = Instant::now();
-        let cpu = place::cpu_us(std::process::id());
-        let settled = stream::iter(&payments).map(|payment| self.pay(payment));
-        let settled: Vec<Result<u32, Fault>> = settled.buffer_unordered(AT_ONCE).collect().await;
-        let seconds = begun.elapsed().as_secs_f64();
-        let cpu = place::cpu_us(std::process::id()) - cpu;
-        let latencies = settled.into_iter().collect::<Result<Vec<u32>, _>>()?;
+        let sample = port::settle(&*self.port, &payments, AT_ONCE).await?;
         moved(before, chain.holds(&self.treasury).await?, count)?;
         // Until nothing of them is asked for any more: they are final.
         while self.port.status().in_flight > 0 {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        let calls = (self.calls() - calls) as f64 / count as f64;
-        let sample = Sample::of(latencies, seconds, seconds);
-        Ok((
-            Sample {
-                cpu: cpu as f64 / count as f64,
-                ..sample
-            },
-            calls,
-        ))
+        Ok((sample, (self.calls() - calls) as f64 / count as f64))
     }
 }
 
@@ -311,31 +278,20 @@ pub(super) async fn run(plan: Plan) -> Result<(), Fault> {
     }
     let one = Port::open(&chain, "one", 1).await?;
     let two = Port::open(&chain, "two", 2).await?;
-    let mut rows = [RAW, PORT, PORT_TWO].map(Row::new);
-    let mut calls = Vec::new();
+    let mut rounds = Rounds::new([RAW, PORT, PORT_TWO]);
     for round in 0..=plan.rounds {
         let raw = chain.raw(plan.payments).await?;
-        let (alone, of_one) = one.settle(&chain, plan.payments).await?;
-        let (together, of_two) = two.settle(&chain, plan.payments).await?;
+        let alone = one.settle(&chain, plan.payments).await?;
+        let together = two.settle(&chain, plan.payments).await?;
         if round > 0 {
-            rows.iter_mut()
-                .zip([raw, alone, together])
-                .for_each(|(row, sample)| row.samples.push(sample));
-            calls.push((of_one, of_two));
+            rounds.take(raw, alone, together);
         }
     }
     let title = format!(
         "Solana: {} payments a round on LiteSVM, {AT_ONCE} at once, slots of {SLOT_MS} ms",
         plan.payments
     );
-    figures::print(&title, &rows, &[(PORT, &[RAW]), (PORT_TWO, &[RAW])]);
-    figures::print_spread(&rows, &[(PORT, RAW), (PORT_TWO, RAW)]);
-    let of = |at: fn(&(f64, f64)) -> f64| figures::median(calls.iter().map(at));
-    println!(
-        "  calls a payment until it is final: {:.2} with one endpoint, {:.2} with two",
-        of(|c| c.0),
-        of(|c| c.1)
-    );
+    rounds.print(&title, "calls a payment until it is final");
     one.workers.stop().await;
     two.workers.stop().await;
     Ok(())

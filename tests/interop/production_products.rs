@@ -1,8 +1,6 @@
 //! Every product on the real chains, made by providers that are asked over HTTP, and payments of contract wallets.
 
-use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use axum::extract::Query;
 use axum::routing::get;
@@ -24,6 +22,7 @@ use zeroize::Zeroizing;
 
 use crate::local_chains::{BASE_USDC, LocalChains, NOT_SOLD, Production, until};
 use crate::node::Node;
+use crate::process::Serving;
 use crate::production::{buyer, ended, key, network};
 use crate::products::sample;
 use crate::running::Purser;
@@ -45,11 +44,7 @@ const PORTS: [&str; 9] = [
 ];
 
 /// `purser provider`, which sees what arrives on a local Base; killed when dropped.
-struct Providers {
-    child: Child,
-    url: String,
-    folder: tempfile::TempDir,
-}
+struct Providers(Serving);
 
 impl Providers {
     async fn start(chains: &LocalChains) -> Self {
@@ -69,35 +64,15 @@ impl Providers {
         ] {
             command.env(format!("PURSER_SANDBOX__{delay}"), "20");
         }
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let url = loop {
-            let line = lines.next().expect("it ended").unwrap();
-            if let Some(at) = line.find("http://") {
-                break line[at..].trim().to_owned();
-            }
-        };
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, url, folder }
-    }
-
-    fn token_file(&self) -> PathBuf {
-        self.folder.path().join("provider.token")
+        Self(Serving::start(command, folder))
     }
 
     /// Settings of a service that sells all products and asks these providers.
     fn settings(&self) -> String {
-        let (url, token) = (&self.url, self.token_file());
+        let (url, token) = (&self.0.url, self.0.folder.path().join("provider.token"));
         let ports = PORTS.map(|port| format!("[providers.{port}]\nurl = \"{url}\"\ntoken_file = {token:?}\n"));
         let products = NOT_SOLD.map(|product| format!("[products.{product}]\navailable = true\n"));
         ports.concat() + &products.concat()
-    }
-}
-
-impl Drop for Providers {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -1,8 +1,7 @@
 //! Those who are asked: in this process, as `purser provider`, and as the stub in Python.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use purser::config::{Config, Outside, Outsiders, Sources};
@@ -15,6 +14,7 @@ use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::port::Clock;
 
 use super::desk::{Chain, Desk};
+use super::process::Serving;
 
 /// The sandbox's own, over files in `folder`.
 pub(crate) fn in_process(folder: &Path) -> (Providers, Desk) {
@@ -61,36 +61,6 @@ pub(crate) async fn met(url: &str, token_file: &Path, folder: &Path) -> Provider
     let nobody = folder.join("replaced");
     std::fs::create_dir_all(&nobody).unwrap();
     elsewhere::meet(&settings, in_process(&nobody).0).await.unwrap()
-}
-
-/// A process that has said where it listens; killed when dropped.
-struct Serving {
-    child: Child,
-    url: String,
-    folder: tempfile::TempDir,
-}
-
-impl Serving {
-    /// Starts it and waits for a line with an address.
-    fn start(mut command: Command, folder: tempfile::TempDir) -> Self {
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let url = loop {
-            let line = lines.next().expect("it ended").unwrap();
-            if let Some(at) = line.find("http://") {
-                break line[at..].trim().to_owned();
-            }
-        };
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, url, folder }
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// `purser provider`, and the Base that it watches.
