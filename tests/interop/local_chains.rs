@@ -1,7 +1,7 @@
 //! Base (anvil) and Solana (surfpool) on this machine, and the service in production on them.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::time::Duration;
 
 use purser_chains::evm::multicall::MULTICALL3;
@@ -12,7 +12,7 @@ use toml::Table;
 
 use crate::anvil::{self, Anvil};
 use crate::rpc_proxy::RpcProxy;
-use crate::running::Purser;
+use crate::running::{Purser, purser, run, well};
 use crate::runtime::Chain;
 
 pub const BASE_USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
@@ -363,31 +363,6 @@ fn merge(into: &mut Table, from: Table) {
             }
         }
     }
-}
-
-fn purser(arguments: &[&Path]) -> Output {
-    well(arguments, run(arguments))
-}
-
-/// One run of the program, without settings of the surroundings.
-fn run(arguments: &[&Path]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("PURSER_") {
-            command.env_remove(name);
-        }
-    }
-    command.args(arguments).stdin(Stdio::null()).output().unwrap()
-}
-
-fn well(arguments: &[impl std::fmt::Debug], run: Output) -> Output {
-    assert!(
-        run.status.success(),
-        "{arguments:?}: {}{}",
-        String::from_utf8_lossy(&run.stdout),
-        String::from_utf8_lossy(&run.stderr)
-    );
-    run
 }
 
 /// Until it holds.

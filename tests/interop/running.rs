@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -129,6 +129,32 @@ impl Purser {
         let (status, _, body) = self.get(path, &[("authorization", &format!("Bearer {token}"))]).await;
         (status, body)
     }
+}
+
+/// One run of the program, which must go well.
+pub fn purser(arguments: &[&Path]) -> Output {
+    well(arguments, run(arguments))
+}
+
+/// One run of the program, without settings of the surroundings.
+pub fn run(arguments: &[&Path]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PURSER_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+pub fn well(arguments: &[impl std::fmt::Debug], run: Output) -> Output {
+    assert!(
+        run.status.success(),
+        "{arguments:?}: {}{}",
+        String::from_utf8_lossy(&run.stdout),
+        String::from_utf8_lossy(&run.stderr)
+    );
+    run
 }
 
 fn log(folder: &tempfile::TempDir) -> String {

@@ -7,6 +7,7 @@ mod decode;
 pub mod movements;
 mod rebuilt;
 mod results;
+mod simulating;
 
 use std::sync::Arc;
 
@@ -23,13 +24,12 @@ use super::follow::{Entry, History, PageRequest};
 use super::life::{Absence, Evidence};
 use super::status::{Commitment, SignatureStatus};
 use super::token::TokenAccount;
-use super::transaction::{Signature, without_signatures};
+use super::transaction::Signature;
 use crate::rpc::{RpcError, RpcPool};
 
 /// Most accounts of one `getMultipleAccounts`.
 pub const MAX_ACCOUNTS: usize = 100;
 const TRANSACTION: &str = "getTransaction";
-const SIMULATE: &str = "simulateTransaction";
 /// Most signatures of one `getSignatureStatuses`.
 pub const MAX_STATUSES: usize = 256;
 /// JSON-RPC error of a node that has no block of a slot, or does not serve this transaction version.
@@ -318,47 +318,6 @@ impl Node {
     pub async fn rent_exemption(&self, bytes: u64) -> Result<u64, NodeError> {
         let method = "getMinimumBalanceForRentExemption";
         decode::number(method, &self.pool.call(method, json!([bytes])).await?)
-    }
-
-    /// Executes a signed transaction without effect, signatures verified, with its own blockhash.
-    ///
-    /// # Errors
-    /// See [`NodeError`].
-    pub async fn simulate(&self, bytes: &[u8], commitment: Commitment) -> Result<Simulation, NodeError> {
-        self.simulate_bytes(bytes, true, None, commitment).await
-    }
-
-    /// The same without signatures, which the endpoint does not see: it could send the transaction, and answer that it fails.
-    /// `shown`: the account whose state after the transaction is part of the answer.
-    ///
-    /// # Errors
-    /// See [`NodeError`]; `Malformed` too for bytes that are not a transaction.
-    pub async fn simulate_unsigned(
-        &self,
-        bytes: &[u8],
-        shown: Option<&Pubkey>,
-        commitment: Commitment,
-    ) -> Result<Simulation, NodeError> {
-        let unsigned = without_signatures(bytes).map_err(|_| NodeError::Malformed {
-            method: SIMULATE,
-            what: "the transaction to simulate",
-        })?;
-        self.simulate_bytes(&unsigned, false, shown, commitment).await
-    }
-
-    async fn simulate_bytes(
-        &self,
-        bytes: &[u8],
-        verify: bool,
-        shown: Option<&Pubkey>,
-        commitment: Commitment,
-    ) -> Result<Simulation, NodeError> {
-        let mut options = json!({"encoding": "base64", "sigVerify": verify, "commitment": commitment.name()});
-        if let Some(account) = shown {
-            options["accounts"] = json!({"encoding": "base64", "addresses": [base58(account)]});
-        }
-        let params = json!([STANDARD.encode(bytes), options]);
-        decode::simulation(SIMULATE, &self.pool.call(SIMULATE, params).await?)
     }
 
     /// Sends a signed transaction to every endpoint, by position. Nodes do not repeat it
