@@ -49,6 +49,10 @@ pub use self::opening::OpenError;
 pub use self::rollback::{NotRolledBack, RolledBack};
 pub use self::settings::{BadSetting, BaseSettings, FinalityStep, TokenSettings};
 
+/// Why no payments are taken while no gas key knows its next nonce.
+const IN_DOUBT: &str = "endpoints show fewer transactions of the gas keys than were final; if that lasts for half a minute, the counts \
+                        before are taken back";
+
 /// The settlement port for Base. What it had begun goes on when it is opened again on the same store.
 pub struct BaseSettlement {
     core: Arc<Core>,
@@ -118,12 +122,14 @@ impl BaseSettlement {
         self.core.roll_back(true).await
     }
 
-    /// Why no new payment is taken, if none is: as [`BaseSettlement::is_taking_payments`], or no gas key can pay for transactions and
-    /// nobody else sends them.
+    /// Why no new payment is taken, if none is: as [`BaseSettlement::is_taking_payments`], or no gas key can pay for transactions, or knows
+    /// its next nonce, and nobody else sends them.
     pub fn why_no_payments(&self) -> Option<&'static str> {
         let empty = !self.core.settings.by_others && self.core.are_all_empty();
         let why = self.core.is_standing_still();
+        let doubtful = !self.core.settings.by_others && self.core.are_all_in_doubt();
         why.or(empty.then_some("no gas key has gas: send it ether"))
+            .or(doubtful.then_some(IN_DOUBT))
     }
 
     /// Whether no gas key of ours can pay for transactions; also where there is none.
