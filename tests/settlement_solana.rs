@@ -32,6 +32,8 @@ mod rail;
 mod room;
 #[path = "../src/chains/tests/surfpool/runtime.rs"]
 mod runtime;
+#[path = "settlement_solana/searches.rs"]
+mod searches;
 #[path = "settlement/facilitator.rs"]
 #[expect(dead_code, reason = "part of it is for the tests of the port over facilitators")]
 mod server;

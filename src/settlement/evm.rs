@@ -51,6 +51,10 @@ pub use self::opening::OpenError;
 pub use self::rollback::{NotRolledBack, RolledBack};
 pub use self::settings::{BadSetting, BaseSettings, FinalityStep, TokenSettings};
 
+/// Why no payments are taken while no gas key knows its next nonce.
+const IN_DOUBT: &str = "endpoints show fewer transactions of the gas keys than were final; if that lasts for half a minute, the counts \
+                        before are taken back";
+
 /// The settlement port for Base. What it had begun goes on when it is opened again on the same store.
 pub struct BaseSettlement {
     core: Arc<Core>,
@@ -131,12 +135,15 @@ impl BaseSettlement {
         self.core.roll_back(true).await
     }
 
-    /// Why no new payment is taken, if none is: as [`BaseSettlement::is_taking_payments`], or no gas key can pay for transactions and
-    /// nobody else sends them.
+    /// Why no new payment is taken, if none is: as [`BaseSettlement::is_taking_payments`], or no gas key can pay for transactions, or knows
+    /// its next nonce, and nobody else sends them.
     pub fn why_no_payments(&self) -> Option<Cow<'static, str>> {
-        let empty = !self.core.settings.by_others && self.core.are_all_empty();
-        let empty = empty.then_some(Cow::Borrowed("no gas key has gas: send it ether"));
-        self.why_not_sent().or(empty)
+        let by_others = self.core.settings.by_others;
+        let empty = !by_others && self.core.are_all_empty();
+        let doubtful = !by_others && self.core.are_all_in_doubt();
+        self.why_not_sent()
+            .or(empty.then_some(Cow::Borrowed("no gas key has gas: send it ether")))
+            .or(doubtful.then_some(Cow::Borrowed(IN_DOUBT)))
     }
 
     /// Whether the chain was checked; see [`BaseSettlement::reopen`].

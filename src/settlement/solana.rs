@@ -29,7 +29,6 @@ mod tip;
 mod wallets;
 mod workers;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -52,7 +51,7 @@ use self::follow::Following;
 use self::followed::Followed;
 pub use self::rows::RowError;
 use self::rows::Rows;
-use self::search::Foreign;
+use self::search::Searches;
 pub use self::settings::{Depth, FinalityByAmount, Pace, SolanaSettings};
 use self::tip::Tip;
 pub use self::workers::Workers;
@@ -119,7 +118,7 @@ pub struct SolanaSettlement {
     following: tokio::sync::Mutex<Following>,
     followed: Mutex<Followed>,
     progress: Mutex<Progress>,
-    foreign: Mutex<HashMap<[u8; 32], Foreign>>,
+    searches: Mutex<Searches>,
     prechecks: prechecking::Prechecks,
     own_wallets: wallets::OwnWallets,
     /// Of each endpoint: a status query is under way.
@@ -225,7 +224,7 @@ impl SolanaSettlement {
             following: tokio::sync::Mutex::default(),
             followed: Mutex::new(followed),
             progress: Mutex::new(progress),
-            foreign: Mutex::default(),
+            searches: Mutex::default(),
             prechecks: prechecking::Prechecks::default(),
             own_wallets: wallets::OwnWallets::default(),
             alarms: Alarms::default(),

@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "part of several test programs")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -77,9 +78,16 @@ pub enum Mode {
     NoVerify,
     /// Its `/verify` finds the payment invalid.
     Invalid(&'static str),
+    /// Its `/verify` finds the payment invalid; it executes what it was shown, some time later.
+    ExecutesInvalid(&'static str),
+    /// Its `/verify` executes the payment and never answers.
+    HangsInVerify,
     /// Sends everybody to another place.
     Redirects,
 }
+
+/// When it executes what it has called invalid.
+const LATER: Duration = Duration::from_millis(500);
 
 struct Shared {
     chain: Arc<dyn Backend>,
@@ -207,6 +215,21 @@ async fn verify(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
         _ => {}
     }
     let request: Value = serde_json::from_slice(&body).unwrap();
+    match mode {
+        Mode::ExecutesInvalid(reason) => {
+            let chain = shared.chain.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(LATER).await;
+                drop(chain.settle(&request).await);
+            });
+            return invalid(reason);
+        }
+        Mode::HangsInVerify => {
+            drop(shared.chain.settle(&request).await);
+            return std::future::pending().await;
+        }
+        _ => {}
+    }
     match shared.chain.verify(&request).await {
         Ok(()) => axum::Json(json!({"isValid": true, "payer": "0x01"})).into_response(),
         Err(reason) => invalid(reason),

@@ -151,44 +151,47 @@ async fn transfers_that_one_endpoint_leaves_out_are_found() {
 // Checks: what one endpoint alone says is safe or finalized moves nothing, and does not stop the other's reorganisations.
 #[tokio::test]
 async fn one_endpoint_alone_makes_nothing_safe() {
-    let Some((mut w, proxy)) = behind_proxy(Anvil::start_with(32), 1).await else {
-        return;
-    };
-    w.finality = Depth::Safe;
-    let latest = Arc::new(parking_lot::Mutex::new(Value::Null));
-    let newest = latest.clone();
-    proxy.lie(move |request, result| {
-        let tag = &request["params"][0];
-        if request["method"] != "eth_getBlockByNumber" {
-            return Some(result);
-        }
-        if tag == "latest" {
-            *newest.lock() = result.clone();
-        }
-        let ahead = newest.lock().clone();
-        let claims = (tag == "safe" || tag == "finalized") && !ahead.is_null();
-        Some(if claims { ahead } else { result })
-    });
-    w.open().await;
-    w.prepare(&w.payment(0)).await;
-    let submitted = w.submit(&w.payment(0));
-    w.mined(submitted).await;
-    w.anvil.mine(3).await;
-    w.read().await;
-    assert!(!is_final(&w.lookup(&w.payment(0)).await));
-    // Not finalized: it is replaced, and followed.
-    let head = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
-    w.anvil.control("anvil_reorg", json!([2, []])).await;
-    w.anvil.mine(1).await;
-    until("the other branch is read", async || {
-        (w.port().height() > Some(head.number)).then_some(())
-    })
-    .await;
-    w.anvil.mine(70).await;
-    until("it is safe by both", async || {
-        is_final(&w.lookup(&w.payment(0)).await).then_some(())
-    })
-    .await;
+    for place in 0..2 {
+        let Some((mut w, proxy)) = behind_proxy(Anvil::start_with(32), 1).await else {
+            return;
+        };
+        w.urls.rotate_left(place);
+        w.finality = Depth::Safe;
+        let latest = Arc::new(parking_lot::Mutex::new(Value::Null));
+        let newest = latest.clone();
+        proxy.lie(move |request, result| {
+            let tag = &request["params"][0];
+            if request["method"] != "eth_getBlockByNumber" {
+                return Some(result);
+            }
+            if tag == "latest" {
+                *newest.lock() = result.clone();
+            }
+            let ahead = newest.lock().clone();
+            let claims = (tag == "safe" || tag == "finalized") && !ahead.is_null();
+            Some(if claims { ahead } else { result })
+        });
+        w.open().await;
+        w.prepare(&w.payment(0)).await;
+        let submitted = w.submit(&w.payment(0));
+        w.mined(submitted).await;
+        w.anvil.mine(3).await;
+        w.read().await;
+        assert!(!is_final(&w.lookup(&w.payment(0)).await));
+        // Not finalized: it is replaced, and followed.
+        let head = w.node.header(BlockTag::Latest).await.unwrap().unwrap();
+        w.anvil.control("anvil_reorg", json!([2, []])).await;
+        w.anvil.mine(1).await;
+        until("the other branch is read", async || {
+            (w.port().height() > Some(head.number)).then_some(())
+        })
+        .await;
+        w.anvil.mine(70).await;
+        until("it is safe by both", async || {
+            is_final(&w.lookup(&w.payment(0)).await).then_some(())
+        })
+        .await;
+    }
 }
 
 /// A clock that a test sets forward.
@@ -365,27 +368,30 @@ async fn a_chain_that_one_endpoint_of_two_made_up_is_left_again() {
 // Checks: one endpoint counts transactions of the gas key that nobody sent: payments settle all the same, and no nonce is skipped.
 #[tokio::test]
 async fn one_endpoint_alone_skips_no_nonce() {
-    let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
-        return;
-    };
-    proxy.lie(|request, result| {
-        let count = |text: &Value| u64::from_str_radix(text.as_str()?.strip_prefix("0x")?, 16).ok();
-        Some(match request["method"] == "eth_getTransactionCount" {
-            true => json!(format!("{:#x}", count(&result).unwrap() + 1_000_000)),
-            false => result,
-        })
-    });
-    w.open().await;
-    for n in 0..2 {
-        w.prepare(&w.payment(n)).await;
-        let submitted = w.submit(&w.payment(n));
-        assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    for place in 0..2 {
+        let Some((mut w, proxy)) = behind_proxy(Anvil::start(), 2).await else {
+            return;
+        };
+        w.urls.rotate_left(place);
+        proxy.lie(|request, result| {
+            let count = |text: &Value| u64::from_str_radix(text.as_str()?.strip_prefix("0x")?, 16).ok();
+            Some(match request["method"] == "eth_getTransactionCount" {
+                true => json!(format!("{:#x}", count(&result).unwrap() + 1_000_000)),
+                false => result,
+            })
+        });
+        w.open().await;
+        for n in 0..2 {
+            w.prepare(&w.payment(n)).await;
+            let submitted = w.submit(&w.payment(n));
+            assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+        }
+        w.settled_once(&[0, 1]).await;
+        let sent = w
+            .node
+            .transaction_count(key("gas").address(), BlockTag::Latest)
+            .await
+            .unwrap();
+        assert_eq!(sent, w.port().counters().transactions.load(Ordering::Relaxed));
     }
-    w.settled_once(&[0, 1]).await;
-    let sent = w
-        .node
-        .transaction_count(key("gas").address(), BlockTag::Latest)
-        .await
-        .unwrap();
-    assert_eq!(sent, w.port().counters().transactions.load(Ordering::Relaxed));
 }

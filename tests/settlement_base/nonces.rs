@@ -1,6 +1,7 @@
 //! Gas keys in trouble.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::port::{ErrorKind, Lookup, Settlement as _, Submitted};
 use purser_chains::evm::Bytes;
@@ -8,6 +9,7 @@ use purser_chains::evm::node::{BlockTag, FeePolicy};
 use purser_storage::{Batch, Store as _, Write};
 use serde_json::json;
 
+use crate::proxy::Proxy;
 use crate::world::{World, hex, key, until};
 
 const POLICY: FeePolicy = FeePolicy {
@@ -136,4 +138,49 @@ async fn case_85_without_any_gas_a_payment_is_not_prepared() {
     })
     .await;
     w.settled_once(&[0]).await;
+}
+
+// Checks: two of three endpoints show too many transactions of the only key, for a moment: once they are honest, readiness says that the
+// key does not know its next nonce and an operator is told; no payment is prepared. The key goes on by itself, without a filler.
+#[tokio::test]
+async fn a_key_goes_on_after_two_endpoints_have_shown_wrong_counts() {
+    let Some(mut w) = World::closed(2).await else { return };
+    let liars = [Proxy::start(&w.anvil.url).await, Proxy::start(&w.anvil.url).await];
+    w.urls = vec![w.anvil.url.clone(), liars[0].url.clone(), liars[1].url.clone()];
+    w.open().await;
+    w.prepare(&w.payment(0)).await;
+    let submitted = w.submit(&w.payment(0));
+    assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    let asked = Arc::new(AtomicU64::new(0));
+    for liar in &liars {
+        let asked = asked.clone();
+        liar.lie(move |request, result| {
+            if request["method"] != "eth_getTransactionCount" {
+                return Some(result);
+            }
+            asked.fetch_add(1, Ordering::SeqCst);
+            let count = u64::from_str_radix(&result.as_str().unwrap()[2..], 16).unwrap();
+            Some(json!(format!("{:#x}", count + 50)))
+        });
+    }
+    until("the counts were read some times", async || {
+        (asked.load(Ordering::SeqCst) > 20).then_some(())
+    })
+    .await;
+    liars.iter().for_each(Proxy::is_honest_again);
+    let why = until("readiness names it", async || w.port().why_no_payments()).await;
+    assert!(why.contains("fewer transactions"), "{why}");
+    let error = w.port().prepare(&w.payment(1)).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Temporary, "{error}");
+    assert!(w.port().counters().alarms.load(Ordering::Relaxed) > 0);
+    until("payments are taken", async || {
+        w.port().why_no_payments().is_none().then_some(())
+    })
+    .await;
+    w.prepare(&w.payment(1)).await;
+    let submitted = w.submit(&w.payment(1));
+    assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    w.settled_once(&[0, 1]).await;
+    let sent = w.node.transaction_count(key("gas").address(), BlockTag::Latest).await;
+    assert_eq!(sent, Ok(2));
 }

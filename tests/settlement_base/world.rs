@@ -155,6 +155,7 @@ impl World {
             resend_ms: 300,
             replace_ms: 700,
             gap_ms: 500,
+            doubt_ms: 1_500,
             poll_ms: 30,
             tick_ms: 50,
             finality: vec![FinalityStep {

@@ -120,6 +120,65 @@ async fn case_08_what_leaves_the_chain_before_it_is_final_lands_once() {
     assert_eq!(house.movements(1).await.len(), 1);
 }
 
+/// An endpoint that calls this transaction failed, and does not list it.
+fn calls_failed(name: &str) -> impl Fn(&Value, &mut Value) + Send + Sync + 'static {
+    let name = name.to_owned();
+    move |request, result| match request["method"].as_str().unwrap() {
+        "getSignatureStatuses" => {
+            let error = json!({"InstructionError": [2, {"Custom": 1}]});
+            let slot = result["context"]["slot"].clone();
+            let failed = json!({"slot": slot, "confirmations": 1, "err": error,
+                "status": {"Err": error}, "confirmationStatus": "confirmed"});
+            status_of(&name, request, result, &failed);
+        }
+        "getSignaturesForAddress" => {
+            let entries = result.as_array_mut().unwrap();
+            entries.retain(|entry| entry["signature"] != name);
+        }
+        _ => {}
+    }
+}
+
+// Checks: a payment that the chain has executed and one endpoint of two, whichever, calls failed, before the other shows it: it is not
+// declined, and settles by the other's word.
+#[tokio::test(flavor = "multi_thread")]
+async fn case_09_what_one_endpoint_alone_calls_failed_is_settled() {
+    for (place, liar) in HOSTS.into_iter().enumerate() {
+        let Some(house) = House::open(138 + place as u8).await else {
+            return;
+        };
+        let payment = house.payment(8, "called failed by one").await;
+        let prepared = house.ready(&payment).await;
+        house.faults.lie(liar, calls_failed(&prepared.transaction));
+        let (name, asked) = (prepared.transaction.clone(), Arc::new(AtomicU64::new(0)));
+        let honest = Arc::clone(&asked);
+        house.faults.lie(HOSTS[1 - place], move |request, result| {
+            let is_status = request["method"] == "getSignatureStatuses";
+            if honest.fetch_add(u64::from(is_status), Ordering::SeqCst) >= 4 {
+                return;
+            }
+            match request["method"].as_str().unwrap() {
+                "getSignatureStatuses" => status_of(&name, request, result, &Value::Null),
+                "getSignaturesForAddress" => {
+                    let entries = result.as_array_mut().unwrap();
+                    entries.retain(|entry| entry["signature"] != name);
+                }
+                _ => {}
+            }
+        });
+        let submitted = house.port.submit(&payment, &prepared).await.unwrap();
+        assert!(asked.load(Ordering::SeqCst) >= 4, "{place}: the liar was heard first");
+        let Submitted::Settled { transaction, .. } = submitted else {
+            panic!("{place}: {submitted:?}")
+        };
+        assert_eq!(transaction, prepared.transaction, "{place}");
+        house.faults.be_honest();
+        house.until_final(&payment, &prepared.transaction).await;
+        assert_eq!(house.usdc(&house.treasury().address()).await, Some(8), "{place}");
+        assert_eq!(house.movements(1).await.len(), 1, "{place}");
+    }
+}
+
 // Checks: a payment that both endpoints call failed, so that it was declined, and that the chain shows: it is found, by one transfer, and
 // neither a loss nor proven impossible.
 #[tokio::test(flavor = "multi_thread")]
@@ -128,23 +187,7 @@ async fn case_09_what_was_called_failed_and_is_on_the_chain_counts_once() {
     let payment = house.payment(8, "called failed").await;
     let prepared = house.ready(&payment).await;
     for host in HOSTS {
-        let name = prepared.transaction.clone();
-        house
-            .faults
-            .lie(host, move |request, result| match request["method"].as_str().unwrap() {
-                "getSignatureStatuses" => {
-                    let error = json!({"InstructionError": [2, {"Custom": 1}]});
-                    let slot = result["context"]["slot"].clone();
-                    let failed = json!({"slot": slot, "confirmations": 1, "err": error,
-                        "status": {"Err": error}, "confirmationStatus": "confirmed"});
-                    status_of(&name, request, result, &failed);
-                }
-                "getSignaturesForAddress" => {
-                    let entries = result.as_array_mut().unwrap();
-                    entries.retain(|entry| entry["signature"] != name);
-                }
-                _ => {}
-            });
+        house.faults.lie(host, calls_failed(&prepared.transaction));
     }
     let submitted = house.port.submit(&payment, &prepared).await.unwrap();
     house.faults.be_honest();

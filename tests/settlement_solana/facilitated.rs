@@ -29,10 +29,14 @@ fn without_keys(settings: &mut SolanaSettings) {
 }
 
 async fn port(house: &House, facilitator: &Server) -> Port {
+    port_within(house, facilitator, Duration::from_secs(30)).await
+}
+
+async fn port_within(house: &House, facilitator: &Server, timeout: Duration) -> Port {
     let settings = FacilitatorSettings {
         url: facilitator.url(),
         auth: Auth::None,
-        timeout: Duration::from_secs(30),
+        timeout,
     };
     let clocks = (Arc::new(SystemClock) as _, Arc::new(rpc::SystemClock::default()) as _);
     let chain = Presented::Solana(SolanaChain::MAINNET);
@@ -101,10 +105,13 @@ async fn case_87_a_payment_settles_without_a_fee_payer_of_our_own() {
     house.chain.set_usdc(&empty.address(), 1, false).await;
     let fee_payer = house.fee_payer().address();
     let unpaid = house.payment_by(&empty, &fee_payer, 1_000, "three").await;
+    let heard = (facilitator.verifies(), facilitator.settles());
     match port.prepare(&unpaid).await.unwrap() {
         Preparation::Declined(decline) => assert_eq!(&*decline.reason, "insufficient_funds"),
         Preparation::Ready(prepared) => panic!("{prepared:?}"),
     }
+    let hears = (facilitator.verifies(), facilitator.settles());
+    assert_eq!(hears, heard, "it never hears of a payment that is declined before");
     let strangers = house.payment_by(&house.client(), &[3; 32], 1_000, "four").await;
     assert_eq!(port.lookup(&strangers, None).await.unwrap(), Lookup::Pending);
 }
@@ -136,6 +143,53 @@ async fn a_withdrawal_settles_without_a_fee_payer_of_our_own() {
     until_final(&port, &signed, &transaction).await;
     assert_eq!(house.usdc(&receiver.address()).await, Some(300));
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(700));
+}
+
+// Checks: a facilitator declines at `/verify`, or does not answer there, and executes what it was shown. Preparing a withdrawal shows it
+// nothing, however often; one that was submitted is paid once, and the same signed transfer is never impossible then.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withdrawal_that_is_executed_at_verify_is_paid_once() {
+    let Some(house) = House::open_with(84, without_keys).await else {
+        return;
+    };
+    let receiver = house.another(10);
+    house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
+    house.chain.set_usdc(&receiver.address(), 0, false).await;
+    let facilitator = Server::start(OnSolana::of(&house), Mode::Good).await;
+    let port = port_within(&house, &facilitator, Duration::from_secs(2)).await;
+    for (number, mode) in (1_u64..).zip([Mode::ExecutesInvalid("insufficient_funds"), Mode::HangsInVerify]) {
+        facilitator.set(mode);
+        let shown = facilitator.verifies();
+        let transfer = Transfer {
+            key: number.into(),
+            to: wallet(&receiver),
+            amount: Usdc::from_atomic(300),
+        };
+        let signed = port.sign(&transfer).await.unwrap();
+        let mut prepared = None;
+        for _ in 0..3 {
+            let Preparation::Ready(ready) = port.prepare(&signed).await.unwrap() else {
+                panic!("{mode:?}: declined")
+            };
+            prepared = Some(ready);
+        }
+        assert_eq!(facilitator.verifies(), shown, "{mode:?}: it has seen nothing");
+        // Not before it is durable that it was signed; whatever this says, the chain decides.
+        let first = port.submit(&signed, prepared.as_ref().unwrap()).await;
+        assert!(facilitator.verifies() > shown, "{mode:?}: {first:?}");
+        let found = until("the chain shows it", || async {
+            match port.lookup(&signed, prepared.as_ref()).await {
+                Ok(Lookup::Landed { transaction, .. }) => Some(transaction),
+                Ok(Lookup::Pending) | Err(_) => None,
+                Ok(Lookup::Impossible) => panic!("{mode:?}: it was paid"),
+            }
+        })
+        .await;
+        assert_eq!(pay(&port, &signed).await, found, "{mode:?}: not again");
+        until_final(&port, &signed, &found).await;
+        assert_eq!(house.usdc(&receiver.address()).await, Some(300 * number), "{mode:?}");
+    }
+    assert_eq!(house.usdc(&house.treasury().address()).await, Some(400));
 }
 
 struct FacilitatedRail {

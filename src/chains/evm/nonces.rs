@@ -5,6 +5,7 @@
 //! transactions of one nonce carry the same payments or none, so at most one of them lands. Payments are released only when
 //! no transaction of the nonce that carries them can land or settle them any more.
 
+mod counting;
 mod fee;
 mod manager;
 mod rows;
@@ -30,6 +31,8 @@ pub struct NonceSettings {
     /// A nonce that may be used by a transaction we do not know is left alone for this long, in milliseconds, and one that we
     /// have not used is filled after it. Default 10,000.
     pub gap_ms: u64,
+    /// A final count is taken back once the newest block has had fewer transactions for so long, in milliseconds. Default 30,000.
+    pub doubt_ms: u64,
     /// Highest `max_fee`, in wei per gas.
     pub max_fee: u128,
 }
@@ -42,6 +45,7 @@ impl NonceSettings {
             resend_ms: 4_000,
             replace_ms: 12_000,
             gap_ms: 10_000,
+            doubt_ms: 30_000,
             max_fee,
         }
     }
@@ -138,6 +142,8 @@ pub enum ReleaseReason {
     ForeignTransaction,
     /// Our filler used the nonce.
     Canceled,
+    /// The nonce is far above the chain's count: it was handed out by a count that was wrong.
+    OutOfReach,
 }
 
 /// What an operator should see.
@@ -154,6 +160,20 @@ pub enum Alarm {
     ForeignTransaction {
         /// Of the key.
         nonce: u64,
+    },
+    /// The newest block has fewer transactions than were final: nothing is handed out until that ends, or the count is taken back.
+    Contradicted {
+        /// Transactions that were final.
+        believed: u64,
+        /// Transactions in the newest block.
+        shown: u64,
+    },
+    /// A final count was wrong: nonces are handed out from the chain's count on again.
+    TakenBack {
+        /// Transactions that were final.
+        believed: u64,
+        /// Transactions in the newest block.
+        latest: u64,
     },
     /// An endpoint rejects the transaction for a reason of its content; see [`NonceManager::cancel`].
     Rejected {
@@ -198,6 +218,9 @@ pub enum NonceError {
     /// As many nonces as allowed are in use.
     #[error("too many transactions in flight")]
     Full,
+    /// The chain contradicts the count that was final; see [`NonceManager::is_in_doubt`].
+    #[error("how many transactions the key has is not known")]
+    Doubtful,
     /// One of the payments is in a row already.
     #[error("a payment is already in a transaction")]
     Duplicate,

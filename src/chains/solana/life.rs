@@ -1,8 +1,8 @@
 //! The life of one co-signed transaction, from prepared to final, failed or expired. Pure: time and the nodes' answers come
 //! in, what to do next comes out.
 //!
-//! A transaction is seen by one endpoint's word, and final by two that show the same slot and success, where there are two. The expiry
-//! proof needs two that are past the last valid block height at `finalized` without it; until then the outcome is unknown.
+//! A transaction is seen by one endpoint's word, and failed or final by two that show the same slot and success, where there are two. The
+//! expiry proof needs two that are past the last valid block height at `finalized` without it; until then the outcome is unknown.
 
 mod answers;
 
@@ -310,13 +310,24 @@ impl Life {
         }
     }
 
+    /// What the endpoints show before it is final. A success counts by one endpoint's word, a failure by those of as many as
+    /// must agree: one that is wrong would have a payment declined that is on the chain. Of two that contradict each other
+    /// the one that more endpoints show.
+    fn best_seen(&self) -> Option<&SignatureStatus> {
+        let seen = self.views.iter().filter_map(|view| view.seen.as_ref());
+        let ranked = seen.filter_map(|status| {
+            let level = status.level.min(Commitment::Confirmed);
+            let failed = status.error.is_some();
+            let agreed = self.views_of(status.slot, failed, level) >= witnesses(self.views.len());
+            (agreed || !failed).then_some(((level, agreed, status.slot), status))
+        });
+        let best = ranked.max_by_key(|(rank, _)| *rank);
+        best.map(|(_, status)| status)
+    }
+
     /// Derives the stage from all that is known.
     fn settle(&mut self) -> Option<Transition> {
-        let seen = self.views.iter().filter_map(|view| view.seen.as_ref());
-        let best = self
-            .finalized
-            .as_ref()
-            .or(seen.max_by_key(|status| (status.level, status.slot)));
+        let best = self.finalized.as_ref().or_else(|| self.best_seen());
         // One endpoint alone that has it as final shows no more than that it is there.
         let highest = match self.finalized {
             Some(_) => Commitment::Finalized,

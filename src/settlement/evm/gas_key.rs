@@ -185,6 +185,7 @@ impl GasKeyActor {
     fn say_load(&self, keeper: &Keeper) {
         let mut load = self.core.loads.entry(self.address()).or_default();
         load.payments = keeper.payments.len();
+        load.is_in_doubt = keeper.manager.is_in_lasting_doubt();
     }
 
     async fn on(&self, myself: &ActorRef<Message>, keeper: &mut Keeper, message: Message) -> Result<(), RowError> {

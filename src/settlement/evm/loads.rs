@@ -16,11 +16,13 @@ pub(super) struct Load {
     pub(super) is_off: bool,
     /// It could not pay for a transaction, and has had less than `gas_floor` since.
     pub(super) is_empty: bool,
+    /// The chain has contradicted the count of its transactions that was final for a while: it sends nothing new.
+    pub(super) is_in_doubt: bool,
 }
 
 impl Load {
     const fn is_starved(self, now_ms: u64) -> bool {
-        self.is_off || self.starved_until_ms > now_ms
+        self.is_off || self.is_in_doubt || self.starved_until_ms > now_ms
     }
 
     const fn can_send(self, now_ms: u64) -> bool {
@@ -76,6 +78,18 @@ impl Core {
         let is_empty = |address: &Address| self.loads.get(address).is_some_and(|load| load.is_empty || load.is_off);
         let mut keys = self.settings.gas_keys.iter();
         keys.all(|key| is_empty(&key.address()))
+    }
+
+    /// Whether no gas key can send, and some of them only because the chain contradicts its count.
+    pub(super) fn are_all_in_doubt(&self) -> bool {
+        let keys = self.settings.gas_keys.iter();
+        let loads: Vec<Load> = keys
+            .filter_map(|key| self.loads.get(&key.address()).map(|load| *load))
+            .collect();
+        let is_unable = |load: &Load| load.is_in_doubt || load.is_empty || load.is_off;
+        loads.len() == self.settings.gas_keys.len()
+            && loads.iter().all(is_unable)
+            && loads.iter().any(|load| load.is_in_doubt)
     }
 
     /// What a gas key has that could not pay for gas: from the floor on it sends again.

@@ -61,6 +61,8 @@ pub struct BaseSettings {
     pub replace_ms: u64,
     /// A gap of nonces is filled after this, in milliseconds. Default 10,000.
     pub gap_ms: u64,
+    /// As [`NonceSettings::doubt_ms`].
+    pub doubt_ms: u64,
     /// By rising amounts; the last one holds for all above it too. Default: one block on top up to 100 USDC, then `safe`.
     pub finality: Vec<FinalityStep>,
     /// What proofs rest on: a nonce that is used at this level is used for good, an authorization that ran out unused at this
@@ -113,6 +115,7 @@ impl BaseSettings {
             resend_ms: 4_000,
             replace_ms: 12_000,
             gap_ms: 10_000,
+            doubt_ms: 30_000,
             finality: vec![
                 FinalityStep {
                     up_to: Usdc::from_atomic(100_000_000),
@@ -195,6 +198,7 @@ impl BaseSettings {
             resend_ms: self.resend_ms,
             replace_ms: self.replace_ms,
             gap_ms: self.gap_ms,
+            doubt_ms: self.doubt_ms,
             max_fee: self.fees.max_fee,
         }
     }

@@ -200,6 +200,9 @@ impl ChainReader for SolanaSettlement {
                 return Ok(Lookup::Pending);
             }
             let transfer = transfer(authorization, "lookup")?;
+            if how == Look::Newest {
+                self.searches.lock().hurry(&transfer.message_hash);
+            }
             self.find_transfer(transfer, transaction).await
         })
     }

@@ -84,6 +84,14 @@ impl SolanaSettlement {
             let shown_by = listed_by.map_or(shown_by, |(_, listed_by)| shown_by.max(listed_by));
             return Ok(Known::Landed(Sighting { slot, level, shown_by }));
         }
+        let closed = match stage {
+            Some(_) => None,
+            None => self.rows.closed(id).await.map_err(told)?.map(|closed| closed.end),
+        };
+        // The treasury's list may be behind: what is final stays so.
+        if closed == Some(End::Landed) {
+            return Ok(Known::Landed(Sighting::FINAL));
+        }
         if let Some((seen, shown_by)) = pending
             && !seen.failed
         {
@@ -93,10 +101,8 @@ impl SolanaSettlement {
         if stage.is_some() {
             return Ok(Known::Open);
         }
-        let closed = self.rows.closed(id).await.map_err(told)?;
-        Ok(match closed.map(|closed| closed.end) {
-            Some(End::Landed) => Known::Landed(Sighting::FINAL),
-            Some(End::Failed(_) | End::Expired) => Known::Impossible,
+        Ok(match closed {
+            Some(_) => Known::Impossible,
             None => Known::Nothing,
         })
     }

@@ -2,6 +2,8 @@
 //! is not known before they are on the chain, so the payer's token account is searched for the message. The exception: what
 //! our own fee payers sign is answered from rows.
 
+mod bounds;
+
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{ChainStanding, Departure, Lookup, PortError, SolanaTransfer, Timestamp};
@@ -17,20 +19,8 @@ use super::lookup::Sighting;
 use super::reading::movements_of;
 use super::rows::Moved;
 
-/// Between two searches for the same payment, in milliseconds.
-const SEARCH_MS: u64 = 3_000;
-/// Pages of signatures that are read for one search.
-const PAGES: usize = 5;
-/// Payments that are remembered while they are searched for.
-const REMEMBERED: usize = 10_000;
-
-/// What is remembered of a payment that somebody else sends.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Foreign {
-    last_valid_block_height: u64,
-    not_before_slot: u64,
-    next_ms: u64,
-}
+pub(super) use self::bounds::Searches;
+use self::bounds::{Begun, PAGES, Page, READS, Walk};
 
 /// What one endpoint shows.
 enum Found {
@@ -38,6 +28,18 @@ enum Found {
     /// It is past the last block height, its history is complete, and it has no such message.
     Absent,
     Open,
+    /// There is more to read.
+    Cut,
+}
+
+/// One search for one payment.
+struct Search<'a> {
+    message_hash: &'a [u8; 32],
+    account: Pubkey,
+    last_valid_block_height: u64,
+    not_before_slot: u64,
+    /// Reads that are left of [`READS`].
+    left: usize,
 }
 
 /// What of a wallet's history is read.
@@ -53,16 +55,28 @@ impl SolanaSettlement {
     pub(super) async fn search(&self, transfer: &SolanaTransfer) -> Result<Lookup, PortError> {
         const LOOKUP: &str = "lookup";
         let account = self.token_account_of(&transfer.payer, LOOKUP)?;
-        let Some(foreign) = self.remembered(transfer)? else {
-            return Ok(Lookup::Pending);
+        let hash = &transfer.message_hash;
+        let begun = self.begun(transfer)?;
+        let Begun::Search(foreign) = begun else {
+            return Ok(match self.searches.lock().absent(hash) >= EXPIRY_PROOF_ENDPOINTS {
+                true => Lookup::Impossible,
+                false => Lookup::Pending,
+            });
         };
-        let (mut absent, mut failure) = (0, None);
-        for endpoint in 0..self.node.endpoints() {
-            match self
-                .search_on(endpoint, &account, (&transfer.message_hash, foreign))
-                .await
-            {
+        let mut search = Search {
+            message_hash: hash,
+            account,
+            last_valid_block_height: foreign.last_valid_block_height,
+            not_before_slot: foreign.not_before_slot,
+            left: READS,
+        };
+        let (mut absent, mut failure, mut is_cut) = (0, None, false);
+        for (endpoint, mut walk) in foreign.walks.into_iter().enumerate() {
+            let found = self.search_on(endpoint, &mut search, &mut walk).await;
+            self.searches.lock().walked(hash, endpoint, walk);
+            match found {
                 Ok(Found::Landed(entry)) => {
+                    self.searches.lock().ended(hash, true, false);
                     let shown = self.sighting(endpoint, &entry).await;
                     return Ok(Lookup::Landed {
                         transaction: base58(&entry.id),
@@ -71,12 +85,18 @@ impl SolanaSettlement {
                 }
                 Ok(Found::Absent) => absent += 1,
                 Ok(Found::Open) => {}
+                Ok(Found::Cut) => is_cut = true,
                 Err(error) => failure = Some(error),
             }
         }
+        self.searches.lock().ended(hash, false, is_cut);
         match failure {
             _ if absent >= EXPIRY_PROOF_ENDPOINTS => Ok(Lookup::Impossible),
             Some(error) => Err(temporary(LOOKUP, error)),
+            None if is_cut => Err(temporary(
+                LOOKUP,
+                "the wallet has more transactions than are read at a time",
+            )),
             None => Ok(Lookup::Pending),
         }
     }
@@ -100,78 +120,111 @@ impl SolanaSettlement {
         })
     }
 
-    /// `None` if it was searched for a moment ago.
-    fn remembered(&self, transfer: &SolanaTransfer) -> Result<Option<Foreign>, PortError> {
+    fn begun(&self, transfer: &SolanaTransfer) -> Result<Begun, PortError> {
         let now_ms = self.timer.now_ms();
         let (known, bound) = {
             let tip = self.tip.lock();
             (tip.of(&transfer.blockhash), tip.bound(tip.slot(), now_ms))
         };
         let unread = || temporary("lookup", "no block of the chain was read yet");
-        let fresh = match known {
+        let ends = match known {
             Some(known) => (known.last_valid_block_height, known.not_before_slot),
             // Nothing says since when it can be on the chain: all of the account's history counts.
             None => (bound.ok_or_else(unread)?, 0),
         };
-        let mut all = self.foreign.lock();
-        if all.len() >= REMEMBERED {
-            all.retain(|_, foreign| foreign.next_ms.saturating_add(60_000) > now_ms);
-        }
-        let foreign = all.entry(transfer.message_hash).or_insert(Foreign {
-            last_valid_block_height: fresh.0,
-            not_before_slot: fresh.1,
-            next_ms: 0,
-        });
-        if now_ms < foreign.next_ms {
-            return Ok(None);
-        }
-        foreign.next_ms = now_ms.saturating_add(SEARCH_MS);
-        Ok(Some(*foreign))
+        let endpoints = self.node.endpoints();
+        let mut searches = self.searches.lock();
+        Ok(searches.begin(&transfer.message_hash, ends, endpoints, now_ms))
     }
 
-    async fn search_on(
-        &self,
-        endpoint: usize,
-        account: &Pubkey,
-        (message_hash, foreign): (&[u8; 32], Foreign),
-    ) -> Result<Found, String> {
+    /// Goes on with the walk of one endpoint.
+    async fn search_on(&self, endpoint: usize, search: &mut Search<'_>, walk: &mut Walk) -> Result<Found, String> {
         let told = |error: purser_chains::solana::node::NodeError| error.to_string();
-        let history = self.node.history_on(endpoint).await.map_err(told)?;
-        let position = self
-            .node
-            .position_on(endpoint, Commitment::Finalized)
-            .await
-            .map_err(told)?;
-        let mut before = None;
-        for _ in 0..PAGES {
-            let page = PageRequest {
-                before,
-                until: None,
+        if walk.is_absent() {
+            return Ok(Found::Absent);
+        }
+        let is_past = match walk.needs_position() {
+            true => {
+                let position = self.node.position_on(endpoint, Commitment::Finalized).await;
+                position.map_err(told)?.block_height > search.last_valid_block_height
+            }
+            false => false,
+        };
+        walk.begin(is_past);
+        let not_before_slot = search.not_before_slot;
+        for page in 0..PAGES {
+            if page > 0 && !self.may_read(search) {
+                return Ok(Found::Cut);
+            }
+            let request = PageRequest {
+                before: walk.before(),
+                until: walk.until(),
                 limit: PAGE_LIMIT,
             };
-            let entries = self.node.signatures_on(endpoint, account, page).await.map_err(told)?;
-            for entry in entries.iter().take_while(|entry| entry.slot >= foreign.not_before_slot) {
-                if entry.failed {
-                    continue;
+            let entries = self.node.signatures_on(endpoint, &search.account, request).await;
+            let entries = entries.map_err(told)?;
+            for entry in entries.iter().take_while(|entry| entry.slot >= not_before_slot) {
+                if !entry.failed {
+                    match self.is_payment(endpoint, entry, search).await? {
+                        Some(true) => return Ok(Found::Landed(*entry)),
+                        Some(false) => {}
+                        None => return Ok(Found::Cut),
+                    }
                 }
-                let found = self
-                    .node
-                    .transaction(&entry.id, account, &self.mint, Commitment::Confirmed)
-                    .await;
-                let found = found.map_err(told)?.ok_or("a listed transaction is not there")?;
-                if found.message_hash.as_ref() == Some(message_hash) {
-                    return Ok(Found::Landed(*entry));
+                walk.pass(entry);
+            }
+            match walk.turn(&entries, not_before_slot) {
+                Page::More => {}
+                Page::Broken | Page::End { proves: false } => return Ok(Found::Open),
+                Page::End { proves: true } => {
+                    // Read last: a history that was cut off meanwhile proves nothing.
+                    let available = self.node.first_available_on(endpoint).await.map_err(told)?;
+                    walk.end(available <= not_before_slot);
+                    return Ok(if walk.is_absent() { Found::Absent } else { Found::Open });
                 }
             }
-            let complete = entries.last().is_none_or(|entry| entry.slot < foreign.not_before_slot);
-            if complete {
-                let past = position.block_height > foreign.last_valid_block_height;
-                let kept = history.first_available_slot <= foreign.not_before_slot;
-                return Ok(if past && kept { Found::Absent } else { Found::Open });
-            }
-            before = entries.last().map(|entry| entry.id);
         }
-        Err("the account has too many transactions to be searched".into())
+        Ok(Found::Cut)
+    }
+
+    /// Whether a transaction is the payment; `None` if no more may be read now.
+    async fn is_payment(
+        &self,
+        endpoint: usize,
+        entry: &Entry,
+        search: &mut Search<'_>,
+    ) -> Result<Option<bool>, String> {
+        const MISSING: &str = "a listed transaction is not there";
+        let told = |error: purser_chains::solana::node::NodeError| error.to_string();
+        let (id, hash) = (&entry.id, search.message_hash);
+        let known = self.searches.lock().is_payment(id, hash, endpoint);
+        if known.is_some() {
+            return Ok(known);
+        }
+        if !self.may_read(search) {
+            return Ok(None);
+        }
+        let (account, level) = (&search.account, Commitment::Confirmed);
+        let found = self.node.transaction(id, account, &self.mint, level).await;
+        let mut message = found.map_err(told)?.ok_or(MISSING)?.message_hash;
+        if message.is_none() {
+            // Its signature proves nothing: each endpoint speaks for itself.
+            let found = self
+                .node
+                .transaction_on(endpoint, id, (account, &self.mint), level)
+                .await;
+            message = found.map_err(told)?.ok_or(MISSING)?.message_hash;
+        }
+        self.searches.lock().has_read(id, message, endpoint);
+        Ok(Some(message.as_ref() == Some(hash)))
+    }
+
+    fn may_read(&self, search: &mut Search<'_>) -> bool {
+        let may = search.left > 0 && self.searches.lock().may_read(search.message_hash, self.timer.now_ms());
+        if may {
+            search.left -= 1;
+        }
+        may
     }
 
     /// Whether a transaction that no row knows is on the chain.

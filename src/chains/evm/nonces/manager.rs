@@ -1,26 +1,34 @@
 //! See the module above.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::B256;
 
 use super::super::tx::Fee;
-use super::fee::{bumped, clamped, replaces};
+use super::counting::{Doubt, REACH};
+use super::fee::{bumped, replaces};
 use super::rows::{Entry, Status};
 use super::{Action, Alarm, Attempt, Counts, NonceError, NonceSettings, ReleaseReason, Row, SendReply};
+
+/// Forgotten nonces that are remembered.
+const FORGOTTEN: usize = 1_024;
 
 /// See the module. Times are milliseconds of one clock that never goes back.
 #[derive(Clone, Debug)]
 pub struct NonceManager<P> {
-    settings: NonceSettings,
-    counts: Counts,
+    pub(super) settings: NonceSettings,
+    pub(super) counts: Counts,
     /// Never handed out before.
-    next: u64,
-    entries: BTreeMap<u64, Entry<P>>,
+    pub(super) next: u64,
+    pub(super) entries: BTreeMap<u64, Entry<P>>,
     /// Handed out and not signed; empty for a filler.
-    reserved: BTreeMap<u64, Vec<P>>,
+    pub(super) reserved: BTreeMap<u64, Vec<P>>,
     /// Below `next` and unused, as far as we know from this time on.
-    free: BTreeMap<u64, u64>,
+    pub(super) free: BTreeMap<u64, u64>,
+    /// The newest of those whose rows were forgotten: should the chain not have used them after all, no payment gets them.
+    pub(super) forgotten: BTreeSet<u64>,
+    /// The chain contradicts the final count.
+    pub(super) doubt: Option<Doubt>,
 }
 
 impl<P: Clone + Ord> NonceManager<P> {
@@ -32,8 +40,11 @@ impl<P: Clone + Ord> NonceManager<P> {
         pending: u64,
         now_ms: u64,
     ) -> (Self, Vec<Action<P>>) {
-        let after_rows = rows.iter().map(|row| row.nonce + 1).max().unwrap_or_default();
+        let reach = counts.latest.saturating_add(REACH);
+        let nonces = rows.iter().map(|row| row.nonce).filter(|nonce| *nonce < reach);
+        let after_rows = nonces.map(|nonce| nonce + 1).max().unwrap_or_default();
         let entry = |row: Row<P>| (row.nonce, Entry::new(row, true, now_ms));
+        let pending = pending.min(reach);
         let mut manager = Self {
             settings,
             counts,
@@ -41,6 +52,8 @@ impl<P: Clone + Ord> NonceManager<P> {
             entries: rows.into_iter().map(entry).collect(),
             reserved: BTreeMap::new(),
             free: BTreeMap::new(),
+            forgotten: BTreeSet::new(),
+            doubt: None,
         };
         for nonce in counts.latest..manager.next {
             if !manager.entries.contains_key(&nonce) {
@@ -61,24 +74,31 @@ impl<P: Clone + Ord> NonceManager<P> {
     /// Hands out the lowest usable nonce for these payments; none for a transaction that carries no payment.
     ///
     /// # Errors
-    /// [`NonceError::Full`], [`NonceError::Duplicate`].
+    /// [`NonceError::Full`], [`NonceError::Duplicate`], [`NonceError::Doubtful`].
     pub fn reserve(&mut self, payments: Vec<P>, now_ms: u64) -> Result<u64, NonceError> {
-        let pending = self.entries.values().filter(|entry| entry.status == Status::Pending);
-        if pending.count() + self.reserved.len() >= self.settings.max_in_flight {
+        if self.is_in_doubt() {
+            return Err(NonceError::Doubtful);
+        }
+        if self.in_flight() >= self.settings.max_in_flight {
             return Err(NonceError::Full);
         }
         if payments.iter().any(|payment| self.carries(payment)) {
             return Err(NonceError::Duplicate);
         }
-        let usable = self.free.iter().find(|(_, usable_ms)| **usable_ms <= now_ms);
+        let mut free = self.free.iter();
+        let usable = free.find(|(nonce, usable_ms)| **usable_ms <= now_ms && !self.forgotten.contains(nonce));
         let nonce = match usable.map(|(nonce, _)| *nonce) {
             Some(nonce) => {
                 self.free.remove(&nonce);
                 nonce
             }
             None => {
-                self.next += 1;
-                self.next - 1
+                // One with a row was out of reach so far, and is left to it.
+                while self.entries.contains_key(&self.next) {
+                    self.next = self.next.saturating_add(1);
+                }
+                let next = self.next.saturating_add(1);
+                std::mem::replace(&mut self.next, next)
             }
         };
         self.reserved.insert(nonce, payments);
@@ -234,51 +254,11 @@ impl<P: Clone + Ord> NonceManager<P> {
         actions
     }
 
-    /// The chain's counts have been read. A later count may be lower: the chain was reorganised.
-    pub fn counted(&mut self, counts: Counts, now_ms: u64) -> Vec<Action<P>> {
-        // What is final stays so, even if an endpoint that is behind answers.
-        let finalized = counts.finalized.max(self.counts.finalized);
-        let latest = counts.latest.max(finalized);
-        let counts = Counts { latest, finalized };
-        self.counts = counts;
-        self.free.retain(|nonce, _| *nonce >= counts.latest);
-        self.next = self.next.max(counts.latest);
-        for nonce in counts.latest..self.next {
-            let known = self.entries.contains_key(&nonce) || self.reserved.contains_key(&nonce);
-            if !known {
-                // A transaction that is not ours was here and may come again.
-                let usable_ms = now_ms.saturating_add(self.settings.gap_ms);
-                self.free.entry(nonce).or_insert(usable_ms);
-            }
-        }
-        for (_, entry) in self.entries.range_mut(counts.latest..) {
-            // Its block was replaced before anyone read it.
-            if matches!(entry.status, Status::Mined { .. }) {
-                entry.unmined();
-            }
-        }
-        let mut actions = Vec::new();
-        for (nonce, entry) in self.entries.range_mut(..counts.latest) {
-            let due = entry
-                .looked_up_ms
-                .is_none_or(|at| now_ms >= at.saturating_add(self.settings.resend_ms));
-            // A row is forgotten only after its receipt was found once more with a final block above.
-            if due && (entry.status == Status::Pending || *nonce < counts.finalized) {
-                entry.looked_up_ms = Some(now_ms);
-                actions.push(Action::FindReceipts {
-                    nonce: *nonce,
-                    hashes: entry.hashes(),
-                });
-            }
-        }
-        actions
-    }
-
     /// What is due. `fee` is the price at which a transaction would land soon.
     pub fn tick(&mut self, fee: Fee, now_ms: u64) -> Vec<Action<P>> {
         let mut actions = Vec::new();
         let (settings, latest) = (self.settings, self.counts.latest);
-        for (nonce, entry) in self.entries.range_mut(latest..) {
+        for (nonce, entry) in self.entries.range_mut(latest..latest.saturating_add(REACH)) {
             if entry.status == Status::Pending && !entry.signing {
                 actions.extend(entry.due(*nonce == latest, fee, settings, now_ms));
             }
@@ -317,15 +297,10 @@ impl<P: Clone + Ord> NonceManager<P> {
         }
     }
 
-    /// Nonces from the chain's count on that have no transaction although a higher one has.
-    pub fn gaps(&self) -> usize {
-        let highest = self.entries.keys().next_back().copied().unwrap_or_default();
-        self.free.range(..highest).count()
-    }
-
     /// Nonces that are in use and have not landed.
     pub fn in_flight(&self) -> usize {
-        let pending = self.entries.values().filter(|entry| entry.status == Status::Pending);
+        let reachable = self.entries.range(..self.reach());
+        let pending = reachable.filter(|(_, entry)| entry.status == Status::Pending);
         pending.count() + self.reserved.len()
     }
 
@@ -341,6 +316,10 @@ impl<P: Clone + Ord> NonceManager<P> {
         let Some(entry) = self.entries.remove(&nonce) else {
             return Vec::new();
         };
+        self.forgotten.insert(nonce);
+        if self.forgotten.len() > FORGOTTEN {
+            self.forgotten.pop_first();
+        }
         let carried = match entry.status {
             Status::Mined { hash, .. } => entry.attempt(hash).is_some_and(|attempt| !attempt.filler),
             Status::Pending => false,
@@ -355,29 +334,5 @@ impl<P: Clone + Ord> NonceManager<P> {
         }
         actions.push(Action::Forget { nonce });
         actions
-    }
-
-    // Unused nonces at the end are handed out again; those below a transaction hold it up.
-    fn fill_gaps(&mut self, fee: Fee, now_ms: u64, actions: &mut Vec<Action<P>>) {
-        while let Some(last) = self.next.checked_sub(1)
-            && self.free.get(&last).is_some_and(|usable_ms| *usable_ms <= now_ms)
-        {
-            self.free.remove(&last);
-            self.next = last;
-        }
-        let highest = self.entries.keys().next_back().copied().unwrap_or_default();
-        let due = self.free.range(..highest);
-        let due = due.filter(|(_, usable_ms)| usable_ms.saturating_add(self.settings.gap_ms) <= now_ms);
-        let due: Vec<u64> = due.map(|(nonce, _)| *nonce).collect();
-        for nonce in due {
-            self.free.remove(&nonce);
-            self.reserved.insert(nonce, Vec::new());
-            let fee = clamped(fee, self.settings.max_fee);
-            actions.push(Action::Sign {
-                nonce,
-                fee,
-                payments: Vec::new(),
-            });
-        }
     }
 }

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod chain;
+mod counting;
 mod model;
 mod start;
 

@@ -181,7 +181,9 @@ impl GasKeyActor {
         match (reason, again.is_empty()) {
             (_, true) => {}
             (ReleaseReason::Unsettled, false) => self.split(myself, again, (stage, lost)),
-            (ReleaseReason::ForeignTransaction | ReleaseReason::Canceled, false) => keeper.waiting.extend(again),
+            (ReleaseReason::ForeignTransaction | ReleaseReason::Canceled | ReleaseReason::OutOfReach, false) => {
+                keeper.waiting.extend(again);
+            }
         }
         Ok(())
     }
@@ -245,6 +247,13 @@ impl GasKeyActor {
             Alarm::ForeignTransaction { nonce } => {
                 format!("somebody else has used nonce {nonce} of gas key {key}")
             }
+            Alarm::Contradicted { believed, shown } => format!(
+                "endpoints showed {believed} final transactions of gas key {key}, and now show {shown} in the newest block: it sends \
+                 nothing new until they show as many, or have shown fewer for half a minute"
+            ),
+            Alarm::TakenBack { believed, latest } => format!(
+                "that {believed} transactions of gas key {key} are final was wrong: it sends from nonce {latest} on again"
+            ),
             Alarm::Rejected { nonce } => {
                 format!("an endpoint rejects the transaction with nonce {nonce} of gas key {key}")
             }

@@ -23,7 +23,8 @@ const FRESH_MS: u64 = 10_000;
 impl GasKeyActor {
     /// Takes what waits to a check, if a transaction may be sent and none is being checked: what comes meanwhile goes together.
     pub(super) async fn plan(&self, myself: &ActorRef<Message>, keeper: &mut Keeper) -> Result<(), RowError> {
-        if keeper.busy || keeper.manager.in_flight() >= self.core.settings.max_in_flight {
+        let manager = &keeper.manager;
+        if keeper.busy || manager.is_in_doubt() || manager.in_flight() >= self.core.settings.max_in_flight {
             return Ok(());
         }
         keeper.take_held();
@@ -119,7 +120,7 @@ impl GasKeyActor {
                         payments,
                     });
                 }
-                Err(NonceError::Full) => keeper.put_back(group.payments, stage),
+                Err(NonceError::Full | NonceError::Doubtful) => keeper.put_back(group.payments, stage),
                 // Every payment is placed once: what is in a row never waits.
                 Err(error) => self.core.alarm(&format!("a nonce could not be reserved: {error}")),
             }

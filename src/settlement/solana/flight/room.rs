@@ -180,7 +180,9 @@ mod tests {
             context_slot: slot,
             found,
         };
-        flights.apply(id, 0, Answer::Status(answer), 0);
+        for endpoint in 0..if failed { 2 } else { 1 } {
+            flights.apply(id, endpoint, Answer::Status(answer.clone()), 0);
+        }
     }
 
     /// What a payment of 5 meets beside one of 5 that is in flight, by what its simulation leaves.

@@ -1,0 +1,180 @@
+//! What the chain's counts mean for the nonces of a key, also where they are taken back.
+
+use super::super::tx::Fee;
+use super::fee::clamped;
+use super::rows::Status;
+use super::{Action, Alarm, Counts, NonceManager, ReleaseReason};
+
+/// Nonces that are looked after, from the chain's count on. A row above was signed by a count that was wrong, and no transaction
+/// of it can land before all those below are used.
+pub(super) const REACH: u64 = 1_024;
+
+/// The newest block has fewer transactions than were final before. Endpoints may be behind; or those that agreed were wrong.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Doubt {
+    since_ms: u64,
+    /// It has lasted longer than endpoints are behind, and an operator was told.
+    is_lasting: bool,
+    /// The highest that was read since.
+    counts: Counts,
+}
+
+impl<P: Clone + Ord> NonceManager<P> {
+    /// The chain's counts have been read. A later count may be lower: the chain was reorganised. A final count is taken back only
+    /// after the newest block has had fewer transactions for [`super::NonceSettings::doubt_ms`].
+    pub fn counted(&mut self, counts: Counts, now_ms: u64) -> Vec<Action<P>> {
+        let mut actions = self.believe(counts, now_ms);
+        let counts = self.counts;
+        self.free.retain(|nonce, _| *nonce >= counts.latest);
+        self.next = self.next.max(counts.latest);
+        for nonce in counts.latest..self.next.min(self.reach()) {
+            let known = self.entries.contains_key(&nonce) || self.reserved.contains_key(&nonce);
+            if !known {
+                // A transaction that is not ours was here and may come again.
+                let usable_ms = now_ms.saturating_add(self.settings.gap_ms);
+                self.free.entry(nonce).or_insert(usable_ms);
+            }
+        }
+        for (_, entry) in self.entries.range_mut(counts.latest..) {
+            // Its block was replaced before anyone read it.
+            if matches!(entry.status, Status::Mined { .. }) {
+                entry.unmined();
+            }
+        }
+        actions.extend(self.give_up_out_of_reach());
+        for (nonce, entry) in self.entries.range_mut(..counts.latest) {
+            let due = entry
+                .looked_up_ms
+                .is_none_or(|at| now_ms >= at.saturating_add(self.settings.resend_ms));
+            // A row is forgotten only after its receipt was found once more with a final block above.
+            if due && (entry.status == Status::Pending || *nonce < counts.finalized) {
+                entry.looked_up_ms = Some(now_ms);
+                actions.push(Action::FindReceipts {
+                    nonce: *nonce,
+                    hashes: entry.hashes(),
+                });
+            }
+        }
+        actions
+    }
+
+    /// Whether the chain contradicts the final count: which nonce is next is not known, and none is handed out.
+    pub const fn is_in_doubt(&self) -> bool {
+        self.doubt.is_some()
+    }
+
+    /// The same, for longer than endpoints are behind.
+    pub fn is_in_lasting_doubt(&self) -> bool {
+        self.doubt.is_some_and(|doubt| doubt.is_lasting)
+    }
+
+    /// Nonces from the chain's count on that have no transaction although a higher one has.
+    pub fn gaps(&self) -> usize {
+        self.free.range(..self.highest()).count()
+    }
+
+    /// The first nonce that is not looked after.
+    pub(super) const fn reach(&self) -> u64 {
+        self.counts.latest.saturating_add(REACH)
+    }
+
+    fn highest(&self) -> u64 {
+        let reachable = self.entries.range(..self.reach()).next_back();
+        reachable.map_or(0, |(nonce, _)| *nonce)
+    }
+
+    /// Takes the counts, unless what was final is contradicted.
+    fn believe(&mut self, counts: Counts, now_ms: u64) -> Vec<Action<P>> {
+        let believed = self.counts.finalized;
+        if counts.latest >= believed {
+            self.doubt = None;
+            // What is final stays so, even if an endpoint that is behind answers.
+            let finalized = counts.finalized.max(believed);
+            let latest = counts.latest.max(finalized);
+            self.counts = Counts { latest, finalized };
+            return Vec::new();
+        }
+        let doubt = self.doubt.get_or_insert(Doubt {
+            since_ms: now_ms,
+            is_lasting: false,
+            counts,
+        });
+        doubt.counts.latest = doubt.counts.latest.max(counts.latest);
+        doubt.counts.finalized = doubt.counts.finalized.max(counts.finalized);
+        if now_ms < doubt.since_ms.saturating_add(self.settings.doubt_ms) {
+            self.counts.latest = believed;
+            let shown = counts.latest;
+            let is_late = now_ms >= doubt.since_ms.saturating_add(self.settings.gap_ms);
+            let is_new = is_late && !std::mem::replace(&mut doubt.is_lasting, is_late);
+            let alarm = Action::Alarm(Alarm::Contradicted { believed, shown });
+            return is_new.then_some(alarm).into_iter().collect();
+        }
+        let Counts { latest, finalized } = doubt.counts;
+        let latest = latest.max(finalized);
+        self.counts = Counts { latest, finalized };
+        self.doubt = None;
+        self.lower_next();
+        vec![Action::Alarm(Alarm::TakenBack { believed, latest })]
+    }
+
+    /// Behind what was handed out: nothing above was ever signed.
+    fn lower_next(&mut self) {
+        let reach = self.reach();
+        let entries = self.entries.range(..reach).next_back().map(|(nonce, _)| *nonce);
+        let reserved = self.reserved.keys().next_back().copied();
+        let forgotten = self.forgotten.last().copied();
+        let highest = entries.max(reserved).max(forgotten);
+        let after = highest.map_or(0, |nonce| nonce.saturating_add(1));
+        self.next = after.min(reach).max(self.counts.latest);
+        self.free.retain(|nonce, _| *nonce < after);
+    }
+
+    /// The payments of rows that are out of reach go by another nonce: should a transaction of such a row land one day, the token has
+    /// each authorization once.
+    fn give_up_out_of_reach(&mut self) -> Vec<Action<P>> {
+        let reach = self.reach();
+        let mut actions = Vec::new();
+        for (nonce, entry) in self.entries.range_mut(reach..) {
+            let nonce = *nonce;
+            let payments = entry.row.payments.clone();
+            if !payments.is_empty() {
+                entry.release(&payments);
+                let reason = ReleaseReason::OutOfReach;
+                actions.push(Action::Store { nonce });
+                actions.push(Action::Release {
+                    nonce,
+                    payments,
+                    reason,
+                });
+            }
+        }
+        actions
+    }
+
+    // Unused nonces at the end are handed out again; those below a transaction hold it up.
+    pub(super) fn fill_gaps(&mut self, fee: Fee, now_ms: u64, actions: &mut Vec<Action<P>>) {
+        while let Some(last) = self.next.checked_sub(1)
+            && self.free.get(&last).is_some_and(|usable_ms| *usable_ms <= now_ms)
+            && !self.forgotten.contains(&last)
+        {
+            self.free.remove(&last);
+            self.next = last;
+        }
+        // No more at a time than a node keeps of one sender.
+        let window = u64::try_from(self.settings.max_in_flight).unwrap_or(u64::MAX);
+        let end = self.highest().min(self.counts.latest.saturating_add(window));
+        let due = self.free.range(..end);
+        let due = due.filter(|(_, usable_ms)| usable_ms.saturating_add(self.settings.gap_ms) <= now_ms);
+        let due: Vec<u64> = due.map(|(nonce, _)| *nonce).collect();
+        for nonce in due {
+            self.free.remove(&nonce);
+            self.reserved.insert(nonce, Vec::new());
+            let fee = clamped(fee, self.settings.max_fee);
+            actions.push(Action::Sign {
+                nonce,
+                fee,
+                payments: Vec::new(),
+            });
+        }
+    }
+}

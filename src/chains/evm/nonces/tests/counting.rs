@@ -1,0 +1,170 @@
+//! Counts that were wrong, and that the chain takes back.
+
+use super::*;
+
+const DOUBT_MS: u64 = 30_000;
+
+/// Reads the counts every two seconds; what was to be done meanwhile, searches apart.
+fn read(manager: &mut NonceManager<u32>, counts: Counts, from_ms: u64, to_ms: u64) -> Vec<Action<u32>> {
+    let mut actions = Vec::new();
+    for now_ms in (from_ms..to_ms).step_by(2_000) {
+        actions.extend(manager.counted(counts, now_ms));
+        actions.extend(manager.tick(fee(100), now_ms));
+    }
+    actions.retain(|action| !matches!(action, Action::FindReceipts { .. } | Action::Send { .. }));
+    actions
+}
+
+fn alarms(actions: &[Action<u32>]) -> Vec<Alarm> {
+    let alarm = |action: &Action<u32>| match action {
+        Action::Alarm(alarm) => Some(*alarm),
+        _ => None,
+    };
+    actions.iter().filter_map(alarm).collect()
+}
+
+// Checks: which counts bring a final count into doubt, when it is taken back, and which nonce is next then.
+#[test]
+fn a_final_count_that_was_wrong_is_taken_back() {
+    let contradicted = |shown| Alarm::Contradicted { believed: 55, shown };
+    let taken_back = |latest| Alarm::TakenBack { believed: 55, latest };
+    let full = DOUBT_MS + 2_000;
+    type Reads = Vec<(Counts, u64)>;
+    let cases: [(&str, Reads, Vec<Alarm>, Result<u64, NonceError>); 8] = [
+        ("the chain goes on", vec![(counts(56, 55), full)], vec![], Ok(56)),
+        (
+            "an endpoint is behind with what is final",
+            vec![(counts(55, 5), full)],
+            vec![],
+            Ok(55),
+        ),
+        (
+            "for a moment",
+            vec![(counts(5, 5), 10_000), (counts(55, 55), 2_000)],
+            vec![],
+            Ok(55),
+        ),
+        (
+            "not long enough",
+            vec![(counts(5, 5), DOUBT_MS)],
+            vec![contradicted(5)],
+            Err(NonceError::Doubtful),
+        ),
+        (
+            "long enough",
+            vec![(counts(5, 5), full)],
+            vec![contradicted(5), taken_back(5)],
+            Ok(5),
+        ),
+        (
+            "with a break",
+            vec![(counts(5, 5), 28_000), (counts(55, 55), 2_000), (counts(5, 5), 28_000)],
+            vec![contradicted(5), contradicted(5)],
+            Err(NonceError::Doubtful),
+        ),
+        (
+            "the highest of what was shown counts",
+            vec![(counts(5, 5), 12_000), (counts(7, 6), 2_000), (counts(5, 5), 18_000)],
+            vec![contradicted(5), taken_back(7)],
+            Ok(7),
+        ),
+        (
+            "back to nothing",
+            vec![(counts(0, 0), full)],
+            vec![contradicted(0), taken_back(0)],
+            Ok(0),
+        ),
+    ];
+    for (name, reads, expected, next) in cases {
+        let mut manager = started();
+        assert_eq!(manager.counted(counts(55, 55), 0), [], "{name}");
+        let (mut now_ms, mut actions) = (2_000, Vec::new());
+        for (counts, span_ms) in reads {
+            actions.extend(read(&mut manager, counts, now_ms, now_ms + span_ms));
+            now_ms += span_ms;
+        }
+        assert_eq!(alarms(&actions), expected, "{name}");
+        assert_eq!(manager.is_in_doubt(), next.is_err(), "{name}");
+        assert_eq!(manager.reserve(vec![1], now_ms), next, "{name}");
+        let is_said = expected
+            .iter()
+            .filter(|alarm| matches!(alarm, Alarm::Contradicted { .. }));
+        assert_eq!(
+            manager.is_in_lasting_doubt(),
+            next.is_err() && is_said.count() > 0,
+            "{name}"
+        );
+    }
+}
+
+// Checks: a second of wrong counts while a payment is under way. Its row was given up by them, and another payment has gone by a nonce of
+// the wrong count. Once they are honest nothing is signed for half a minute; then what is missing is filled, the next payment goes by the
+// chain's count, no payment by the nonce that was given up, and the row above lands.
+#[test]
+fn a_key_goes_on_after_a_second_of_wrong_counts() {
+    let mut manager = started();
+    sent(&mut manager, 1, 1, 0);
+    manager.counted(counts(20, 20), 1_000);
+    assert_eq!(manager.not_found(5).len(), 3, "given up");
+    assert_eq!(sent(&mut manager, 1, 2, 1_000), 20);
+    let row = manager.row(20).unwrap().clone();
+    // The first transaction has landed, for one; it has not, for the other.
+    for latest in [6, 5] {
+        let mut manager = manager.clone();
+        let quiet = read(&mut manager, counts(latest, 5), 2_000, 30_000);
+        assert_eq!(alarms(&quiet).len(), 1, "{quiet:?}");
+        assert!(
+            !quiet
+                .iter()
+                .any(|action| matches!(action, Action::Release { .. } | Action::Forget { .. }))
+        );
+        assert_eq!(manager.reserve(vec![2], 30_000), Err(NonceError::Doubtful));
+        read(&mut manager, counts(latest, 5), 30_000, 42_000);
+        assert!(!manager.is_in_doubt() && manager.row(20) == Some(&row), "{latest}");
+        assert_eq!(manager.reserve(vec![2], 44_000), Ok(6), "never 5");
+        manager.signed(6, attempt(3, fee(100)), 44_000).unwrap();
+        manager.stored(6, 44_000);
+        let filled = read(&mut manager, counts(latest, 5), 44_000, 60_000);
+        let fillers = filled.iter().filter_map(|action| match action {
+            Action::Sign { nonce, payments, .. } if payments.is_empty() => Some(*nonce),
+            _ => None,
+        });
+        let expected: Vec<u64> = (latest..20).filter(|nonce| *nonce != 6).collect();
+        assert_eq!(fillers.collect::<Vec<_>>(), expected, "{latest}");
+        assert!(manager.row(20) == Some(&row), "{latest}: no row is lost");
+    }
+}
+
+// Checks: after counts beyond any sense, of the newest block alone or of the final one too, the payment of a row up there goes by a
+// nonce of the chain, the row is kept and never signed again, and nothing is done for the nonces between. Also after a restart.
+#[test]
+fn a_row_that_is_out_of_reach_gives_its_payment_back() {
+    let far = 1 << 50;
+    for finalized in [far, 5] {
+        let mut manager = started();
+        manager.counted(counts(far, finalized), 0);
+        assert_eq!(sent(&mut manager, 1, 1, 0), far);
+        let stored = manager.row(far).unwrap().clone();
+        let actions = read(&mut manager, counts(5, 5), 2_000, 40_000);
+        let released = |actions: &[Action<u32>]| {
+            let reason = ReleaseReason::OutOfReach;
+            let (nonce, payments) = (far, vec![1]);
+            let release = Action::Release {
+                nonce,
+                payments,
+                reason,
+            };
+            actions.contains(&Action::Store { nonce }) && actions.contains(&release)
+        };
+        assert!(released(&actions), "{actions:?}");
+        assert!(manager.row(far).unwrap().released);
+        assert_eq!((manager.in_flight(), manager.gaps()), (0, 0));
+        assert_eq!(manager.reserve(vec![1], 60_000), Ok(5));
+        let later = read(&mut manager, counts(5, 5), 60_000, 100_000);
+        assert_eq!(later, [], "once, and without a filler");
+
+        let (mut manager, actions) = NonceManager::start(NonceSettings::new(CAP), vec![stored], counts(5, 5), far, 0);
+        assert!(released(&actions), "{actions:?}");
+        assert_eq!(manager.reserve(vec![1], 10_000), Ok(5));
+    }
+}

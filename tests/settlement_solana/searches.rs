@@ -1,0 +1,99 @@
+//! What searches for payments that somebody else sends cost, and what they find.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use purser_actors::port::{Authorization, Lookup, Settlement as _};
+use purser_chains::solana::address::{USDC_MAINNET, base58};
+use purser_chains::solana::draft::Draft;
+use purser_chains::solana::keypair::Keypair;
+use purser_chains::solana::message::Version;
+use purser_chains::solana::token::{TransferChecked, memo};
+use purser_chains::solana::transaction::{co_sign, sign};
+
+use crate::house::{House, until};
+
+/// More than a payment may have read whatever others do.
+const STRANGERS: usize = 60;
+
+/// Transfers to the client by somebody else, on the chain; their ids.
+async fn transfers_of_strangers(house: &House) -> Vec<String> {
+    let stranger = house.another(40);
+    house.chain.set_lamports(&stranger.address(), 1_000_000_000).await;
+    house.chain.set_usdc(&stranger.address(), 1_000, false).await;
+    let to = house.client().address();
+    let (node, blockhash) = (house.node(), house.blockhash().await.hash);
+    let mut ids = Vec::new();
+    for number in 0..STRANGERS {
+        let transfer = TransferChecked::between(&stranger.address(), &to, &USDC_MAINNET, 1).unwrap();
+        let draft = Draft {
+            fee_payer: stranger.address(),
+            blockhash,
+            instructions: vec![transfer.instruction(), memo(&format!("nothing {number}"))],
+            version: Version::V0,
+        };
+        let signed = sign(&draft, &[&stranger]).unwrap();
+        node.send_each(&signed.bytes).await;
+        ids.push(base58(&signed.id));
+    }
+    until("all of them are on the chain", || async {
+        (house.usdc(&stranger.address()).await == Some(1_000 - STRANGERS as u64)).then_some(())
+    })
+    .await;
+    ids
+}
+
+fn sent_by(payment: &Authorization, seller: &Keypair) -> (Vec<u8>, String) {
+    let Authorization::Solana(transfer) = payment else {
+        panic!()
+    };
+    let signed = co_sign(&transfer.transaction, seller).unwrap();
+    (signed.bytes, base58(&signed.id))
+}
+
+// Checks: strangers send many transactions to a wallet two of whose payments nobody settles. Until both are proven impossible each of those
+// transactions is read once in all, not for each search, endpoint and payment; afterwards nothing is asked any more. A payment that is on
+// the chain among them is found.
+#[tokio::test(flavor = "multi_thread")]
+async fn transactions_of_strangers_are_read_once() {
+    let Some(house) = House::open(140).await else { return };
+    let (client, seller) = (house.client(), house.another(50));
+    house.chain.set_lamports(&seller.address(), 1_000_000_000).await;
+    let payment = async |text: &str| house.payment_by(&client, &seller.address(), 5, text).await;
+    let never = [payment("never sent").await, payment("nor this one").await];
+    let settled = payment("settled").await;
+    let calls: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
+    let counted = calls.clone();
+    house.faults.lie("", move |request, _| {
+        if request["method"] == "getTransaction" {
+            let id = request["params"][0].as_str().unwrap().to_owned();
+            *counted.lock().entry(id).or_default() += 1;
+        }
+    });
+    let (bytes, transaction) = sent_by(&settled, &seller);
+    house.node().send_each(&bytes).await;
+    let strangers = transfers_of_strangers(&house).await;
+    until("the settled one is found", || async {
+        let found = house.port.lookup(&settled, None).await.ok()?;
+        matches!(found, Lookup::Landed { transaction: of, .. } if of == transaction).then_some(())
+    })
+    .await;
+    for (number, payment) in never.iter().enumerate() {
+        until("it is proven impossible", || async {
+            let found = house.port.lookup(payment, None).await.ok()?;
+            assert!(!matches!(found, Lookup::Landed { .. }), "{number}: {found:?}");
+            (found == Lookup::Impossible).then_some(())
+        })
+        .await;
+    }
+    let reads = calls.lock().clone();
+    for id in &strangers {
+        assert_eq!(reads.get(id), Some(&1), "{id}: {reads:?}");
+    }
+    calls.lock().clear();
+    for payment in &never {
+        assert_eq!(house.port.lookup(payment, None).await.unwrap(), Lookup::Impossible);
+    }
+    assert!(calls.lock().is_empty());
+}
