@@ -70,6 +70,7 @@ impl SolanaSettlement {
             not_before_slot: foreign.not_before_slot,
             left: READS,
         };
+        let is_decisive = foreign.is_decisive;
         let (mut absent, mut failure, mut is_cut) = (0, None, false);
         for (endpoint, mut walk) in foreign.walks.into_iter().enumerate() {
             let found = self.search_on(endpoint, &mut search, &mut walk).await;
@@ -93,7 +94,7 @@ impl SolanaSettlement {
         match failure {
             _ if absent >= EXPIRY_PROOF_ENDPOINTS => Ok(Lookup::Impossible),
             Some(error) => Err(temporary(LOOKUP, error)),
-            None if is_cut => Err(temporary(
+            None if is_cut && is_decisive => Err(temporary(
                 LOOKUP,
                 "the wallet has more transactions than are read at a time",
             )),

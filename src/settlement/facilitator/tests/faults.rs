@@ -207,6 +207,38 @@ async fn a_payment_is_verified_before_it_is_settled() {
     assert_eq!(submit(&port, &payment(4)).await, seen(&format!("0x{:064x}", 2)));
 }
 
+// Checks: a facilitator executes what `/verify` showed it, though it declines there or does not answer: preparing showed it nothing, the
+// payment settles by one transfer, whatever the first answer was, and goes to no other facilitator.
+#[tokio::test]
+async fn what_is_executed_at_verify_settles_once() {
+    for mode in [Mode::ExecutesInvalid("insufficient_funds"), Mode::HangsInVerify] {
+        let world = World::start(&[mode, Mode::Good]).await;
+        let within = |n: usize| FacilitatorSettings {
+            timeout: Duration::from_secs(1),
+            ..settings(&world.servers[n])
+        };
+        let port = world.open_with(vec![within(0), within(1)]).await;
+        let prepared = ready(&port, &payment(1)).await;
+        ready(&port, &payment(1)).await;
+        assert_eq!(
+            (world.servers[0].verifies(), world.chain.transfers()),
+            (0, 0),
+            "{mode:?}"
+        );
+        let first = port.submit(&payment(1), &prepared).await.unwrap();
+        assert_eq!(world.servers[0].verifies(), 1, "{mode:?}");
+        match mode {
+            Mode::HangsInVerify => assert_eq!(first, first_transaction()),
+            _ => assert_eq!(reason(first), "insufficient_funds"),
+        }
+        until("it is executed", || world.chain.transfers() == 1).await;
+        let again = port.submit(&payment(1), &prepared).await;
+        assert_eq!(again, Ok(first_transaction()), "{mode:?}");
+        let other = &world.servers[1];
+        assert_eq!((other.verifies(), other.settles(), world.chain.transfers()), (0, 0, 1));
+    }
+}
+
 // Checks: preparing shows a facilitator nothing. What is signed by us, a withdrawal say, is not durable before it is prepared, and would
 // be signed again or given up after an answer that a facilitator gives to have it settled twice.
 #[tokio::test]

@@ -39,6 +39,8 @@ pub(super) struct Foreign {
     pub(super) not_before_slot: u64,
     /// Of each endpoint.
     pub(super) walks: Vec<Walk>,
+    /// A decision waits for what this search finds: one that ends before all was read has to say so.
+    pub(super) is_decisive: bool,
     next_ms: u64,
     pause_ms: u64,
     /// Searches that found nothing.
@@ -193,6 +195,7 @@ impl Searches {
             last_valid_block_height: ends.0,
             not_before_slot: ends.1,
             walks: vec![Walk::default(); endpoints],
+            is_decisive: false,
             next_ms: 0,
             pause_ms: PAUSE_MS,
             vain: 0,
@@ -202,13 +205,16 @@ impl Searches {
             return Begun::Wait;
         }
         foreign.next_ms = now_ms.saturating_add(foreign.pause_ms);
-        Begun::Search(foreign.clone())
+        let begun = foreign.clone();
+        foreign.is_decisive = false;
+        Begun::Search(begun)
     }
 
-    /// The next search is made at once: what it says decides.
+    /// The next search is made at once: what it finds decides.
     pub(in crate::settlement::solana) fn hurry(&mut self, payment: &[u8; 32]) {
         if let Some(foreign) = self.payments.get_mut(payment) {
             foreign.next_ms = 0;
+            foreign.is_decisive = true;
         }
     }
 

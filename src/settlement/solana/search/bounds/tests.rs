@@ -141,7 +141,9 @@ fn repeated_searches_come_later_and_later() {
     searches.begin(&PAYMENT, (1_000, SINCE), 2, 90_000_000);
     searches.hurry(&PAYMENT);
     let next = searches.begin(&PAYMENT, (1_000, SINCE), 2, 90_000_000);
-    assert!(matches!(next, Begun::Search(_)), "at once");
+    assert!(matches!(next, Begun::Search(foreign) if foreign.is_decisive), "at once");
+    let later = searches.begin(&PAYMENT, (1_000, SINCE), 2, 99_000_000);
+    assert!(matches!(later, Begun::Search(foreign) if !foreign.is_decisive));
 }
 
 // Checks: what a signature proves is known for all endpoints and payments; what nothing proves only where it was shown.
