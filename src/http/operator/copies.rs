@@ -61,6 +61,9 @@ pub struct Listed {
     pub mark: Option<String>,
 }
 
+/// When a list of a chain that cannot be read may be asked for again.
+const RETRY_SECONDS: u64 = 5;
+
 /// Makes copies while the service runs.
 pub trait Copies: Send + Sync {
     /// All rows, as of one sequence.
@@ -92,7 +95,12 @@ pub(super) async fn get_copy(
         ApiError::internal()
     };
     if part == "transfers" {
-        let listed = admin.copies.transfers(network, after).await.map_err(failed)?;
+        let unread = |error: String| {
+            tracing::warn!(%error, network = network.name(), "the transfers of a chain could not be listed");
+            let why = format!("The transfers on {} cannot be listed now: {error}.", network.name());
+            ApiError::unavailable("chain_unavailable", why, RETRY_SECONDS)
+        };
+        let listed = admin.copies.transfers(network, after).await.map_err(unread)?;
         let body = View::new().list("transfers", listed.iter().map(shown));
         return Ok(json::private(json::bytes_as_json(body.to_json())));
     }

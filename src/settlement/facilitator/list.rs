@@ -199,7 +199,12 @@ impl List {
         state.health.bad(self.timer.now_ms());
         if state.complaint.as_ref() != Some(&why) {
             let (section, facilitator) = (self.chain.section(), member.client.name());
-            tracing::warn!(section, facilitator, why, "a facilitator is not used while others are");
+            tracing::warn!(
+                section,
+                facilitator,
+                why,
+                "a facilitator does not answer as it should, and is used last"
+            );
             state.complaint = Some(why);
         }
     }

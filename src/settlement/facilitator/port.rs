@@ -170,6 +170,9 @@ impl<C: ChainReader> Facilitated<C> {
                 _ => Preparation::Declined(decline),
             });
         }
+        if handed.is_none() && self.list.all_paused() {
+            return Err(temporary(PREPARE, "no facilitator answers"));
+        }
         let InHand { handed, new, .. } = self.in_hand(PREPARE, authorization, None).await?;
         if new {
             self.is_unsent(mark);

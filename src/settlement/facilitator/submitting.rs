@@ -6,6 +6,7 @@ use purser_actors::port::{Authorization, Decline, ErrorKind, Lookup, PortError, 
 use serde_json::Value;
 
 use super::answer::{Settled, Verified};
+use super::client::NoAnswer;
 use super::list::Member;
 use super::port::{Facilitated, InHand, error, tagged, temporary};
 use super::reader::{ChainReader, Look};
@@ -113,7 +114,7 @@ impl<C: ChainReader> Facilitated<C> {
                     let other = self.list.choose().map(|next| next.client.name());
                     let is_bound = self.chain.fee_payer(authorization).is_some();
                     if is_bound || other.is_none_or(|name| name == member.client.name()) || self.list.all_paused() {
-                        return Err(temporary(SUBMIT, format!("{}: {lost}", member.client.name())));
+                        return Ok(Verification::Ended(Ok(Submitted::Declined(unreached(member, &lost)))));
                     }
                     let next = self.in_hand(SUBMIT, authorization, None).await?;
                     if !self.take_unsent(&mark) || !next.new {
@@ -200,6 +201,18 @@ impl<C: ChainReader> Facilitated<C> {
             }
             tokio::time::sleep(self.waiting.look).await;
         }
+    }
+}
+
+/// Of a payment that no facilitator has seen.
+fn unreached(member: &Member, lost: &NoAnswer) -> Decline {
+    Decline {
+        reason: "unexpected_settle_error".into(),
+        message: format!(
+            "no facilitator could be reached, and nothing was sent: {}: {lost}",
+            member.client.name()
+        )
+        .into(),
     }
 }
 

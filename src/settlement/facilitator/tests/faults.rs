@@ -277,10 +277,10 @@ async fn an_unreachable_facilitator_is_passed_over() {
     assert_eq!(submit(&port, &payment(1)).await, first_transaction());
     assert_eq!(world.settles(), [0, 1]);
     world.servers[1].stop().await;
-    let prepared = ready(&port, &payment(2)).await;
-    let error = port.submit(&payment(2), &prepared).await.unwrap_err();
+    // Nobody has it, and it is not left open. While all are known to be down nothing is prepared for them.
+    assert_eq!(reason(submit(&port, &payment(2)).await), "unexpected_settle_error");
+    let error = port.prepare(&payment(3)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Temporary);
-    // Nobody has it.
     let port = world.open_with(settings).await;
     assert_eq!(port.list.rows.handed(&mark(&payment(2))).await, Ok(None));
 }
