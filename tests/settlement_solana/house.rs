@@ -323,7 +323,11 @@ pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut condition: 
         if let Some(value) = condition().await {
             return value;
         }
-        assert!(began.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+        // Searches pause for up to half a minute.
+        assert!(
+            began.elapsed() < Duration::from_secs(180),
+            "not within three minutes: {what}"
+        );
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
 }

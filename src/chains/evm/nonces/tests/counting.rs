@@ -30,7 +30,8 @@ fn a_final_count_that_was_wrong_is_taken_back() {
     let taken_back = |latest| Alarm::TakenBack { believed: 55, latest };
     let full = DOUBT_MS + 2_000;
     type Reads = Vec<(Counts, u64)>;
-    let cases: [(&str, Reads, Vec<Alarm>, Result<u64, NonceError>); 8] = [
+    type Case = (&'static str, Reads, Vec<Alarm>, Result<u64, NonceError>);
+    let cases: [Case; 8] = [
         ("the chain goes on", vec![(counts(56, 55), full)], vec![], Ok(56)),
         (
             "an endpoint is behind with what is final",
