@@ -13,19 +13,19 @@ use std::time::{Duration, Instant};
 use purser::system::SystemClock;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::entity::EntityId;
-use purser_actors::kernel::record::Record;
-use purser_actors::kernel::{Family, Kind, table};
+use purser_actors::kernel::event_record::EventRecord;
+use purser_actors::kernel::{EntityRegistry, EntityKind, table};
 use purser_actors::port::Timestamp;
-use purser_storage::{Batch, Condition, Event, JournalStore, Limits, Options, RowKey, Store, Write, codec};
+use purser_storage::{Batch, Condition, Event, JournalStore, StoreLimits, StoreOptions, RowKey, Store, Write, codec};
 use ractor::{Actor, ActorRef};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
 use crate::callers::{Calls, closed_loop};
-use crate::figures::{self, Row, Sample};
-use crate::{Fault, Plan, place};
+use crate::report::{self, Row, Sample};
+use crate::{Fault, Plan, host_info};
 
-pub(crate) use entity::{Number, Tally, family};
+pub(crate) use entity::{CounterId, Tally, family};
 
 /// Rows that are written over and over.
 const KEYS: u64 = 16_384;
@@ -52,13 +52,13 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
             (MANY, &[RAW, SLED, SLED_ROW, JOURNAL, BARE_MANY]),
             (HOT, &[RAW, SLED, BARE_HOT]),
         ];
-        figures::print(&title, &rows, ceilings);
+        report::print(&title, &rows, ceilings);
     }
     Ok(())
 }
 
 fn measure(plan: Plan, callers: usize) -> Result<Vec<Row>, Fault> {
-    let dir = place::directory()?;
+    let dir = host_info::directory()?;
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let bench = Bench::open(dir.path(), runtime, callers, Duration::from_millis(plan.round_ms))?;
     let names = [RAW, SLED_ROW, SLED, JOURNAL, MANY, HOT, BARE_MANY, BARE_HOT];
@@ -89,9 +89,9 @@ impl Written {
     fn new() -> Self {
         let (value, counted) = entity::sample();
         let owner = Wallet::Evm([7; 20]);
-        let record = Record {
-            kind: Kind::Account as u8,
-            id: Number(0).key(),
+        let record = EventRecord {
+            kind: EntityKind::Account as u8,
+            id: CounterId(0).key(),
             revision: 1,
             at: Timestamp(0),
             status: "counting".into(),
@@ -125,9 +125,9 @@ impl Written {
 }
 
 /// A journal as in production.
-pub(crate) fn open_journal(dir: PathBuf, limits: Limits) -> Result<Arc<JournalStore>, Fault> {
+pub(crate) fn open_journal(dir: PathBuf, limits: StoreLimits) -> Result<Arc<JournalStore>, Fault> {
     let clock = Arc::new(|| SystemClock.micros());
-    Ok(JournalStore::open(Options { dir, limits, clock })?)
+    Ok(JournalStore::open(StoreOptions { dir, limits, clock })?)
 }
 
 /// Everything that is measured, opened once, so that rounds can take turns.
@@ -143,14 +143,14 @@ struct Bench {
     /// Of each key in `direct`.
     revisions: Arc<Vec<AtomicU64>>,
     shell: Arc<JournalStore>,
-    tallies: Family<Tally>,
+    tallies: EntityRegistry<Tally>,
     root: ractor::ActorCell,
-    echoes: Arc<Vec<ActorRef<entity::Ask>>>,
+    echoes: Arc<Vec<ActorRef<entity::EchoRequest>>>,
 }
 
 impl Bench {
     fn open(dir: &Path, runtime: Runtime, callers: usize, time: Duration) -> Result<Self, Fault> {
-        let limits = Limits::production();
+        let limits = StoreLimits::production();
         let direct = open_journal(dir.join("direct"), limits)?;
         let shell = open_journal(dir.join("shell"), limits)?;
         let (tallies, root) = runtime.block_on(family(shell.clone()))?;
@@ -167,7 +167,7 @@ impl Bench {
             written: Arc::new(Written::new()),
             raw: Arc::new(raw::RawLog::create(&dir.join("raw.log"))?),
             sled: dir.join("sled"),
-            sled_program: place::sibling("sled_ceiling")?,
+            sled_program: host_info::sibling("sled_ceiling")?,
             direct,
             revisions: Arc::new((0..KEYS).map(|_| AtomicU64::new(0)).collect()),
             shell,
@@ -188,7 +188,7 @@ impl Bench {
         let asked: Vec<_> = (0..KEYS)
             .map(|n| {
                 let tallies = self.tallies.clone();
-                tokio::spawn(async move { tallies.ask(Number(n), 1).await.is_ok() })
+                tokio::spawn(async move { tallies.ask(CounterId(n), 1).await.is_ok() })
             })
             .collect();
         for ask in asked {
@@ -249,7 +249,7 @@ impl Bench {
             move || {
                 let number = at;
                 at = if at + callers < KEYS { at + callers } else { n as u64 };
-                let key = table::entity(Kind::Account, &Number(number).key());
+                let key = table::entity(EntityKind::Account, &CounterId(number).key());
                 let revision = revisions[number as usize].fetch_add(1, Ordering::Relaxed);
                 let (done, durable) = oneshot::channel();
                 let tell = Box::new(move |outcome: Result<_, _>| {
@@ -269,7 +269,7 @@ impl Bench {
             let tallies = self.tallies.clone();
             let mut at = n as u64;
             move || {
-                let number = Number(at % actors);
+                let number = CounterId(at % actors);
                 at += callers;
                 let tallies = tallies.clone();
                 async move { tallies.ask(number, 1).await.is_ok() }
@@ -288,7 +288,7 @@ impl Bench {
                 at += callers;
                 async move {
                     let (reply, answer) = oneshot::channel();
-                    echo.send_message(entity::Ask(reply)).is_ok() && answer.await.is_ok()
+                    echo.send_message(entity::EchoRequest(reply)).is_ok() && answer.await.is_ok()
                 }
             }
         })

@@ -8,15 +8,15 @@ use purser::system::{SystemClock, SystemEntropy};
 use purser::wallet::TestWallet;
 use purser_actors::account::{Account, Event};
 use purser_actors::id::{Network, Wallet};
-use purser_actors::kernel::{Entity, Kind, table};
+use purser_actors::kernel::{Entity, EntityKind, table};
 use purser_actors::port::Clock;
-use purser_storage::{Batch, Limits, Store, Write, codec};
+use purser_storage::{Batch, StoreLimits, Store, Write, codec};
 
 use crate::commits::open_journal;
 use crate::web::driver::{self, Connection};
 use crate::web::process::Service;
-use crate::web::shop;
-use crate::{Fault, Plan, place};
+use crate::web::clients;
+use crate::{Fault, Plan, host_info};
 
 /// Entities of a kind that may stay in memory: so many that all may, and a few.
 const RESIDENT_MAX: [&str; 2] = ["100000", "2000"];
@@ -25,7 +25,7 @@ const ROWS: u64 = 2_000;
 
 /// Makes, starts, touches, prints.
 pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
-    let dir = place::directory()?;
+    let dir = host_info::directory()?;
     let buyers: Vec<TestWallet> = (0..plan.idle_accounts / 50)
         .map(|_| TestWallet::create(&SystemEntropy))
         .collect::<Result<_, _>>()?;
@@ -46,14 +46,14 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
             .block_on(async {
                 let mut connection = Connection::open(service.address).await?;
                 connection
-                    .call(&shop::request(service.address, "/get-pricing", ""))
+                    .call(&clients::request(service.address, "/get-pricing", ""))
                     .await
             })?;
         assert_eq!(first.status, 200, "the first answer is an answer");
         println!(
             "  {start}: first answer after {:.2} s, {} MiB resident",
             seconds(begun),
-            place::resident_mib(service.id())
+            host_info::resident_mib(service.id())
         );
         service.stop()?;
     }
@@ -80,7 +80,7 @@ fn disk_mib(dir: &Path) -> u64 {
 fn create(dir: &Path, count: u64, buyers: &[TestWallet]) -> Result<(), Fault> {
     let folder = dir.join("data/store");
     std::fs::create_dir_all(&folder)?;
-    let store = open_journal(folder, Limits::production())?;
+    let store = open_journal(folder, StoreLimits::production())?;
     let opened = Event::Opened(SystemClock.now());
     let (done, durable) = mpsc::channel();
     let mut made = 0;
@@ -92,7 +92,7 @@ fn create(dir: &Path, count: u64, buyers: &[TestWallet]) -> Result<(), Fault> {
                 None => Wallet::Evm(address(n)),
             };
             batch.writes.push(Write::Put {
-                key: table::entity(Kind::Account, &wallet.key()),
+                key: table::entity(EntityKind::Account, &wallet.key()),
                 revision: 1,
                 value: codec::encode(&Account::apply(None, &wallet, &opened)?),
             });
@@ -132,7 +132,7 @@ fn address(n: u64) -> [u8; 20] {
 fn touch(dir: &Path, buyers: &[TestWallet], resident_max: &str) -> Result<(), Fault> {
     let service = Service::start_with(dir, &[], &[("PURSER_ENGINE__RESIDENT_MAX", resident_max)])?;
     let client = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mib = || place::resident_mib(service.id());
+    let mib = || host_info::resident_mib(service.id());
     println!(
         "  engine.resident_max = {resident_max} of each kind; {} MiB before",
         mib()
@@ -140,7 +140,7 @@ fn touch(dir: &Path, buyers: &[TestWallet], resident_max: &str) -> Result<(), Fa
     let step = buyers.len().div_ceil(3);
     for (n, buyers) in buyers.chunks(step).enumerate() {
         let peak = client.block_on(async {
-            let requests = shop::first_purchases(service.address, buyers).await?;
+            let requests = clients::first_purchases(service.address, buyers).await?;
             driver::drive(service.address, driver::spread(&requests, 64), 200).await?;
             let peak = mib();
             // Longer than it takes until idle entities are looked for, every 5 s.

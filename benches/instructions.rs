@@ -5,14 +5,14 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use purser_storage::Limits;
+use purser_storage::StoreLimits;
 use tokio::runtime::Builder;
 
-use crate::commits::{Number, family, open_journal};
+use crate::commits::{CounterId, family, open_journal};
 use crate::web::driver::{self, Work};
 use crate::web::process::Service;
-use crate::web::shop::Shop;
-use crate::{Fault, place};
+use crate::web::clients::ClientPool;
+use crate::{Fault, host_info};
 
 /// Few and many; both after the same warm-up.
 const COMMANDS: (u64, u64) = (500, 5_500);
@@ -27,7 +27,7 @@ pub(crate) fn run() -> Result<(), Fault> {
         println!("  not counted: this needs valgrind in the PATH");
         return Ok(());
     }
-    let dir = place::directory()?;
+    let dir = host_info::directory()?;
     let per = |counts: (u64, u64), totals: (u64, u64)| totals.1.saturating_sub(totals.0) / (counts.1 - counts.0);
     let commands = (
         count_commands(dir.path(), COMMANDS.0)?,
@@ -100,17 +100,17 @@ fn count_commands(dir: &Path, count: u64) -> Result<u64, Fault> {
 /// The part that is counted: so many commands, one after the other, over 64 actors. The snapshots never catch up: how
 /// many writes of a key become one depends on the time, and so would the figure.
 pub(crate) fn commands(count: u64, dir: &str) -> Result<(), Fault> {
-    let limits = Limits {
+    let limits = StoreLimits {
         apply_interval_ms: 3_600_000,
         apply_bytes: u64::MAX,
-        ..Limits::sandbox()
+        ..StoreLimits::sandbox()
     };
     let store = open_journal(dir.into(), limits)?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let (tallies, _root) = family(store.clone()).await?;
         for n in 0..count {
-            let asked = tallies.ask(Number(n % 64), 1).await;
+            let asked = tallies.ask(CounterId(n % 64), 1).await;
             asked.map_err(|refusal| format!("{refusal:?}"))?;
         }
         Ok::<_, Fault>(())
@@ -126,7 +126,7 @@ fn count_web(dir: &Path, paid: usize, reads: usize) -> Result<u64, Fault> {
     let service = Service::start(own.path(), &["valgrind", "--quiet", "--tool=callgrind", &argument])?;
     let client = Builder::new_current_thread().enable_all().build()?;
     client.block_on(async {
-        let shop = Shop::open(service.address, 1).await?;
+        let shop = ClientPool::open(service.address, 1).await?;
         let told = shop.told();
         let payments = shop.sign(paid).await?;
         driver::drive(service.address, driver::spread(&payments, 1), 200).await?;

@@ -10,13 +10,13 @@
 mod callers;
 mod chains;
 mod commits;
-mod figures;
+mod report;
 mod idle;
 mod instructions;
-mod place;
+mod host_info;
 mod profile;
 mod soak;
-mod watchers;
+mod subscribers;
 mod web;
 mod webhooks;
 
@@ -71,7 +71,7 @@ const SHORT: Plan = Plan {
 };
 
 fn main() -> Result<(), Fault> {
-    purser::system::use_small_pages();
+    purser::system::disable_huge_pages();
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let named: Vec<&str> = args
         .iter()
@@ -81,7 +81,7 @@ fn main() -> Result<(), Fault> {
     match named.as_slice() {
         // This program again, as a part of a measurement in a process of its own.
         ["part", "stub"] => return web::stub::serve(),
-        ["part", "watchers"] => return watchers::crowd::serve(),
+        ["part", "watchers"] => return subscribers::clients::serve(),
         ["part", "commands", count, dir] => return instructions::commands(count.parse()?, dir),
         ["profile", kind] => return profile::run(kind),
         ["soak"] => {
@@ -100,13 +100,13 @@ fn main() -> Result<(), Fault> {
         plan.rounds = rounds.parse()?;
     }
     if let ["chains", parts @ ..] = named.as_slice() {
-        println!("{}", place::machine());
+        println!("{}", host_info::machine());
         chains::run(plan, parts)?;
-        println!("{}", place::load());
+        println!("{}", host_info::load());
         return Ok(());
     }
     let wanted = |room: &str| named.is_empty() || named.contains(&room);
-    println!("{}", place::machine());
+    println!("{}", host_info::machine());
     if wanted("commits") {
         commits::run(plan)?;
     }
@@ -114,7 +114,7 @@ fn main() -> Result<(), Fault> {
         web::run(plan)?;
     }
     if wanted("watchers") {
-        watchers::run(plan)?;
+        subscribers::run(plan)?;
     }
     if wanted("webhooks") {
         webhooks::run(plan)?;
@@ -128,6 +128,6 @@ fn main() -> Result<(), Fault> {
     if wanted("chains") {
         chains::run(plan, &[])?;
     }
-    println!("{}", place::load());
+    println!("{}", host_info::load());
     Ok(())
 }

@@ -5,22 +5,22 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use purser_storage::Limits;
+use purser_storage::StoreLimits;
 use tokio::runtime::Builder;
 
 use crate::callers::closed_loop;
-use crate::commits::{Number, family, open_journal};
+use crate::commits::{CounterId, family, open_journal};
 use crate::web::driver::{self, Work};
 use crate::web::process::Service;
-use crate::web::shop::Shop;
-use crate::{Fault, place};
+use crate::web::clients::ClientPool;
+use crate::{Fault, host_info};
 
 const CONNECTIONS: usize = 64;
 const TIME: Duration = Duration::from_secs(8);
 
 /// Drives one kind of call and prints what the process spent its time on.
 pub(crate) fn run(kind: &str) -> Result<(), Fault> {
-    let dir = place::directory()?;
+    let dir = host_info::directory()?;
     let data = dir.path().join("perf.data");
     let calls = if kind == "commands" {
         commands(dir.path(), &data)?
@@ -82,7 +82,7 @@ fn web(kind: &str, dir: &Path, data: &Path) -> Result<usize, Fault> {
     let service = Service::start(dir, &[])?;
     let client = Builder::new_current_thread().enable_all().build()?;
     client.block_on(async {
-        let shop = Shop::open(service.address, 128).await?;
+        let shop = ClientPool::open(service.address, 128).await?;
         let requests = match kind {
             "read" => shop.balance_requests(CONNECTIONS),
             "challenge" => vec![shop.unpaid_request(); CONNECTIONS],
@@ -112,7 +112,7 @@ fn web(kind: &str, dir: &Path, data: &Path) -> Result<usize, Fault> {
 }
 
 fn commands(dir: &Path, data: &Path) -> Result<usize, Fault> {
-    let store = open_journal(dir.join("store"), Limits::production())?;
+    let store = open_journal(dir.join("store"), StoreLimits::production())?;
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let calls = runtime.block_on(async {
         let (tallies, root) = family(store.clone()).await?;
@@ -122,7 +122,7 @@ fn commands(dir: &Path, data: &Path) -> Result<usize, Fault> {
                 let (tallies, mut at) = (tallies.clone(), n as u64);
                 move || {
                     at = (at + 1024) % 16_384;
-                    let (tallies, number) = (tallies.clone(), Number(at));
+                    let (tallies, number) = (tallies.clone(), CounterId(at));
                     async move { tallies.ask(number, 1).await.is_ok() }
                 }
             })

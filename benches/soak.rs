@@ -4,7 +4,7 @@
 //! people to judge.
 
 mod plot;
-mod visitor;
+mod agent;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
 use crate::web::process::Service;
-use crate::{Fault, figures, place};
-use visitor::Visitor;
+use crate::{Fault, report, host_info};
+use agent::SoakAgent;
 
 const VISITORS: usize = 48;
 /// Closed loop, to find the capacity.
@@ -59,7 +59,7 @@ pub(crate) struct Moment {
 
 /// Runs it and prints a summary.
 pub(crate) fn run(minutes: u64, plot: Option<PathBuf>) -> Result<(), Fault> {
-    let dir = place::directory()?;
+    let dir = host_info::directory()?;
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     let client = Builder::new_current_thread().enable_all().build()?;
     let soak = Soak {
@@ -159,7 +159,7 @@ impl Soak {
     fn send_visitors(&self, every: Option<Duration>) -> Vec<JoinHandle<Result<(), Fault>>> {
         self.tally.stopping.store(false, Ordering::Relaxed);
         (0..VISITORS)
-            .map(|n| tokio::spawn(Visitor::visits(self.address, self.tally.clone(), n, every)))
+            .map(|n| tokio::spawn(SoakAgent::visits(self.address, self.tally.clone(), n, every)))
             .collect()
     }
 
@@ -201,7 +201,7 @@ async fn watch(dir: PathBuf, tally: Arc<Tally>) -> Vec<Moment> {
         let last = moments.last().copied().unwrap_or_default();
         let resident = match tally.process.load(Ordering::Relaxed) {
             0 => last.resident_mib,
-            process => place::resident_mib(process) as f64,
+            process => host_info::resident_mib(process) as f64,
         };
         let store = dir.join("data/store");
         moments.push(Moment {
@@ -244,8 +244,8 @@ fn print_lives(moments: &[Moment], kills: &[usize]) {
             println!(
                 "  {:>4}   {:>8.0}   {:>6.1}   {:>12.0}   {:>11.0}   {:>13.0}   {:>11.0}",
                 n + 1,
-                figures::median(life.iter().map(|m| m.visits)),
-                figures::median(life.iter().map(|m| m.p99_ms)),
+                report::median(life.iter().map(|m| m.visits)),
+                report::median(life.iter().map(|m| m.p99_ms)),
                 end.resident_mib,
                 end.journal_mib,
                 end.snapshots_mib,

@@ -3,18 +3,18 @@
 
 pub(crate) mod driver;
 pub(crate) mod process;
-pub(crate) mod shop;
+pub(crate) mod clients;
 pub(crate) mod stub;
 
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Builder;
 
-use crate::figures::{self, Row, Sample};
-use crate::{Fault, Plan, place};
+use crate::report::{self, Row, Sample};
+use crate::{Fault, Plan, host_info};
 use driver::Work;
 use process::{Constant, Service, Stub};
-use shop::Shop;
+use clients::ClientPool;
 
 /// Connections, each with one call in flight.
 const CONNECTIONS: usize = 64;
@@ -29,11 +29,11 @@ const CHALLENGE: &str = "challenge: service";
 
 /// Measures and prints.
 pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
-    let dir = place::directory()?;
+    let dir = host_info::directory()?;
     let service = Service::start(dir.path(), &[])?;
     // One thread for all clients: what they cost is the same for service and stub.
     let client = Builder::new_current_thread().enable_all().build()?;
-    let shop = client.block_on(Shop::open(service.address, 128))?;
+    let shop = client.block_on(ClientPool::open(service.address, 128))?;
     let bench = Bench {
         paid_stub: Stub::start(&Constant::paid(&shop.bought))?,
         hello: Stub::start(&Constant::of(
@@ -62,7 +62,7 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
         (READ, &[HELLO]),
         (CHALLENGE, &[CONSTANT_402, HELLO]),
     ];
-    figures::print(&title, &rows, ceilings);
+    report::print(&title, &rows, ceilings);
     print_sizes(&bench);
     Ok(())
 }
@@ -82,7 +82,7 @@ struct Bench {
     paid_stub: Stub,
     hello: Stub,
     constant_402: Stub,
-    shop: Shop,
+    shop: ClientPool,
     service: Service,
     plan: Plan,
 }
@@ -92,9 +92,9 @@ impl Bench {
     async fn round(&self) -> Result<Vec<Sample>, Fault> {
         let payments = self.shop.sign(self.plan.paid_calls).await?;
         let spread = || driver::spread(&payments, CONNECTIONS);
-        let before = place::cpu_us(self.paid_stub.id());
+        let before = host_info::cpu_us(self.paid_stub.id());
         let calls = driver::drive(self.paid_stub.address, spread(), 200).await?;
-        let cpu = place::cpu_us(self.paid_stub.id()) - before;
+        let cpu = host_info::cpu_us(self.paid_stub.id()) - before;
         let stub = with_cpu(Sample::of(calls.latencies, calls.seconds, calls.seconds), cpu);
 
         let (paid, ready) = self.paid(spread()).await?;
@@ -119,16 +119,16 @@ impl Bench {
     async fn paid(&self, work: Vec<Work>) -> Result<(Sample, Sample), Fault> {
         let told = self.shop.told();
         let begun = Instant::now();
-        let before = place::cpu_us(self.service.id());
+        let before = host_info::cpu_us(self.service.id());
         let calls = driver::drive(self.service.address, work, 200).await?;
         let count = calls.latencies.len() as u64;
         self.shop.until(|now| now.settled >= told.settled + count).await?;
         let pushed = begun.elapsed().as_secs_f64();
-        let cpu = place::cpu_us(self.service.id()) - before;
+        let cpu = host_info::cpu_us(self.service.id()) - before;
         let paid = with_cpu(Sample::of(calls.latencies.clone(), pushed, calls.seconds), cpu);
         self.shop.until(|now| now.ready >= told.ready + count).await?;
         let ready = begun.elapsed().as_secs_f64();
-        let cpu = place::cpu_us(self.service.id()) - before;
+        let cpu = host_info::cpu_us(self.service.id()) - before;
         // What was bought in this round is not written to the snapshots in the next one.
         tokio::time::sleep(Duration::from_millis(500)).await;
         Ok((paid, with_cpu(Sample::of(calls.latencies, ready, calls.seconds), cpu)))
@@ -143,9 +143,9 @@ impl Bench {
     ) -> Result<Sample, Fault> {
         let time = Duration::from_millis(self.plan.round_ms);
         let work = requests.iter().map(|r| Work::Same(r.clone(), time)).collect();
-        let before = place::cpu_us(process);
+        let before = host_info::cpu_us(process);
         let calls = driver::drive(address, work, status).await?;
-        let cpu = place::cpu_us(process) - before;
+        let cpu = host_info::cpu_us(process) - before;
         Ok(with_cpu(Sample::of(calls.latencies, calls.seconds, calls.seconds), cpu))
     }
 }

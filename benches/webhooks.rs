@@ -18,11 +18,11 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Interval, MissedTickBehavior, interval, timeout};
 
-use crate::figures::median;
+use crate::report::median;
 use crate::web::driver::Connection;
 use crate::web::process::Service;
-use crate::web::shop::Shop;
-use crate::{Fault, Plan, place};
+use crate::web::clients::ClientPool;
+use crate::{Fault, Plan, host_info};
 
 /// Accounts with one endpoint that lives.
 const LIVE: usize = 64;
@@ -39,10 +39,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
     let client = Builder::new_current_thread().enable_all().build()?;
     let live = Receiver::start()?;
-    let dead = Dead::bind()?;
-    let (alone, beside) = (place::directory()?, place::directory()?);
-    let alone = Side::open(&client, alone.path(), &live, None)?;
-    let beside = Side::open(&client, beside.path(), &live, Some(&dead))?;
+    let dead = DeadEndpoints::bind()?;
+    let (alone, beside) = (host_info::directory()?, host_info::directory()?);
+    let alone = ServiceUnderTest::open(&client, alone.path(), &live, None)?;
+    let beside = ServiceUnderTest::open(&client, beside.path(), &live, Some(&dead))?;
     println!(
         "\nWebhooks: {LIVE} live endpoints, alone and beside {} dead ones; one purchase every {} ms, milliseconds from \
          the event's time to its receipt",
@@ -64,7 +64,7 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
             .iter()
             .map(|(without, with)| with.p99 as f64 / without.p99.max(1) as f64),
     );
-    let of = |side: fn(&(Took, Took)) -> Took| median(rounds.iter().map(|round| side(round).p99 as f64));
+    let of = |side: fn(&(Latencies, Latencies)) -> Latencies| median(rounds.iter().map(|round| side(round).p99 as f64));
     println!(
         "  p99, medians: alone {:.0} ms, beside {:.0} ms; ratio {ratio:.2}",
         of(|round| round.0),
@@ -75,31 +75,31 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
 
 /// How long the events of a round took, in milliseconds.
 #[derive(Clone, Copy)]
-struct Took {
+struct Latencies {
     count: usize,
     p50: u64,
     p99: u64,
 }
 
-impl std::fmt::Display for Took {
+impl std::fmt::Display for Latencies {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} events, p50 {} ms, p99 {} ms", self.count, self.p50, self.p99)
     }
 }
 
 /// A service with its customers.
-struct Side {
+struct ServiceUnderTest {
     service: Service,
-    heard: Shop,
-    unheard: Shop,
+    heard: ClientPool,
+    unheard: ClientPool,
 }
 
-impl Side {
+impl ServiceUnderTest {
     fn open(
         client: &tokio::runtime::Runtime,
         dir: &std::path::Path,
         live: &Receiver,
-        dead: Option<&Dead>,
+        dead: Option<&DeadEndpoints>,
     ) -> Result<Self, Fault> {
         let local = [
             ("PURSER_OUTBOUND__LISTED_HOSTS", "[\"127.0.0.1:*\"]"),
@@ -107,8 +107,8 @@ impl Side {
         ];
         let service = Service::start_with(dir, &[], &local)?;
         client.block_on(async {
-            let heard = Shop::open(service.address, LIVE).await?;
-            let unheard = Shop::open(service.address, DEAD).await?;
+            let heard = ClientPool::open(service.address, LIVE).await?;
+            let unheard = ClientPool::open(service.address, DEAD).await?;
             for token in heard.tokens() {
                 register(service.address, token, &live.url).await?;
             }
@@ -129,7 +129,7 @@ impl Side {
     }
 
     /// Purchases at their pace; the time of each `card.ready` to its receiver.
-    async fn round(&self, live: &Receiver, time: Duration) -> Result<Took, Fault> {
+    async fn round(&self, live: &Receiver, time: Duration) -> Result<Latencies, Fault> {
         let count = (time.as_millis() / PACE.as_millis()) as usize;
         let (heard, unheard) = (self.heard.sign(count).await?, self.unheard.sign(count / 10).await?);
         let mut connection = Connection::open(self.service.address).await?;
@@ -148,7 +148,7 @@ impl Side {
         let mut took = live.take(count).await?;
         took.sort_unstable();
         let at = |share: usize| took.get(took.len() * share / 100).copied().unwrap_or(0);
-        Ok(Took {
+        Ok(Latencies {
             count: took.len(),
             p50: at(50),
             p99: at(99),
@@ -229,12 +229,12 @@ async fn receive(State(told): State<UnboundedSender<u64>>, body: Bytes) {
 }
 
 /// Two addresses at which nobody answers.
-struct Dead {
+struct DeadEndpoints {
     hangs: std::net::TcpListener,
     refuses: SocketAddr,
 }
 
-impl Dead {
+impl DeadEndpoints {
     /// Connections to one wait in its backlog for ever, because nobody accepts them; the other is free, so that they are refused.
     fn bind() -> Result<Self, Fault> {
         let socket = tokio::net::TcpSocket::new_v4()?;

@@ -5,11 +5,11 @@
 //! them, under the id of the spend.
 
 pub mod bearer;
-pub mod calling;
-pub mod custody;
-pub mod terms;
+pub mod paid_http_client;
+pub mod signer;
+pub mod offer_selection;
 
-use purser_actors::id::{CardId, SpendId, Wallet};
+use purser_actors::id::{CardId, WalletPaymentId, Wallet};
 use purser_actors::port::{ErrorKind, PortError};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ const PAYMENT: u8 = 0xF5;
 
 /// Where a call goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Target {
+pub enum CallTarget {
     /// A route of our own service, with its query.
     Route(String),
     /// Anybody's URL.
@@ -32,11 +32,11 @@ pub enum Target {
 
 /// A call, with the terms it is paid on once they are known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PaidRequest {
+pub struct PaidHttpRequest {
     /// Whose managed wallet: its requests to our own service are counted together.
     pub caller: u64,
     /// Where.
-    pub target: Target,
+    pub target: CallTarget,
     /// `GET`, `POST`, …
     pub method: String,
     /// JSON text.
@@ -45,9 +45,9 @@ pub struct PaidRequest {
     pub terms: Option<(String, usize)>,
 }
 
-impl PaidRequest {
+impl PaidHttpRequest {
     /// Who counts as the caller of our own service.
-    pub fn caller_of(owner: &Wallet) -> u64 {
+    pub fn from_purchase(owner: &Wallet) -> u64 {
         (owner.digest() >> 64) as u64
     }
 
@@ -55,12 +55,12 @@ impl PaidRequest {
     ///
     /// # Errors
     /// When the vault fails.
-    pub fn seal(&self, vault: &Vault, spend: SpendId) -> Result<Vec<u8>, VaultError> {
+    pub fn seal(&self, vault: &Vault, spend: WalletPaymentId) -> Result<Vec<u8>, VaultError> {
         let json = serde_json::to_vec(self).map_err(|_| VaultError::Sealed("content"))?;
         seal(vault, spend.0, REQUEST, &json)
     }
 
-    fn open(vault: &Vault, spend: SpendId, sealed: &[u8]) -> Result<Self, VaultError> {
+    fn open(vault: &Vault, spend: WalletPaymentId, sealed: &[u8]) -> Result<Self, VaultError> {
         let json = open(vault, spend.0, REQUEST, sealed)?;
         serde_json::from_slice(&json).map_err(|_| VaultError::Sealed("content"))
     }
@@ -70,7 +70,7 @@ impl PaidRequest {
 ///
 /// # Errors
 /// When it was not sealed for this spend.
-pub fn open_answer(vault: &Vault, spend: SpendId, sealed: &[u8]) -> Result<Vec<u8>, VaultError> {
+pub fn open_response(vault: &Vault, spend: WalletPaymentId, sealed: &[u8]) -> Result<Vec<u8>, VaultError> {
     open(vault, spend.0, ANSWER, sealed).map(|plain| plain.to_vec())
 }
 

@@ -4,14 +4,14 @@
 //! payment 402 (the chain verifies the signature of a contract wallet here) → rate of the payer 429 →
 //! wrong wallet 403 → what only the account knows → what the chain would decline 402 → claim → settlement.
 
-mod answer;
-mod bought;
-mod calls;
+mod response;
+mod purchase_response;
+mod metrics;
 mod contract;
-mod joined;
-mod judged;
-mod presented;
-mod refused;
+mod replay;
+mod verification;
+mod presented_payment;
+mod errors;
 mod solana;
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 use http::HeaderMap;
-use purser_actors::engine::{Engine, Paid, PayError, PayRequest};
+use purser_actors::engine::{Engine, PaymentResult, ClaimError, PaymentRequest};
 use purser_actors::id::PaymentId;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
@@ -28,28 +28,28 @@ use purser_actors::product::Purchase;
 use sha2::{Digest, Sha256};
 use tokio::time::error::Elapsed;
 
-use crate::http::caller::Bearer;
+use crate::http::auth::BearerAuth;
 use crate::http::error::ApiError;
 use crate::http::idempotency::marked_replayed;
-use crate::http::rate::RateLimiter;
-use crate::identity::credentials::Credentials;
-use crate::payment::challenge::{ChallengeParts, Resource, challenge};
-use crate::payment::evm::Recovery;
-use crate::payment::mpp::{Bound, Mpp};
+use crate::http::rate_limit::RateLimiter;
+use crate::identity::credentials::CredentialIssuer;
+use crate::payment::challenge::{ChallengeInput, Resource, challenge};
+use crate::payment::evm::SignatureRecovery;
+use crate::payment::mpp::{BoundRequest, Mpp};
 use crate::payment::{BasePayee, Payee, RecentBlockhash, Terms, identifier};
-use crate::prices::{Asked, OwnRate, PriceBook, Quote};
+use crate::prices::{PriceQuery, ProductFeeRate, PriceBook, Quote};
 use crate::settlement::chain::ContractWallets;
-use judged::Unfit;
-use presented::{Presented, Shown, Told, described, named};
-use refused::{ambiguous, refused};
+use verification::PaymentRejected;
+use presented_payment::{PaymentHeader, PresentedPayment, ChallengeReason, challenge_description, exchange_rate_member};
+use errors::{multiple_payments, claim_error};
 
-pub use answer::Answers;
-pub use calls::{Came, PaidCalls};
-pub(crate) use refused::{account_refused, collision, product_unavailable, rate_unavailable};
+pub use response::ResponseWriter;
+pub use metrics::{PaidCallResult, PaidCallCounters};
+pub(crate) use errors::{account_error, user_id_collision, product_unavailable, rate_unavailable};
 pub use solana::SolanaOffer;
 
 /// Where the hint for Solana clients comes from.
-pub trait Blockhashes: Send + Sync {
+pub trait BlockhashSource: Send + Sync {
     /// A blockhash that a transaction may name now; `None` while none is known that lives long enough.
     fn recent(&self) -> Option<Arc<RecentBlockhash>>;
 }
@@ -61,9 +61,9 @@ pub struct Checkout {
     /// The service's time.
     pub clock: Arc<dyn Clock>,
     /// The time by which wallets sign: another than the service's where that was moved.
-    pub wallets: Arc<dyn Clock>,
+    pub wallet_clock: Arc<dyn Clock>,
     /// Whether whoever is told to wait can move the service's time: in a sandbox whose providers go by it too.
-    pub time_moves: bool,
+    pub clock_adjustable: bool,
     /// Who is paid on Base.
     pub base: Arc<BasePayee>,
     /// Who is paid on Solana, and which fee payer a challenge names.
@@ -73,19 +73,19 @@ pub struct Checkout {
     /// Challenges for MPP clients.
     pub mpp: Arc<Mpp>,
     /// Hint for Solana clients.
-    pub blockhashes: Arc<dyn Blockhashes>,
+    pub blockhashes: Arc<dyn BlockhashSource>,
     /// Prices of now and those still honoured.
     pub prices: Arc<PriceBook>,
     /// Counts verified payments per payer.
     pub limiter: Arc<RateLimiter>,
     /// For the caller whose claim wins.
-    pub credentials: Arc<Credentials>,
+    pub credentials: Arc<CredentialIssuer>,
     /// Counts what calls come to.
-    pub calls: Arc<PaidCalls>,
+    pub calls: Arc<PaidCallCounters>,
     /// Writes the answers.
-    pub answers: Answers,
+    pub answers: ResponseWriter,
     /// Which library recovers signers on Base.
-    pub recovery: Recovery,
+    pub recovery: SignatureRecovery,
     /// Scheme, host and port that we are called by.
     pub public_url: String,
     /// Life of a quote, in seconds.
@@ -95,11 +95,11 @@ pub struct Checkout {
 }
 
 /// A paid request whose parameters are good.
-pub struct Call<'a> {
+pub struct PaidCall<'a> {
     /// Its headers.
     pub headers: &'a HeaderMap,
     /// The verdict on its bearer token.
-    pub bearer: &'a Bearer,
+    pub bearer: &'a BearerAuth,
     /// Path and query as they were sent.
     pub target: &'a str,
     /// The route, without the query.
@@ -107,7 +107,7 @@ pub struct Call<'a> {
     /// What is bought.
     pub purchase: Purchase,
     /// The product's own fee rates, where its line has products with rates of their own: today's first.
-    pub fee_rate: Option<Vec<OwnRate>>,
+    pub fee_rate: Option<Vec<ProductFeeRate>>,
     /// One short sentence for the challenge.
     pub description: String,
     /// Whether a page is wanted instead of JSON.
@@ -119,104 +119,104 @@ impl Checkout {
     ///
     /// # Errors
     /// Everything but a challenge: those are answers.
-    pub async fn run(&self, call: Call<'_>) -> Result<Response, ApiError> {
+    pub async fn handle(&self, call: PaidCall<'_>) -> Result<Response, ApiError> {
         let quotes = self.quotes(&call);
         let terms = self.terms(&quotes)?;
-        let presented = match presented::presented(call.headers) {
+        let presented = match presented_payment::find_payment_header(call.headers) {
             Ok(Some(presented)) => presented,
-            Ok(None) => return self.challenge(&call, (&quotes, &terms), &Told::required()),
+            Ok(None) => return self.challenge(&call, (&quotes, &terms), &ChallengeReason::required()),
             Err(error) => {
-                self.calls.note(Came::Invalid);
-                return Err(ambiguous(&error));
+                self.calls.record(PaidCallResult::Invalid);
+                return Err(multiple_payments(&error));
             }
         };
         let judged = match presented {
-            Presented::X402(header) => self.authorized(header, &call, &terms).await,
-            Presented::Mpp(credential) => self.answered(credential, &call, &terms).await,
+            PaymentHeader::X402(header) => self.verify_x402(header, &call, &terms).await,
+            PaymentHeader::Mpp(credential) => self.verify_mpp(credential, &call, &terms).await,
         };
         match judged {
             Ok(payment) => self.pay(call, &quotes, payment).await,
-            Err(Unfit::Refused(error)) => {
-                self.calls.note(Came::Invalid);
+            Err(PaymentRejected::Error(error)) => {
+                self.calls.record(PaidCallResult::Invalid);
                 Err(error)
             }
-            Err(Unfit::Unavailable(error)) => {
-                self.calls.note(Came::Unavailable);
+            Err(PaymentRejected::Unavailable(error)) => {
+                self.calls.record(PaidCallResult::Unavailable);
                 Err(error)
             }
-            Err(Unfit::Declined(authorization, decline)) => {
-                self.calls.note(Came::Declined);
+            Err(PaymentRejected::Declined(authorization, decline)) => {
+                self.calls.record(PaidCallResult::Declined);
                 Ok(self.answers.declined_unclaimed(&authorization, &decline))
             }
-            Err(Unfit::Told(told)) => {
+            Err(PaymentRejected::Challenge(told)) => {
                 tracing::debug!(reason = told.error, detail = %told.detail, "a payment was refused");
                 self.challenge(&call, (&quotes, &terms), &told)
             }
         }
     }
 
-    async fn pay(&self, call: Call<'_>, quotes: &[Quote], shown: Shown) -> Result<Response, ApiError> {
-        let Shown {
+    async fn pay(&self, call: PaidCall<'_>, quotes: &[Quote], shown: PresentedPayment) -> Result<Response, ApiError> {
+        let PresentedPayment {
             authorization,
             answers,
             identifier,
-            follows,
+            is_identifier_replay: follows,
         } = shown;
         // Whose account it is: a managed wallet's payment is its owner's.
         let account = self.engine.account_of(&authorization.payer());
         let budget = self.limiter.count_payment(account, self.clock.now());
         if !budget.allowed {
-            self.calls.note(Came::Limited);
+            self.calls.record(PaidCallResult::RateLimited);
             return Err(ApiError::rate_limited(u64::from(budget.reset_seconds)));
         }
-        if let Bearer::Known(claims) = call.bearer
+        if let BearerAuth::Known(claims) = call.bearer
             && claims.wallet != account
         {
-            self.calls.note(Came::Refused);
+            self.calls.record(PaidCallResult::Refused);
             return Err(ApiError::forbidden(
                 "wrong_wallet",
                 "The bearer token belongs to another wallet than the payment.",
             )
             .hint("Send the token of the paying wallet, or none."));
         }
-        let mut request = self.request(&call, quoted(quotes, &authorization), &authorization, answers.as_ref());
+        let mut request = self.request(&call, quote_paid(quotes, &authorization), &authorization, answers.as_ref());
         request.identifier = identifier;
-        let (paid, told) = self.paid_or_joined(request).await;
+        let (paid, told) = self.claim_or_replay(request).await;
         let follows = follows || paid != authorization;
-        let answer = self.told(call, &paid, answers.as_ref(), told).await?;
+        let answer = self.respond(call, &paid, answers.as_ref(), told).await?;
         Ok(if follows { marked_replayed(answer) } else { answer })
     }
 
     /// The answer, by what the payment came to.
-    async fn told(
+    async fn respond(
         &self,
-        call: Call<'_>,
+        call: PaidCall<'_>,
         authorization: &Authorization,
-        answers: Option<&presented::Answers>,
-        told: Result<Result<Paid, PayError>, Elapsed>,
+        answers: Option<&presented_payment::AnsweredChallenge>,
+        told: Result<Result<PaymentResult, ClaimError>, Elapsed>,
     ) -> Result<Response, ApiError> {
         let id = self.engine.payment_id(authorization);
         let paid = match told {
-            Err(_) | Ok(Err(PayError::Unknown(_))) => {
-                self.calls.note(Came::Pending);
+            Err(_) | Ok(Err(ClaimError::OutcomeUnknown(_))) => {
+                self.calls.record(PaidCallResult::Pending);
                 return Ok(self.answers.pending(id));
             }
-            Ok(Err(PayError::Declined(decline))) => {
-                self.calls.note(Came::Declined);
+            Ok(Err(ClaimError::Declined(decline))) => {
+                self.calls.record(PaidCallResult::Declined);
                 return Ok(self.answers.declined_unclaimed(authorization, &decline));
             }
             Ok(Err(error)) => {
-                self.calls.note(Came::without_claim(&error));
-                return Err(refused(error, call.purchase.line(), self.time_moves));
+                self.calls.record(PaidCallResult::from_claim_error(&error));
+                return Err(claim_error(error, call.purchase.line(), self.clock_adjustable));
             }
             Ok(Ok(paid)) => paid,
         };
-        self.calls.note(Came::with_claim(&paid));
+        self.calls.record(PaidCallResult::from_payment(&paid));
         let challenge = match answers {
-            Some(answers) => Some((answers.challenge.as_str(), self.changed_at(&id).await)),
+            Some(answers) => Some((answers.challenge.as_str(), self.settled_at(&id).await)),
             None => None,
         };
-        let settlement = answer::Settlement {
+        let settlement = response::SettlementContext {
             payment: id,
             account: self.engine.account_of(&authorization.payer()),
             authorization,
@@ -224,8 +224,8 @@ impl Checkout {
         };
         match paid.outcome {
             Outcome::Pending => Ok(self.answers.pending(id)),
-            Outcome::Unavailable => Err(refused::unreached()),
-            Outcome::Resolved(resolution) => Err(refused::resolved(id, resolution)),
+            Outcome::Unavailable => Err(errors::unreached()),
+            Outcome::Resolved(resolution) => Err(errors::resolved(id, resolution)),
             Outcome::Declined(decline) => Ok(self.answers.declined(&settlement, &decline)),
             Outcome::Credited { amount, transaction } => Ok(self.answers.credited(&settlement, amount, &transaction)),
             Outcome::Fulfilled {
@@ -244,39 +244,39 @@ impl Checkout {
     /// Of a payment that fits no quote the claim is there already, and what is asked here says nothing any more.
     fn request(
         &self,
-        call: &Call<'_>,
+        call: &PaidCall<'_>,
         quote: Option<&Quote>,
         authorization: &Authorization,
-        answers: Option<&presented::Answers>,
-    ) -> PayRequest {
-        let own = quote.filter(|_| call.purchase.keeps_its_quote());
-        PayRequest {
+        answers: Option<&presented_payment::AnsweredChallenge>,
+    ) -> PaymentRequest {
+        let own = quote.filter(|_| call.purchase.stores_quote());
+        PaymentRequest {
             purchase: call.purchase.clone(),
             worth: quote.map_or(Cents::ZERO, |quote| quote.worth),
             quoted: own.map(|quote| Box::new(quote.facts())),
-            request: digest(call.route, &call.purchase),
+            request: request_fingerprint(call.route, &call.purchase),
             session: self.credentials.new_session(),
             authorization: authorization.clone(),
             // Remembered until it ends by the wallets' time, which the engine does not know.
-            once: answers.map(|answers| (answers.once.0, answers.once.1.saturating_add(self.ahead_s()))),
+            once: answers.map(|answers| (answers.once.0, answers.once.1.saturating_add(self.clock_offset_s()))),
             identifier: None,
         }
     }
 
-    fn ahead_s(&self) -> u64 {
-        self.clock.now().seconds().saturating_sub(self.wallets.now().seconds())
+    fn clock_offset_s(&self) -> u64 {
+        self.clock.now().seconds().saturating_sub(self.wallet_clock.now().seconds())
     }
 
     /// When the payment came to what it is: a replay is told the same time.
-    async fn changed_at(&self, id: &PaymentId) -> Timestamp {
+    async fn settled_at(&self, id: &PaymentId) -> Timestamp {
         let known = self.engine.payment(id).await.ok().flatten();
         known.map_or_else(|| self.clock.now(), |payment| payment.updated_at)
     }
 
     /// Today's price first, then those that are still honoured.
-    fn quotes(&self, call: &Call<'_>) -> Vec<Quote> {
+    fn quotes(&self, call: &PaidCall<'_>) -> Vec<Quote> {
         let (amount, currency) = call.purchase.amount();
-        let asked = Asked {
+        let asked = PriceQuery {
             line: call.purchase.line(),
             amount,
             currency,
@@ -320,13 +320,13 @@ impl Checkout {
     /// 503 when the product is not sold now, or nothing is in that currency.
     fn challenge(
         &self,
-        call: &Call<'_>,
+        call: &PaidCall<'_>,
         (quotes, terms): (&[Quote], &[Terms]),
-        told: &Told,
+        told: &ChallengeReason,
     ) -> Result<Response, ApiError> {
         // Before anybody signs: what is not sold has no price.
         if let Err(not_sold) = self.engine.sells(call.purchase.line()) {
-            self.calls.note(Came::Unavailable);
+            self.calls.record(PaidCallResult::Unavailable);
             return Err(product_unavailable(not_sold));
         }
         let (_, currency) = call.purchase.amount();
@@ -335,28 +335,28 @@ impl Checkout {
             terms
                 .get(..terms.len() / quotes.len().max(1))
                 .filter(|current| !current.is_empty()),
-            self.prices.sells_in(currency, self.clock.now()),
+            self.prices.has_rate_for(currency, self.clock.now()),
         ) else {
-            self.calls.note(Came::Unavailable);
+            self.calls.record(PaidCallResult::Unavailable);
             return Err(rate_unavailable());
         };
-        let described = described(call, quote);
+        let described = challenge_description(call, quote);
         let url = format!("{}{}", self.public_url, call.target);
         let asked = told.code == "payment_required";
-        self.calls.note(if asked { Came::Challenged } else { Came::Invalid });
-        let request = digest(call.route, &call.purchase);
-        let bound = Bound {
+        self.calls.record(if asked { PaidCallResult::Challenged } else { PaidCallResult::Invalid });
+        let request = request_fingerprint(call.route, &call.purchase);
+        let bound = BoundRequest {
             route: call.route,
             request: &request,
         };
-        let issued = self.mpp.issue(current, &bound, &described, self.wallets.now());
+        let issued = self.mpp.issue(current, &bound, &described, self.wallet_clock.now());
         let mut members = told
             .problem
             .members(&told.detail, issued.as_ref().map(|issued| issued.id.as_str()));
         if let Some(exchange) = &quote.exchange {
-            members.push_str(&named(exchange, currency));
+            members.push_str(&exchange_rate_member(exchange, currency));
         }
-        let challenge = challenge(&ChallengeParts {
+        let challenge = challenge(&ChallengeInput {
             resource: Resource {
                 url: &url,
                 description: &described,
@@ -365,22 +365,22 @@ impl Checkout {
             terms: current,
             error: told.error,
             code: told.code,
-            extensions: Some(identifier::ADVERTISED),
+            extensions: Some(identifier::CHALLENGE_EXTENSION),
             body_members: Some(&members),
         });
-        Ok(answer::challenge(challenge, issued, told.to_mpp))
+        Ok(response::challenge(challenge, issued, told.to_mpp))
     }
 }
 
 /// The quote that was paid. A payment that fits none was made for an older one and joins what it bought then: what is
 /// found here says nothing any more.
-fn quoted<'a>(quotes: &'a [Quote], authorization: &Authorization) -> Option<&'a Quote> {
+fn quote_paid<'a>(quotes: &'a [Quote], authorization: &Authorization) -> Option<&'a Quote> {
     let paid = |quote: &&Quote| Usdc::from_cents(quote.total) == Ok(authorization.value());
     quotes.iter().find(paid).or(quotes.first())
 }
 
 /// The exact request, in canonical form: how parameters were written or ordered does not matter, what is bought does.
-fn digest(route: &str, purchase: &Purchase) -> [u8; 32] {
+fn request_fingerprint(route: &str, purchase: &Purchase) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(route);
     hash.update([0]);

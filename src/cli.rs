@@ -8,13 +8,13 @@ pub mod config;
 pub mod keys;
 pub mod listen;
 pub mod pay;
-pub mod provider;
+pub mod serve_providers;
 pub mod reconcile;
-mod remote;
+mod http_client;
 mod running;
 pub mod serve;
 mod session;
-pub mod store;
+pub mod store_commands;
 mod terminal;
 mod tls;
 pub mod token;
@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-pub use self::remote::ServerArgs;
+pub use self::http_client::ServerArgs;
 pub use self::running::TokenArgs;
 pub use self::tls::TlsArgs;
 use crate::wallet::WalletError;
@@ -56,13 +56,13 @@ enum Command {
     Token(token::Args),
     Trigger(trigger::Args),
     Admin(admin::Args),
-    Verify(store::VerifyArgs),
+    Verify(store_commands::VerifyArgs),
     Reconcile(reconcile::ReconcileArgs),
-    Backup(store::BackupArgs),
-    Restore(store::RestoreArgs),
+    Backup(store_commands::BackupArgs),
+    Restore(store_commands::RestoreArgs),
     Config(config::Args),
     Keys(keys::Args),
-    Provider(provider::Args),
+    Provider(serve_providers::Args),
 }
 
 /// Runs the command that the process was started with.
@@ -82,13 +82,13 @@ pub fn run() -> ExitCode {
             Some(Command::Token(args)) => token::run(args).await,
             Some(Command::Trigger(args)) => trigger::run(args).await,
             Some(Command::Admin(args)) => admin::run(args).await,
-            Some(Command::Verify(args)) => store::verify(args).await,
+            Some(Command::Verify(args)) => store_commands::verify(args).await,
             Some(Command::Reconcile(args)) => reconcile::run(args).await,
-            Some(Command::Backup(args)) => store::backup(args).await,
-            Some(Command::Restore(args)) => store::restore(args).await,
+            Some(Command::Backup(args)) => store_commands::backup(args).await,
+            Some(Command::Restore(args)) => store_commands::restore(args).await,
             Some(Command::Config(args)) => config::run(&args),
             Some(Command::Keys(args)) => keys::run(&args),
-            Some(Command::Provider(args)) => provider::run(args).await,
+            Some(Command::Provider(args)) => serve_providers::run(args).await,
         }
     });
     match done {
@@ -99,7 +99,7 @@ pub fn run() -> ExitCode {
 
 fn failed(error: &CliError) -> ExitCode {
     if !matches!(error, CliError::Closed) {
-        complain(error);
+        print_error(error);
     }
     ExitCode::from(error.exit_status())
 }
@@ -134,16 +134,16 @@ pub enum CliError {
     Connection(String),
     /// A payment was sent and its outcome is not known here.
     #[error("the payment was sent and its outcome is not known yet: {0}")]
-    Unresolved(String),
+    OutcomeUnknown(String),
     /// A payment was signed, and the server could not send it, however often it was asked.
     #[error("the payment could not be settled, and nothing was charged: {0}")]
     Unsent(String),
     /// A payment was made, and what it bought could not be seen to be made.
     #[error("it is paid for and bought; whether it is made could not be read: {0}")]
-    Unseen(String),
+    NotObserved(String),
     /// A payment was made and what it was for cannot be had.
     #[error("{0}")]
-    Undelivered(String),
+    NotDelivered(String),
     /// What was looked for is not there.
     #[error("{0}")]
     NotFound(String),
@@ -166,7 +166,7 @@ impl CliError {
     pub const fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::TooExpensive { .. } => 2,
-            Self::Unresolved(_) | Self::Unseen(_) => 3,
+            Self::OutcomeUnknown(_) | Self::NotObserved(_) => 3,
             _ => 1,
         }
     }
@@ -177,7 +177,7 @@ impl CliError {
     }
 
     /// Whether the same may work in a moment: the server cannot be reached, begins, ends or has no time now.
-    const fn may_pass(&self) -> bool {
+    const fn is_transient(&self) -> bool {
         match self {
             Self::Connection(_) => true,
             Self::Refused { status, .. } => *status == 429 || *status >= 500,
@@ -225,7 +225,7 @@ impl From<NetworkArg> for purser_actors::id::Network {
 }
 
 /// Says on standard error why a command failed, a line for each thing that is wrong.
-fn complain(error: &CliError) {
+fn print_error(error: &CliError) {
     for line in error.to_string().lines() {
         terminal::progress(&format!("error: {line}"));
     }

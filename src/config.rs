@@ -6,7 +6,7 @@
 //! the message. Nothing here is a float: amounts and rates are decimal text.
 
 pub mod chains;
-mod check;
+mod validate;
 mod layers;
 mod log;
 mod needs;
@@ -17,26 +17,26 @@ mod rates;
 mod reconciliation;
 mod sections;
 mod signup;
-mod spending;
+mod agent_wallet;
 #[cfg(test)]
 mod tests;
 mod text;
 mod versions;
 mod webhooks;
 
-pub use layers::{DEFAULTS, Sources};
+pub use layers::{DEFAULTS, ConfigSources};
 pub use log::{Log, LogFormat};
-pub use products::{Countries, Product, Products};
-pub use proxies::{AddressRange, ForwardedBy, NotARange};
+pub use products::{CountryList, ProductConfig, ProductsConfig};
+pub use proxies::{IpNetwork, ForwardedHeader, ParseNetworkError};
 pub use rates::Rates;
 pub use reconciliation::Reconciliation;
 pub use sections::{
-    Caps, Engine, Identity, Limits, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment, Payouts, Provider,
-    ProviderKind, Recovery, Sandbox, Server, Service, Storage, Stream,
+    Caps, Engine, Identity, Limits, Operator, OperatorTokenConfig, RemoteProvider, RemoteProviders, PayTo, Payment, Payouts, SettlementConfig,
+    SettlementKind, SignatureRecovery, Sandbox, Server, Availability, Storage, Stream,
 };
 pub use signup::Signup;
-pub use spending::{AgentWallets, Outbound};
-pub use versions::{Day, Retirement, Versions};
+pub use agent_wallet::{AgentWalletConfig, Outbound};
+pub use versions::{SunsetDate, DeprecatedRoute, Versions};
 pub use webhooks::Webhooks;
 
 use std::borrow::Cow;
@@ -146,11 +146,11 @@ pub struct Config {
     /// What is accepted as a payment.
     pub payment: Payment,
     /// Who moves the USDC.
-    pub settlement: Provider,
+    pub settlement: SettlementConfig,
     /// Base and Solana.
     pub chains: chains::Chains,
     /// Who issues cards.
-    pub providers: Outsiders,
+    pub providers: RemoteProviders,
     /// Tokens, sign-in, links.
     pub identity: Identity,
     /// How log lines look.
@@ -164,7 +164,7 @@ pub struct Config {
     /// WebSocket clients.
     pub stream: Stream,
     /// Managed wallets.
-    pub agent_wallet: AgentWallets,
+    pub agent_wallet: AgentWalletConfig,
     /// Calls to URLs that others name.
     pub outbound: Outbound,
     /// How our books are held against others' lists.
@@ -176,13 +176,13 @@ pub struct Config {
     /// Magic of the sandbox.
     pub sandbox: Sandbox,
     /// Where the service serves.
-    pub service: Service,
+    pub service: Availability,
     /// Routes on their way out.
     pub versions: Versions,
     /// What other currencies cost.
     pub rates: Rates,
     /// What is or will be sold.
-    pub products: Products,
+    pub products: ProductsConfig,
 }
 
 impl Config {
@@ -190,7 +190,7 @@ impl Config {
     ///
     /// # Errors
     /// All that is wrong, each with the name of its setting; see [`ConfigError`].
-    pub fn load(sources: &Sources) -> Result<Self, Misfit> {
+    pub fn load(sources: &ConfigSources) -> Result<Self, Misfit> {
         let mut wrong = Vec::new();
         let mut merged = layers::merge(sources, &mut wrong);
         // Whatever cannot be read is looked past by its default, so that the rest can be.
@@ -212,8 +212,8 @@ impl Config {
         config.products.resolve(&config.service.countries);
         config.server.moves_on = config.is_sandbox() && !layers::is_set(sources, "server.listen");
         config.operator.moves_on = !layers::is_set(sources, "operator.listen");
-        let mut found = check::Found::default();
-        check::check(&config, &mut found);
+        let mut found = validate::Found::default();
+        validate::check(&config, &mut found);
         let known = |key: &str| wrong.iter().any(|error| error.key() == Some(key));
         // Where a default was put in there is nothing to check, nor where another mode was meant.
         if !known("mode") {
@@ -228,7 +228,7 @@ impl Config {
 
     /// Settings of a test as they are read, whatever else production would want.
     #[cfg(test)]
-    pub(crate) fn read_unchecked(sources: &Sources) -> Self {
+    pub(crate) fn read_unchecked(sources: &ConfigSources) -> Self {
         let merged = layers::merge(sources, &mut Vec::new());
         merged.try_into().unwrap_or_else(|error| panic!("{error}"))
     }

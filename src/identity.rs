@@ -11,11 +11,11 @@
 //! - [`keys`] and [`key_file`] hold all of it up.
 
 pub mod api_key;
-pub mod arrivals;
+pub mod signup_waiters;
 pub mod challenge;
 pub mod credentials;
-pub mod doorkeeper;
-pub mod form_link;
+pub mod authenticator;
+pub mod payout_form_link;
 pub mod key_file;
 pub mod keys;
 pub mod login;
@@ -23,16 +23,16 @@ pub mod nonce;
 pub mod origin;
 pub mod proof;
 pub mod refresh;
-pub mod refusal;
+pub mod sign_in_error;
 pub mod rfc3339;
 pub mod secret;
 pub mod token;
 mod wallet_signature;
 
 #[cfg(test)]
-pub(crate) mod test_ports;
+pub(crate) mod test_entropy;
 
-use keys::Keys;
+use keys::IdentityKeyRing;
 use secret::{Key32, MacKey};
 
 /// The keys of identity's keyed hashes, each derived from the master secret for one purpose.
@@ -56,7 +56,7 @@ pub struct IdentityKeys {
 
 impl IdentityKeys {
     /// The same keys for the same master secret, whatever token keys are in the ring.
-    pub fn derive(keys: &Keys) -> Self {
+    pub fn derive(keys: &IdentityKeyRing) -> Self {
         Self {
             nonce: keys.derive("purser/identity/nonce"),
             refresh: keys.derive("purser/identity/refresh-token"),
@@ -64,7 +64,7 @@ impl IdentityKeys {
             form: keys.derive("purser/identity/payout-form"),
             api_key: keys.derive("purser/identity/api-key"),
             signup: keys.derive("purser/identity/signup"),
-            challenge: keys.turning_macs("purser/payment/mpp-challenge"),
+            challenge: keys.rotating_macs("purser/payment/mpp-challenge"),
         }
     }
 }

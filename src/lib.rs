@@ -15,14 +15,14 @@
 //! `ARCHITECTURE.md` follows one paid call through these rooms.
 
 pub mod agent_wallet;
-pub mod bank_number;
+pub mod bank_account_number;
 pub mod checkout;
 pub mod cli;
 pub mod config;
 pub mod http;
 pub mod identity;
 pub mod metrics;
-pub mod nearest;
+pub mod suggest;
 pub mod outbound;
 pub mod payment;
 pub mod prices;

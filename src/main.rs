@@ -7,6 +7,6 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    purser::system::use_small_pages();
+    purser::system::disable_huge_pages();
     purser::cli::run()
 }

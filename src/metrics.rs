@@ -2,27 +2,27 @@
 //! them all.
 
 mod chains;
-mod page;
+mod exposition;
 mod settling;
 
 use std::sync::Arc;
 
-use purser_actors::engine::figures::{Figures, Lack};
+use purser_actors::engine::stats::{EngineStats, OverloadReason};
 use purser_actors::engine::webhooks::OUTCOMES;
 use purser_actors::engine::{Engine, Held, Reconciliation};
-use purser_actors::kernel::delivery::FAILURES;
-use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::outbox::FAILURE_REASONS;
+use purser_actors::kernel::job::Job;
 use purser_actors::line::Status;
 use purser_actors::port::Clock;
-use purser_actors::reconcile::Discrepancy;
+use purser_actors::reconciliation::DiscrepancyKind;
 use purser_storage::{JournalStore, Store, StoreError};
 
-pub use page::CONTENT_TYPE;
-use page::{Page, Unit};
+pub use exposition::CONTENT_TYPE;
+use exposition::{Exposition, Unit};
 
-use crate::checkout::PaidCalls;
-use crate::http::meter::RequestMeter;
-use crate::http::rate::RateLimiter;
+use crate::checkout::PaidCallCounters;
+use crate::http::request_metrics::RequestMetrics;
+use crate::http::rate_limit::RateLimiter;
 use crate::settlement::real::RealPorts;
 use crate::stream::Hub;
 
@@ -35,11 +35,11 @@ pub struct Metrics {
     /// Subscribers.
     pub hub: Arc<Hub>,
     /// Requests.
-    pub requests: Arc<RequestMeter>,
+    pub requests: Arc<RequestMetrics>,
     /// Refusals for their rate.
     pub limiter: Arc<RateLimiter>,
     /// Paid calls.
-    pub calls: Arc<PaidCalls>,
+    pub calls: Arc<PaidCallCounters>,
     /// `sandbox` or `production`.
     pub mode: &'static str,
     /// The real chains; none in the sandbox.
@@ -53,11 +53,11 @@ impl Metrics {
     ///
     /// # Errors
     /// When the effects cannot be read.
-    pub async fn page(&self) -> Result<String, StoreError> {
-        let figures = self.engine.figures().await?;
+    pub async fn render(&self) -> Result<String, StoreError> {
+        let figures = self.engine.stats().await?;
         let reconciled = self.engine.reconciliation().await?;
         let incoming = self.engine.incoming_counts().await?;
-        let mut page = Page::default();
+        let mut page = Exposition::default();
         let version = env!("CARGO_PKG_VERSION");
         let info = page.gauge("purser_info", Unit::One, "Always 1; the labels say what runs.");
         info.with(&[("version", version), ("mode", self.mode)], 1);
@@ -81,14 +81,14 @@ impl Metrics {
         Ok(page.into_text())
     }
 
-    fn requests(&self, page: &mut Page) {
+    fn requests(&self, page: &mut Exposition) {
         let mut times = page.histogram(
             "purser_http_request_duration_seconds",
             Unit::Micros,
             "From the parsed request to the head of its answer, by route and class of answer; 402 stands apart.",
         );
         for (route, class, spread) in self.requests.read() {
-            times = times.spread(&[("route", route), ("status", class)], &spread);
+            times = times.histogram_samples(&[("route", route), ("status", class)], &spread);
         }
         page.counter("purser_paid_calls_total", "Calls of paid routes, by what they came to.")
             .each("outcome", self.calls.read());
@@ -99,22 +99,22 @@ impl Metrics {
         .each(
             "budget",
             self.limiter
-                .refused()
+                .rejected_count()
                 .into_iter()
-                .chain([("messages", self.hub.talkative())]),
+                .chain([("messages", self.hub.rate_limited())]),
         );
     }
 
-    fn journal(&self, page: &mut Page) {
+    fn journal(&self, page: &mut Exposition) {
         let (stats, headroom) = (self.store.stats(), self.store.headroom());
         let batches = "Batches answered by one commit; refused ones and barriers are among them.";
         let _ = page
             .histogram("purser_commit_batches", Unit::One, batches)
-            .spread(&[], &stats.batches);
+            .histogram_samples(&[], &stats.batches);
         let time = "One commit: conditions, write, sync, publishing, answers.";
         let _ = page
             .histogram("purser_commit_duration_seconds", Unit::Micros, time)
-            .spread(&[], &stats.group_us);
+            .histogram_samples(&[], &stats.group_us);
         page.counter("purser_commit_refused_total", "Batches refused by the store.")
             .is(stats.refused);
         page.counter("purser_journal_bytes_total", "Bytes written to the journal.")
@@ -145,7 +145,7 @@ impl Metrics {
             .is(stats.segments as u64);
     }
 
-    fn streams(&self, page: &mut Page) {
+    fn streams(&self, page: &mut Exposition) {
         page.gauge("purser_stream_connections", Unit::One, "Open WebSockets.")
             .is(self.hub.connections() as u64);
         page.gauge(
@@ -161,8 +161,8 @@ impl Metrics {
         .is(self.hub.overflows());
     }
 
-    async fn webhooks(&self, page: &mut Page) -> Result<(), StoreError> {
-        let posting = self.engine.posting();
+    async fn webhooks(&self, page: &mut Exposition) -> Result<(), StoreError> {
+        let posting = self.engine.webhook_stats();
         page.counter(
             "purser_webhook_attempts_total",
             "Tries to post an event, by what they came to.",
@@ -174,7 +174,7 @@ impl Metrics {
                 Unit::Millis,
                 "From an event to its delivery, where the first try did it.",
             )
-            .spread(&[], &posting.first_ms);
+            .histogram_samples(&[], &posting.first_ms);
         page.gauge(
             "purser_webhook_deliveries_pending",
             Unit::One,
@@ -191,7 +191,7 @@ impl Metrics {
     }
 }
 
-fn entities(page: &mut Page, figures: &Figures) {
+fn entities(page: &mut Exposition, figures: &EngineStats) {
     let kinds = || figures.kinds.iter();
     page.gauge("purser_entities_resident", Unit::One, "Entities in memory, by kind.")
         .each("kind", kinds().map(|k| (k.kind, k.resident as u64)));
@@ -214,8 +214,8 @@ fn entities(page: &mut Page, figures: &Figures) {
     .each("kind", kinds().map(|k| (k.kind, k.quarantined)));
 }
 
-fn effects(page: &mut Page, figures: &Figures) {
-    let works = || Work::NAMES.into_iter().zip(&figures.works);
+fn effects(page: &mut Exposition, figures: &EngineStats) {
+    let works = || Job::NAMES.into_iter().zip(&figures.works);
     let mut open = page.gauge("purser_effects", Unit::One, "Open effects, by kind of work and state.");
     for (work, f) in works() {
         let states = [("running", f.tried.running), ("waiting", f.waiting), ("stuck", f.stuck)];
@@ -246,7 +246,7 @@ fn effects(page: &mut Page, figures: &Figures) {
         "Tries that failed and were restarted, by what the failure means for money.",
     );
     for (work, f) in works() {
-        for (kind, n) in FAILURES.into_iter().zip(f.tried.failures) {
+        for (kind, n) in FAILURE_REASONS.into_iter().zip(f.tried.failures) {
             failed = failed.with(&[("work", work), ("kind", kind)], n);
         }
     }
@@ -270,7 +270,7 @@ fn effects(page: &mut Page, figures: &Figures) {
     .is(figures.oldest_unknown_ms);
 }
 
-fn admission(page: &mut Page, figures: &Figures) {
+fn admission(page: &mut Exposition, figures: &EngineStats) {
     page.gauge(
         "purser_permits_used",
         Unit::One,
@@ -289,7 +289,7 @@ fn admission(page: &mut Page, figures: &Figures) {
         "Payers with a paid call inside the engine.",
     )
     .is(figures.payers as u64);
-    let refused = Lack::ALL.map(Lack::name).into_iter().zip(figures.refused);
+    let refused = OverloadReason::ALL.map(OverloadReason::name).into_iter().zip(figures.refused);
     page.counter(
         "purser_admission_refused_total",
         "Paid calls that found no room, by reason.",
@@ -297,7 +297,7 @@ fn admission(page: &mut Page, figures: &Figures) {
     .each("reason", refused);
 }
 
-fn lines(page: &mut Page, figures: &Figures) {
+fn lines(page: &mut Exposition, figures: &EngineStats) {
     let lines = || figures.lines.iter();
     let mut open = page.gauge(
         "purser_lines",
@@ -321,8 +321,8 @@ fn lines(page: &mut Page, figures: &Figures) {
     );
 }
 
-fn reconciliation(page: &mut Page, stands: &Reconciliation) {
-    let open = Discrepancy::ALL.map(Discrepancy::name).into_iter().zip(stands.open);
+fn reconciliation(page: &mut Exposition, stands: &Reconciliation) {
+    let open = DiscrepancyKind::ALL.map(DiscrepancyKind::name).into_iter().zip(stands.open);
     page.gauge(
         "purser_reconciliation_differences",
         Unit::One,
@@ -347,7 +347,7 @@ fn reconciliation(page: &mut Page, stands: &Reconciliation) {
     .is(stands.restarts);
 }
 
-fn arrivals(page: &mut Page, [found, waiting]: [u64; 2], restarts: u64) {
+fn arrivals(page: &mut Exposition, [found, waiting]: [u64; 2], restarts: u64) {
     page.gauge(
         "purser_incoming_transfers",
         Unit::One,

@@ -1,7 +1,7 @@
 //! Calls that leave this process by HTTP. Those whose target somebody else names go through the address filter.
 
-pub mod addresses;
-pub mod call;
+pub mod address_policy;
+pub mod client;
 pub mod resolver;
 
 use std::sync::Once;

@@ -2,7 +2,7 @@
 //! every version of the list is kept in the store with the time from which it held, and a payment may match any version
 //! that was in force within the life of a quote.
 
-mod own;
+mod product_rates;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,34 +12,34 @@ use parking_lot::RwLock;
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, FeeRule};
 use purser_actors::port::Timestamp;
-use purser_actors::product::{Currency, Line};
-use purser_actors::quote::{Exchange, Quoted};
+use purser_actors::product::{Currency, ProductLine};
+use purser_actors::quote::{ExchangeRate, QuoteFacts};
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, Store, StoreError, Write};
 use rust_decimal::Decimal;
 use tokio::sync::{Mutex, oneshot};
 
-use crate::config::Products;
+use crate::config::ProductsConfig;
 use crate::provider::rates::RateTable;
-pub use own::OwnRate;
+pub use product_rates::ProductFeeRate;
 
 /// A product's fee rule as decimal text.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-struct Rule {
+struct FeeRuleText {
     rate: String,
     minimum: String,
-    promotion: Option<Offer>,
+    promotion: Option<Promotion>,
 }
 
 /// Another rate for a while.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-struct Offer {
+struct Promotion {
     rate: String,
     from: Timestamp,
     until: Timestamp,
 }
 
-impl Rule {
+impl FeeRuleText {
     /// The rates that were in force at any time from `since` to `now`, the latest first.
     fn rates(&self, since: Timestamp, now: Timestamp) -> Vec<&str> {
         let at = |moment: Timestamp| match &self.promotion {
@@ -59,11 +59,11 @@ impl Rule {
 }
 
 /// Fee rules by product.
-type Rules = BTreeMap<String, Rule>;
+type FeeRules = BTreeMap<String, FeeRuleText>;
 
 /// What a unit of each currency costs, and who says so since when.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-struct Table {
+struct RateTableRecord {
     /// US dollars as decimal text.
     rates: BTreeMap<String, String>,
     source: String,
@@ -72,32 +72,32 @@ struct Table {
 
 /// One version of the list.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-struct Version {
+struct PriceVersion {
     from: Timestamp,
     /// `None` for the one in force.
     until: Option<Timestamp>,
-    rules: Rules,
-    table: Table,
+    rules: FeeRules,
+    table: RateTableRecord,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-struct Versions(Vec<Version>);
+struct PriceVersions(Vec<PriceVersion>);
 
-impl Stored for Versions {
+impl Stored for PriceVersions {
     const SCHEMA: u16 = 61;
 }
 
 /// What is asked for, to be priced.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct PriceQuery<'a> {
     /// Of which product line.
-    pub line: Line,
+    pub line: ProductLine,
     /// How much, fees apart.
     pub amount: Cents,
     /// In which currency.
     pub currency: Currency,
     /// The product's own rates, where a line has products with rates of their own: today's first.
-    pub own: Option<&'a [OwnRate]>,
+    pub own: Option<&'a [ProductFeeRate]>,
 }
 
 /// A price, in US dollars, and what it was made from.
@@ -110,13 +110,13 @@ pub struct Quote {
     /// What comes on top.
     pub fee: FeeRule,
     /// How the amount was converted; `None` for US dollars.
-    pub exchange: Option<Exchange>,
+    pub exchange: Option<ExchangeRate>,
 }
 
 impl Quote {
     /// What is kept with the product.
-    pub fn facts(&self) -> Quoted {
-        Quoted {
+    pub fn facts(&self) -> QuoteFacts {
+        QuoteFacts {
             fee_rate: self.fee.rate.normalize().to_string(),
             min_fee: self.fee.minimum.normalize().to_string(),
             exchange: self.exchange.clone(),
@@ -126,7 +126,7 @@ impl Quote {
 
 /// How long things hold, in milliseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Lives {
+pub struct QuoteLifetimes {
     /// A quote.
     pub quote_ms: u64,
     /// An exchange rate that its source no longer tells.
@@ -136,14 +136,14 @@ pub struct Lives {
 /// The price lists that count: today's and those of quotes still out.
 pub struct PriceBook {
     store: Arc<dyn Store>,
-    versions: RwLock<Arc<Vec<Version>>>,
+    versions: RwLock<Arc<Vec<PriceVersion>>>,
     /// One change at a time.
     changing: Mutex<()>,
     /// Products' own rates, by product.
-    own: parking_lot::Mutex<HashMap<String, own::Known>>,
+    own: parking_lot::Mutex<HashMap<String, product_rates::ProductRates>>,
     /// When the source of exchange rates last told them.
-    told_at: AtomicU64,
-    lives: Lives,
+    rates_updated_at: AtomicU64,
+    lives: QuoteLifetimes,
 }
 
 /// The price list cannot be kept.
@@ -167,24 +167,24 @@ impl PriceBook {
     /// When the store fails.
     pub async fn open(
         store: Arc<dyn Store>,
-        products: &Products,
+        products: &ProductsConfig,
         table: &RateTable,
-        lives: Lives,
+        lives: QuoteLifetimes,
         now: Timestamp,
     ) -> Result<Self, PriceError> {
-        let stored: Versions = match store.read(&table::meta("prices")).await? {
+        let stored: PriceVersions = match store.read(&table::meta("prices")).await? {
             Some(row) => codec::decode(&row.value)?,
-            None => Versions::default(),
+            None => PriceVersions::default(),
         };
         let book = Self {
-            own: parking_lot::Mutex::new(own::read(&*store, now).await?),
+            own: parking_lot::Mutex::new(product_rates::read(&*store, now).await?),
             store,
             versions: RwLock::new(Arc::new(stored.0)),
             changing: Mutex::default(),
-            told_at: AtomicU64::new(now.0),
+            rates_updated_at: AtomicU64::new(now.0),
             lives,
         };
-        book.change(rules(products), Table::of(table), now).await?;
+        book.change(rules(products), RateTableRecord::of(table), now).await?;
         Ok(book)
     }
 
@@ -194,15 +194,15 @@ impl PriceBook {
     /// When the store fails: the rates of before stay in force.
     pub async fn exchange(&self, table: &RateTable, now: Timestamp) -> Result<(), PriceError> {
         let rules = self.versions.read().last().map(|v| v.rules.clone()).unwrap_or_default();
-        self.change(rules, Table::of(table), now).await?;
-        self.told_at.fetch_max(now.0, Ordering::Relaxed);
+        self.change(rules, RateTableRecord::of(table), now).await?;
+        self.rates_updated_at.fetch_max(now.0, Ordering::Relaxed);
         Ok(())
     }
 
-    async fn change(&self, rules: Rules, table: Table, now: Timestamp) -> Result<(), PriceError> {
+    async fn change(&self, rules: FeeRules, table: RateTableRecord, now: Timestamp) -> Result<(), PriceError> {
         let _one = self.changing.lock().await;
-        let stored = Versions(self.versions.read().to_vec());
-        let versions = in_force(stored.clone(), (rules, table), self.lives.quote_ms, now);
+        let stored = PriceVersions(self.versions.read().to_vec());
+        let versions = effective_at(stored.clone(), (rules, table), self.lives.quote_ms, now);
         if versions != stored {
             self.keep("prices", codec::encode(&versions)).await?;
         }
@@ -230,40 +230,40 @@ impl PriceBook {
 
     /// The prices of what is asked: the one in force first, then those that quotes may still name. Empty for an amount
     /// that does not fit, or a currency without a rate that quotes could name.
-    pub fn quotes(&self, asked: &Asked<'_>, now: Timestamp) -> Vec<Quote> {
+    pub fn quotes(&self, asked: &PriceQuery<'_>, now: Timestamp) -> Vec<Quote> {
         let versions = self.versions.read().clone();
-        let window = Window {
+        let window = QuoteWindow {
             since: Timestamp(now.0.saturating_sub(self.lives.quote_ms)),
             now,
             fresh_until: self.fresh_until(),
         };
-        honoured(&versions, asked, &window)
+        still_honoured(&versions, asked, &window)
     }
 
     /// Whether what costs that currency is sold now: in dollars always, in others while their rates are not too old.
-    pub fn sells_in(&self, currency: Currency, now: Timestamp) -> bool {
+    pub fn has_rate_for(&self, currency: Currency, now: Timestamp) -> bool {
         currency == Currency::USD || now <= self.fresh_until()
     }
 
     fn fresh_until(&self) -> Timestamp {
-        Timestamp(self.told_at.load(Ordering::Relaxed)).plus_ms(self.lives.exchange_ms)
+        Timestamp(self.rates_updated_at.load(Ordering::Relaxed)).plus_ms(self.lives.exchange_ms)
     }
 
     /// The fee rate of a line in force now, promotions included.
-    pub fn fee_rate(&self, line: Line, now: Timestamp) -> Option<Decimal> {
+    pub fn fee_rate(&self, line: ProductLine, now: Timestamp) -> Option<Decimal> {
         let versions = self.versions.read();
         let rule = versions.last()?.rules.get(line.name())?;
         rule.rates(now, now).first()?.parse().ok()
     }
 
     /// What an amount is worth in US dollars now, rounded up to the cent.
-    pub fn worth(&self, amount: Cents, currency: Currency) -> Option<Cents> {
+    pub fn usd_value(&self, amount: Cents, currency: Currency) -> Option<Cents> {
         self.versions.read().last()?.worth(amount.decimal(), currency)
     }
 }
 
 /// The time in which a quote was made that still holds.
-struct Window {
+struct QuoteWindow {
     since: Timestamp,
     now: Timestamp,
     /// The last moment of the exchange rates in force.
@@ -271,7 +271,7 @@ struct Window {
 }
 
 /// Every price that was in force within the life of a quote, each once, the latest first.
-fn honoured(versions: &[Version], asked: &Asked<'_>, window: &Window) -> Vec<Quote> {
+fn still_honoured(versions: &[PriceVersion], asked: &PriceQuery<'_>, window: &QuoteWindow) -> Vec<Quote> {
     let mut quotes = Vec::with_capacity(versions.len());
     for quote in versions.iter().rev().flat_map(|version| version.quotes(asked, window)) {
         if !quotes.iter().any(|known: &Quote| known.total == quote.total) {
@@ -281,8 +281,8 @@ fn honoured(versions: &[Version], asked: &Asked<'_>, window: &Window) -> Vec<Quo
     quotes
 }
 
-impl Version {
-    fn quotes(&self, asked: &Asked<'_>, window: &Window) -> Vec<Quote> {
+impl PriceVersion {
+    fn quotes(&self, asked: &PriceQuery<'_>, window: &QuoteWindow) -> Vec<Quote> {
         let fresh_until = match asked.currency {
             Currency::USD => window.now,
             _ => window.fresh_until,
@@ -299,7 +299,7 @@ impl Version {
         let now = window.now.min(fresh_until).min(Timestamp(last));
         let since = window.since.max(self.from).min(now);
         let rates = match asked.own {
-            Some(own) => own::within(own, since, now, self.until.is_none()),
+            Some(own) => product_rates::within(own, since, now, self.until.is_none()),
             None => rule.rates(since, now).iter().filter_map(|r| r.parse().ok()).collect(),
         };
         let quotes = rates.into_iter().filter_map(|rate| {
@@ -318,11 +318,11 @@ impl Version {
         quotes.collect()
     }
 
-    fn exchange(&self, currency: Currency) -> Option<Exchange> {
+    fn exchange(&self, currency: Currency) -> Option<ExchangeRate> {
         if currency == Currency::USD {
             return None;
         }
-        self.table.rates.get(currency.as_str()).map(|rate| Exchange {
+        self.table.rates.get(currency.as_str()).map(|rate| ExchangeRate {
             usd_per_unit: rate.clone(),
             source: self.table.source.clone(),
             as_of: self.table.as_of,
@@ -338,17 +338,17 @@ impl Version {
     }
 }
 
-fn rules(products: &Products) -> Rules {
-    let rule = |(name, product): (&'static str, &crate::config::Product)| {
+fn rules(products: &ProductsConfig) -> FeeRules {
+    let rule = |(name, product): (&'static str, &crate::config::ProductConfig)| {
         let fee = product.fee();
         let during = product.promotion_from.zip(product.promotion_until);
-        let promotion = product.promotion_rate.zip(during).map(|(rate, (from, until))| Offer {
+        let promotion = product.promotion_rate.zip(during).map(|(rate, (from, until))| Promotion {
             rate: rate.to_string(),
             from,
             until,
         });
         let (rate, minimum) = (fee.rate.to_string(), fee.minimum.to_string());
-        let rule = Rule {
+        let rule = FeeRuleText {
             rate,
             minimum,
             promotion,
@@ -358,7 +358,7 @@ fn rules(products: &Products) -> Rules {
     products.all().into_iter().map(rule).collect()
 }
 
-impl Table {
+impl RateTableRecord {
     fn of(told: &RateTable) -> Self {
         let text = |(currency, rate): (&String, &Decimal)| (currency.clone(), rate.normalize().to_string());
         Self {
@@ -370,8 +370,8 @@ impl Table {
 }
 
 /// The list with these rules and rates in force at `now`, oldest first, without versions that no quote can name any more.
-fn in_force(stored: Versions, (rules, table): (Rules, Table), quote_life_ms: u64, now: Timestamp) -> Versions {
-    let Versions(mut versions) = stored;
+fn effective_at(stored: PriceVersions, (rules, table): (FeeRules, RateTableRecord), quote_life_ms: u64, now: Timestamp) -> PriceVersions {
+    let PriceVersions(mut versions) = stored;
     match versions.last_mut() {
         // The same rates told again are no new prices, though quotes name the later time.
         Some(last) if last.rules == rules && last.table.rates == table.rates => last.table = table,
@@ -379,7 +379,7 @@ fn in_force(stored: Versions, (rules, table): (Rules, Table), quote_life_ms: u64
             if let Some(last) = last {
                 last.until = Some(now);
             }
-            versions.push(Version {
+            versions.push(PriceVersion {
                 from: now,
                 until: None,
                 rules,
@@ -388,7 +388,7 @@ fn in_force(stored: Versions, (rules, table): (Rules, Table), quote_life_ms: u64
         }
     }
     versions.retain(|v| v.until.is_none_or(|until| until.plus_ms(quote_life_ms) >= now));
-    Versions(versions)
+    PriceVersions(versions)
 }
 
 #[cfg(test)]

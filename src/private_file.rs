@@ -18,7 +18,7 @@ const RANDOM: usize = 6;
 /// # Errors
 /// What the system says; then there is no new file, or one that a power cut may still take.
 pub fn create(path: &Path, content: &[u8]) -> io::Result<bool> {
-    let (staged, ()) = stage(path, |file| file.write_all(content))?;
+    let (staged, ()) = write_temp(path, |file| file.write_all(content))?;
     match staged.persist_noclobber(path) {
         Ok(_) => sync_parent(path).map(|()| true),
         Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -62,7 +62,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As [`replace`], or what the writer says.
 pub fn replace_by<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
-    let (staged, written) = stage(path, write)?;
+    let (staged, written) = write_temp(path, write)?;
     staged.persist(path).map_err(|refused| refused.error)?;
     sync_parent(path).map(|()| written)
 }
@@ -71,7 +71,7 @@ pub fn replace_by<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>
 ///
 /// # Errors
 /// What the system says.
-pub fn sweep(path: &Path) -> io::Result<()> {
+pub fn remove_stale_temp_files(path: &Path) -> io::Result<()> {
     let Some(file) = path.file_name().and_then(|name| name.to_str()) else {
         return Ok(());
     };
@@ -89,7 +89,7 @@ pub fn sweep(path: &Path) -> io::Result<()> {
 }
 
 /// The content beside its place, under a name of its own; gone when dropped. Temporary files have mode 600 from their beginning.
-fn stage<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<(NamedTempFile, T)> {
+fn write_temp<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<(NamedTempFile, T)> {
     let name = path.file_name().unwrap_or_default();
     let mut beside = tempfile::Builder::new();
     let mut staged = beside
@@ -160,7 +160,7 @@ mod tests {
         for name in others.iter().chain(&["vault.keysaB3dEf.new"]) {
             std::fs::write(folder.path().join(name), "x").unwrap();
         }
-        sweep(&path).unwrap();
+        remove_stale_temp_files(&path).unwrap();
         let left = std::fs::read_dir(folder.path()).unwrap();
         let mut left: Vec<_> = left
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -170,9 +170,9 @@ mod tests {
         others.sort_unstable();
         assert_eq!(left, others);
         // What is staged has such a name.
-        let (staged, ()) = stage(&path, |file| file.write_all(b"x")).unwrap();
+        let (staged, ()) = write_temp(&path, |file| file.write_all(b"x")).unwrap();
         let (_, staged) = staged.keep().unwrap();
-        sweep(&path).unwrap();
+        remove_stale_temp_files(&path).unwrap();
         assert!(!staged.exists() && path.exists());
     }
 

@@ -3,16 +3,16 @@
 
 pub mod banking;
 pub mod callback;
-pub mod elsewhere;
+pub mod connect;
 pub mod gift_cards;
 pub mod merchants;
 pub mod payouts;
-pub mod program;
+pub mod reloadable_cards;
 pub mod rates;
-pub mod redemption;
+pub mod sealing_gift_cards;
 pub mod remote;
 pub mod sandbox;
-pub mod serving;
+pub mod server;
 pub mod wire;
 
 use std::collections::BTreeMap;
@@ -22,23 +22,23 @@ use purser_actors::id::CardId;
 pub use purser_actors::intl_order::BillingAddress;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    BoxFuture, Bridge, CardAccounts, CardBalances, CardIssuer, CardWord, ErrorKind, IdentityCheck, Issuance, IssueCard,
-    IssuedCard, PortError, ProviderList, Said, Standing, SteerCard,
+    BoxFuture, Bridge, IssuerAccounts, CardBalances, CardIssuer, CardEvent, ErrorKind, IdentityCheck, IssueResult, IssueCardRequest,
+    IssuedCard, PortError, ProviderList, ExternalText, CardSnapshot, CardActionRequest,
 };
-use purser_actors::reconcile::Source;
+use purser_actors::reconciliation::ReconciliationSource;
 
-use self::banking::BankingProvider;
-use self::gift_cards::GiftCatalog;
-use self::merchants::Merchants;
-use self::payouts::Rails;
-use self::program::Program;
-use self::rates::Rates;
+use self::banking::BankApi;
+use self::gift_cards::GiftCardApi;
+use self::merchants::MerchantDirectory;
+use self::payouts::PayoutApi;
+use self::reloadable_cards::ReloadableCardApi;
+use self::rates::RateSource;
 use crate::secret::Secret;
-use crate::vault::{CardNumber, Vault};
+use crate::vault::{CardNumberRecord, Vault};
 
 /// What an issuer says of an order, the number still readable.
 #[derive(Debug)]
-pub enum PlainIssuance {
+pub enum PlainIssueResult {
     /// The card exists.
     Ready(PlainCard),
     /// Accepted; ask again with the same key after this time.
@@ -49,7 +49,7 @@ pub enum PlainIssuance {
     /// Definitely refused: no card exists and none will.
     Declined {
         /// The issuer's word for it.
-        reason: Said,
+        reason: ExternalText,
     },
 }
 
@@ -67,9 +67,9 @@ pub struct PlainCard {
 }
 
 /// An issuer of cards, in plain.
-pub trait Issuer: Send + Sync {
+pub trait CardIssuerApi: Send + Sync {
     /// Orders a card or asks after an order; the key makes them the same call.
-    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<PlainIssuance, PortError>>;
+    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<PlainIssueResult, PortError>>;
 
     /// The CVV, fetched through and never kept. `Permanent` for a card that is not this issuer's.
     fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>>;
@@ -78,20 +78,20 @@ pub trait Issuer: Send + Sync {
     fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>>;
 
     /// See [`CardIssuer::standing`].
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>>;
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
     /// See [`CardIssuer::steer`].
-    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>>;
+    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
     /// See [`CardIssuer::told`].
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>>;
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
 
     /// The billing address of this issuer's cards.
     fn billing_address(&self) -> BillingAddress;
 }
 
 /// The balances that holders have at an issuer, for whoever shows them.
-pub trait Balances: Send + Sync {
+pub trait CardBalanceReader: Send + Sync {
     /// What there is now behind a deposit address.
     fn balance<'a>(&'a self, address: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>>;
 }
@@ -100,43 +100,43 @@ pub trait Balances: Send + Sync {
 #[derive(Clone)]
 pub struct Providers {
     /// Makes cards.
-    pub issuer: Arc<dyn Issuer>,
+    pub issuer: Arc<dyn CardIssuerApi>,
     /// Sells gift cards.
-    pub gift_cards: Arc<dyn GiftCatalog>,
+    pub gift_cards: Arc<dyn GiftCardApi>,
     /// Pays out.
-    pub rails: Arc<dyn Rails>,
+    pub rails: Arc<dyn PayoutApi>,
     /// Knows who people are.
     pub identity_check: Arc<dyn IdentityCheck>,
     /// Opens holders' accounts at the issuer.
-    pub accounts: Arc<dyn CardAccounts>,
+    pub accounts: Arc<dyn IssuerAccounts>,
     /// Watches what is deposited to them.
     pub deposits: Arc<dyn CardBalances>,
     /// Says what they hold.
-    pub balances: Arc<dyn Balances>,
+    pub balances: Arc<dyn CardBalanceReader>,
     /// Keeps reloadable cards, and takes from what they hold.
-    pub program: Arc<dyn Program>,
+    pub program: Arc<dyn ReloadableCardApi>,
     /// Keeps their bank accounts.
-    pub bank: Arc<dyn BankingProvider>,
+    pub bank: Arc<dyn BankApi>,
     /// Carries USDC from Solana to Base.
     pub bridge: Arc<dyn Bridge>,
     /// Says what currencies cost.
-    pub rates: Arc<dyn Rates>,
+    pub rates: Arc<dyn RateSource>,
     /// Says who takes cards.
-    pub merchants: Arc<dyn Merchants>,
+    pub merchants: Arc<dyn MerchantDirectory>,
     /// What each writes down of its orders, for reconciliation.
     pub lists: ProviderLists,
 }
 
 /// Providers' lists, by whose they are.
-pub type ProviderLists = BTreeMap<Source, Arc<dyn ProviderList>>;
+pub type ProviderLists = BTreeMap<ReconciliationSource, Arc<dyn ProviderList>>;
 
 /// An issuer as the engine may see it: what comes out is sealed.
-pub struct VaultedIssuer<I: ?Sized> {
+pub struct SealingIssuer<I: ?Sized> {
     issuer: Arc<I>,
     vault: Arc<Vault>,
 }
 
-impl<I: Issuer + ?Sized> VaultedIssuer<I> {
+impl<I: CardIssuerApi + ?Sized> SealingIssuer<I> {
     /// Seals what `issuer` delivers with the vault's active key.
     pub const fn new(issuer: Arc<I>, vault: Arc<Vault>) -> Self {
         Self { issuer, vault }
@@ -156,7 +156,7 @@ fn sealed(vault: &Vault, card: CardId, plain: PlainCard) -> Result<IssuedCard, P
         exp_month,
         exp_year,
     } = plain;
-    let number = CardNumber::new(number, exp_month, exp_year).map_err(|e| refused(e.to_string()))?;
+    let number = CardNumberRecord::new(number, exp_month, exp_year).map_err(|e| refused(e.to_string()))?;
     let last4 = number.last4();
     let sealed = vault.seal(card, &number).map_err(|e| refused(e.to_string()))?;
     Ok(IssuedCard {
@@ -168,25 +168,25 @@ fn sealed(vault: &Vault, card: CardId, plain: PlainCard) -> Result<IssuedCard, P
     })
 }
 
-impl<I: Issuer + ?Sized> CardIssuer for VaultedIssuer<I> {
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>> {
+impl<I: CardIssuerApi + ?Sized> CardIssuer for SealingIssuer<I> {
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         self.issuer.standing(issuer_ref)
     }
 
-    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>> {
+    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         self.issuer.steer(order)
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
         self.issuer.told(after, limit)
     }
 
-    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {
+    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<IssueResult, PortError>> {
         Box::pin(async move {
             Ok(match self.issuer.issue(order).await? {
-                PlainIssuance::Ready(card) => Issuance::Ready(sealed(&self.vault, order.card, card)?),
-                PlainIssuance::Pending { retry_after_ms } => Issuance::Pending { retry_after_ms },
-                PlainIssuance::Declined { reason } => Issuance::Declined { reason },
+                PlainIssueResult::Ready(card) => IssueResult::Ready(sealed(&self.vault, order.card, card)?),
+                PlainIssueResult::Pending { retry_after_ms } => IssueResult::Pending { retry_after_ms },
+                PlainIssueResult::Declined { reason } => IssueResult::Declined { reason },
             })
         })
     }

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use purser_actors::account;
 use purser_actors::id::{ApiKeyId, SessionId, Wallet};
-use purser_actors::kernel::Kind;
-use purser_actors::kernel::record::Record;
+use purser_actors::kernel::EntityKind;
+use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::port::Entropy;
 use purser_storage::codec;
 use serde::{Deserialize, Serialize};
@@ -300,15 +300,15 @@ impl RevocationLog {
 }
 
 /// What an event says that must outlive a restore, if it does.
-pub fn entry_of(record: &Record) -> Option<Entry> {
+pub fn entry_of(record: &EventRecord) -> Option<Entry> {
     let number = || <[u8; 16]>::try_from(record.id.as_slice()).map(u128::from_be_bytes).ok();
-    if record.kind == Kind::Session as u8 && record.status == "revoked" {
+    if record.kind == EntityKind::Session as u8 && record.status == "revoked" {
         return Some(Entry::Session(SessionId(number()?).to_string()));
     }
-    if record.kind == Kind::ApiKey as u8 && record.status == "revoked" {
+    if record.kind == EntityKind::ApiKey as u8 && record.status == "revoked" {
         return Some(Entry::ApiKey(ApiKeyId(number()?).to_string()));
     }
-    if record.kind != Kind::Account as u8 || record.announcement.is_none() {
+    if record.kind != EntityKind::Account as u8 || record.announcement.is_none() {
         return None;
     }
     let account = Wallet::from_key(&record.id)?.address();

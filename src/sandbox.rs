@@ -4,7 +4,7 @@
 //! configuration names one of the published keys.
 
 pub(crate) mod archive;
-pub mod desk;
+pub mod control;
 pub mod keys;
-pub mod moved_clock;
+pub mod clock;
 pub mod record_log;

@@ -4,11 +4,11 @@
 //! A match has points from 0 (none) to 1,000 (the same name); what counts as a match at all is decided here, so that a
 //! list never holds a guess. Addresses are compared by [`address`] alone: a slip in an address is another address.
 
-pub mod address;
+pub mod host;
 mod distance;
 mod fold;
 
-use self::distance::{Spelling, slips};
+use self::distance::{Spelling, edit_cost};
 use self::fold::{is_plain, sound, words};
 
 /// Points of the same name.
@@ -40,7 +40,7 @@ const LONGEST: usize = 100;
 
 /// A name, ready to be compared.
 #[derive(Clone, Debug)]
-pub struct Name {
+pub struct SearchName {
     words: usize,
     /// Each by itself.
     parts: Vec<Spelling>,
@@ -52,7 +52,7 @@ pub struct Name {
     sound: Spelling,
 }
 
-impl Name {
+impl SearchName {
     /// `None` when nothing of the text is left to compare.
     pub fn new(text: &str) -> Option<Self> {
         Self::of(&words(text))
@@ -77,37 +77,37 @@ impl Name {
 
 /// What somebody looks for.
 #[derive(Clone, Debug)]
-pub struct Wanted {
-    full: Name,
+pub struct SearchQuery {
+    full: SearchName,
     /// Without words that say nothing of who is meant.
-    core: Option<Name>,
+    core: Option<SearchName>,
 }
 
-impl Wanted {
+impl SearchQuery {
     /// `None` when nothing of the text is left to look for.
     pub fn new(text: &str) -> Option<Self> {
         let text: String = text.chars().take(LONGEST).collect();
         let all = words(&text);
-        let full = Name::of(&all)?;
+        let full = SearchName::of(&all)?;
         let core: Vec<String> = all.iter().filter(|w| !is_plain(w)).cloned().collect();
-        let core = if core.len() < all.len() { Name::of(&core) } else { None };
+        let core = if core.len() < all.len() { SearchName::of(&core) } else { None };
         Some(Self { full, core })
     }
 
     /// How well a name fits; 0 when it does not.
-    pub fn points(&self, name: &Name) -> u32 {
+    pub fn score(&self, name: &SearchName) -> u32 {
         // What is left of "american airlines" begins a lot of names, and means one.
         let core = self
             .core
             .as_ref()
-            .map_or(0, |core| spelled(core, name).saturating_sub(BESIDE));
-        spelled(&self.full, name).max(begun(&self.full, name)).max(core)
+            .map_or(0, |core| spelling_score(core, name).saturating_sub(BESIDE));
+        spelling_score(&self.full, name).max(prefix_score(&self.full, name)).max(core)
     }
 
     /// How well the words of the query match those of a name, in any order: for a list to choose from, where "coffee" means
     /// everything with coffee in it. 0 unless each significant word is one of the name's, the beginning of one, or one with
     /// slips.
-    pub fn points_within(&self, name: &Name) -> u32 {
+    pub fn points_within(&self, name: &SearchName) -> u32 {
         let (mut met, mut slipped) = (0, false);
         for part in &self.full.parts {
             match name.parts.iter().filter_map(|word| word_match(part, word)).max() {
@@ -143,7 +143,7 @@ fn word_match(part: &Spelling, word: &Spelling) -> Option<Match> {
     if part.len() >= WORD_PREFIX_LEAST && word.text.starts_with(&part.text) {
         return Some(Match::Begun);
     }
-    slips(part, word, 0).map(|_| Match::Slipped)
+    edit_cost(part, word, 0).map(|_| Match::Slipped)
 }
 
 /// Keeps what is a match, best first; equals stay in their order. Where one reading is certain, guesses go.
@@ -157,7 +157,7 @@ pub fn ranked<T>(scored: impl Iterator<Item = (u32, T)>) -> Vec<T> {
 }
 
 /// Points of a name that was written out, rightly or not.
-fn spelled(wanted: &Name, name: &Name) -> u32 {
+fn spelling_score(wanted: &SearchName, name: &SearchName) -> u32 {
     if wanted.is(name) {
         return SAME;
     }
@@ -166,14 +166,14 @@ fn spelled(wanted: &Name, name: &Name) -> u32 {
     }
     // Words split otherwise are one slip more, or "wall art" would be a shop.
     let split = u32::from(wanted.words != name.words);
-    let written = slips(&wanted.bare, &name.bare, split);
-    let spoken = slips(&wanted.sound, &name.sound, split);
+    let written = edit_cost(&wanted.bare, &name.bare, split);
+    let spoken = edit_cost(&wanted.sound, &name.sound, split);
     let fewest = written.into_iter().chain(spoken).min();
     fewest.map_or(0, |slips| SLIPPED.saturating_sub(10 * slips))
 }
 
 /// Points of a name of which only the beginning was written.
-fn begun(wanted: &Name, name: &Name) -> u32 {
+fn prefix_score(wanted: &SearchName, name: &SearchName) -> u32 {
     let share = wanted.bare.len() * 100 / name.bare.len().max(1);
     if wanted.bare.len() < PREFIX_LEAST || share < PREFIX_SHARE || !name.bare.text.starts_with(&wanted.bare.text) {
         return 0;

@@ -2,14 +2,14 @@
 //! before everything behind it is open, verified and has taken up what the last process left.
 
 pub mod chains;
-mod checkout;
+mod checkout_setup;
 pub mod copies;
 mod health;
-pub mod parts;
+pub mod dependencies;
 pub mod restore;
 mod routes;
-mod sealed;
-mod shop;
+mod key_check;
+mod product_routes;
 mod store_chains;
 
 use std::net::SocketAddr;
@@ -70,25 +70,25 @@ pub struct Service {
     chains: Option<Arc<RealPorts>>,
     hub: Arc<Hub>,
     serving: Arc<AtomicBool>,
-    running: Running,
+    running: ServerTask,
     /// The operator's side.
-    watching: Option<Running>,
+    operator_server: Option<ServerTask>,
 }
 
 /// A server that runs.
-struct Running {
+struct ServerTask {
     stop: StopHandle,
     task: tokio::task::JoinHandle<bool>,
 }
 
-impl Running {
+impl ServerTask {
     fn start(config: &Config, listener: TcpListener, front: Arc<Front>) -> Self {
         let (server, stop) = Server::new(config, listener, front);
         let task = tokio::spawn(server.run());
         Self { stop, task }
     }
 
-    async fn end(self) -> bool {
+    async fn shutdown(self) -> bool {
         self.stop.stop();
         self.task.await.unwrap_or(false)
     }
@@ -161,7 +161,7 @@ impl Service {
         let config = Arc::new(config);
         let data = DataDir::create(&config.data_dir)?;
         // Before it listens: where another process has the store, that one serves at the address.
-        let store = parts::take_store(&config, &data).await?;
+        let store = dependencies::take_store(&config, &data).await?;
         let (listener, address) = bind(config.server.listen, config.server.moves_on, "server.listen").await?;
         let watched = bind_operator(&config).await?;
         let public_url = config.server.public_url(address);
@@ -172,15 +172,15 @@ impl Service {
             std::process::abort();
         }));
         let as_store: Arc<dyn Store> = store.clone();
-        let world = parts::open_world(&config, &data, &as_store).await?;
+        let world = dependencies::open_dependencies(&config, &data, &as_store).await?;
         if let Some(sandbox) = &world.sandbox {
             let checks = &sandbox.providers.identity_check;
             checks.call_back_to(callback_url(address), identity_callback());
         }
-        let mark = store.restore_mark();
-        let ahead_ms = world.moved.as_ref().map_or(0, |moved| moved.ahead_ms());
-        let forgotten = (restore::lost(&config, mark), restore::restored(&config, mark, ahead_ms));
-        let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world, forgotten)).await?;
+        let mark = store.restore_marker();
+        let ahead_ms = world.sandbox_clock.as_ref().map_or(0, |moved| moved.offset_ms());
+        let forgotten = (restore::lost(&config, mark), restore::restore_window(&config, mark, ahead_ms));
+        let engine = Engine::start(dependencies::engine_deps(&config, as_store.clone(), &world, forgotten)).await?;
         let (revocations, begun) = restore::revocations(&engine, &*as_store, mark, &data, &*world.entropy).await?;
         if config.is_sandbox() && watched.is_some() {
             let file = data.operator_token();
@@ -189,9 +189,9 @@ impl Service {
         }
         let hub = Hub::new(&config.stream);
         let serving = Arc::new(AtomicBool::new(true));
-        let (calling, chains) = (world.calling.clone(), world.real.clone());
+        let (calling, chains) = (world.paid_http_client.clone(), world.real.clone());
         let health = health::Health::of(&engine, &serving, &store, chains.clone());
-        let house = routes::House {
+        let house = routes::AppState {
             config: config.clone(),
             data,
             store: as_store,
@@ -203,12 +203,12 @@ impl Service {
             revocations,
             begun,
         };
-        let routes::Edge {
+        let routes::Fronts {
             public,
             operator: watch,
-        } = routes::edge(house, health).await?;
+        } = routes::build(house, health).await?;
         let public = Arc::new(public);
-        calling.serve_own(&public);
+        calling.set_local_service(&public);
         let operator = watched.as_ref().map(|(_, address)| *address);
         Ok(Self {
             address,
@@ -219,8 +219,8 @@ impl Service {
             chains,
             hub,
             serving,
-            running: Running::start(&config, listener, public),
-            watching: watched.map(|(listener, _)| Running::start(&config, listener, Arc::new(watch))),
+            running: ServerTask::start(&config, listener, public),
+            operator_server: watched.map(|(listener, _)| ServerTask::start(&config, listener, Arc::new(watch))),
         })
     }
 
@@ -230,11 +230,11 @@ impl Service {
         self.serving.store(false, Ordering::Release);
         self.hub.stop();
         let watching = async {
-            if let Some(watching) = self.watching {
-                watching.end().await;
+            if let Some(watching) = self.operator_server {
+                watching.shutdown().await;
             }
         };
-        let (drained, ()) = tokio::join!(self.running.end(), watching);
+        let (drained, ()) = tokio::join!(self.running.shutdown(), watching);
         self.engine.stop();
         if let Some(chains) = self.chains {
             chains.close().await;

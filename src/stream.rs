@@ -9,15 +9,15 @@
 //! Memory is bounded by bytes, not by hope: a queue that overflows is thrown away, and its client is served from
 //! the store again.
 
-mod feed;
+mod subscriber_feed;
 mod frame;
 mod hub;
 mod socket;
 
-pub use feed::{Feed, is_ahead, newest};
-pub use frame::{AHEAD, Announced, ClientFrame, Complaint, Filter, NoFilter};
-pub use hub::{Freeze, Full, Hub, Seat, Subscription, Taken};
-pub use socket::{Access, StreamState, upgrade};
+pub use subscriber_feed::{SubscriberFeed, is_ahead, newest};
+pub use frame::{AHEAD, StreamEvent, ClientMessage, ProtocolError, EventFilter, FilterError};
+pub use hub::{Freeze, SubscribeError, Hub, ConnectionSlot, Subscription, BufferContents};
+pub use socket::{ClientAccess, StreamContext, upgrade};
 
 /// Close codes of `/stream`.
 pub mod close {

@@ -80,7 +80,7 @@ fn fill(bytes: &mut [u8]) {
 
 /// Takes as many open files and sockets as the system allows this process: most systems begin with 1,024 and give more to
 /// whoever asks. Gives how many there may be now, `None` for no limit.
-pub fn take_open_files() -> Option<u64> {
+pub fn raise_open_file_limit() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let all = Rlimit {
@@ -96,7 +96,7 @@ pub fn take_open_files() -> Option<u64> {
 /// Takes memory in small pages from here on, where the system knows the choice (Linux): a service of many small
 /// allocations touches little of each 2 MiB that the kernel would clear for it, which took a seventh of a paid call.
 /// Call it before anything else.
-pub fn use_small_pages() {
+pub fn disable_huge_pages() {
     #[cfg(target_os = "linux")]
     // Refused, it costs time and memory and nothing else.
     let _ = rustix::thread::disable_transparent_huge_pages(true);

@@ -6,7 +6,7 @@
 //! from ([`Vault::derive`]): it stays under that key, which cannot be removed for as long as there is such a record. CVVs of issuers never come here; those that operators enter have keys of their own
 //! ([`CvvVault`]).
 
-pub mod archive;
+pub mod document_backup;
 mod cvv;
 mod derive;
 mod documents;
@@ -24,7 +24,7 @@ use purser_actors::port::Entropy;
 use zeroize::Zeroizing;
 
 pub use self::cvv::CvvVault;
-pub use self::documents::Documents;
+pub use self::documents::DocumentStore;
 pub use self::keyring::KeyId;
 use self::keyring::{DataKey, Keyring};
 use crate::identity::secret::{Key32, MacKey};
@@ -58,7 +58,7 @@ pub enum VaultError {
     MissingFile(PathBuf),
     /// Not a card number or expiry.
     #[error("not a card: {0}")]
-    NotACard(&'static str),
+    InvalidCardNumber(&'static str),
     /// The keyring file or setting is not one.
     #[error("keyring: {0}")]
     Keyring(String),
@@ -67,7 +67,7 @@ pub enum VaultError {
     Io(#[from] std::io::Error),
     /// The keys come from a setting, so they are changed there.
     #[error("the keys come from the configuration: change them there")]
-    ManagedElsewhere,
+    ManagedInConfig,
     /// The active key cannot be removed, nor one that records are still sealed under.
     #[error("key {0} is still in use")]
     InUse(KeyId),
@@ -75,13 +75,13 @@ pub enum VaultError {
 
 /// A card's number with its expiry: what is sealed.
 #[derive(Clone, Debug)]
-pub struct CardNumber {
+pub struct CardNumberRecord {
     number: Secret<String>,
     exp_month: u8,
     exp_year: u16,
 }
 
-impl CardNumber {
+impl CardNumberRecord {
     /// Whether the last digit is the check digit of the others (ISO/IEC 7812-1), as it is on every card.
     pub fn has_check_digit(&self) -> bool {
         let digits = self.number.expose_secret().bytes().rev().map(|b| u32::from(b - b'0'));
@@ -99,10 +99,10 @@ impl CardNumber {
     pub fn new(number: Secret<String>, exp_month: u8, exp_year: u16) -> Result<Self, VaultError> {
         let digits = number.expose_secret();
         if !(12..=19).contains(&digits.len()) || !digits.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(VaultError::NotACard("number"));
+            return Err(VaultError::InvalidCardNumber("number"));
         }
         if !(1..=12).contains(&exp_month) || !(1000..=9999).contains(&exp_year) {
-            return Err(VaultError::NotACard("expiry"));
+            return Err(VaultError::InvalidCardNumber("expiry"));
         }
         Ok(Self {
             number,
@@ -155,18 +155,18 @@ impl CardNumber {
 #[derive(Debug)]
 pub struct Vault {
     keyring: RwLock<Keyring>,
-    entropy: RandomSource,
+    entropy: VaultRng,
 }
 
-struct RandomSource(Arc<dyn Entropy>);
+struct VaultRng(Arc<dyn Entropy>);
 
-impl std::fmt::Debug for RandomSource {
+impl std::fmt::Debug for VaultRng {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("entropy")
     }
 }
 
-impl RandomSource {
+impl VaultRng {
     fn bytes(&self) -> Zeroizing<[u8; 32]> {
         let mut bytes = Zeroizing::new([0; 32]);
         bytes[..16].copy_from_slice(&self.0.random().to_be_bytes());
@@ -182,7 +182,7 @@ impl Vault {
     /// # Errors
     /// When the file is missing and may not be made, is readable by others, is damaged, or the disk fails.
     pub fn from_file(path: &Path, create: bool, entropy: Arc<dyn Entropy>) -> Result<Self, VaultError> {
-        let entropy = RandomSource(entropy);
+        let entropy = VaultRng(entropy);
         let keyring = match Keyring::load(path)? {
             Some(keyring) => keyring,
             None if create => Keyring::create(path, DataKey::new(&entropy.bytes()))?,
@@ -202,7 +202,7 @@ impl Vault {
         let keyring = Keyring::from_setting(keys)?;
         Ok(Self {
             keyring: RwLock::new(keyring),
-            entropy: RandomSource(entropy),
+            entropy: VaultRng(entropy),
         })
     }
 
@@ -210,7 +210,7 @@ impl Vault {
     ///
     /// # Errors
     /// [`VaultError::Sealed`] if the cipher refuses, which it does for no input of this size.
-    pub fn seal(&self, card: CardId, number: &CardNumber) -> Result<Vec<u8>, VaultError> {
+    pub fn seal(&self, card: CardId, number: &CardNumberRecord) -> Result<Vec<u8>, VaultError> {
         self.seal_bytes(card, &number.to_plain())
     }
 
@@ -250,8 +250,8 @@ impl Vault {
     /// # Errors
     /// [`VaultError::MissingKey`] when its key is not on the keyring, [`VaultError::Sealed`] when it is damaged or
     /// another card's.
-    pub fn open(&self, card: CardId, record: &[u8]) -> Result<CardNumber, VaultError> {
-        CardNumber::from_plain(&self.open_bytes(card, record)?)
+    pub fn open(&self, card: CardId, record: &[u8]) -> Result<CardNumberRecord, VaultError> {
+        CardNumberRecord::from_plain(&self.open_bytes(card, record)?)
     }
 
     /// Opens what [`seal_bytes`](Self::seal_bytes) sealed.

@@ -7,13 +7,13 @@
 mod agent_wallets;
 mod api_keys;
 mod approvals;
-mod audit;
+mod audit_log;
 mod banking;
-mod books;
-mod departures;
-mod differences;
+mod ledger;
+mod outgoing_transfers;
+mod discrepancies;
 mod finality;
-mod fold;
+mod events;
 mod gate;
 mod incoming;
 mod late_returns;
@@ -21,13 +21,13 @@ mod lines;
 mod lost_orders;
 mod onchain;
 mod outcomes;
-mod people;
+mod identity;
 mod products;
-mod program;
+mod reloadable_cards;
 mod received;
 mod refunds;
-mod saved;
-mod sealed;
+mod payees;
+mod vault;
 mod webhooks;
 mod withdrawals;
 
@@ -36,24 +36,24 @@ use std::fmt;
 
 use purser_actors::account::Account;
 use purser_actors::engine::lost_times;
-use purser_actors::id::{LateReturnId, PaymentId, SessionId, SpendId, Wallet, WithdrawalId};
-use purser_actors::kernel::{Effect, Kind, table};
+use purser_actors::id::{LateReturnId, PaymentId, SessionId, WalletPaymentId, Wallet, WithdrawalId};
+use purser_actors::kernel::{OutboxJob, EntityKind, table};
 use purser_actors::late_return::LateReturn;
 use purser_actors::lost_order::BookedOrder;
 use purser_actors::payment::Payment;
-use purser_actors::port::Booked;
+use purser_actors::port::AttributedTransfer;
 use purser_actors::session::Session;
 use purser_actors::withdrawal::Withdrawal;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Row, Store, StoreError};
 
-use self::people::People;
-use self::products::Sold;
-use self::program::Program;
+use self::identity::IdentityRecords;
+use self::products::SoldProduct;
+use self::reloadable_cards::CardProgramRecords;
 
 /// Something that is not as it must be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub struct Finding {
+pub struct VerifyFinding {
     /// Which rule is broken, for example `ledger.unbalanced`.
     pub rule: &'static str,
     /// What breaks it: an id.
@@ -62,7 +62,7 @@ pub struct Finding {
     pub detail: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for VerifyFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}: {}", self.rule, self.subject, self.detail)
     }
@@ -70,7 +70,7 @@ impl fmt::Display for Finding {
 
 /// What was proved, and what was found.
 #[derive(Clone, Debug, Default, serde::Serialize)]
-pub struct Report {
+pub struct VerifyReport {
     /// Accounts, payments, sessions, withdrawals, and each kind of product.
     pub entities: BTreeMap<&'static str, usize>,
     /// Payments by status.
@@ -92,12 +92,12 @@ pub struct Report {
     /// Payments that are not final and that their chain's list does not have. A list may have final transfers alone.
     pub unlisted_payments: usize,
     /// Everything that is wrong. Empty is good.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<VerifyFinding>,
 }
 
-impl Report {
+impl VerifyReport {
     fn find(&mut self, rule: &'static str, subject: impl ToString, detail: impl Into<String>) {
-        self.findings.push(Finding {
+        self.findings.push(VerifyFinding {
             rule,
             subject: subject.to_string(),
             detail: detail.into(),
@@ -137,43 +137,43 @@ pub struct ChainTransfer {
 
 /// Everything stored, decoded.
 #[derive(Default)]
-pub(crate) struct Contents {
+pub(crate) struct StoreContents {
     pub(crate) accounts: BTreeMap<Wallet, (Account, u64)>,
     pub(crate) payments: BTreeMap<PaymentId, (Payment, u64)>,
     /// Everything that payments bought, by kind and id.
-    pub(crate) sold: BTreeMap<(u8, u128), Sold>,
+    pub(crate) sold: BTreeMap<(u8, u128), SoldProduct>,
     pub(crate) sessions: BTreeMap<SessionId, (Session, u64)>,
-    pub(crate) people: People,
+    pub(crate) people: IdentityRecords,
     pub(crate) withdrawals: BTreeMap<WithdrawalId, (Withdrawal, u64)>,
     /// What spends balances at the card issuer.
-    pub(crate) program: Program,
+    pub(crate) program: CardProgramRecords,
     pub(crate) late_returns: BTreeMap<LateReturnId, (LateReturn, u64)>,
     /// Late returns that the operators' list has.
     pub(crate) late_list: BTreeSet<u128>,
     /// Recipients and destinations, by kind and id.
-    pub(crate) saved: BTreeMap<(u8, u128), saved::Saved>,
+    pub(crate) saved: BTreeMap<(u8, u128), payees::PayeeSnapshot>,
     /// What reconciliation found.
-    differences: differences::Differences,
+    differences: discrepancies::Discrepancies,
     /// What operators gave back.
     refunds: refunds::Refunds,
     /// What the bank side keeps.
-    pub(crate) bank: banking::Bank,
+    pub(crate) bank: banking::BankingSnapshots,
     /// Managed wallets and their spends.
-    pub(crate) agents: agent_wallets::Wallets,
+    pub(crate) agents: agent_wallets::AgentWallets,
     /// API keys and the places that they take.
     pub(crate) api_keys: api_keys::ApiKeys,
     /// Endpoints and deliveries.
-    pub(crate) webhooks: webhooks::Webhooks,
+    pub(crate) webhooks: webhooks::WebhookRecords,
     /// What left the treasury for products.
-    pub(crate) left: Vec<products::Left>,
+    pub(crate) left: Vec<products::OutgoingTransfer>,
     /// Work that is due, and work that is not yet.
-    pub(crate) effects: Vec<Effect>,
+    pub(crate) effects: Vec<OutboxJob>,
     /// Of these, how many are not due yet.
     pub(crate) timers: usize,
     /// Transfers that no payment claims.
     arrivals: incoming::Arrivals,
     /// What an operator has booked after a restore.
-    pub(crate) departures: Vec<Booked>,
+    pub(crate) departures: Vec<AttributedTransfer>,
     /// Orders at providers that an operator has booked after a restore.
     pub(crate) lost_orders: Vec<BookedOrder>,
     /// International orders that the operators' queue lists.
@@ -185,37 +185,37 @@ pub(crate) struct Contents {
     /// Cards with a sealed CVV.
     pub(crate) cvvs: BTreeSet<u128>,
     /// Spends of which it is kept what was said.
-    pub(crate) spoken: BTreeSet<SpendId>,
+    pub(crate) spoken: BTreeSet<WalletPaymentId>,
 }
 
 /// Proves the store, and the chain's list against it if one is given.
 ///
 /// # Errors
 /// When the store cannot be read at all; damage of single rows is a finding.
-pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Report, StoreError> {
-    let mut report = Report::default();
+pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<VerifyReport, StoreError> {
+    let mut report = VerifyReport::default();
     let contents = read_entities(store, &mut report).await?;
-    let holders = books::check(store, &contents, &mut report).await?;
-    let history = fold::check(store, &contents, &mut report).await?;
+    let holders = ledger::check(store, &contents, &mut report).await?;
+    let history = events::check(store, &contents, &mut report).await?;
     outcomes::check(&contents, &history, &holders, &mut report);
     products::check(&contents, &mut report);
-    people::check(&contents, &mut report);
-    program::check(&contents, &mut report);
-    sealed::check(&contents, &mut report);
+    identity::check(&contents, &mut report);
+    reloadable_cards::check(&contents, &mut report);
+    vault::check(&contents, &mut report);
     withdrawals::check(&contents, &holders, &mut report);
     late_returns::check(&contents, &history, &holders, &mut report);
-    departures::check(&contents, &holders, &mut report);
+    outgoing_transfers::check(&contents, &holders, &mut report);
     lost_orders::check(&contents, &holders, &mut report);
-    differences::check(&contents.differences, &mut report);
+    discrepancies::check(&contents.differences, &mut report);
     gate::check(store, &contents, &holders, &mut report).await?;
     agent_wallets::check(&contents, &mut report);
     api_keys::check(&contents, &mut report);
-    saved::check(store, &contents, &mut report).await?;
+    payees::check(store, &contents, &mut report).await?;
     webhooks::check(store, &contents, &mut report).await?;
     banking::check(&contents, &history, &holders, &mut report);
     refunds::check(&contents, &history, &holders, &mut report);
     incoming::check(&contents, &history, &holders, &mut report);
-    audit::check(store, &mut report).await?;
+    audit_log::check(store, &mut report).await?;
     approvals::check(store, &mut report).await?;
     if let Some(chain) = chain {
         received::against_chain(&contents, &chain.received, &mut report);
@@ -278,7 +278,7 @@ pub(crate) async fn each_row(
     }
 }
 
-fn take<T: Stored>(row: &Row, subject: &str, report: &mut Report) -> Option<(T, u64)> {
+fn take<T: Stored>(row: &Row, subject: &str, report: &mut VerifyReport) -> Option<(T, u64)> {
     match codec::decode(&row.value) {
         Ok(value) => Some((value, row.revision)),
         Err(error) => {
@@ -288,28 +288,28 @@ fn take<T: Stored>(row: &Row, subject: &str, report: &mut Report) -> Option<(T, 
     }
 }
 
-async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Contents, StoreError> {
-    let mut contents = Contents::default();
+async fn read_entities(store: &dyn Store, report: &mut VerifyReport) -> Result<StoreContents, StoreError> {
+    let mut contents = StoreContents::default();
     each_row(store, &[table::ENTITY], |key, row| {
         let (kind, id) = (key.get(1).copied().unwrap_or(0), key.get(2..).unwrap_or_default());
         let number = <[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0);
-        if kind == Kind::Account as u8 {
+        if kind == EntityKind::Account as u8 {
             let Some(wallet) = Wallet::from_key(id) else {
                 return report.find("snapshot.damaged", hex::encode(id), "not a wallet");
             };
             if let Some(read) = take(row, &wallet.address(), report) {
                 contents.accounts.insert(wallet, read);
             }
-        } else if kind == Kind::Payment as u8 {
+        } else if kind == EntityKind::Payment as u8 {
             let id = PaymentId(number);
             take(row, &id.to_string(), report).map(|read| contents.payments.insert(id, read));
-        } else if kind == Kind::Session as u8 {
+        } else if kind == EntityKind::Session as u8 {
             let id = SessionId(number);
             take(row, &id.to_string(), report).map(|read| contents.sessions.insert(id, read));
-        } else if kind == Kind::Withdrawal as u8 {
+        } else if kind == EntityKind::Withdrawal as u8 {
             let id = WithdrawalId(number);
             take(row, &id.to_string(), report).map(|read| contents.withdrawals.insert(id, read));
-        } else if kind == Kind::LateReturn as u8 {
+        } else if kind == EntityKind::LateReturn as u8 {
             let id = LateReturnId(number);
             take(row, &id.to_string(), report).map(|read| contents.late_returns.insert(id, read));
         } else if let Some((product, read)) = products::read(kind, number, row) {
@@ -318,7 +318,7 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
                 Ok(sold) => drop(contents.sold.insert((kind, number), sold)),
                 Err(error) => report.find("snapshot.damaged", product, error.to_string()),
             }
-        } else if let Some(read) = saved::read(kind, number, row) {
+        } else if let Some(read) = payees::read(kind, number, row) {
             match read {
                 Ok(saved) => drop(contents.saved.insert((kind, number), saved)),
                 Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
@@ -348,7 +348,7 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
 }
 
 /// What is no entity.
-async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Report) -> Result<(), StoreError> {
+async fn read_rows(store: &dyn Store, contents: &mut StoreContents, report: &mut VerifyReport) -> Result<(), StoreError> {
     contents.people.read_rows(store, report).await?;
     contents.program.read_rows(store).await?;
     contents.differences.read_rows(store).await?;
@@ -356,7 +356,7 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
     contents.api_keys.read_rows(store).await?;
     contents.refunds.read_rows(store).await?;
     contents.arrivals.read_rows(store, report).await?;
-    for work in [table::EFFECT, table::TIMER] {
+    for work in [table::OUTBOX, table::TIMER] {
         each_row(store, &[work], |key, row| {
             if let Some((effect, _)) = take(row, &hex::encode(key), report) {
                 contents.effects.push(effect);
@@ -365,7 +365,7 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
         })
         .await?;
     }
-    each_row(store, &[table::DEPARTURE], |key, row| match Booked::read(&row.value) {
+    each_row(store, &[table::ATTRIBUTED_TRANSFER], |key, row| match AttributedTransfer::read(&row.value) {
         Ok(booked) => contents.departures.push(booked),
         Err(error) => report.find("snapshot.damaged", hex::encode(key), error.to_string()),
     })
@@ -380,9 +380,9 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
 }
 
 /// Rows of which only the ids count.
-async fn read_lists(store: &dyn Store, contents: &mut Contents) -> Result<(), StoreError> {
+async fn read_lists(store: &dyn Store, contents: &mut StoreContents) -> Result<(), StoreError> {
     for (table, ids) in [
-        (table::QUEUE, &mut contents.queue),
+        (table::INTL_ORDER_QUEUE, &mut contents.queue),
         (table::CARD_WISH, &mut contents.card_wishes),
         (table::LATE_RETURN, &mut contents.late_list),
         (table::VAULT, &mut contents.sealed),
@@ -393,8 +393,8 @@ async fn read_lists(store: &dyn Store, contents: &mut Contents) -> Result<(), St
         })
         .await?;
     }
-    each_row(store, &[table::SPOKEN], |key, _| {
-        contents.spoken.extend(table::piece_of(key).map(|(spend, _)| spend));
+    each_row(store, &[table::HTTP_RECORD], |key, _| {
+        contents.spoken.extend(table::chunk_index(key).map(|(spend, _)| spend));
     })
     .await
 }

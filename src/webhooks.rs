@@ -8,13 +8,13 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use purser_actors::id::CardId;
 use purser_actors::port::{
-    BoxFuture, Clock, Entropy, ErrorKind, NotPosted, PortError, Posted, Posting, Said, WebhookPost,
+    BoxFuture, Clock, Entropy, ErrorKind, WebhookPostError, PortError, WebhookResponse, WebhookPostRequest, ExternalText, WebhookSender,
 };
 
 use crate::identity::rfc3339;
 use crate::identity::secret::{Key32, MacKey, SecretText};
-use crate::outbound::addresses::NotCalled;
-use crate::outbound::call::{Asking, CallError, OutboundCaller};
+use crate::outbound::address_policy::BlockedUrl;
+use crate::outbound::client::{OutboundRequest, OutboundError, OutboundClient};
 use crate::vault::{Vault, VaultError};
 
 /// `webhook-id`: of the message, the same on every try.
@@ -101,16 +101,16 @@ pub fn headers(secrets: &[SigningSecret], id: &str, seconds: u64, body: &[u8]) -
 }
 
 /// Posts events through the address filter.
-pub struct Poster {
-    outbound: OutboundCaller,
+pub struct WebhookPoster {
+    outbound: OutboundClient,
     vault: Arc<Vault>,
     /// The machine's, never the sandbox's: what receivers go by.
     machine: Arc<dyn Clock>,
 }
 
-impl Poster {
+impl WebhookPoster {
     /// With secrets of this vault, and the machine's clock.
-    pub const fn new(outbound: OutboundCaller, vault: Arc<Vault>, machine: Arc<dyn Clock>) -> Self {
+    pub const fn new(outbound: OutboundClient, vault: Arc<Vault>, machine: Arc<dyn Clock>) -> Self {
         Self {
             outbound,
             vault,
@@ -122,43 +122,43 @@ impl Poster {
     ///
     /// # Errors
     /// The filter's refusal.
-    pub fn judge(&self, url: &str) -> Result<String, NotCalled> {
-        Ok(self.outbound.judge(url)?.url.into())
+    pub fn check_url(&self, url: &str) -> Result<String, BlockedUrl> {
+        Ok(self.outbound.check_url(url)?.url.into())
     }
 
-    async fn send(&self, posting: Posting<'_>) -> Result<Posted, NotPosted> {
+    async fn send(&self, posting: WebhookPostRequest<'_>) -> Result<WebhookResponse, WebhookPostError> {
         // What was public when it was registered may not be called any more.
         let target = self
             .outbound
-            .judge(posting.url)
-            .map_err(|why| NotPosted::Failed(words(why)))?;
+            .check_url(posting.url)
+            .map_err(|why| WebhookPostError::Failed(wire_summary(why)))?;
         let mut secrets = Vec::with_capacity(posting.secrets.len());
         for (record, sealed) in &posting.secrets {
-            secrets.push(SigningSecret::open(&self.vault, *record, sealed).map_err(ours)?);
+            secrets.push(SigningSecret::open(&self.vault, *record, sealed).map_err(internal_error)?);
         }
         if secrets.is_empty() {
-            return Err(ours(VaultError::Sealed("an endpoint has no secret")));
+            return Err(internal_error(VaultError::Sealed("an endpoint has no secret")));
         }
         let (id, body) = (posting.event.to_string(), posting.body.as_bytes());
         let mut headers = headers(&secrets, &id, self.machine.now().seconds(), body);
         headers.push((header::USER_AGENT, HeaderValue::from_static("purser-webhooks/1")));
-        let asking = Asking {
+        let asking = OutboundRequest {
             method: Method::POST,
             headers,
             body: Some(body.to_vec()),
         };
-        match self.outbound.tell(&target, asking, EXCERPT_BYTES).await {
-            Ok(answered) => Ok(Posted {
+        match self.outbound.send_and_forget(&target, asking, EXCERPT_BYTES).await {
+            Ok(answered) => Ok(WebhookResponse {
                 status: answered.status,
                 retry_after_ms: self.retry_after(&answered.headers),
                 excerpt: excerpt(&answered.body),
             }),
-            Err(error) => Err(NotPosted::Failed(match error {
-                CallError::Refused(why) => words(why),
-                CallError::Unreachable => "it cannot be reached",
-                CallError::Broken => "the connection broke off",
-                CallError::TooSlow => "no answer in time",
-                CallError::TooLarge => "its headers are too large",
+            Err(error) => Err(WebhookPostError::Failed(match error {
+                OutboundError::Blocked(why) => wire_summary(why),
+                OutboundError::Unreachable => "it cannot be reached",
+                OutboundError::Disconnected => "the connection broke off",
+                OutboundError::Timeout => "no answer in time",
+                OutboundError::TooLarge => "its headers are too large",
             })),
         }
     }
@@ -184,8 +184,8 @@ fn http_date(text: &str) -> Option<u64> {
     rfc3339::parse(&format!("{year}-{month:02}-{day}T{time}Z")).map(|at| at.0)
 }
 
-fn ours(error: VaultError) -> NotPosted {
-    NotPosted::Ours(PortError {
+fn internal_error(error: VaultError) -> WebhookPostError {
+    WebhookPostError::Internal(PortError {
         // With its key back, it can.
         kind: ErrorKind::Temporary,
         operation: "open a webhook's secret",
@@ -194,26 +194,26 @@ fn ours(error: VaultError) -> NotPosted {
 }
 
 /// The filter's words, for the owner of the URL.
-pub const fn words(why: NotCalled) -> &'static str {
+pub const fn wire_summary(why: BlockedUrl) -> &'static str {
     match why {
-        NotCalled::Malformed => "it is not a URL",
-        NotCalled::Scheme => "only http and https are called",
-        NotCalled::Credentials => "it carries credentials",
-        NotCalled::Port => "its port is not called",
-        NotCalled::Disguised => "its address is not plainly written",
-        NotCalled::InsideName => "its name is an inside one",
-        NotCalled::InsideAddress => "its address is an inside one",
+        BlockedUrl::Malformed => "it is not a URL",
+        BlockedUrl::Scheme => "only http and https are called",
+        BlockedUrl::Credentials => "it carries credentials",
+        BlockedUrl::Port => "its port is not called",
+        BlockedUrl::ObfuscatedAddress => "its address is not plainly written",
+        BlockedUrl::InternalHostname => "its name is an inside one",
+        BlockedUrl::InternalAddress => "its address is an inside one",
     }
 }
 
 /// The beginning of an answer, with what could be a number of a card, a key or a token hidden.
-fn excerpt(body: &[u8]) -> Option<Said> {
+fn excerpt(body: &[u8]) -> Option<ExternalText> {
     let text = String::from_utf8_lossy(body);
-    let hidden = hide(&text);
-    (!hidden.trim().is_empty()).then(|| Said::from(hidden.trim()))
+    let hidden = redact_excerpt(&text);
+    (!hidden.trim().is_empty()).then(|| ExternalText::from(hidden.trim()))
 }
 
-fn hide(text: &str) -> String {
+fn redact_excerpt(text: &str) -> String {
     let is_run = |c: char| c.is_alphanumeric() || matches!(c, '+' | '/' | '=' | '_' | '-' | '.');
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -240,8 +240,8 @@ fn hide(text: &str) -> String {
     out
 }
 
-impl WebhookPost for Poster {
-    fn post<'a>(&'a self, posting: Posting<'a>) -> BoxFuture<'a, Result<Posted, NotPosted>> {
+impl WebhookSender for WebhookPoster {
+    fn post<'a>(&'a self, posting: WebhookPostRequest<'a>) -> BoxFuture<'a, Result<WebhookResponse, WebhookPostError>> {
         Box::pin(self.send(posting))
     }
 }
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(said("card 4000001234567899."), Some("card [hidden].".into()));
         let token = format!("Bearer {} no", "aB3".repeat(20));
         assert_eq!(said(&token), Some("Bearer [hidden] no".into()));
-        assert_eq!(said(&"x ".repeat(400)).map(|said| said.len()), Some(Said::LONGEST));
+        assert_eq!(said(&"x ".repeat(400)).map(|said| said.len()), Some(ExternalText::MAX_CHARS));
         assert_eq!(said(" \n"), None);
         assert!(excerpt(&[0xff, b'a']).is_some());
     }

@@ -15,15 +15,15 @@ use chromium::Chromium;
 use purser::system::SystemEntropy;
 use purser::wallet::{PaymentRequired, TestWallet};
 use purser_actors::id::Network;
-use running::Purser;
+use running::ServerProcess;
 use serde_json::{Value, json};
 
 /// Buys with our own client; returns what it printed. Its wallet and tokens lie in the folder.
-fn buy(purser: &Purser, folder: &Path, amount: &str) -> Value {
+fn buy(purser: &ServerProcess, folder: &Path, amount: &str) -> Value {
     pay(purser, folder, &format!("/get-card?amount={amount}"))
 }
 
-fn pay(purser: &Purser, folder: &Path, path: &str) -> Value {
+fn pay(purser: &ServerProcess, folder: &Path, path: &str) -> Value {
     let run = std::process::Command::new(env!("CARGO_BIN_EXE_purser"))
         .args(["pay", "--json", "--max", "200", "--network", "base", "--wallet"])
         .arg(folder.join("wallet.json"))
@@ -41,7 +41,7 @@ fn token(folder: &Path) -> String {
     one["id_token"].as_str().unwrap().to_owned()
 }
 
-async fn login_link(purser: &Purser, folder: &Path) -> String {
+async fn login_link(purser: &ServerProcess, folder: &Path) -> String {
     let (status, link) = purser.bearer("/get-auth-link", &token(folder)).await;
     assert_eq!((status, &link["expires_in"]), (200, &json!(900)), "{link}");
     link["auth_url"].as_str().unwrap().to_owned()
@@ -55,7 +55,7 @@ async fn case_47_the_link_opens_the_account_once() {
     // bar; whoever opens it afterwards, in this browser or another, sees the refusal (without a session) or the
     // account that is open anyway (with one).
     let Some(mut chromium) = Chromium::start() else { return };
-    let (purser, folder) = (Purser::start(), tempfile::tempdir().unwrap());
+    let (purser, folder) = (ServerProcess::start(), tempfile::tempdir().unwrap());
     let bought = buy(&purser, folder.path(), "5");
     let link = login_link(&purser, folder.path()).await;
     for _ in 0..2 {
@@ -87,7 +87,7 @@ async fn case_47_the_link_opens_the_account_once() {
 async fn case_47_a_button_opens_the_link_where_scripts_are_off() {
     // Aim: without scripts the page waits for a person's click, and the click signs the browser in.
     let Some(mut chromium) = Chromium::start() else { return };
-    let (purser, folder) = (Purser::start(), tempfile::tempdir().unwrap());
+    let (purser, folder) = (ServerProcess::start(), tempfile::tempdir().unwrap());
     let bought = buy(&purser, folder.path(), "5");
     chromium.tell(json!({"do": "scripts", "on": false}));
     chromium.open(&login_link(&purser, folder.path()).await);
@@ -102,7 +102,7 @@ async fn case_47_a_button_opens_the_link_where_scripts_are_off() {
 async fn a_made_up_code_opens_nothing() {
     // Aim: no session without a code that was given out; without any code the page says where links come from.
     let Some(mut chromium) = Chromium::start() else { return };
-    let purser = Purser::start();
+    let purser = ServerProcess::start();
     for path in [
         "/login",
         "/login?code=",
@@ -119,7 +119,7 @@ async fn the_account_changes_before_the_eyes() {
     // Aim: without a reload the open page shows a card that is bought, its readiness, the events, and the balance that
     // a declined card becomes. With PURSER_PICTURE set it also makes the picture of the documentation.
     let Some(mut chromium) = Chromium::start() else { return };
-    let (purser, folder) = (Purser::start(), tempfile::tempdir().unwrap());
+    let (purser, folder) = (ServerProcess::start(), tempfile::tempdir().unwrap());
     buy(&purser, folder.path(), "25");
     chromium.open(&login_link(&purser, folder.path()).await);
     chromium.wait("#live", "live");
@@ -145,7 +145,7 @@ async fn cards_of_every_kind_are_seen_as_they_change() {
     // Aim: gift cards and international orders, with what they are worth in their own currency: those from before the page
     // was opened, and those that are bought and change before the eyes.
     let Some(mut chromium) = Chromium::start() else { return };
-    let (purser, folder) = (Purser::start(), tempfile::tempdir().unwrap());
+    let (purser, folder) = (ServerProcess::start(), tempfile::tempdir().unwrap());
     let gift = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
     let before = pay(&purser, folder.path(), gift);
     chromium.open(&login_link(&purser, folder.path()).await);
@@ -173,7 +173,7 @@ async fn cards_of_every_kind_are_seen_as_they_change() {
 }
 
 /// A login link of a wallet that signed in.
-async fn owners_link(purser: &Purser) -> String {
+async fn owners_link(purser: &ServerProcess) -> String {
     let wallet = TestWallet::create(&SystemEntropy).unwrap();
     let (_, headers, _) = purser.get("/auth", &[]).await;
     let required = PaymentRequired::from_header(headers["payment-required"].as_bytes()).unwrap();
@@ -211,7 +211,7 @@ async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
     // Aim: with scripts: each form does what it says, the verdict appears before the eyes, a refused form says why and
     // leads back, and nothing of it can be done by whoever has a payment's token.
     let Some(mut chromium) = Chromium::start() else { return };
-    let purser = Purser::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_MS", "1000")]);
+    let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_MS", "1000")]);
     chromium.open(&owners_link(&purser).await);
     chromium.wait("#live", "live");
     chromium.wait("#identity", "not verified");
@@ -252,7 +252,7 @@ async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
 async fn the_owners_forms_need_no_script() {
     // Aim: without scripts the whole way: the link's button, the check, the issuer, each with a person's clicks alone.
     let Some(mut chromium) = Chromium::start() else { return };
-    let purser = Purser::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_MS", "0")]);
+    let purser = ServerProcess::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_MS", "0")]);
     chromium.tell(json!({"do": "scripts", "on": false}));
     chromium.open(&owners_link(&purser).await);
     chromium.tell(json!({"do": "press", "selector": "#form button"}));

@@ -100,7 +100,7 @@ async fn a_card_that_failed_is_a_failure_of_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let args = pay_args(folder.path(), &server.url("/get-card?fails"), &["--json", "--wait"]);
     match pay::run(args).await {
-        Err(error @ CliError::Undelivered(_)) => {
+        Err(error @ CliError::NotDelivered(_)) => {
             let said = error.to_string();
             assert!(
                 said.contains("card_failed") && said.contains("account's balance"),
@@ -124,7 +124,7 @@ async fn a_card_is_waited_for_while_the_server_is_away() {
     let looks = seen.iter().filter(|what| what.starts_with("card data")).count();
     assert_eq!(looks, 3, "{seen:?}");
     match run("/get-card?gone").await {
-        Err(error @ CliError::Unseen(_)) => {
+        Err(error @ CliError::NotObserved(_)) => {
             assert_eq!(error.exit_status(), 3, "whoever pays again on 1 would buy a second one");
             assert!(
                 error.to_string().contains("bought") && error.to_string().contains("404"),

@@ -10,9 +10,9 @@
 #[path = "fuzz/authorizations.rs"]
 mod authorizations;
 #[path = "fuzz/dice.rs"]
-mod dice;
+mod input;
 #[path = "fuzz/drafts.rs"]
-mod drafts;
+mod solana_drafts;
 #[path = "payment_rules/judge.rs"]
 mod judge;
 #[path = "fuzz/mpp.rs"]

@@ -4,8 +4,8 @@
 
 use purser::identity::nonce::Nonces;
 use purser::identity::origin::Origin;
-use purser::identity::proof::{Proof, ProofChecker};
-use purser::identity::refusal::Refusal;
+use purser::identity::proof::{SignInProof, ProofVerifier};
+use purser::identity::sign_in_error::SignInError;
 use purser::identity::rfc3339;
 use purser::identity::secret::Key32;
 use purser_actors::id::Wallet;
@@ -36,7 +36,7 @@ fn each_case(mut test: impl FnMut(&Value, &str, &Value)) {
 #[test]
 fn the_rebuilt_message_is_the_signed_one() {
     each_case(|_, name, output| {
-        let proof = Proof::decode(output["headerValue"].as_str().unwrap().as_bytes()).unwrap();
+        let proof = SignInProof::decode(output["headerValue"].as_str().unwrap().as_bytes()).unwrap();
         let message = proof.message(proof.network().unwrap());
         assert_eq!(message, output["message"].as_str().unwrap(), "{name}");
         assert_eq!(hex::encode(&message), output["messageHex"].as_str().unwrap(), "{name}");
@@ -47,7 +47,7 @@ fn the_rebuilt_message_is_the_signed_one() {
 #[test]
 fn the_recorded_signature_proves_the_wallet() {
     each_case(|recording, name, output| {
-        let proof = Proof::decode(output["headerValue"].as_str().unwrap().as_bytes()).unwrap();
+        let proof = SignInProof::decode(output["headerValue"].as_str().unwrap().as_bytes()).unwrap();
         let wallet = proof.signer().unwrap();
         let expected: Wallet = recording["expectedAddress"].as_str().unwrap().parse().unwrap();
         assert_eq!(wallet, expected, "{name}");
@@ -63,8 +63,8 @@ fn the_recorded_signature_proves_the_wallet() {
 #[test]
 fn a_changed_field_breaks_the_signature() {
     each_case(|_, name, output| {
-        let proof = Proof::decode(output["headerValue"].as_str().unwrap().as_bytes()).unwrap();
-        let changes: [fn(&mut Proof); 10] = [
+        let proof = SignInProof::decode(output["headerValue"].as_str().unwrap().as_bytes()).unwrap();
+        let changes: [fn(&mut SignInProof); 10] = [
             |p| p.domain = "api.example.org".to_owned(),
             |p| p.uri.push('x'),
             |p| p.version = "2".to_owned(),
@@ -79,7 +79,7 @@ fn a_changed_field_breaks_the_signature() {
         for (at, change) in changes.iter().enumerate() {
             let mut changed = proof.clone();
             change(&mut changed);
-            assert_eq!(changed.signer(), Err(Refusal::Signature), "{name}, change {at}");
+            assert_eq!(changed.signer(), Err(SignInError::Signature), "{name}, change {at}");
         }
     });
 }
@@ -88,15 +88,15 @@ fn a_changed_field_breaks_the_signature() {
 #[test]
 fn case_42_a_genuine_proof_with_another_servers_nonce_is_refused_for_the_nonce() {
     let origin = Origin::parse("https://api.example.com").unwrap();
-    let checker = ProofChecker::new(origin.clone(), Nonces::new(&Key32::new([1; 32]), &origin));
+    let checker = ProofVerifier::new(origin.clone(), Nonces::new(&Key32::new([1; 32]), &origin));
     each_case(|recording, name, output| {
         let now = Timestamp(recording["clock"]["unix"].as_u64().unwrap() * 1000);
         assert_eq!(rfc3339::parse(recording["clock"]["iso"].as_str().unwrap()), Some(now));
         let header = output["headerValue"].as_str().unwrap();
-        assert_eq!(checker.check(header.as_bytes(), now), Err(Refusal::Nonce), "{name}");
+        assert_eq!(checker.check(header.as_bytes(), now), Err(SignInError::Nonce), "{name}");
         assert_eq!(
             checker.check(header.trim_end_matches('=').as_bytes(), now),
-            Err(Refusal::Nonce),
+            Err(SignInError::Nonce),
             "{name}"
         );
     });

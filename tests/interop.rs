@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
 #[path = "interop/allowed.rs"]
-mod allowed;
+mod allowed_differences;
 #[path = "../src/chains/tests/base/anvil.rs"]
 #[expect(dead_code, reason = "part of it is for the tests of the ports")]
 mod anvil;
@@ -25,7 +25,7 @@ mod drafts;
 #[path = "interop/facilitators.rs"]
 mod facilitators;
 #[path = "interop/foreign.rs"]
-mod foreign;
+mod third_party_seller;
 #[path = "interop/local_chains.rs"]
 mod local_chains;
 #[path = "interop/node.rs"]
@@ -47,7 +47,7 @@ mod restarting;
 #[path = "interop/rpc_proxy.rs"]
 mod rpc_proxy;
 #[path = "interop/running.rs"]
-mod running;
+mod server_process;
 #[path = "../src/chains/tests/surfpool/runtime.rs"]
 #[expect(dead_code, reason = "part of it is for the tests of the ports")]
 mod runtime;
@@ -61,7 +61,7 @@ mod webhooks;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use node::Node;
-use running::Purser;
+use server_process::Purser;
 use serde_json::{Value, json};
 
 /// 32 bytes that are a key on both chains.

@@ -10,7 +10,7 @@ mod evm;
 #[path = "payment_rules/header.rs"]
 mod header;
 #[path = "payment_rules/judge.rs"]
-mod judge;
+mod verify;
 #[path = "payment_rules/mpp.rs"]
 mod mpp;
 #[path = "payment_rules/mpp_fields.rs"]

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use purser::identity::secret::{MacKey, SecretText};
-use purser::payment::challenge::{ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource, challenge};
-use purser::payment::evm::{Recovery, checksummed, transfer_digest};
-use purser::payment::mpp::challenge::{Covered, request};
-use purser::payment::mpp::problem::Problem;
+use purser::payment::challenge::{ChallengeInput, PAYMENT_REQUIRED_ERROR, Resource, challenge};
+use purser::payment::evm::{SignatureRecovery, checksummed, transfer_digest};
+use purser::payment::mpp::challenge::{ChallengeFields, request};
+use purser::payment::mpp::problem::MppProblem;
 use purser::payment::mpp::receipt::Receipt;
-use purser::payment::mpp::{self, Bound, INTENT, METHOD, Mpp};
+use purser::payment::mpp::{self, BoundRequest, INTENT, METHOD, Mpp};
 use purser::payment::solana::address::parse as pubkey;
 use purser::payment::{BasePayee, Payee, SolanaPayee, Terms, decode, verify};
 use purser_actors::id::{Network, Wallet};
@@ -44,8 +44,8 @@ fn offers() -> Vec<Terms> {
 
 fn accept(vector: &Value, header: &str) -> Authorization {
     let payment = decode(header.as_bytes()).unwrap();
-    let first = verify(&payment, &offers(), &[], now(vector), Recovery::Libsecp256k1).unwrap();
-    let second = verify(&payment, &offers(), &[], now(vector), Recovery::K256).unwrap();
+    let first = verify(&payment, &offers(), &[], now(vector), SignatureRecovery::Libsecp256k1).unwrap();
+    let second = verify(&payment, &offers(), &[], now(vector), SignatureRecovery::K256).unwrap();
     assert_eq!(first, second);
     first.authorization
 }
@@ -54,7 +54,7 @@ fn accept(vector: &Value, header: &str) -> Authorization {
 fn the_challenge_is_the_reference_servers_byte_for_byte() {
     // Aim: the header our server writes is the one the vectors' clients were given.
     let vector = vector("x402-v2-evm");
-    let parts = ChallengeParts {
+    let parts = ChallengeInput {
         resource: Resource {
             url: "https://api.example.com/get-card?amount=5",
             description: "Vector product",
@@ -137,13 +137,13 @@ fn solana_payments_of_the_stock_client_are_accepted() {
 #[test]
 fn the_co_signed_transaction_is_the_same_payment() {
     // Aim: filling the fee payer's slot changes neither the verdict nor what the payment is claimed by.
-    use purser::payment::solana::{SolanaDemand, verify};
+    use purser::payment::solana::{SolanaRequirements, verify};
     let vector = vector("x402-v2-svm");
     let offers = offers();
     let Payee::Solana(payee) = &offers[1].payee else {
         panic!("Solana comes second")
     };
-    let demand = SolanaDemand {
+    let demand = SolanaRequirements {
         payee,
         amount: Usdc::from_atomic(5_000_000),
     };
@@ -182,7 +182,7 @@ fn the_mpp_challenge_is_the_reference_servers_byte_for_byte() {
             parameter(vector["scoped"]["challengeHeader"].as_str().unwrap(), "opaque"),
         ),
     ] {
-        let covered = Covered {
+        let covered = ChallengeFields {
             realm: "api.example.com",
             method: METHOD,
             intent: INTENT,
@@ -192,7 +192,7 @@ fn the_mpp_challenge_is_the_reference_servers_byte_for_byte() {
             opaque,
         };
         let id = covered.id(&key);
-        assert!(covered.is_named(&id, &key));
+        assert!(covered.matches_id(&id, &key));
         assert_eq!(covered.header(&id, "Vector product"), field.as_str().unwrap());
     }
 }
@@ -206,7 +206,7 @@ fn mpp_credentials_of_the_stock_client_are_accepted() {
     let Payee::Base(payee) = &offers()[0].payee else {
         panic!("Base comes first")
     };
-    let bound = Bound {
+    let bound = BoundRequest {
         route: "/get-card",
         request: &[0; 32],
     };
@@ -216,7 +216,7 @@ fn mpp_credentials_of_the_stock_client_are_accepted() {
     ] {
         let credential = header.as_str().unwrap().strip_prefix("Payment ").unwrap();
         let credential = mpp::credential::decode(credential.as_bytes()).unwrap();
-        let judge = |credential| server.verify(credential, &offers(), &bound, now(&vector), Recovery::default());
+        let judge = |credential| server.verify(credential, &offers(), &bound, now(&vector), SignatureRecovery::default());
         let rejection = judge(credential.clone()).unwrap_err();
         assert_eq!(rejection.detail, "the challenge was given for another request");
         let mut of_another_id = credential.clone();
@@ -226,7 +226,7 @@ fn mpp_credentials_of_the_stock_client_are_accepted() {
             .to_owned();
         assert_ne!(judge(of_another_id).unwrap_err().detail, rejection.detail);
 
-        for recovery in [Recovery::Libsecp256k1, Recovery::K256] {
+        for recovery in [SignatureRecovery::Libsecp256k1, SignatureRecovery::K256] {
             let answered = mpp::verify_for_replay(credential.clone(), payee, recovery).unwrap();
             let Authorization::Evm(evm) = &answered.authorization else {
                 panic!("a payment on Base")
@@ -237,7 +237,7 @@ fn mpp_credentials_of_the_stock_client_are_accepted() {
         }
         let mut tampered = credential;
         tampered.payload.authorization.value = "5000001".to_owned();
-        assert_eq!(mpp::verify_for_replay(tampered, payee, Recovery::default()), None);
+        assert_eq!(mpp::verify_for_replay(tampered, payee, SignatureRecovery::default()), None);
     }
 }
 
@@ -247,10 +247,10 @@ fn the_mpp_problem_and_receipt_have_the_reference_servers_members() {
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     let vector = vector("mpp-evm-charge");
     for (problem, reference) in [
-        (Problem::PaymentRequired, &vector["challenge"]["problem"]),
-        (Problem::VerificationFailed, &vector["tampered"]["problem"]),
+        (MppProblem::PaymentRequired, &vector["challenge"]["problem"]),
+        (MppProblem::VerificationFailed, &vector["tampered"]["problem"]),
         (
-            Problem::InvalidChallenge,
+            MppProblem::InvalidChallenge,
             &vector["scoped"]["onAnotherRoute"]["problem"],
         ),
     ] {

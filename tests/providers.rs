@@ -5,25 +5,25 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "providers/answers.rs"]
-mod answers;
+mod malformed_responses;
 #[path = "providers/crossing.rs"]
-mod crossing;
+mod bridge;
 #[path = "providers/desk.rs"]
-mod desk;
+mod control;
 #[path = "providers/lies.rs"]
-mod lies;
+mod malformed_money_responses;
 #[path = "providers/lists.rs"]
-mod lists;
+mod reconciliation;
 #[path = "providers/money.rs"]
-mod money;
+mod balances;
 #[path = "providers/process.rs"]
 mod process;
 #[path = "providers/running.rs"]
-mod running;
+mod processes;
 #[path = "providers/suite.rs"]
 mod suite;
 
-use running::{PythonStub, SandboxOverHttp, in_process};
+use processes::{PythonStub, SandboxOverHttp, in_process};
 
 // Aim: the sandbox keeps the rules of every port.
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn a_stub_written_from_the_document_keeps_the_rules() {
 // Aim: the document in the repository is the one that the routes and types make.
 #[test]
 fn the_document_is_what_is_served() {
-    let made = format!("{:#}\n", purser::provider::serving::document().unwrap());
+    let made = format!("{:#}\n", purser::provider::server::document().unwrap());
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/providers.openapi.json");
     let kept = std::fs::read_to_string(file).unwrap();
     assert!(

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 #[path = "tidy/answered.rs"]
-mod answered;
+mod response_coverage;
 #[path = "tidy/cases.rs"]
 mod cases;
 #[path = "tidy/contract.rs"]
@@ -11,18 +11,18 @@ mod contract;
 #[path = "tidy/documents.rs"]
 mod documents;
 #[path = "tidy/ladders.rs"]
-mod ladders;
+mod precedence;
 #[path = "tidy/stored.rs"]
-mod stored;
+mod schema_numbers;
 #[path = "tidy/tree.rs"]
-mod tree;
+mod source_files;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use tree::{ROOT, files, functions, lines_with, none};
+use source_files::{ROOT, files, functions, lines_with, none};
 
 const LONGEST_FILE: usize = 400;
 const LONGEST_FUNCTION: usize = 70;

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use purser::payment::solana::address::parse as pubkey;
-use purser::wallet::payment::Circumstances;
+use purser::wallet::payment::SigningContext;
 use purser::wallet::siwx::SiwxInfo;
 use purser::wallet::{MppOffer, PaymentRequired, TestWallet};
 use purser_actors::id::Network;
@@ -64,7 +64,7 @@ fn a_payment_on_base_is_the_stock_clients_byte_for_byte() {
         .pay(
             &required,
             &offer,
-            &Circumstances {
+            &SigningContext {
                 now,
                 entropy: &entropy,
                 blockhash: None,
@@ -77,7 +77,7 @@ fn a_payment_on_base_is_the_stock_clients_byte_for_byte() {
     let header = wallet()
         .pay_v1(
             &offer,
-            &Circumstances {
+            &SigningContext {
                 now,
                 entropy: &entropy,
                 blockhash: None,
@@ -94,7 +94,7 @@ fn a_payment_on_solana_is_the_stock_clients_byte_for_byte() {
     let required = PaymentRequired::from_header(text(&vector["input"]["paymentRequiredHeader"]).as_bytes()).unwrap();
     let offer = required.choose(Some(Network::Solana)).unwrap();
     let memo = hex::decode(text(&vector["output"]["transaction"]["instructions"][3]["dataHex"])).unwrap();
-    let circumstances = Circumstances {
+    let circumstances = SigningContext {
         now: Timestamp(0),
         entropy: &Replay::of(std::str::from_utf8(&memo).unwrap()),
         blockhash: pubkey(text(&vector["rpcStub"]["blockhash"])),

@@ -13,27 +13,27 @@ mod holds;
 mod login_link;
 mod lost_orders;
 mod machine;
-mod paying_out;
+mod bank_debits;
 mod statement;
 mod unfinal;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{DepartureId, DepositId, EffectId, Network, PaymentId, SessionId, Wallet, WithdrawalId};
-use crate::kernel::effect::{Counted, CreditCause, Share};
+use crate::id::{OutgoingTransferId, DepositId, JobId, Network, PaymentId, SessionId, Wallet, WithdrawalId};
+use crate::kernel::job::{Counted, CreditCause, CapReservation};
 use crate::lost_order::BookedOrder;
 use crate::money::{Cents, Usdc};
-use crate::operator::Deed;
-use crate::payment::{Found, NewSession};
-use crate::port::{Authorization, Departure, Timestamp};
-use crate::product::{Cap, Line, Purchase, Requirement};
-use crate::session::Amr;
+use crate::operator::AuditedAction;
+use crate::payment::{ResolvedPreconditions, SessionSeed};
+use crate::port::{Authorization, OutgoingTransfer, Timestamp};
+use crate::product::{DailyCap, ProductLine, Purchase, Precondition};
+use crate::session::AuthMethod;
 
-pub use caps::{OwnCap, OwnCaps};
+pub use caps::{OwnerCap, OwnerCaps};
 pub(crate) use claims::{counted_day, day_of, may_claim};
-pub use login_link::{LinkCode, LinkGrant};
-pub use paying_out::{BankPayout, Outgoing, PaidFor};
-pub use statement::{Change, Entry};
+pub use login_link::{LoginCode, LoginGrant};
+pub use bank_debits::{BalancePayout, BankDebit, DebitPurpose};
+pub use statement::{StatementLineType, StatementLine};
 pub use unfinal::{held_cause, rests_on};
 
 /// An account's state.
@@ -52,26 +52,26 @@ pub struct Account {
     /// Why it is frozen, if it is.
     pub frozen: Option<String>,
     /// What its owner allows of each day.
-    pub own_caps: OwnCaps,
+    pub own_caps: OwnerCaps,
     /// Lines of its statement so far.
     lines: u64,
     /// The day that `used` counts.
     day: u32,
     /// By budget, in the order of their first use that day: at most one entry a product line.
-    used: Vec<Used>,
+    used: Vec<CapUsage>,
 }
 
 /// What was bought of one budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-struct Used {
-    budget: Line,
+struct CapUsage {
+    budget: ProductLine,
     count: u32,
     sum: Cents,
 }
 
 /// A purchase to be admitted.
 #[derive(Clone, Debug)]
-pub struct Admission {
+pub struct ClaimRequest {
     /// The payment's id.
     pub payment: PaymentId,
     /// The signed payment, verified.
@@ -81,23 +81,23 @@ pub struct Admission {
     /// What that is worth, fees apart.
     pub worth: Cents,
     /// What was read of the payer for it.
-    pub found: Found,
+    pub found: ResolvedPreconditions,
     /// Digest of the exact request.
     pub request: [u8; 32],
     /// For the caller whose claim wins.
-    pub session: NewSession,
+    pub session: SessionSeed,
     /// In force now for its line.
-    pub cap: Option<Cap>,
+    pub cap: Option<DailyCap>,
     /// A challenge that no other payment may answer, and the second from which none could anyway.
     pub once: Option<([u8; 16], u64)>,
     /// Of what it may have bought in a lost history, where that was counted before it was presented here: then it reserves nothing.
-    pub counted: Option<Vec<Line>>,
+    pub counted: Option<Vec<ProductLine>>,
 }
 
-impl Admission {
+impl ClaimRequest {
     /// What must still hold when the claim is committed.
-    pub fn requires(&self) -> Vec<Requirement> {
-        self.purchase.requires()
+    pub fn preconditions(&self) -> Vec<Precondition> {
+        self.purchase.preconditions()
     }
 }
 
@@ -109,10 +109,10 @@ pub enum Command {
         /// The nonce it used, and the second from which nobody could use it anyway.
         nonce: ([u8; 16], u64),
         /// To be opened.
-        session: NewSession,
+        session: SessionSeed,
     },
     /// Buy.
-    Claim(Box<Admission>),
+    Claim(Box<ClaimRequest>),
     /// Admit a payment again that was released.
     Readmit {
         /// Which.
@@ -122,30 +122,30 @@ pub enum Command {
         /// What that is worth, fees apart.
         worth: Cents,
         /// In force now for its line.
-        cap: Option<Cap>,
+        cap: Option<DailyCap>,
         /// Opened for the caller who presents it.
-        session: NewSession,
+        session: SessionSeed,
         /// As for a claim.
-        counted: Option<Vec<Line>>,
+        counted: Option<Vec<ProductLine>>,
     },
     /// A proven refusal.
-    FreeShare {
+    ReleaseCapReservation {
         /// What says so.
-        effect: EffectId,
+        effect: JobId,
         /// What was reserved.
-        share: Share,
+        share: CapReservation,
     },
     /// Something that a history which a restore has lost has bought: it counts, and nothing refuses it.
     CountShare {
         /// What says so.
-        effect: EffectId,
+        effect: JobId,
         /// Of the day on which it was paid.
-        share: Share,
+        share: CapReservation,
     },
     /// What a payment of such a history may have bought: it counts until that payment has settled here.
     CountUnclaimed {
         /// What says so.
-        effect: EffectId,
+        effect: JobId,
         /// Which.
         payment: PaymentId,
         /// Its revision, as it was read; 0 if there was none.
@@ -156,16 +156,16 @@ pub enum Command {
     /// It is known what it bought, and counts for that.
     CountClaimed {
         /// What says so.
-        effect: EffectId,
+        effect: JobId,
         /// Which.
         payment: PaymentId,
         /// What was counted for it, and what counts now, if it bought anything; `None` where nothing was.
-        counted: Option<(Counted, Option<Share>)>,
+        counted: Option<(Counted, Option<CapReservation>)>,
     },
     /// Money that could not be used for what it was paid.
     Credit {
         /// What says so.
-        effect: EffectId,
+        effect: JobId,
         /// How much.
         amount: Usdc,
         /// Of what.
@@ -174,7 +174,7 @@ pub enum Command {
     /// The same, of money that rests on a payment which is not final: it is held until that is known.
     CreditUnfinal {
         /// What says so.
-        effect: EffectId,
+        effect: JobId,
         /// How much.
         amount: Usdc,
         /// Of what.
@@ -185,7 +185,7 @@ pub enum Command {
     /// The payment that a credit rests on is final, or gone for good.
     EndUnfinal {
         /// What says so.
-        effect: EffectId,
+        effect: JobId,
         /// Which payment.
         payment: PaymentId,
         /// What is held.
@@ -196,7 +196,7 @@ pub enum Command {
     /// A withheld credit ends without being given: what stood in suspense for it is the house's.
     Keep {
         /// The credit.
-        effect: EffectId,
+        effect: JobId,
         /// How much.
         amount: Usdc,
         /// Of what.
@@ -205,7 +205,7 @@ pub enum Command {
     /// A transfer to our treasury goes back to whoever sent it.
     SendBack {
         /// What says so.
-        effect: EffectId,
+        effect: JobId,
         /// Which.
         deposit: DepositId,
         /// Who sent it.
@@ -223,9 +223,9 @@ pub enum Command {
         amount: Usdc,
     },
     /// A withdrawal has come to its end.
-    EndHold {
+    SettleHold {
         /// What says so.
-        effect: EffectId,
+        effect: JobId,
         /// Which.
         withdrawal: WithdrawalId,
         /// What was held for it.
@@ -234,11 +234,11 @@ pub enum Command {
         paid: Option<Network>,
     },
     /// An operator books a transfer that left before a restore: the balance was already smaller.
-    Book {
+    AttributeTransfer {
         /// Which.
-        departure: Departure,
+        departure: OutgoingTransfer,
         /// Who says so.
-        act: Deed,
+        act: AuditedAction,
         /// In the operator's words.
         evidence: String,
     },
@@ -249,44 +249,44 @@ pub enum Command {
         /// Whether it was booked before, and refused in between.
         again: bool,
         /// Who says so.
-        act: Deed,
+        act: AuditedAction,
         /// In the operator's words.
         evidence: String,
     },
     /// Pay for something out of the balance.
-    PayOut(Outgoing),
+    DebitForBank(BankDebit),
     /// Make a login link.
-    OfferLink {
+    CreateLoginCode {
         /// Its code.
-        code: LinkCode,
+        code: LoginCode,
         /// Of the session that asks.
-        amr: Amr,
+        amr: AuthMethod,
         /// The session that asks.
-        maker: SessionId,
+        created_by: SessionId,
     },
     /// Use a login link.
-    UseLink {
+    RedeemLoginCode {
         /// Hash of its code.
         code: [u8; 32],
         /// What it grants.
-        amr: Amr,
+        amr: AuthMethod,
         /// To be opened.
-        session: NewSession,
+        session: SessionSeed,
     },
     /// Stop new purchases and all reading.
     Freeze {
         /// Shown to the holder.
         message: String,
         /// Who says so, where somebody does.
-        act: Option<Deed>,
+        act: Option<AuditedAction>,
     },
     /// Undo that.
     Unfreeze {
         /// Who says so, where somebody does.
-        act: Option<Deed>,
+        act: Option<AuditedAction>,
     },
     /// The owner's own caps, all of them.
-    SetCaps(OwnCaps),
+    SetCaps(OwnerCaps),
 }
 
 /// What may happen.
@@ -295,9 +295,9 @@ pub enum Event {
     /// It began.
     Opened(Timestamp),
     /// A share of the caps was reserved.
-    Reserved(Share),
+    CapReserved(CapReservation),
     /// A share was given back.
-    Freed(Share),
+    CapReleased(CapReservation),
     /// Money came in.
     Credited {
         /// How much.
@@ -310,7 +310,7 @@ pub enum Event {
     /// No longer frozen.
     Unfrozen,
     /// The owner changed the own caps to these.
-    CapsChanged(OwnCaps),
+    CapsChanged(OwnerCaps),
     /// Part of the balance was reserved for a withdrawal.
     Held(Usdc, WithdrawalId),
     /// What was held has left.
@@ -318,9 +318,9 @@ pub enum Event {
     /// What was held is available again.
     Released(Usdc, WithdrawalId),
     /// It had left before a restore, and an operator has booked it.
-    Departed(Usdc, DepartureId),
+    TransferAttributed(Usdc, OutgoingTransferId),
     /// Part of the balance paid for something.
-    PaidOut(Usdc, PaidFor),
+    PaidOut(Usdc, DebitPurpose),
     /// A credit is held, since the payment that it rests on is not final.
     HeldUnfinal(Usdc, PaymentId),
     /// That payment is final: the credit is available.
@@ -338,12 +338,12 @@ pub enum Rejection {
         message: String,
     },
     /// Too many purchases today.
-    CountPerDay {
+    DailyCountCap {
         /// The cap.
         cap: u32,
     },
     /// Too much money today.
-    SumPerDay {
+    DailyAmountCap {
         /// The cap.
         cap: Cents,
     },
@@ -357,7 +357,7 @@ pub enum Rejection {
         available: Usdc,
     },
     /// There is nothing to be asked that of.
-    Nothing,
+    NotFound,
 }
 
 impl Stored for Account {
@@ -371,7 +371,7 @@ impl Stored for Event {
 impl Account {
     /// What the holder can use: posted less held.
     pub fn available(&self) -> Usdc {
-        self.balance.minus(self.held).unwrap_or(Usdc::ZERO)
+        self.balance.checked_sub(self.held).unwrap_or(Usdc::ZERO)
     }
 
     fn new(wallet: Wallet, created_at: Timestamp) -> Self {
@@ -382,7 +382,7 @@ impl Account {
             held: Usdc::ZERO,
             total_deposits: Usdc::ZERO,
             frozen: None,
-            own_caps: OwnCaps::default(),
+            own_caps: OwnerCaps::default(),
             lines: 0,
             day: 0,
             used: Vec::new(),

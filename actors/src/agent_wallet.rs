@@ -12,18 +12,18 @@
 //! machine, which checks the limits and reserves in one batch, so a hundred at once never pass a cap together. A
 //! reservation ends by what the chain shows, never by time.
 
-mod book;
+mod address_book;
 mod machine;
 
 use purser_storage::codec::Stored;
 
 use crate::account::counted_day;
-use crate::id::{AddressId, CardId, EffectId, Network, SpendId, Wallet};
+use crate::id::{AddressId, CardId, JobId, Network, WalletPaymentId, Wallet};
 use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
-use crate::spend::Order;
+use crate::wallet_payment::WalletPaymentOrder;
 
-pub use book::Saved;
+pub use address_book::SavedAddress;
 
 /// A managed wallet's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -31,15 +31,15 @@ pub struct AgentWallet {
     /// Whose it is.
     pub owner: Wallet,
     /// Where it is on both chains.
-    pub addresses: Addresses,
+    pub addresses: WalletAddresses,
     /// What its owner allows.
-    pub limits: Limits,
+    pub limits: WalletCaps,
     /// Since when.
     pub created_at: Timestamp,
     /// Spends that may still leave, oldest first.
-    pub open: Vec<Open>,
+    pub open: Vec<WalletHold>,
     /// Addresses that the owner's agents keep, oldest first.
-    pub book: Vec<Saved>,
+    pub book: Vec<SavedAddress>,
     /// The day that `used` counts, since the epoch, UTC.
     day: u32,
     /// Reserved or spent on that day.
@@ -48,14 +48,14 @@ pub struct AgentWallet {
 
 /// One address a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Addresses {
+pub struct WalletAddresses {
     /// On Base.
     pub base: [u8; 20],
     /// On Solana.
     pub solana: [u8; 32],
 }
 
-impl Addresses {
+impl WalletAddresses {
     /// The one on a network.
     pub const fn on(&self, network: Network) -> Wallet {
         match network {
@@ -67,14 +67,14 @@ impl Addresses {
 
 /// What may leave a managed wallet, in US dollars; USDC is taken one to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Limits {
+pub struct WalletCaps {
     /// By one payment or transfer: 1 to 50,000.
     pub per_call: Cents,
     /// By all of a day (UTC); `None` is without a cap.
     pub per_day: Option<Cents>,
 }
 
-impl Limits {
+impl WalletCaps {
     /// The least that a person can allow a call.
     pub const LEAST_PER_CALL: Cents = Cents::new(100);
     /// The most.
@@ -83,9 +83,9 @@ impl Limits {
 
 /// A reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Open {
+pub struct WalletHold {
     /// For which spend.
-    pub spend: SpendId,
+    pub spend: WalletPaymentId,
     /// Where it leaves.
     pub network: Network,
     /// How much.
@@ -98,22 +98,22 @@ pub struct Open {
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Make the wallet, unless there is one.
-    Open {
+    Create {
         /// Where it is.
-        addresses: Addresses,
+        addresses: WalletAddresses,
         /// What its keys are derived from, sealed under the owner's digest: no key is in it.
         sealed: Vec<u8>,
         /// Until a person sets others.
-        limits: Limits,
+        limits: WalletCaps,
     },
     /// A person's limits.
-    SetLimits(Limits),
+    SetCaps(WalletCaps),
     /// Reserve for a spend, and send it on its way.
-    Reserve {
+    Hold {
         /// The new spend's id.
-        spend: SpendId,
+        spend: WalletPaymentId,
         /// What is to be paid, and how.
-        order: Box<Order>,
+        order: Box<WalletPaymentOrder>,
         /// Of a call, what is sent: `Part::Call`.
         call: Vec<u8>,
         /// What the chain shows that the wallet holds there.
@@ -122,56 +122,56 @@ pub enum Command {
         before: Usdc,
     },
     /// A spend has come to its end.
-    End {
+    SettleHold {
         /// The effect that says so.
-        effect: EffectId,
+        effect: JobId,
         /// Which.
-        spend: SpendId,
+        spend: WalletPaymentId,
         /// Whether it left; if not, its share of the day is given back.
         paid: bool,
     },
     /// Keep an address, or change one that is kept.
-    Save(Saved),
+    SaveAddress(SavedAddress),
     /// Forget an address.
-    Forget(AddressId),
+    DeleteAddress(AddressId),
 }
 
 /// What may happen.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// It exists.
-    Opened {
+    Created {
         /// Where.
-        addresses: Addresses,
+        addresses: WalletAddresses,
         /// The limits it begins with.
-        limits: Limits,
+        limits: WalletCaps,
         /// When.
         at: Timestamp,
     },
     /// Other limits.
-    LimitsChanged(Limits),
+    CapsChanged(WalletCaps),
     /// Reserved.
-    Reserved(Open),
+    Held(WalletHold),
     /// A reservation ended, by payment or not.
-    Ended(SpendId, bool),
+    HoldSettled(WalletPaymentId, bool),
     /// An address is kept.
-    Saved(Saved),
+    AddressSaved(SavedAddress),
     /// And no more.
-    Forgotten(AddressId),
+    AddressDeleted(AddressId),
 }
 
 /// Why a command was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// There is no wallet.
-    Nothing,
+    NotFound,
     /// More than one call may spend.
-    PerCall {
+    PerCallCap {
         /// The cap.
         cap: Cents,
     },
     /// More than is left of the day.
-    PerDay {
+    DailyCap {
         /// The cap.
         cap: Cents,
         /// What is left of it.
@@ -183,11 +183,11 @@ pub enum Rejection {
         available: Usdc,
     },
     /// [`AgentWallet::MOST_OPEN`] spends are on their way.
-    Busy,
+    TooManyPending,
     /// No such address is kept.
-    Unknown,
+    AddressNotFound,
     /// [`AgentWallet::MOST_SAVED`] addresses are kept.
-    Full,
+    AddressBookFull,
 }
 
 impl Stored for AgentWallet {
@@ -200,9 +200,9 @@ impl Stored for Event {
 
 impl AgentWallet {
     /// Spends of one wallet on their way at once.
-    pub const MOST_OPEN: usize = 256;
+    pub const MAX_PENDING: usize = 256;
     /// Addresses that one wallet keeps.
-    pub const MOST_SAVED: usize = 100;
+    pub const MAX_ADDRESSES: usize = 100;
 
     /// The row of what the keys are derived from.
     pub fn keys(owner: &Wallet) -> CardId {
@@ -210,9 +210,9 @@ impl AgentWallet {
     }
 
     /// Reserved on a network.
-    pub fn reserved(&self, network: Network) -> Usdc {
+    pub fn held(&self, network: Network) -> Usdc {
         let open = self.open.iter().filter(|open| open.network == network);
-        open.fold(Usdc::ZERO, |sum, open| sum.plus(open.amount).unwrap_or(sum))
+        open.fold(Usdc::ZERO, |sum, open| sum.checked_add(open.amount).unwrap_or(sum))
     }
 
     /// Reserved or spent on the day of a moment, or on a later one that has begun already.
@@ -225,21 +225,21 @@ impl AgentWallet {
     }
 
     /// What is left of the daily cap after what a history that a restore has lost spent `before`; `None` without a cap.
-    pub fn left_on(&self, at: Timestamp, before: Usdc) -> Option<Usdc> {
+    pub fn remaining_on(&self, at: Timestamp, before: Usdc) -> Option<Usdc> {
         let cap = in_usdc(self.limits.per_day?);
-        let left = cap.minus(self.used_on(at)).and_then(|left| left.minus(before));
+        let left = cap.checked_sub(self.used_on(at)).and_then(|left| left.checked_sub(before));
         Some(left.unwrap_or(Usdc::ZERO))
     }
 
     /// Whether a reservation is beyond the day's cap, together with what such a history spent before it could be seen. Of several
     /// the one that was reserved first fits first.
-    pub(crate) fn is_beyond(&self, spend: SpendId, before: Usdc) -> bool {
+    pub(crate) fn is_beyond(&self, spend: WalletPaymentId, before: Usdc) -> bool {
         let Some(at) = self.open.iter().position(|open| open.spend == spend) else {
             return false;
         };
         let later = self.open[at + 1..].iter().filter(|open| open.day == self.day);
-        let used = later.fold(self.used, |used, open| used.minus(open.amount).unwrap_or(Usdc::ZERO));
-        let used = used.plus(before).unwrap_or(Usdc::from_atomic(u64::MAX));
+        let used = later.fold(self.used, |used, open| used.checked_sub(open.amount).unwrap_or(Usdc::ZERO));
+        let used = used.checked_add(before).unwrap_or(Usdc::from_atomic(u64::MAX));
         self.open[at].day == self.day && self.limits.per_day.is_some_and(|cap| used > in_usdc(cap))
     }
 }

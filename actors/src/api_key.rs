@@ -7,16 +7,16 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{ApiKeyId, Wallet};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::payment::NewSession;
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::payment::SessionSeed;
 use crate::port::Timestamp;
-use crate::session::{Amr, ID_TOKEN_MAX_S, Session};
+use crate::session::{AuthMethod, ID_TOKEN_MAX_S, Session};
 
 /// How long an unused key can be read by whoever asked for it, in milliseconds.
-pub const READABLE_MS: u64 = 600_000;
+pub const REVEAL_WINDOW_MS: u64 = 600_000;
 /// Characters of a key's name.
-pub const LONGEST_NAME: usize = 80;
+pub const MAX_NAME_LEN: usize = 80;
 
 /// An API key's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -39,7 +39,7 @@ pub struct ApiKey {
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Bring it into being, at a place that is free. The same person's second yes changes nothing.
-    Open {
+    Issue {
         /// For whom.
         owner: Wallet,
         /// What it is called.
@@ -48,9 +48,9 @@ pub enum Command {
         place: u8,
     },
     /// Open a session for whoever has presented it.
-    Use {
+    Exchange {
         /// The session.
-        session: NewSession,
+        session: SessionSeed,
     },
     /// End it, and everything that was made with it.
     Revoke,
@@ -60,7 +60,7 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// It was made.
-    Opened {
+    Issued {
         /// For whom.
         owner: Wallet,
         /// What it is called.
@@ -71,9 +71,9 @@ pub enum Event {
         at: Timestamp,
     },
     /// It was exchanged for the first time: from here on nobody reads it again.
-    Begun(Timestamp),
+    Activated(Timestamp),
     /// It was exchanged once more.
-    Used(Timestamp),
+    Exchanged(Timestamp),
     /// It was revoked.
     Revoked(Timestamp),
 }
@@ -82,15 +82,15 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// There is no such key.
-    Unknown,
+    NotFound,
     /// Another account has it, or it is over.
-    Taken,
+    AlreadyClaimed,
     /// It was revoked.
     Revoked,
     /// It is older than a restore, and nobody can say whether it was revoked.
     Suspended,
     /// The account has as many keys as it can have.
-    Full,
+    LimitReached,
 }
 
 impl Stored for ApiKey {
@@ -108,19 +108,19 @@ impl ApiKey {
     }
 
     /// Whether whoever asked for it may still read it.
-    pub fn is_readable(&self, now: Timestamp) -> bool {
-        self.is_alive() && self.used_at.is_none() && now < self.created_at.plus_ms(READABLE_MS)
+    pub fn is_revealable(&self, now: Timestamp) -> bool {
+        self.is_alive() && self.used_at.is_none() && now < self.created_at.plus_ms(REVEAL_WINDOW_MS)
     }
 
-    fn exchange(&self, id: ApiKeyId, session: NewSession, context: &Context) -> Result<Decision<Self>, Rejection> {
+    fn exchange(&self, id: ApiKeyId, session: SessionSeed, context: &Context) -> Result<Decision<Self>, Rejection> {
         let (first, life) = (session.first, session.life_ms);
-        let opening = Session::open(session.id, self.owner, Amr::Key(id), first, life, context);
+        let opening = Session::open(session.id, self.owner, AuthMethod::Key(id), first, life, context);
         let event = match self.used_at {
-            None => Event::Begun(context.now),
-            Some(_) => Event::Used(context.now),
+            None => Event::Activated(context.now),
+            Some(_) => Event::Exchanged(context.now),
         };
         let done = Decision::answer(()).event(event);
-        Ok(done.open(opening.map_err(|_| Rejection::Taken)?))
+        Ok(done.open(opening.map_err(|_| Rejection::AlreadyClaimed)?))
     }
 
     fn revoke(&self, id: ApiKeyId, context: &Context) -> Decision<Self> {
@@ -128,26 +128,26 @@ impl ApiKey {
         let until_s = context.now.seconds() + ID_TOKEN_MAX_S;
         Decision::answer(())
             .event(Event::Revoked(context.now))
-            .put(table::revoked(until_s, id.family()), Vec::new())
-            .take(table::api_key(&self.owner, self.place))
+            .put(table::revoked(until_s, id.session_id()), Vec::new())
+            .delete(table::api_key(&self.owner, self.place))
     }
 }
 
 impl Entity for ApiKey {
-    const KIND: Kind = Kind::ApiKey;
-    const MOVES: &'static [Move] = &[
+    const KIND: EntityKind = EntityKind::ApiKey;
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "its owner says yes to a signup, or makes it", "issued"),
         ("issued", "first exchange for tokens", "active"),
         ("issued", "owner revokes it", "revoked"),
         ("active", "owner revokes it", "revoked"),
     ];
-    const SELF_BORN: bool = true;
-    const CHANGES: &'static [&'static str] = &["issued", "active", "revoked"];
+    const CREATED_BY_COMMAND: bool = true;
+    const EVENT_NAMES: &'static [&'static str] = &["issued", "active", "revoked"];
 
     type Id = ApiKeyId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -158,29 +158,29 @@ impl Entity for ApiKey {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         match (this, command) {
-            (None, Command::Open { owner, name, place }) => Ok(Decision::answer(())
+            (None, Command::Issue { owner, name, place }) => Ok(Decision::answer(())
                 .put_new(table::api_key(&owner, place), id.0.to_be_bytes().to_vec())
-                .event(Event::Opened {
+                .event(Event::Issued {
                     owner,
                     name,
                     place,
                     at: context.now,
                 })),
-            (None, _) => Err(Rejection::Unknown),
-            (Some(key), Command::Open { owner, .. }) if key.owner == owner && key.is_alive() => {
+            (None, _) => Err(Rejection::NotFound),
+            (Some(key), Command::Issue { owner, .. }) if key.owner == owner && key.is_alive() => {
                 Ok(Decision::answer(()))
             }
-            (Some(_), Command::Open { .. }) => Err(Rejection::Taken),
-            (Some(key), Command::Use { session }) if key.is_alive() => key.exchange(*id, session, context),
-            (Some(_), Command::Use { .. }) => Err(Rejection::Revoked),
+            (Some(_), Command::Issue { .. }) => Err(Rejection::AlreadyClaimed),
+            (Some(key), Command::Exchange { session }) if key.is_alive() => key.exchange(*id, session, context),
+            (Some(_), Command::Exchange { .. }) => Err(Rejection::Revoked),
             (Some(key), Command::Revoke) if key.is_alive() => Ok(key.revoke(*id, context)),
             (Some(_), Command::Revoke) => Ok(Decision::answer(())),
         }
     }
 
-    fn apply(this: Option<Self>, _: &ApiKeyId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &ApiKeyId, event: &Event) -> Result<Self, InvalidTransition> {
         match (this, event) {
-            (None, Event::Opened { owner, name, place, at }) => Ok(Self {
+            (None, Event::Issued { owner, name, place, at }) => Ok(Self {
                 owner: *owner,
                 name: name.clone(),
                 place: *place,
@@ -188,11 +188,11 @@ impl Entity for ApiKey {
                 used_at: None,
                 revoked_at: None,
             }),
-            (Some(key), Event::Begun(at)) if key.is_alive() && key.used_at.is_none() => Ok(Self {
+            (Some(key), Event::Activated(at)) if key.is_alive() && key.used_at.is_none() => Ok(Self {
                 used_at: Some(*at),
                 ..key
             }),
-            (Some(key), Event::Used(at)) if key.is_alive() && key.used_at.is_some() => Ok(Self {
+            (Some(key), Event::Exchanged(at)) if key.is_alive() && key.used_at.is_some() => Ok(Self {
                 used_at: Some(*at),
                 ..key
             }),
@@ -200,7 +200,7 @@ impl Entity for ApiKey {
                 revoked_at: Some(*at),
                 ..key
             }),
-            (this, event) => Err(OutOfOrder::new(this.as_ref().map_or("-", Self::status), event)),
+            (this, event) => Err(InvalidTransition::new(this.as_ref().map_or("-", Self::status), event)),
         }
     }
 
@@ -216,23 +216,23 @@ impl Entity for ApiKey {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         match event {
-            Event::Opened { .. } => Some("issued"),
-            Event::Begun(_) => Some("active"),
-            Event::Used(_) => None,
+            Event::Issued { .. } => Some("issued"),
+            Event::Activated(_) => Some("active"),
+            Event::Exchanged(_) => None,
             Event::Revoked(_) => Some("revoked"),
         }
     }
 
-    fn view(&self, id: &ApiKeyId) -> View {
-        use crate::kernel::record::rfc3339;
-        View::new()
+    fn view(&self, id: &ApiKeyId) -> JsonObject {
+        use crate::kernel::event_record::rfc3339;
+        JsonObject::new()
             .text("api_key_id", id)
             .text("name", &self.name)
             .text("state", self.status())
             .time("created_at", self.created_at)
-            .maybe("last_used_at", self.used_at.map(rfc3339))
+            .optional_text("last_used_at", self.used_at.map(rfc3339))
     }
 
     fn outcome(&self) -> Option<()> {

@@ -6,10 +6,10 @@
 use purser_storage::codec::Stored;
 use sha2::{Digest, Sha256};
 
-use crate::id::{ApprovalId, CardId, DepositId, EffectId, Wallet, WithdrawalId};
+use crate::id::{ApprovalId, CardId, DepositId, JobId, Wallet, WithdrawalId};
 use crate::ledger::Outlay;
 use crate::money::Usdc;
-use crate::operator::Act;
+use crate::operator::OperatorAction;
 use crate::port::Timestamp;
 
 /// What an operator may give alone, and how long what is more waits for another.
@@ -27,7 +27,7 @@ impl Limits {
     /// Whether one operator may give this alone, with so much given today.
     pub fn allow(&self, today: Usdc, amount: Usdc) -> bool {
         let within = |sum: Option<Usdc>, most: Usdc| most == Usdc::ZERO || sum.is_some_and(|sum| sum <= most);
-        within(Some(amount), self.each_max) && within(today.plus(amount).ok(), self.day_max)
+        within(Some(amount), self.each_max) && within(today.checked_add(amount).ok(), self.day_max)
     }
 }
 
@@ -37,7 +37,7 @@ pub enum Gift {
     /// Give back what stuck work was paid with.
     CreditBack {
         /// Which work.
-        effect: EffectId,
+        effect: JobId,
         /// How the operator knows that it was not done.
         evidence: String,
         /// Whether the operator states that the money has not left.
@@ -46,7 +46,7 @@ pub enum Gift {
     /// Take an operator's word for what came of stuck work, where that credits its holder.
     Resolve {
         /// Which work.
-        effect: EffectId,
+        effect: JobId,
         /// Whether it was done.
         done: bool,
         /// What the other side calls it.
@@ -278,7 +278,7 @@ pub struct Pending {
     /// How much it gives.
     pub amount: Usdc,
     /// Who asked for it, and by which request.
-    pub asked: Act,
+    pub asked: OperatorAction,
     /// When.
     pub asked_at: Timestamp,
     /// Until when it can be approved.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::id::EffectId;
+use crate::id::JobId;
 use crate::port::Timestamp;
 
 /// Orders that are remembered of one line; beyond them only the failures in a row count.
@@ -49,7 +49,7 @@ struct Order {
 struct Closed {
     next_try_at: Timestamp,
     /// Which order is tried now, and since when.
-    trying: Option<(EffectId, Timestamp)>,
+    trying: Option<(JobId, Timestamp)>,
     next_sale_at: Timestamp,
     sale_wait_ms: u64,
 }
@@ -59,7 +59,7 @@ struct Closed {
 pub struct Breaker {
     failures: u32,
     closed: Option<Closed>,
-    orders: BTreeMap<EffectId, Order>,
+    orders: BTreeMap<JobId, Order>,
 }
 
 impl Breaker {
@@ -103,7 +103,7 @@ impl Breaker {
     }
 
     /// An order wants to be tried: `None` if it may be, else for how many milliseconds it waits.
-    pub fn enter(&mut self, order: EffectId, rules: &Rules, now: Timestamp) -> Option<u64> {
+    pub fn enter(&mut self, order: JobId, rules: &Rules, now: Timestamp) -> Option<u64> {
         let closed = self.closed.as_mut()?;
         if let Some(known) = self.orders.get_mut(&order) {
             known.seen = now;
@@ -129,7 +129,7 @@ impl Breaker {
     }
 
     /// A provider has answered an order.
-    pub fn delivered(&mut self, order: EffectId, rules: &Rules) -> Change {
+    pub fn delivered(&mut self, order: JobId, rules: &Rules) -> Change {
         self.failures = 0;
         self.orders.remove(&order);
         self.orders.retain(|_, other| {
@@ -143,7 +143,7 @@ impl Breaker {
     }
 
     /// A try of an order has failed.
-    pub fn failed(&mut self, order: EffectId, rules: &Rules, now: Timestamp) -> Change {
+    pub fn failed(&mut self, order: JobId, rules: &Rules, now: Timestamp) -> Change {
         if rules.failures_max == 0 {
             return Change::None;
         }

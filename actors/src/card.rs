@@ -20,14 +20,14 @@ mod refresh;
 use purser_storage::codec::Stored;
 
 use self::life::{Life, News, Stand};
-use crate::id::{CardId, EffectId, Wallet};
-use crate::kernel::{Context, Opening, OutOfOrder};
+use crate::id::{CardId, JobId, Wallet};
+use crate::kernel::{Context, NewEntity, InvalidTransition};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::port::{CardTransaction, IssuedCard, Said, Standing, Timestamp, Wish};
+use crate::port::{CardTransaction, IssuedCard, ExternalText, CardSnapshot, Timestamp, CardAction};
 use crate::refund::Refunded;
 
-pub use refresh::{REFRESH_SPACING_MS, REFRESHES_A_DAY};
+pub use refresh::{REFRESH_SPACING_MS, MAX_REFRESHES_PER_DAY};
 
 /// A card's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -58,23 +58,23 @@ pub enum Status {
     /// Ordered.
     Pending,
     /// Usable.
-    Ready(Details),
+    Ready(CardDetails),
     /// It refuses charges until it is resumed.
-    Paused(Details),
+    Paused(CardDetails),
     /// Refused by the issuer; the charge is credited.
     Failed {
         /// The issuer's word.
-        reason: Said,
+        reason: ExternalText,
     },
     /// Closed for good.
-    Closed(Details),
+    Closed(CardDetails),
     /// Past its life.
-    Expired(Details),
+    Expired(CardDetails),
 }
 
 /// What may be known of a card outside the vault.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Details {
+pub struct CardDetails {
     /// The issuer's name of it.
     pub issuer_ref: String,
     /// Last four digits.
@@ -89,49 +89,49 @@ pub struct Details {
 #[derive(Clone, Debug)]
 pub enum Command {
     /// The issuer made it.
-    Issued {
+    RecordIssuance {
         /// The order this answers.
-        effect: EffectId,
+        effect: JobId,
         /// The card, its number sealed.
         card: IssuedCard,
     },
     /// The issuer definitely refused.
-    Refused {
+    RecordDecline {
         /// The order this answers.
-        effect: EffectId,
+        effect: JobId,
         /// The issuer's word.
-        reason: Said,
+        reason: ExternalText,
     },
     /// The owner reads the number: kept as a fact, for the audit.
     Reveal,
     /// Its holder wants news of it.
-    Refresh,
+    RequestRefresh,
     /// The issuer's answer to that.
-    Refreshed {
+    RecordRefresh {
         /// The question this answers.
-        effect: EffectId,
+        effect: JobId,
         /// How the card stands.
-        standing: Standing,
+        standing: CardSnapshot,
         /// What a refund has given.
         refunded: Refunded,
     },
     /// The holder wants something of it.
-    Steer(Wish),
+    Steer(CardAction),
     /// The issuer's answer to that.
     Steered {
         /// The wish this answers.
-        effect: EffectId,
+        effect: JobId,
         /// How the card stands.
-        standing: Standing,
+        standing: CardSnapshot,
         /// What a refund has given.
         refunded: Refunded,
     },
     /// The issuer's word unasked, and what a refund has given.
-    Told(Standing, Refunded),
+    Told(CardSnapshot, Refunded),
     /// Its life is over, if it has not ended otherwise.
     Expire {
         /// The timer that says so.
-        effect: EffectId,
+        effect: JobId,
     },
 }
 
@@ -150,17 +150,17 @@ pub enum Event {
         at: Timestamp,
     },
     /// The issuer made it.
-    Issued(Details, Timestamp),
+    Issued(CardDetails, Timestamp),
     /// The issuer refused.
-    Refused(Said, Timestamp),
+    Declined(ExternalText, Timestamp),
     /// The number was shown to its owner.
     Revealed(Timestamp),
     /// News were asked for.
-    RefreshAsked(Timestamp),
+    RefreshRequested(Timestamp),
     /// They have come, if there were any.
     Refreshed(Timestamp),
     /// The holder wants something of it.
-    Wished(Wish, Timestamp),
+    Wished(CardAction, Timestamp),
     /// The issuer has answered the wish.
     Answered(Timestamp),
     /// The issuer said something new of it.
@@ -175,16 +175,16 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// The state it met.
-    State(&'static str),
+    InvalidState(&'static str),
     /// News are being asked for already.
-    Refreshing,
+    RefreshInProgress,
     /// News were asked for too often.
-    TooOften {
+    RefreshTooSoon {
         /// Until another question is free, in milliseconds; above zero.
         wait_ms: u64,
     },
     /// The issuer has not answered another wish yet.
-    Busy(Wish),
+    Busy(CardAction),
 }
 
 impl Stored for Card {
@@ -206,18 +206,18 @@ impl Card {
         charge: Charge,
         amount: Cents,
         context: &Context,
-    ) -> Result<Opening, OutOfOrder> {
+    ) -> Result<NewEntity, InvalidTransition> {
         let event = Event::Ordered {
             owner,
             charge,
             amount,
             at: context.now,
         };
-        Opening::of::<Self>(&id, &event, context)
+        NewEntity::of::<Self>(&id, &event, context)
     }
 
     /// What may be known of it, once it was issued.
-    pub const fn details(&self) -> Option<&Details> {
+    pub const fn details(&self) -> Option<&CardDetails> {
         match &self.status {
             Status::Ready(d) | Status::Paused(d) | Status::Closed(d) | Status::Expired(d) => Some(d),
             Status::Pending | Status::Failed { .. } => None,

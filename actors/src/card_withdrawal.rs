@@ -18,15 +18,15 @@ mod machine;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{EffectId, Wallet};
-use crate::lease::{Holder, NotYours};
+use crate::id::{JobId, Wallet};
+use crate::lease::{LeaseHolder, LeaseError};
 use crate::money::Cents;
-use crate::operator::Deed;
-use crate::port::{Said, Timestamp};
-pub use crate::reloadable::INSUFFICIENT;
+use crate::operator::AuditedAction;
+use crate::port::{ExternalText, Timestamp};
+pub use crate::reloadable_card::INSUFFICIENT;
 
 /// What the holder is told of one that was put back in a history that was lost.
-pub const PUT_BACK: &str = "The card issuer had put it back before the service was restored from a backup.";
+pub const RELEASED: &str = "The card issuer had put it back before the service was restored from a backup.";
 
 /// A withdrawal from a card balance.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -44,7 +44,7 @@ pub struct CardWithdrawal {
     /// When it last changed.
     pub updated_at: Timestamp,
     /// The issuer's name of what is set aside, from `queued` on.
-    pub reservation: Option<EffectId>,
+    pub reservation: Option<JobId>,
     /// The number of the last lease; 0 before the first.
     pub lease: u64,
     /// Whether the issuer has ended the reservation.
@@ -61,7 +61,7 @@ pub enum Status {
     /// Waits for an operator.
     Queued,
     /// An operator works on it; nobody once the lease has ended.
-    Claimed(Option<Holder>),
+    Claimed(Option<LeaseHolder>),
     /// Paid.
     Complete {
         /// The operator's word for where it can be seen.
@@ -75,10 +75,10 @@ pub enum Status {
     /// The issuer set nothing aside.
     Failed {
         /// [`INSUFFICIENT`], or the issuer's word.
-        reason: Said,
+        reason: ExternalText,
     },
     /// The issuer had ended it already, in a history that a restore lost.
-    Over {
+    ClosedAtIssuer {
         /// Whether it was paid out; if not, it is the balance's again.
         paid: bool,
     },
@@ -88,7 +88,7 @@ pub enum Status {
 #[derive(Clone, Debug)]
 pub enum Command {
     /// The holder wants it.
-    Ask {
+    Request {
         /// Whose; an account at the issuer must be linked.
         owner: Wallet,
         /// That account's deposit address.
@@ -99,49 +99,49 @@ pub enum Command {
         amount: Cents,
     },
     /// The issuer has set it aside.
-    Held {
+    RecordHold {
         /// The reservation's key.
-        effect: EffectId,
+        effect: JobId,
     },
     /// The issuer definitely refused.
-    Refused {
+    RecordDecline {
         /// The reservation's key.
-        effect: EffectId,
+        effect: JobId,
         /// [`INSUFFICIENT`], or the issuer's word.
-        reason: Said,
+        reason: ExternalText,
     },
     /// The issuer had set it aside under this key, and that has ended since.
-    Over {
+    RecordClosedAtIssuer {
         /// The reservation's key.
-        effect: EffectId,
+        effect: JobId,
         /// Whether it was paid out.
         paid: bool,
     },
     /// The same, found when an operator was about to decide.
-    FoundOver {
+    RecordClosedOnReview {
         /// Who.
-        act: Deed,
+        act: AuditedAction,
         /// Whether it was paid out.
         paid: bool,
     },
     /// An operator takes it.
     Claim {
         /// Who.
-        act: Deed,
+        act: AuditedAction,
         /// For how long, in milliseconds.
         life_ms: u64,
     },
     /// An operator puts it back: it is not paid.
     Release {
         /// Who.
-        act: Deed,
+        act: AuditedAction,
         /// The last lease's number.
         lease: u64,
     },
     /// The operator who holds it has paid.
     Fulfil {
         /// Who.
-        act: Deed,
+        act: AuditedAction,
         /// The number of the operator's lease.
         lease: u64,
         /// Where it can be seen; each pays one withdrawal only.
@@ -150,23 +150,23 @@ pub enum Command {
     /// An operator refuses it.
     Reject {
         /// Who.
-        act: Deed,
+        act: AuditedAction,
         /// The number of the operator's lease, if it is claimed.
         lease: Option<u64>,
         /// For the holder.
         reason: String,
     },
     /// A lease's time is up.
-    EndLease {
+    ExpireLease {
         /// The timer that says so.
-        effect: EffectId,
+        effect: JobId,
         /// Which lease.
         lease: u64,
     },
     /// The issuer has ended the reservation.
-    Settled {
+    RecordHoldSettled {
         /// The effect that asked for it.
-        effect: EffectId,
+        effect: JobId,
     },
 }
 
@@ -174,7 +174,7 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// Asked for.
-    Asked {
+    Requested {
         /// Whose.
         owner: Wallet,
         /// The balance, by its deposit address.
@@ -187,13 +187,13 @@ pub enum Event {
         at: Timestamp,
     },
     /// Set aside under this key.
-    Held(EffectId, Timestamp),
+    Held(JobId, Timestamp),
     /// The issuer refused.
-    Refused(Said, Timestamp),
+    Declined(ExternalText, Timestamp),
     /// An operator took it: a new lease.
-    Claimed(Holder, Timestamp),
+    Claimed(LeaseHolder, Timestamp),
     /// The lease ended by itself.
-    LeaseEnded(Timestamp),
+    LeaseExpired(Timestamp),
     /// An operator put it back.
     Released(Timestamp),
     /// Paid.
@@ -201,16 +201,16 @@ pub enum Event {
     /// An operator refused it.
     Rejected(String, Timestamp),
     /// The issuer has ended the reservation.
-    Settled {
+    HoldSettled {
         /// Whether the amount is on the balance again.
         back: bool,
         /// When.
         at: Timestamp,
     },
     /// The issuer had ended the reservation in a history that was lost.
-    Over {
+    ClosedAtIssuer {
         /// The reservation's key.
-        key: EffectId,
+        key: JobId,
         /// Whether it was paid out.
         paid: bool,
         /// When that was found.
@@ -222,22 +222,22 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// This state takes no such command.
-    State(&'static str),
+    InvalidState(&'static str),
     /// It is not this operator's.
-    Lease(NotYours),
+    Lease(LeaseError),
     /// The issuer had ended the reservation in a history that was lost.
-    Over {
+    ClosedAtIssuer {
         /// Whether it was paid out; if not, it is the balance's again.
         paid: bool,
     },
     /// The issuer knows of nothing that was set aside for it.
-    Unreserved,
+    HoldMissing,
     /// Its owner is frozen: nobody pays it until the account is thawed.
     Frozen,
 }
 
-impl From<NotYours> for Rejection {
-    fn from(not: NotYours) -> Self {
+impl From<LeaseError> for Rejection {
+    fn from(not: LeaseError) -> Self {
         Self::Lease(not)
     }
 }
@@ -252,7 +252,7 @@ impl Stored for Event {
 
 impl CardWithdrawal {
     /// Who held it last, while it is claimed and the end of the lease is not told.
-    pub const fn holder(&self) -> Option<&Holder> {
+    pub const fn holder(&self) -> Option<&LeaseHolder> {
         match &self.status {
             Status::Claimed(Some(holder)) => Some(holder),
             _ => None,
@@ -269,7 +269,7 @@ impl CardWithdrawal {
         match self.status {
             Status::Complete { .. } => Some(true),
             Status::Rejected { .. } => Some(false),
-            Status::Over { paid } => Some(paid),
+            Status::ClosedAtIssuer { paid } => Some(paid),
             _ => None,
         }
     }

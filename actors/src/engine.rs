@@ -1,85 +1,85 @@
 //! The whole engine behind one handle: what the edge calls.
 
 mod account_map;
-mod acting;
+mod operator_actions;
 mod agent_wallet;
 mod api_keys;
 mod balance;
 mod banking;
 mod card_withdrawals;
 pub mod customers;
-mod departures;
-mod families;
-pub mod figures;
-mod forgetting;
+mod untracked_transfers;
+mod registries;
+pub mod stats;
+mod expiry;
 mod giving;
-mod holder;
+mod access;
 mod incoming;
 mod lines;
-mod listening;
-mod mailroom;
-mod once;
-mod operating;
+mod provider_events;
+mod webhook_dispatcher;
+mod idempotency;
+mod operators;
 mod owner;
-mod parts;
-mod paying;
+mod builder;
+mod payments;
 mod payouts;
 mod permits;
 mod prechecking;
-mod program;
-mod reading;
-mod reconciling;
-mod refunding;
-mod requiring;
-mod resolving;
+mod reloadable_cards;
+mod reads;
+mod reconciler;
+mod refunds;
+mod preconditions;
+mod job_resolution;
 mod secret;
-mod stuck;
+mod dead_letters;
 mod suspending;
-mod turn;
+mod claim_lock;
 pub mod webhooks;
-mod work;
+mod jobs;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Batch, CommitError, Store, StoreError, codec};
 use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
 use self::account_map::AccountMap;
 use self::agent_wallet::spoken;
-use self::departures::Departures;
-use self::families::Families;
+use self::untracked_transfers::OutgoingTransferGuard;
+use self::registries::Families;
 use self::incoming::Arrivals;
 use self::secret::claim_secret;
-use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};
-use crate::kernel::family::{Ground, StartEffects};
-use crate::kernel::{Effect, root, table, timer};
-use crate::port::{BoxFuture, Clock, Entropy, Lists};
+use crate::kernel::outbox::{Outbox, OutboxDeps, AttemptCounters};
+use crate::kernel::registry::{EntityDeps, JobStarter};
+use crate::kernel::{OutboxJob, root_supervisor, table, timer};
+use crate::port::{BoxFuture, Clock, Entropy, ReconciliationLists};
 
-pub use departures::{Booking, Early, Held, NotBooked, NotPromised, Promise, Restored, Unexplained, lost_times};
-pub use families::event_types;
+pub use untracked_transfers::{Attribution, Early, Held, AttributionError, NotPromised, Promise, RestoreWindow, Unexplained, lost_times};
+pub use registries::event_types;
 pub use giving::NotApproved;
-pub use holder::{Collision, Denied, TooMuch, Waits};
+pub use access::{UserIdCollision, OperationError, TooMuch, Waits};
 pub use incoming::{Lost, NotRuled, Rule};
 pub use lines::{LineFigures, NotSold};
-pub use once::{Once, Turn};
-pub use operating::{Place, Queued};
-pub use parts::{Parts, Ports, Settings};
-pub use paying::{Paid, PayError, PayRequest};
+pub use idempotency::{KeyState, KeyGuard};
+pub use operators::{ListPosition, QueuedOrder};
+pub use builder::{EngineDeps, Ports, EngineSettings};
+pub use payments::{PaymentResult, ClaimError, PaymentRequest};
 pub use payouts::PayoutSettings;
-pub use permits::{Overloaded, Permit};
-pub use program::AnyWithdrawal;
-pub use reconciling::{EndedWalk, Open, Pace, Reconciler, Reconciliation, Reconciling, Walk};
-pub use refunding::{NotRefunded, RefundRequest};
-pub use resolving::{NotResolved, Outcome, Resolution};
-pub use stuck::{Doubt, Evidence, Late, Says, Stuck};
+pub use permits::{OverloadError, AdmissionPermit};
+pub use reloadable_cards::AnyWithdrawal;
+pub use reconciler::{EndedWalk, Open, ReconcilerSettings, Reconciler, Reconciliation, ReconcilerDeps, ReconciliationCursor};
+pub use refunds::{RefundError, RefundRequest};
+pub use job_resolution::{ResolveError, JobOutcome, JobResolution};
+pub use dead_letters::{UnknownPayment, JobSummary, Late, ProviderReport, DeadLetters};
 pub use suspending::Confirmed;
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
-const RACES: usize = 8;
+const MAX_CONFLICT_RETRIES: usize = 8;
 
 /// The engine cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +89,7 @@ pub enum StartError {
     Store(#[from] StoreError),
     /// A stored fact is damaged.
     #[error("stored {0} is damaged: {1}")]
-    Damaged(&'static str, codec::DecodeError),
+    Corrupt(&'static str, codec::DecodeError),
     /// The store refused the first commit.
     #[error("the store refused a commit: {0}")]
     Commit(CommitError),
@@ -107,31 +107,31 @@ struct Inner {
     clock: Arc<dyn Clock>,
     ports: Ports,
     entropy: Arc<dyn Entropy>,
-    settings: Settings,
+    settings: EngineSettings,
     families: Families,
     secret: [u8; 32],
     /// The addresses of managed wallets.
     account_map: AccountMap,
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<u128, usize>,
-    turns: turn::Turns,
-    running: once::Running,
-    refused: figures::Refused,
-    tries: Arc<Tries>,
-    deliveries: Arc<Deliveries>,
+    turns: claim_lock::ClaimLocks,
+    running: idempotency::KeysInProgress,
+    refused: stats::OverloadCounters,
+    tries: Arc<AttemptCounters>,
+    deliveries: Arc<Outbox>,
     /// Rung when the rails are said to have something to tell.
-    rails_told: Arc<tokio::sync::Notify>,
-    issuer_told: Arc<tokio::sync::Notify>,
+    payout_events_ready: Arc<tokio::sync::Notify>,
+    card_events_ready: Arc<tokio::sync::Notify>,
     prepaid_told: Arc<tokio::sync::Notify>,
-    bank_told: Arc<tokio::sync::Notify>,
+    bank_events_ready: Arc<tokio::sync::Notify>,
     /// One at a time: what an operator changes without an entity.
     operating: tokio::sync::Mutex<()>,
     /// Events on their way to endpoints.
-    posting: Arc<webhooks::PostOffice>,
+    posting: Arc<webhooks::WebhookService>,
     /// What is sold now.
     lines: Arc<lines::Lines>,
     /// The gate that money leaves by.
-    departures: Arc<Departures>,
+    departures: Arc<OutgoingTransferGuard>,
     /// What a restore has lost.
     lost: Option<Lost>,
     /// What came in.
@@ -139,9 +139,9 @@ struct Inner {
     /// What of before a restore is not good until somebody says so.
     suspended: suspending::Suspended,
     /// Whose lists the books are held against.
-    lists: Lists,
+    lists: ReconciliationLists,
     /// What reconciliation counts.
-    watching: Arc<reconciling::Watching>,
+    watching: Arc<reconciler::ReconciliationStats>,
     /// Whether every supervisor lives.
     sound: Arc<AtomicBool>,
     root: ActorCell,
@@ -152,14 +152,14 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails or actors cannot be started.
-    pub fn start(parts: Parts) -> BoxFuture<'static, Result<Self, StartError>> {
+    pub fn start(parts: EngineDeps) -> BoxFuture<'static, Result<Self, StartError>> {
         // Boxed, so that the actors are compiled here and not in every program that starts an engine: the body of an
         // async function is generated where it is polled.
         Box::pin(Self::open(parts))
     }
 
-    async fn open(parts: Parts) -> Result<Self, StartError> {
-        let Parts {
+    async fn open(parts: EngineDeps) -> Result<Self, StartError> {
+        let EngineDeps {
             store,
             clock,
             entropy,
@@ -172,10 +172,10 @@ impl Engine {
         let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
         let secret = claim_secret(&store, &entropy).await?;
         let sound = Arc::new(AtomicBool::new(true));
-        let root = root::start(sound.clone()).await.map_err(actors)?;
-        let deliveries = Arc::new(Deliveries::default());
-        let effects: Arc<dyn StartEffects> = deliveries.clone();
-        let ground = Ground {
+        let root = root_supervisor::start(sound.clone()).await.map_err(actors)?;
+        let deliveries = Arc::new(Outbox::default());
+        let effects: Arc<dyn JobStarter> = deliveries.clone();
+        let ground = EntityDeps {
             store: store.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
@@ -186,7 +186,7 @@ impl Engine {
         let account_map = AccountMap::load(&*store, restored.map(|_| &*ports.custody)).await?;
         let settlement = ports.settlement.clone();
         let lists = reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default();
-        let departures = Departures::new(restored, store.clone(), settlement, (clock.clone(), lists.clone()));
+        let departures = OutgoingTransferGuard::new(restored, store.clone(), settlement, (clock.clone(), lists.clone()));
         let inner = Inner {
             families: Families::start(&ground, &root).await.map_err(actors)?,
             store: store.clone(),
@@ -198,17 +198,17 @@ impl Engine {
             account_map,
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             payers: dashmap::DashMap::new(),
-            turns: turn::Turns::default(),
-            running: once::Running::default(),
-            refused: figures::Refused::default(),
-            rails_told: Arc::default(),
-            issuer_told: Arc::default(),
+            turns: claim_lock::ClaimLocks::default(),
+            running: idempotency::KeysInProgress::default(),
+            refused: stats::OverloadCounters::default(),
+            payout_events_ready: Arc::default(),
+            card_events_ready: Arc::default(),
             prepaid_told: Arc::default(),
-            bank_told: Arc::default(),
+            bank_events_ready: Arc::default(),
             tries: Arc::default(),
             deliveries: deliveries.clone(),
             operating: tokio::sync::Mutex::default(),
-            posting: webhooks::PostOffice::new(&settings.webhooks, &entropy),
+            posting: webhooks::WebhookService::new(&settings.webhooks, &entropy),
             lines: Arc::new(lines::Lines::new(settings.lines, settings.not_offered)),
             lists,
             departures: Arc::new(departures),
@@ -219,53 +219,53 @@ impl Engine {
             sound,
             root: root.clone(),
         };
-        let worker = Arc::new(inner.worker());
+        let worker = Arc::new(inner.job_handlers());
         deliveries
-            .open(Families::KINDS, inner.delivery_ground(), worker, root)
+            .open(Families::KINDS, inner.outbox_deps(), worker, root)
             .await
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
-        engine.live(deliveries, reconciling).await?;
+        engine.start_background(deliveries, reconciling).await?;
         Ok(engine)
     }
 
     /// What was not done is taken up, and what goes on for as long as the engine lives begins.
-    async fn live(&self, deliveries: Arc<Deliveries>, reconciling: Option<Reconciling>) -> Result<(), StartError> {
+    async fn start_background(&self, deliveries: Arc<Outbox>, reconciling: Option<ReconcilerDeps>) -> Result<(), StartError> {
         self.0
             .lines
             .remember(&self.0.families.lines, self.0.clock.now())
             .await?;
         self.0.departures.find_unfinal().await?;
-        self.watch_departures().await;
-        self.take_up(&*deliveries).await?;
-        self.keep_house();
-        self.keep_time(deliveries);
-        listening::listen::<payouts::Rails>(self);
-        listening::listen::<program::Cards>(self);
-        listening::listen::<program::Prepaid>(self);
-        listening::listen::<banking::Deposits>(self);
-        mailroom::open(self);
+        self.watch_outgoing_transfers().await;
+        self.resume_outbox(&*deliveries).await?;
+        self.run_housekeeping();
+        self.run_timers(deliveries);
+        provider_events::spawn_poller::<payouts::PayoutEventSource>(self);
+        provider_events::spawn_poller::<reloadable_cards::CardEventSource>(self);
+        provider_events::spawn_poller::<reloadable_cards::Prepaid>(self);
+        provider_events::spawn_poller::<banking::BankEventSource>(self);
+        webhook_dispatcher::spawn(self);
         let Some(reconciling) = reconciling else { return Ok(()) };
         let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
         incoming::watch(self, &reconciling).await.map_err(actors)?;
-        reconciling::watch(self, reconciling).await.map_err(actors)
+        reconciler::spawn(self, reconciling).await.map_err(actors)
     }
 
     /// Starts every effect that is not done; stuck ones wait for an operator. All are read before the first is started:
     /// a page read later would show what the first ones bring about, and start it twice.
-    async fn take_up(&self, deliveries: &dyn StartEffects) -> Result<(), StartError> {
+    async fn resume_outbox(&self, deliveries: &dyn JobStarter) -> Result<(), StartError> {
         const PAGE: usize = 1_000;
         let mut after = None;
         let mut open = Vec::new();
         loop {
-            let page = self.0.store.scan(&[table::EFFECT], after.as_deref(), PAGE).await?;
+            let page = self.0.store.scan(&[table::OUTBOX], after.as_deref(), PAGE).await?;
             for (_, row) in &page {
-                let effect: Effect = codec::decode(&row.value).map_err(|e| StartError::Damaged("effect", e))?;
-                if let Some(leaves) = effect.work.leaves() {
+                let effect: OutboxJob = codec::decode(&row.value).map_err(|e| StartError::Corrupt("effect", e))?;
+                if let Some(leaves) = effect.job.leaves() {
                     self.note_promise(leaves).await;
                 }
-                let passed_over = planted::is(Bug::RetriesForgotten) && effect.attempts > 0;
-                if !effect.stuck && !passed_over {
+                let passed_over = mutants::is_enabled(Mutant::RetriedJobsLost) && effect.attempts > 0;
+                if !effect.dead_lettered && !passed_over {
                     open.push(effect);
                 }
             }
@@ -274,7 +274,7 @@ impl Engine {
                 None => break,
             }
         }
-        if planted::is(Bug::EffectsForgotten) {
+        if mutants::is_enabled(Mutant::OutboxJobsLost) {
             open.clear();
         }
         open.into_iter().for_each(|effect| deliveries.start(effect));
@@ -282,7 +282,7 @@ impl Engine {
     }
 
     /// Sends idle entities to rest and forgets expired nonces and login codes, for as long as the engine lives.
-    fn keep_house(&self) {
+    fn run_housekeeping(&self) {
         let inner = Arc::downgrade(&self.0);
         let every = Duration::from_millis(self.0.settings.sweep_every_ms.max(1));
         tokio::spawn(async move {
@@ -290,7 +290,7 @@ impl Engine {
                 tokio::time::sleep(every).await;
                 let Some(inner) = inner.upgrade() else { return };
                 inner.families.sweep();
-                if let Err(error) = inner.forget_expired().await {
+                if let Err(error) = inner.purge_expired().await {
                     tracing::error!(%error, "expired nonces and codes could not be forgotten");
                 }
             }
@@ -298,13 +298,13 @@ impl Engine {
     }
 
     /// Rings timers, for as long as the engine lives.
-    fn keep_time(&self, deliveries: Arc<dyn StartEffects>) {
+    fn run_timers(&self, deliveries: Arc<dyn JobStarter>) {
         let inner = Arc::downgrade(&self.0);
         let every = Duration::from_millis(self.0.settings.timers_every_ms.max(1));
         tokio::spawn(async move {
             loop {
                 let Some(inner) = inner.upgrade() else { return };
-                if let Err(error) = timer::ring(&inner.store, &deliveries, inner.clock.now()).await {
+                if let Err(error) = timer::fire_due(&inner.store, &deliveries, inner.clock.now()).await {
                     tracing::error!(%error, "timers that are due could not be read");
                 }
                 drop(inner);
@@ -317,7 +317,7 @@ impl Engine {
     pub const FAMILIES: usize = Families::KINDS.len();
 
     /// Whether every supervisor lives. If not, what was claimed waits for the next start, and nothing new should come.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_healthy(&self) -> bool {
         self.0.sound.load(Ordering::Acquire)
     }
 
@@ -331,8 +331,8 @@ impl Engine {
 
 impl Inner {
     /// Who does the effects' work.
-    fn worker(&self) -> work::Desk {
-        work::Desk {
+    fn job_handlers(&self) -> jobs::JobHandlers {
+        jobs::JobHandlers {
             families: self.families.clone(),
             store: self.store.clone(),
             ports: self.ports.clone(),
@@ -350,8 +350,8 @@ impl Inner {
         }
     }
 
-    fn delivery_ground(&self) -> DeliveryGround {
-        DeliveryGround {
+    fn outbox_deps(&self) -> OutboxDeps {
+        OutboxDeps {
             store: self.store.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),

@@ -10,19 +10,19 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{CardId, EffectId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
-use crate::ledger::{Charge, Provider};
+use crate::id::{CardId, JobId, Wallet};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject, table};
+use crate::ledger::{Charge, LedgerProvider};
 use crate::money::{Cents, Usdc};
-use crate::port::{Said, Timestamp};
+use crate::port::{ExternalText, Timestamp};
 use crate::product::{Country, Currency};
-use crate::quote::Quoted;
+use crate::quote::QuoteFacts;
 
 /// What is ordered from the catalog: fixed for the gift card's life.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Order {
+pub struct GiftCardOrder {
     /// The catalog's name of the product.
     pub product: String,
     /// In the product's own currency.
@@ -34,7 +34,7 @@ pub struct Order {
     /// The catalog's fee rate when its stock was looked at, as decimal text: it declines if it has raised it since.
     pub fee_rate: String,
     /// What the payer's price was made from. What comes on top is ours; the catalog is owed what the card is worth.
-    pub quoted: Box<Quoted>,
+    pub quoted: Box<QuoteFacts>,
 }
 
 /// A gift card's state.
@@ -45,7 +45,7 @@ pub struct GiftCard {
     /// What it cost; credited if it fails.
     pub charge: Charge,
     /// What was ordered.
-    pub order: Order,
+    pub order: GiftCardOrder,
     /// When it was bought.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -64,7 +64,7 @@ pub enum Status {
     /// Refused by the catalog; the charge is credited.
     Failed {
         /// The catalog's word.
-        reason: Said,
+        reason: ExternalText,
     },
 }
 
@@ -72,18 +72,18 @@ pub enum Status {
 #[derive(Clone, Debug)]
 pub enum Command {
     /// The catalog made it.
-    Delivered {
+    RecordDelivery {
         /// The order this answers.
-        effect: EffectId,
+        effect: JobId,
         /// How to redeem it, sealed by the vault.
         sealed: Vec<u8>,
     },
     /// The catalog definitely refused.
-    Refused {
+    RecordDecline {
         /// The order this answers.
-        effect: EffectId,
+        effect: JobId,
         /// The catalog's word.
-        reason: Said,
+        reason: ExternalText,
     },
     /// The owner reads how to redeem it: kept as a fact, for the audit.
     Reveal,
@@ -99,14 +99,14 @@ pub enum Event {
         /// For what.
         charge: Charge,
         /// What.
-        order: Order,
+        order: GiftCardOrder,
         /// When.
         at: Timestamp,
     },
     /// The catalog made it.
     Delivered(Timestamp),
     /// The catalog refused.
-    Refused(Said, Timestamp),
+    Declined(ExternalText, Timestamp),
     /// How to redeem it was shown to its owner.
     Revealed(Timestamp),
 }
@@ -140,9 +140,9 @@ impl GiftCard {
         id: CardId,
         owner: Wallet,
         charge: Charge,
-        order: Order,
+        order: GiftCardOrder,
         context: &Context,
-    ) -> Result<Opening, OutOfOrder> {
+    ) -> Result<NewEntity, InvalidTransition> {
         let at = context.now;
         let event = Event::Ordered {
             owner,
@@ -150,7 +150,7 @@ impl GiftCard {
             order,
             at,
         };
-        Opening::of::<Self>(&id, &event, context)
+        NewEntity::of::<Self>(&id, &event, context)
     }
 
     fn at(self, status: Status, updated_at: Timestamp) -> Self {
@@ -163,9 +163,9 @@ impl GiftCard {
 }
 
 impl Entity for GiftCard {
-    const KIND: Kind = Kind::GiftCard;
-    const CHANGES: &'static [&'static str] = &["processing", "completed", "failed", "details_viewed"];
-    const MOVES: &'static [Move] = &[
+    const KIND: EntityKind = EntityKind::GiftCard;
+    const EVENT_NAMES: &'static [&'static str] = &["processing", "completed", "failed", "details_viewed"];
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "payment settled", "processing"),
         ("processing", "catalog made it", "completed"),
         ("processing", "catalog definitely refused; charge credited", "failed"),
@@ -174,7 +174,7 @@ impl Entity for GiftCard {
     type Id = CardId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
 
@@ -187,16 +187,16 @@ impl Entity for GiftCard {
         let Some(gift) = this else { return Err(Rejection("-")) };
         let (decided, now) = (Decision::answer(()), context.now);
         match (&gift.status, command) {
-            (Status::Processing, Command::Delivered { effect, sealed }) => Ok(decided
-                .completes(effect)
+            (Status::Processing, Command::RecordDelivery { effect, sealed }) => Ok(decided
+                .completes_job(effect)
                 .put_new(table::vault(*id), sealed)
                 .event(Event::Delivered(now))),
-            (Status::Processing, Command::Refused { effect, reason }) => Ok(decided
-                .completes(effect)
-                .event(Event::Refused(reason, now))
-                .post(&gift.charge.undone(now, id, Provider::GiftCards), context)
-                .then(
-                    Work::Credit {
+            (Status::Processing, Command::RecordDecline { effect, reason }) => Ok(decided
+                .completes_job(effect)
+                .event(Event::Declined(reason, now))
+                .post_ledger(&gift.charge.reversal(now, id, LedgerProvider::GiftCards), context)
+                .enqueue(
+                    Job::CreditAccount {
                         account: gift.owner,
                         amount: gift.charge.charged,
                         cause: CreditCause::Card(*id),
@@ -208,7 +208,7 @@ impl Entity for GiftCard {
         }
     }
 
-    fn apply(this: Option<Self>, _: &CardId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &CardId, event: &Event) -> Result<Self, InvalidTransition> {
         let status = this.as_ref().map_or("-", Self::status);
         let Some(gift) = this else {
             return match event {
@@ -225,17 +225,17 @@ impl Entity for GiftCard {
                     updated_at: *at,
                     status: Status::Processing,
                 }),
-                event => Err(OutOfOrder::new(status, event)),
+                event => Err(InvalidTransition::new(status, event)),
             };
         };
         match (&gift.status, event) {
             (Status::Processing, Event::Delivered(at)) => Ok(gift.at(Status::Completed, *at)),
-            (Status::Processing, Event::Refused(reason, at)) => {
+            (Status::Processing, Event::Declined(reason, at)) => {
                 let reason = reason.clone();
                 Ok(gift.at(Status::Failed { reason }, *at))
             }
             (Status::Completed, Event::Revealed(_)) => Ok(gift),
-            (_, event) => Err(OutOfOrder::new(status, event)),
+            (_, event) => Err(InvalidTransition::new(status, event)),
         }
     }
 
@@ -251,21 +251,21 @@ impl Entity for GiftCard {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
             Event::Ordered { .. } => "processing",
             Event::Delivered(_) => "completed",
-            Event::Refused(..) => "failed",
+            Event::Declined(..) => "failed",
             Event::Revealed(_) => "details_viewed",
         })
     }
 
-    fn view(&self, id: &CardId) -> View {
+    fn view(&self, id: &CardId) -> JsonObject {
         let reason = match &self.status {
             Status::Failed { reason } => Some(reason.as_str()),
             _ => None,
         };
-        View::new()
+        JsonObject::new()
             .text("card_id", id)
             .text("status", self.status())
             .text("state", self.status())
@@ -276,7 +276,7 @@ impl Entity for GiftCard {
             .text("country", self.order.country)
             .number("charged_usd_amount", self.charge.charged.decimal())
             .number("fees_paid", self.charge.fee().decimal())
-            .maybe("failure_reason", reason)
+            .optional_text("failure_reason", reason)
             .text("payment_id", self.charge.payment)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 #[error("not a valid {0}")]
 pub struct ParseIdError(pub &'static str);
 
-macro_rules! id {
+macro_rules! define_id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
@@ -50,15 +50,15 @@ macro_rules! id {
     };
 }
 
-id!(
+define_id!(
     /// A card.
     CardId, "card_"
 );
-id!(
+define_id!(
     /// A payout: to a debit card, a bank destination or a payment app.
     PayoutId, "po_"
 );
-id!(
+define_id!(
     /// Money of a payout that came back after its return window.
     LateReturnId, "lr_"
 );
@@ -70,12 +70,12 @@ impl LateReturnId {
     }
 }
 
-id!(
+define_id!(
     /// What the house gives back in connection with a payment.
     RefundId, "rf_"
 );
 
-id!(
+define_id!(
     /// An act of an operator that waits for a second one.
     ApprovalId, "apr_"
 );
@@ -87,24 +87,24 @@ impl RefundId {
     }
 }
 
-id!(
+define_id!(
     /// A top-up of the balance at the card issuer.
     TopUpId, "top_"
 );
-id!(
+define_id!(
     /// A registered bank destination.
-    DestinationId, "dst_"
+    BankDestinationId, "dst_"
 );
-id!(
+define_id!(
     /// A saved recipient of app payments.
-    RecipientId, "rcp_"
+    PaymentRecipientId, "rcp_"
 );
-id!(
+define_id!(
     /// Who owns bank destinations, as the account holder keeps them.
     BankRecipientId, "brc_"
 );
 
-impl RecipientId {
+impl PaymentRecipientId {
     /// Of a user of an app, as this account pays them: always the same, and nobody without the key can make it up.
     pub fn of(secret: &[u8; 32], owner: &Wallet, platform: &str, handle: &str) -> Self {
         let mut hash = Sha256::new();
@@ -122,19 +122,19 @@ impl RecipientId {
     }
 }
 
-id!(
+define_id!(
     /// An application to bank.
-    ApplicationId, "app_"
+    BankingApplicationId, "app_"
 );
-id!(
+define_id!(
     /// A document of an application.
     DocumentId, "doc_"
 );
-id!(
+define_id!(
     /// A holder's account at the bank.
     BankAccountId, "ba_"
 );
-id!(
+define_id!(
     /// Money between a balance and an account at the bank.
     BankTransferId, "btr_"
 );
@@ -153,7 +153,7 @@ impl BankTransferId {
     }
 }
 
-id!(
+define_id!(
     /// A payment: one signed authorization, whatever becomes of it.
     PaymentId, "pay_"
 );
@@ -162,27 +162,27 @@ impl PaymentId {
     pub const NONE: Self = Self(0);
 }
 
-id!(
+define_id!(
     /// A refresh-token family: one sign-in and everything refreshed from it.
     SessionId, "ses_"
 );
-id!(
+define_id!(
     /// An API key: what an agent exchanges for tokens of the account that it was made for.
     ApiKeyId, "key_"
 );
 
 impl ApiKeyId {
     /// The name under which whatever was made with the key is known as revoked, as a session's is under its own.
-    pub const fn family(self) -> SessionId {
+    pub const fn session_id(self) -> SessionId {
         SessionId(self.0)
     }
 }
 
-id!(
+define_id!(
     /// A published event.
     EventId, "evt_"
 );
-id!(
+define_id!(
     /// A request at the edge: what log lines of one call have in common.
     RequestId, "req_"
 );
@@ -192,48 +192,48 @@ impl RequestId {
     pub const NONE: Self = Self(0);
 }
 
-id!(
+define_id!(
     /// A durable effect. Towards a provider it is the idempotency key.
-    EffectId, "eff_"
+    JobId, "eff_"
 );
 
-id!(
+define_id!(
     /// A transfer to our treasury that no payment claims.
     DepositId, "dep_"
 );
 
-id!(
+define_id!(
     /// A withdrawal from an account's balance.
     WithdrawalId, "wd_"
 );
-id!(
+define_id!(
     /// A transfer out of our treasury, or an order at a provider, that no history of ours explains.
-    DepartureId, "left_"
+    OutgoingTransferId, "left_"
 );
-id!(
+define_id!(
     /// What our books and somebody else's list do not agree about.
-    DifferenceId, "dif_"
+    DiscrepancyId, "dif_"
 );
-id!(
+define_id!(
     /// A spend of a managed wallet.
-    SpendId, "spd_"
+    WalletPaymentId, "spd_"
 );
-id!(
+define_id!(
     /// An address in a managed wallet's book.
     AddressId, "adr_"
 );
-id!(
+define_id!(
     /// An endpoint that events are posted to.
-    EndpointId, "wh_"
+    WebhookId, "wh_"
 );
-id!(
+define_id!(
     /// An event on its way to one endpoint.
-    DeliveryId, "whd_"
+    WebhookDeliveryId, "whd_"
 );
 
-impl DeliveryId {
+impl WebhookDeliveryId {
     /// Of an event for an endpoint: there is never a second.
-    pub fn of(endpoint: EndpointId, event: EventId) -> Self {
+    pub fn of(endpoint: WebhookId, event: EventId) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"webhook delivery");
         hash.update(endpoint.0.to_be_bytes());
@@ -245,14 +245,14 @@ impl DeliveryId {
     }
 }
 
-id!(
+define_id!(
     /// A line of an account's statement. Later lines have greater ids.
-    EntryId, "ent_"
+    StatementLineId, "ent_"
 );
 
-impl EntryId {
+impl StatementLineId {
     /// Of the so-many-th line: its number, then 64 of the random bits.
-    pub fn nth(number: u64, random: u128) -> Self {
+    pub fn at_index(number: u64, random: u128) -> Self {
         Self(u128::from(number) << 64 | random & u128::from(u64::MAX))
     }
 }
@@ -316,7 +316,7 @@ pub enum Wallet {
 
 impl Wallet {
     /// The owner of what is the house's own: the address that nobody has the key of, so that nobody signs in as it.
-    pub const HOUSE: Self = Self::Evm([0; 20]);
+    pub const SYSTEM: Self = Self::Evm([0; 20]);
 
     /// The family's byte, then the address.
     pub fn key(&self) -> Vec<u8> {

@@ -22,12 +22,12 @@ mod machine;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{DepartureId, DepositId, EffectId, Network, PaymentId, Wallet};
+use crate::id::{OutgoingTransferId, DepositId, JobId, Network, PaymentId, Wallet};
 use crate::lost_order::BookedOrder;
 use crate::money::{Cents, Usdc};
-use crate::operator::Deed;
-use crate::port::{Departure, Movement, Said, Timestamp, key_of};
-use crate::product::{Country, Currency, Line, Product};
+use crate::operator::AuditedAction;
+use crate::port::{OutgoingTransfer, ChainMovement, ExternalText, Timestamp, key_of};
+use crate::product::{Country, Currency, ProductLine, PurchasedProduct};
 
 /// A transfer as its chain lists it: fixed for its life.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -52,7 +52,7 @@ pub struct Transfer {
 
 impl Transfer {
     /// What came in, and the payment that it would settle.
-    pub fn of(network: Network, moved: &Movement, payment: PaymentId) -> Self {
+    pub fn of(network: Network, moved: &ChainMovement, payment: PaymentId) -> Self {
         Self {
             network,
             transaction: moved.transaction.clone(),
@@ -72,7 +72,7 @@ impl Transfer {
 
     /// Whether nobody authorized it as a payment is: it can have bought nothing.
     pub fn is_plain(&self) -> bool {
-        self.mark == Movement::plain_mark(&self.transaction, self.index)
+        self.mark == ChainMovement::plain_mark(&self.transaction, self.index)
     }
 
     /// Its id: always the same.
@@ -91,7 +91,7 @@ pub struct Incoming {
     /// When it last changed.
     pub updated_at: Timestamp,
     /// What a provider has under the name of what it would have bought, where it could not be adopted.
-    pub shows: Option<Said>,
+    pub shows: Option<ExternalText>,
     /// Where it stands.
     pub status: Status,
 }
@@ -108,7 +108,7 @@ pub enum Status {
     /// This account was credited.
     Credited(Wallet),
     /// This was bought with it.
-    Adopted(Product),
+    Adopted(PurchasedProduct),
     /// It is the treasury's own.
     OperatorFunds,
     /// It goes back to its sender by a withdrawal of this account's.
@@ -118,7 +118,7 @@ pub enum Status {
     /// A payment has settled by it, or will.
     Claimed,
     /// In a history that a restore has lost it was sent on for its sender, by this transfer.
-    Forwarded(DepartureId),
+    Forwarded(OutgoingTransferId),
 }
 
 /// What a provider made, as far as its list says and we can keep it.
@@ -152,10 +152,10 @@ pub enum Verdict {
     /// An operator has to decide.
     Wait {
         /// What a provider shows.
-        shows: Option<Said>,
+        shows: Option<ExternalText>,
         /// Whose caps it counts against until it is known what it was: the account, and the lines that it may have bought of.
         /// None where nothing can have been bought with it.
-        counts: Option<(Wallet, Vec<Line>)>,
+        counts: Option<(Wallet, Vec<ProductLine>)>,
     },
     /// Its sender is to be credited: this account.
     Credit(Wallet),
@@ -182,14 +182,14 @@ pub enum Command {
     /// It was looked into.
     Place {
         /// The effect that did.
-        effect: EffectId,
+        effect: JobId,
         /// See [`Verdict`].
         verdict: Box<Verdict>,
         /// The revision of the payment that it would settle, as it was read; 0 if there was none.
         payment: u64,
     },
     /// It is not known yet what was bought with it: until then it counts against this account's caps, as of these lines.
-    Count(Wallet, Vec<Line>),
+    Count(Wallet, Vec<ProductLine>),
     /// A payment of this account's has settled by it after all.
     Claim(Wallet),
     /// An operator decides.
@@ -199,7 +199,7 @@ pub enum Command {
         /// The revision of the payment that it would settle, as it was read; 0 if there was none.
         payment: u64,
         /// Who.
-        act: Box<Deed>,
+        act: Box<AuditedAction>,
         /// How they know.
         evidence: String,
     },
@@ -210,14 +210,14 @@ pub enum Command {
         /// The revision of the payment that it would settle, as it was read; 0 if there was none.
         payment: u64,
         /// Who.
-        act: Box<Deed>,
+        act: Box<AuditedAction>,
         /// How they know.
         evidence: String,
     },
     /// The account holds the credit, or its withdrawal is open.
     Confirm {
         /// The effect that says so.
-        effect: EffectId,
+        effect: JobId,
     },
 }
 
@@ -225,7 +225,7 @@ pub enum Command {
 #[derive(Clone, Debug)]
 pub enum PaidFor {
     /// A transfer out of the treasury.
-    Departure(Departure),
+    Departure(OutgoingTransfer),
     /// An order at a provider, booked as paid by the transfer.
     Order(BookedOrder),
 }
@@ -236,7 +236,7 @@ pub enum Event {
     /// Found.
     Found(Box<Transfer>, Timestamp),
     /// An operator has to decide; what a provider shows.
-    Listed(Option<Said>, Timestamp),
+    Listed(Option<ExternalText>, Timestamp),
     /// A payment claims it.
     Claimed(Timestamp),
     /// This account is to be credited.
@@ -244,7 +244,7 @@ pub enum Event {
     /// The account holds it.
     Credited(Timestamp),
     /// This was bought with it.
-    Adopted(Product, Timestamp),
+    Adopted(PurchasedProduct, Timestamp),
     /// It is the treasury's own.
     TakenIn(Timestamp),
     /// It is to go back, by a withdrawal of this account's.
@@ -252,7 +252,7 @@ pub enum Event {
     /// The withdrawal is open.
     Returned(Timestamp),
     /// It had been sent on, by this transfer or for this order.
-    Forwarded(DepartureId, Timestamp),
+    Forwarded(OutgoingTransferId, Timestamp),
 }
 
 /// Why a command was refused: the state it met.

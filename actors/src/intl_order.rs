@@ -22,13 +22,13 @@ mod steering;
 use purser_storage::codec::Stored;
 
 use crate::card::life::{Life, News, Stand};
-use crate::id::{CardId, EffectId, Wallet};
-use crate::kernel::{Context, Opening, OutOfOrder};
-use crate::lease::{Holder, Lease, NotYours};
+use crate::id::{CardId, JobId, Wallet};
+use crate::kernel::{Context, NewEntity, InvalidTransition};
+use crate::lease::{LeaseHolder, Lease, LeaseError};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::operator::Deed;
-use crate::port::{CardActivity, CardState, CardTransaction, Timestamp, Wish, month_end};
+use crate::operator::AuditedAction;
+use crate::port::{CardActivity, CardState, CardTransaction, Timestamp, CardAction, month_end};
 use crate::refund::Refunded;
 
 /// From the payment until an order is overdue.
@@ -69,13 +69,13 @@ pub enum Status {
     /// Waits for an operator.
     Queued,
     /// An operator works on it; nobody once the lease has ended.
-    Claimed(Option<Holder>),
+    Claimed(Option<LeaseHolder>),
     /// The card can be used.
-    Ready(Details),
+    Ready(IntlCardDetails),
     /// It refuses charges until it is resumed.
-    Paused(Details),
+    Paused(IntlCardDetails),
     /// It has ended.
-    Closed(Details),
+    Closed(IntlCardDetails),
     /// The holder took it back.
     Cancelled,
     /// An operator refused it.
@@ -84,12 +84,12 @@ pub enum Status {
         reason: String,
     },
     /// The card's life is over.
-    Expired(Details),
+    Expired(IntlCardDetails),
 }
 
 /// What may be known of the card outside the vault.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Details {
+pub struct IntlCardDetails {
     /// Last four digits.
     pub last4: String,
     /// 1 to 12.
@@ -115,7 +115,7 @@ pub struct BillingAddress {
     pub country: String,
 }
 
-impl Details {
+impl IntlCardDetails {
     /// The first moment after the month that is printed on the card.
     pub const fn end(&self) -> Timestamp {
         month_end(self.exp_year, self.exp_month)
@@ -126,7 +126,7 @@ impl Details {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnteredCard {
     /// What may be known of it.
-    pub details: Details,
+    pub details: IntlCardDetails,
     /// Number and expiry, sealed by the vault.
     pub number: Vec<u8>,
     /// The CVV, sealed under a key of its own.
@@ -161,11 +161,11 @@ pub enum Answer {
 #[derive(Clone, Debug)]
 pub enum Command {
     /// The holder wants something of the card.
-    Steer(Wish),
+    Steer(CardAction),
     /// An operator says what became of it.
     Report {
         /// Who.
-        act: Deed,
+        act: AuditedAction,
         /// What.
         report: Box<Report>,
         /// What a refund has given.
@@ -174,21 +174,21 @@ pub enum Command {
     /// An operator takes it.
     Claim {
         /// Who.
-        act: Deed,
+        act: AuditedAction,
         /// For how long, in milliseconds.
         life_ms: u64,
     },
     /// An operator puts it back.
     Release {
         /// Who.
-        act: Deed,
+        act: AuditedAction,
         /// The last lease's number.
         lease: u64,
     },
     /// The operator who holds it enters the card.
     Fulfil {
         /// Who.
-        act: Deed,
+        act: AuditedAction,
         /// The number of the operator's lease.
         lease: u64,
         /// The card.
@@ -197,7 +197,7 @@ pub enum Command {
     /// An operator refuses it.
     Reject {
         /// Who.
-        act: Deed,
+        act: AuditedAction,
         /// The number of the operator's lease, if it is claimed.
         lease: Option<u64>,
         /// For the holder.
@@ -208,26 +208,26 @@ pub enum Command {
     /// The holder reads the number: kept as a fact, for the audit.
     Reveal,
     /// A lease's time is up.
-    EndLease {
+    ExpireLease {
         /// The timer that says so.
-        effect: EffectId,
+        effect: JobId,
         /// Which lease.
         lease: u64,
     },
     /// A day has gone by.
-    Overdue {
+    MarkOverdue {
         /// The timer that says so.
-        effect: EffectId,
+        effect: JobId,
     },
     /// The card's life is over.
     Expire {
         /// The timer that says so.
-        effect: EffectId,
+        effect: JobId,
     },
     /// The key of the CVV is destroyed.
-    Forgotten {
+    RecordCvvShredded {
         /// What was to be done.
-        effect: EffectId,
+        effect: JobId,
     },
 }
 
@@ -248,19 +248,19 @@ pub enum Event {
         at: Timestamp,
     },
     /// An operator took it: a new lease.
-    Claimed(Holder, Timestamp),
+    Claimed(LeaseHolder, Timestamp),
     /// The lease ended by itself.
-    LeaseEnded(Timestamp),
+    LeaseExpired(Timestamp),
     /// An operator put it back.
     Released(Timestamp),
     /// The card was entered.
-    Fulfilled(Details, Timestamp),
+    Fulfilled(IntlCardDetails, Timestamp),
     /// The holder took it back.
     Cancelled(Timestamp),
     /// An operator refused it.
     Rejected(String, Timestamp),
     /// A day has gone by.
-    Overdue {
+    BecameOverdue {
         /// Whether it was claimed then; if not, it was queued.
         claimed: bool,
         /// When.
@@ -271,7 +271,7 @@ pub enum Event {
     /// The card's life is over.
     Expired(Timestamp),
     /// The holder wants something of it.
-    Wished(Wish, Timestamp),
+    Wished(CardAction, Timestamp),
     /// That is done.
     Answered(Timestamp),
     /// Nothing comes of it.
@@ -286,9 +286,9 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// This state takes no such command.
-    State(&'static str),
+    InvalidState(&'static str),
     /// It is not this operator's.
-    Lease(NotYours),
+    Lease(LeaseError),
     /// More would be given back than was on the card, or less than was given back before.
     Released,
     /// The card has ended: of what it was before nothing is reported any more.
@@ -297,8 +297,8 @@ pub enum Rejection {
     InDoubt,
 }
 
-impl From<NotYours> for Rejection {
-    fn from(not: NotYours) -> Self {
+impl From<LeaseError> for Rejection {
+    fn from(not: LeaseError) -> Self {
         Self::Lease(not)
     }
 }
@@ -323,7 +323,7 @@ impl IntlOrder {
         amount: Cents,
         label: Option<String>,
         context: &Context,
-    ) -> Result<Opening, OutOfOrder> {
+    ) -> Result<NewEntity, InvalidTransition> {
         let at = context.now;
         let ordered = Event::Ordered {
             owner,
@@ -332,11 +332,11 @@ impl IntlOrder {
             label,
             at,
         };
-        Opening::of::<Self>(&id, &ordered, context)
+        NewEntity::of::<Self>(&id, &ordered, context)
     }
 
     /// What may be known of the card, once there is one.
-    pub const fn details(&self) -> Option<&Details> {
+    pub const fn details(&self) -> Option<&IntlCardDetails> {
         match &self.status {
             Status::Ready(details) | Status::Paused(details) | Status::Closed(details) | Status::Expired(details) => {
                 Some(details)
@@ -370,7 +370,7 @@ impl IntlOrder {
 
     /// When a card that has not ended does.
     pub fn expires_at(&self) -> Option<Timestamp> {
-        self.details().filter(|_| self.is_alive()).map(Details::end)
+        self.details().filter(|_| self.is_alive()).map(IntlCardDetails::end)
     }
 
     /// What was bought with it, newest first.
@@ -379,7 +379,7 @@ impl IntlOrder {
     }
 
     /// Who held it last, while it is claimed and the end of the lease is not told.
-    pub const fn holder(&self) -> Option<&Holder> {
+    pub const fn lease_holder(&self) -> Option<&LeaseHolder> {
         match &self.status {
             Status::Claimed(Some(holder)) => Some(holder),
             _ => None,

@@ -1,26 +1,26 @@
 //! The engine proper: what an entity is, the one shell that runs any of them, the directory that finds them,
 //! the supervisors above them, and the durable effects that leave them.
 
-pub mod audit;
+pub mod audit_log;
 pub mod context;
 pub mod decision;
-pub mod delivery;
-pub mod effect;
+pub mod outbox;
+pub mod job;
 pub mod entity;
-pub mod family;
-pub mod memo;
-pub mod origin;
-pub mod record;
-pub mod root;
-pub mod shell;
+pub mod registry;
+pub mod idempotency;
+pub mod request_context;
+pub mod event_record;
+pub mod root_supervisor;
+pub mod entity_actor;
 pub mod table;
 pub mod timer;
-pub mod view;
+pub mod json_object;
 
 pub use context::Context;
 pub use decision::Decision;
-pub use effect::{Effect, Failure};
-pub use entity::{Entity, EntityId, Kind, Opening, OutOfOrder, Refusal};
-pub use family::Family;
-pub use memo::Memo;
-pub use view::{View, inert};
+pub use job::{OutboxJob, AttemptFailure};
+pub use entity::{Entity, EntityId, EntityKind, NewEntity, InvalidTransition, AskError};
+pub use registry::EntityRegistry;
+pub use idempotency::IdempotencyRecorder;
+pub use json_object::{JsonObject, sanitize_text};

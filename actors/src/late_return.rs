@@ -12,12 +12,12 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{EffectId, LateReturnId, PayoutId, Wallet};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View};
-use crate::ledger::{Place, Transaction};
+use crate::id::{JobId, LateReturnId, PayoutId, Wallet};
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject};
+use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
-use crate::port::{Said, Timestamp};
+use crate::port::{ExternalText, Timestamp};
 
 /// A late return's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -31,7 +31,7 @@ pub struct LateReturn {
     /// Kept of it by the rail.
     pub kept: Usdc,
     /// The rail's word.
-    pub reason: Said,
+    pub reason: ExternalText,
     /// When we heard of it.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -55,14 +55,14 @@ pub enum Status {
 #[derive(Clone, Copy, Debug)]
 pub enum Command {
     /// The account holds the credit, or there was none: the rail kept all of it.
-    Credited {
+    RecordCredit {
         /// The effect that says so.
-        effect: EffectId,
+        effect: JobId,
     },
     /// Its withheld credit ends without being given: it is the house's.
     Kept {
         /// The credit.
-        effect: EffectId,
+        effect: JobId,
     },
 }
 
@@ -70,7 +70,7 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// A rail told of it.
-    Received(Box<Received>),
+    Received(Box<LateReturnDetails>),
     /// The balance holds it.
     Credited(Timestamp),
     /// The house keeps it.
@@ -80,12 +80,12 @@ pub enum Event {
 /// What a late return begins with.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 #[allow(missing_docs, reason = "the fields are those of the late return")]
-pub struct Received {
+pub struct LateReturnDetails {
     pub owner: Wallet,
     pub payout: PayoutId,
     pub amount: Usdc,
     pub kept: Usdc,
-    pub reason: Said,
+    pub reason: ExternalText,
     pub at: Timestamp,
 }
 
@@ -106,9 +106,9 @@ impl LateReturn {
     ///
     /// # Errors
     /// Never for a new id; the type is the engine's.
-    pub fn receive(received: Received, context: &Context) -> Result<Opening, OutOfOrder> {
+    pub fn receive(received: LateReturnDetails, context: &Context) -> Result<NewEntity, InvalidTransition> {
         let id = LateReturnId::of(received.payout);
-        Opening::of::<Self>(&id, &Event::Received(Box::new(received)), context)
+        NewEntity::of::<Self>(&id, &Event::Received(Box::new(received)), context)
     }
 
     /// What the balance gets or has: nothing once the house keeps it.
@@ -121,14 +121,14 @@ impl LateReturn {
 
     /// What is to be credited of it.
     pub fn credited(&self) -> Usdc {
-        self.amount.minus(self.kept).unwrap_or(Usdc::ZERO)
+        self.amount.checked_sub(self.kept).unwrap_or(Usdc::ZERO)
     }
 }
 
 impl Entity for LateReturn {
-    const KIND: Kind = Kind::LateReturn;
-    const CHANGES: &'static [&'static str] = &["received", "credited", "kept"];
-    const MOVES: &'static [Move] = &[
+    const KIND: EntityKind = EntityKind::LateReturn;
+    const EVENT_NAMES: &'static [&'static str] = &["received", "credited", "kept"];
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "rail gives back a payout's money after its window", "received"),
         (
             "received",
@@ -145,7 +145,7 @@ impl Entity for LateReturn {
     type Id = LateReturnId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -160,16 +160,16 @@ impl Entity for LateReturn {
             return Err(Rejection("-"));
         };
         match (late.status, command) {
-            (Status::Received, Command::Credited { effect }) => Ok(done.completes(effect).event(Event::Credited(now))),
+            (Status::Received, Command::RecordCredit { effect }) => Ok(done.completes_job(effect).event(Event::Credited(now))),
             (Status::Received, Command::Kept { effect }) => {
-                let kept = Transaction::new(now, id).book(Place::Suspense, Place::Costs, late.credited());
-                Ok(done.completes(effect).event(Event::Kept(now)).post(&kept, context))
+                let kept = LedgerTransaction::new(now, id).post(LedgerAccount::Suspense, LedgerAccount::OperatingCosts, late.credited());
+                Ok(done.completes_job(effect).event(Event::Kept(now)).post_ledger(&kept, context))
             }
             (Status::Credited | Status::Kept, _) => Err(Rejection(late.status())),
         }
     }
 
-    fn apply(this: Option<Self>, _: &LateReturnId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &LateReturnId, event: &Event) -> Result<Self, InvalidTransition> {
         match (this, event) {
             (None, Event::Received(received)) => {
                 let received = (**received).clone();
@@ -194,7 +194,7 @@ impl Entity for LateReturn {
                 updated_at: *at,
                 ..late
             }),
-            (this, event) => Err(OutOfOrder::new(this.as_ref().map_or("-", Self::status), event)),
+            (this, event) => Err(InvalidTransition::new(this.as_ref().map_or("-", Self::status), event)),
         }
     }
 
@@ -210,7 +210,7 @@ impl Entity for LateReturn {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
             Event::Received(_) => "received",
             Event::Credited(_) => "credited",
@@ -218,8 +218,8 @@ impl Entity for LateReturn {
         })
     }
 
-    fn view(&self, id: &LateReturnId) -> View {
-        View::new()
+    fn view(&self, id: &LateReturnId) -> JsonObject {
+        JsonObject::new()
             .text("late_return_id", id)
             .text("payout_id", self.payout)
             .text("status", self.status())

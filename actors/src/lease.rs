@@ -4,14 +4,14 @@
 //! not the timer that says so has come; whoever comes back with an old number is refused. What is written down of it is the last
 //! number and who held it last, each in its entity's own row.
 
-use crate::kernel::effect::Work;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, Entity};
-use crate::operator::{Act, Deed, Role};
+use crate::operator::{OperatorAction, AuditedAction, Role};
 use crate::port::Timestamp;
 
 /// Who holds something.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Holder {
+pub struct LeaseHolder {
     /// The operator's name.
     pub by: String,
     /// The lease ends then.
@@ -29,11 +29,11 @@ pub struct Lease {
 
 /// Why an operator may not do it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotYours {
+pub enum LeaseError {
     /// Somebody else's lease runs.
-    Held(Holder),
+    HeldByOther(LeaseHolder),
     /// The number is not that of a lease which runs; the last one had this number.
-    OldLease(u64),
+    Stale(u64),
 }
 
 /// The leases of one thing so far.
@@ -42,12 +42,12 @@ pub struct Leases<'a> {
     /// The number of the last one; 0 before the first.
     pub last: u64,
     /// Who held it last, while it is claimed and the end of the lease is not told.
-    pub holder: Option<&'a Holder>,
+    pub holder: Option<&'a LeaseHolder>,
 }
 
 impl<'a> Leases<'a> {
     /// Who holds it now.
-    pub fn held(self, now: Timestamp) -> Option<&'a Holder> {
+    pub fn current(self, now: Timestamp) -> Option<&'a LeaseHolder> {
         self.holder.filter(|holder| now < holder.until)
     }
 
@@ -55,10 +55,10 @@ impl<'a> Leases<'a> {
     ///
     /// # Errors
     /// [`NotYours::Held`].
-    pub fn free_for(self, act: &Act, now: Timestamp) -> Result<(), NotYours> {
-        match self.held(now) {
-            Some(holder) if holder.by != act.by && act.role != Role::Administrator => {
-                Err(NotYours::Held(holder.clone()))
+    pub fn check_available_to(self, act: &OperatorAction, now: Timestamp) -> Result<(), LeaseError> {
+        match self.current(now) {
+            Some(holder) if holder.by != act.operator && act.role != Role::Administrator => {
+                Err(LeaseError::HeldByOther(holder.clone()))
             }
             _ => Ok(()),
         }
@@ -68,10 +68,10 @@ impl<'a> Leases<'a> {
     ///
     /// # Errors
     /// [`NotYours::OldLease`].
-    pub fn held_by(self, act: &Act, lease: u64, now: Timestamp) -> Result<(), NotYours> {
-        match self.held(now) {
-            Some(holder) if lease == self.last && holder.by == act.by => Ok(()),
-            _ => Err(NotYours::OldLease(self.last)),
+    pub fn check_held_by(self, act: &OperatorAction, lease: u64, now: Timestamp) -> Result<(), LeaseError> {
+        match self.current(now) {
+            Some(holder) if lease == self.last && holder.by == act.operator => Ok(()),
+            _ => Err(LeaseError::Stale(self.last)),
         }
     }
 
@@ -79,16 +79,16 @@ impl<'a> Leases<'a> {
     ///
     /// # Errors
     /// [`NotYours::Held`].
-    pub fn next(self, act: &Act, life_ms: u64, now: Timestamp) -> Result<(Lease, Holder), NotYours> {
-        if let Some(holder) = self.held(now) {
-            return Err(NotYours::Held(holder.clone()));
+    pub fn next(self, act: &OperatorAction, life_ms: u64, now: Timestamp) -> Result<(Lease, LeaseHolder), LeaseError> {
+        if let Some(holder) = self.current(now) {
+            return Err(LeaseError::HeldByOther(holder.clone()));
         }
         let lease = Lease {
             number: self.last.saturating_add(1),
             until: now.plus_ms(life_ms),
         };
-        let holder = Holder {
-            by: act.by.clone(),
+        let holder = LeaseHolder {
+            by: act.operator.clone(),
             until: lease.until,
         };
         Ok((lease, holder))
@@ -97,61 +97,61 @@ impl<'a> Leases<'a> {
 
 /// What happens to a lease.
 #[derive(Clone, Debug)]
-pub enum Change {
+pub enum LeaseEvent {
     /// It begins.
-    Claimed(Holder, Timestamp),
+    Claimed(LeaseHolder, Timestamp),
     /// Its time is over.
-    Ended(Timestamp),
+    Expired(Timestamp),
     /// It is given back.
     Released(Timestamp),
 }
 
 /// An entity that operators claim.
-pub trait Leased: Entity {
+pub trait Leasable: Entity {
     /// The entity's answer to a claim, which begins a lease, or to what else is asked of one.
-    fn answered(lease: Option<Lease>) -> Self::Answer;
+    fn answered(lease: Option<Lease>) -> Self::Reply;
 
     /// Its leases so far.
     fn leases(&self) -> Leases<'_>;
 
     /// What happens to a lease, as an event of its own.
-    fn told(change: Change) -> Self::Event;
+    fn holder_notice(change: LeaseEvent) -> Self::Event;
 
     /// The timer that ends a lease.
-    fn end_of(id: Self::Id, lease: u64) -> Work;
+    fn end_of(id: Self::Id, lease: u64) -> Job;
 
     /// An operator takes it, for so many milliseconds.
     ///
     /// # Errors
     /// [`NotYours::Held`] while a lease runs.
-    fn claim(&self, id: Self::Id, act: &Deed, life_ms: u64, context: &Context) -> Result<Decision<Self>, NotYours> {
+    fn claim(&self, id: Self::Id, act: &AuditedAction, life_ms: u64, context: &Context) -> Result<Decision<Self>, LeaseError> {
         let leases = self.leases();
         let (lease, holder) = leases.next(act, life_ms, context.now)?;
         let decided = Decision::answer(Self::answered(Some(lease)));
         // The last lease has ended, and its timer has not come yet; when it comes, it ends without a word.
         let decided = match leases.holder {
-            Some(_) => decided.event(Self::told(Change::Ended(context.now))),
+            Some(_) => decided.event(Self::holder_notice(LeaseEvent::Expired(context.now))),
             None => decided,
         };
         Ok(decided
-            .audited(act, &format!("{}.claim", Self::KIND.name()), id, None, context)
-            .then_at(lease.until, Self::end_of(id, lease.number), context)
-            .event(Self::told(Change::Claimed(holder, context.now))))
+            .audit(act, &format!("{}.claim", Self::KIND.name()), id, None, context)
+            .enqueue_at(lease.until, Self::end_of(id, lease.number), context)
+            .event(Self::holder_notice(LeaseEvent::Claimed(holder, context.now))))
     }
 
     /// An operator puts it back. The number is the last lease's, also of one that has ended.
     ///
     /// # Errors
     /// While somebody else's lease runs, and under another number.
-    fn release(&self, id: Self::Id, act: &Deed, lease: u64, context: &Context) -> Result<Decision<Self>, NotYours> {
+    fn release(&self, id: Self::Id, act: &AuditedAction, lease: u64, context: &Context) -> Result<Decision<Self>, LeaseError> {
         let leases = self.leases();
-        leases.free_for(act, context.now)?;
+        leases.check_available_to(act, context.now)?;
         if lease != leases.last {
-            return Err(NotYours::OldLease(leases.last));
+            return Err(LeaseError::Stale(leases.last));
         }
         Ok(Decision::answer(Self::answered(None))
-            .audited(act, &format!("{}.release", Self::KIND.name()), id, None, context)
-            .event(Self::told(Change::Released(context.now))))
+            .audit(act, &format!("{}.release", Self::KIND.name()), id, None, context)
+            .event(Self::holder_notice(LeaseEvent::Released(context.now))))
     }
 }
 
@@ -164,11 +164,11 @@ mod tests {
     /// The last lease, which is `ana`'s where there is one.
     const LAST: u64 = 2;
 
-    fn act(by: &str, role: Role) -> Act {
-        Act {
-            by: by.into(),
+    fn act(by: &str, role: Role) -> OperatorAction {
+        OperatorAction {
+            operator: by.into(),
             role,
-            request: RequestId(9),
+            request_id: RequestId(9),
         }
     }
 
@@ -189,7 +189,7 @@ mod tests {
             own_ben    old      old    old
             own_chief  old      old    old
         ";
-        let holder = |until| Holder {
+        let holder = |until| LeaseHolder {
             by: "ana".into(),
             until,
         };
@@ -206,18 +206,18 @@ mod tests {
                     "next" => leases.next(&ana, 60, NOW).map(drop),
                     "next_ben" => leases.next(&ben, 60, NOW).map(drop),
                     "next_chief" => leases.next(&chief, 60, NOW).map(drop),
-                    "free" => leases.free_for(&ana, NOW),
-                    "free_ben" => leases.free_for(&ben, NOW),
-                    "free_chief" => leases.free_for(&chief, NOW),
-                    "own" => leases.held_by(&ana, LAST, NOW),
-                    "own_old" => leases.held_by(&ana, LAST - 1, NOW),
-                    "own_ben" => leases.held_by(&ben, LAST, NOW),
-                    _ => leases.held_by(&chief, LAST, NOW),
+                    "free" => leases.check_available_to(&ana, NOW),
+                    "free_ben" => leases.check_available_to(&ben, NOW),
+                    "free_chief" => leases.check_available_to(&chief, NOW),
+                    "own" => leases.check_held_by(&ana, LAST, NOW),
+                    "own_old" => leases.check_held_by(&ana, LAST - 1, NOW),
+                    "own_ben" => leases.check_held_by(&ben, LAST, NOW),
+                    _ => leases.check_held_by(&chief, LAST, NOW),
                 };
                 let seen = match told {
                     Ok(()) => "yes",
-                    Err(NotYours::Held(by)) if by == running => "held",
-                    Err(NotYours::OldLease(LAST)) => "old",
+                    Err(LeaseError::HeldByOther(by)) if by == running => "held",
+                    Err(LeaseError::Stale(LAST)) => "old",
                     Err(_) => "wrong",
                 };
                 assert_eq!(seen, *expected, "{line} of {leases:?}");
@@ -239,7 +239,7 @@ mod tests {
                     number: last + 1,
                     until,
                 },
-                Holder {
+                LeaseHolder {
                     by: "ana".into(),
                     until,
                 },

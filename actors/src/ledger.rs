@@ -11,21 +11,21 @@ use crate::port::Timestamp;
 
 /// A place where money stands. House accounts are never entities; their balances are sums of postings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
-pub enum Place {
+pub enum LedgerAccount {
     /// USDC we hold on a network.
     Treasury(Network),
     /// Received and not yet owed to anybody in particular.
     Suspense,
     /// Owed to an account holder.
-    Holder(Wallet),
+    Customer(Wallet),
     /// Owed to a provider for what was ordered: its clearing account.
-    Provider(Provider),
+    Provider(LedgerProvider),
     /// Earned.
-    Fees,
+    FeeRevenue,
     /// Owed to an account holder and reserved for what is on its way out.
-    Held(Wallet),
+    CustomerHeld(Wallet),
     /// What bringing products about costs us: a bridge's fee, or what it lost.
-    Costs,
+    OperatingCosts,
     /// What we were paid and a chain has taken back.
     Losses,
     /// Put into the treasury by whoever runs the service, or taken out: an operator said so of a transfer.
@@ -39,11 +39,11 @@ pub enum Place {
 
 /// Who makes what is sold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
-pub enum Provider {
+pub enum LedgerProvider {
     /// Makes USA prepaid cards.
     CardIssuer,
     /// The operators who fulfil international cards.
-    IntlDesk,
+    IntlFulfilment,
     /// Sells gift cards.
     GiftCards,
     /// Pays out to debit cards.
@@ -58,11 +58,11 @@ pub enum Provider {
     Banking,
 }
 
-impl Provider {
+impl LedgerProvider {
     /// All.
     pub const ALL: [Self; 8] = [
         Self::CardIssuer,
-        Self::IntlDesk,
+        Self::IntlFulfilment,
         Self::GiftCards,
         Self::PushToCard,
         Self::Bank,
@@ -80,7 +80,7 @@ impl Provider {
     pub const fn name(self) -> &'static str {
         match self {
             Self::CardIssuer => "card_issuer",
-            Self::IntlDesk => "intl_desk",
+            Self::IntlFulfilment => "intl_desk",
             Self::GiftCards => "gift_cards",
             Self::PushToCard => "push_to_card",
             Self::Bank => "bank",
@@ -95,7 +95,7 @@ impl Provider {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum Outlay {
     /// It paid this provider what it is owed.
-    Provider(Provider),
+    Provider(LedgerProvider),
     /// Whoever runs the service has taken it out.
     OperatorFunds,
     /// It bought what gas and rent are paid with.
@@ -104,11 +104,11 @@ pub enum Outlay {
 
 impl Outlay {
     /// Where it stands in the books.
-    pub const fn place(self) -> Place {
+    pub const fn place(self) -> LedgerAccount {
         match self {
-            Self::Provider(provider) => Place::Provider(provider),
-            Self::OperatorFunds => Place::OperatorFunds,
-            Self::NetworkFees => Place::NetworkFees,
+            Self::Provider(provider) => LedgerAccount::Provider(provider),
+            Self::OperatorFunds => LedgerAccount::OperatorFunds,
+            Self::NetworkFees => LedgerAccount::NetworkFees,
         }
     }
 
@@ -126,14 +126,14 @@ impl Outlay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Posting {
     /// Where.
-    pub place: Place,
+    pub account: LedgerAccount,
     /// Positive or negative, never zero.
     pub atomic: i128,
 }
 
 /// Postings that belong together.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Transaction {
+pub struct LedgerTransaction {
     /// When.
     pub at: Timestamp,
     /// Why: the id of what caused it, for example `pay_…`.
@@ -142,11 +142,11 @@ pub struct Transaction {
     pub postings: Vec<Posting>,
 }
 
-impl Stored for Transaction {
+impl Stored for LedgerTransaction {
     const SCHEMA: u16 = 2;
 }
 
-impl Transaction {
+impl LedgerTransaction {
     /// A transaction without postings yet.
     pub fn new(at: Timestamp, cause: impl ToString) -> Self {
         Self {
@@ -159,12 +159,12 @@ impl Transaction {
     /// Debits one place and credits another: two postings that cancel, so the sum stays zero by construction.
     /// Nothing is posted for a zero amount.
     #[must_use]
-    pub fn book(mut self, debit: Place, credit: Place, amount: Usdc) -> Self {
+    pub fn post(mut self, debit: LedgerAccount, credit: LedgerAccount, amount: Usdc) -> Self {
         if amount > Usdc::ZERO {
             let atomic = i128::from(amount.atomic());
-            self.postings.push(Posting { place: debit, atomic });
+            self.postings.push(Posting { account: debit, atomic });
             self.postings.push(Posting {
-                place: credit,
+                account: credit,
                 atomic: -atomic,
             });
         }
@@ -176,7 +176,7 @@ impl Transaction {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenBack {
     /// To be booked; without postings where nothing more is given back.
-    pub transaction: Transaction,
+    pub transaction: LedgerTransaction,
     /// What then stands in suspense for a credit of the payer.
     pub credited: Usdc,
     /// What the house keeps: a refund gave the payer as much.
@@ -202,33 +202,33 @@ impl Charge {
     }
 
     /// What the product itself is worth.
-    pub const fn owed(&self) -> Usdc {
+    pub const fn provider_amount(&self) -> Usdc {
         self.owed
     }
 
     /// What is left for us.
     pub fn fee(&self) -> Usdc {
-        self.charged.minus(self.owed).unwrap_or(Usdc::ZERO)
+        self.charged.checked_sub(self.owed).unwrap_or(Usdc::ZERO)
     }
 
     /// What fulfilment adds to the books of what was received.
-    pub fn sold(&self, received: Transaction, by: Provider) -> Transaction {
+    pub fn capture(&self, received: LedgerTransaction, by: LedgerProvider) -> LedgerTransaction {
         received
-            .book(Place::Suspense, Place::Provider(by), self.owed)
-            .book(Place::Suspense, Place::Fees, self.fee())
+            .post(LedgerAccount::Suspense, LedgerAccount::Provider(by), self.owed)
+            .post(LedgerAccount::Suspense, LedgerAccount::FeeRevenue, self.fee())
     }
 
     /// Takes that back, so that the whole charge stands in suspense for a credit.
-    pub fn undone(&self, at: Timestamp, cause: impl ToString, by: Provider) -> Transaction {
-        Transaction::new(at, cause)
-            .book(Place::Provider(by), Place::Suspense, self.owed)
-            .book(Place::Fees, Place::Suspense, self.fee())
+    pub fn reversal(&self, at: Timestamp, cause: impl ToString, by: LedgerProvider) -> LedgerTransaction {
+        LedgerTransaction::new(at, cause)
+            .post(LedgerAccount::Provider(by), LedgerAccount::Suspense, self.owed)
+            .post(LedgerAccount::FeeRevenue, LedgerAccount::Suspense, self.fee())
     }
 
     /// What can still go back of it once so much has. Refunds and what is credited without one share this sum: together they
     /// are never more than was charged.
     pub fn left(&self, gone: Usdc) -> Usdc {
-        self.charged.minus(gone).unwrap_or(Usdc::ZERO)
+        self.charged.checked_sub(gone).unwrap_or(Usdc::ZERO)
     }
 
     /// The payer's part of what the provider has given back in total, where a refund gave so much of the charge. The rest is the
@@ -247,17 +247,17 @@ impl Charge {
         &self,
         at: Timestamp,
         cause: impl ToString,
-        by: Provider,
+        by: LedgerProvider,
         (before, now): (Cents, Cents),
         refunded: Usdc,
     ) -> GivenBack {
-        let more = |now: Usdc, before: Usdc| now.minus(before).unwrap_or(Usdc::ZERO);
+        let more = |now: Usdc, before: Usdc| now.checked_sub(before).unwrap_or(Usdc::ZERO);
         let part = |released| self.payers_part(released, refunded);
         let credited = more(part(now), part(before));
         let kept = more(more(self.back(now), self.back(before)), credited);
-        let transaction = Transaction::new(at, cause)
-            .book(Place::Provider(by), Place::Suspense, credited)
-            .book(Place::Provider(by), Place::Costs, kept);
+        let transaction = LedgerTransaction::new(at, cause)
+            .post(LedgerAccount::Provider(by), LedgerAccount::Suspense, credited)
+            .post(LedgerAccount::Provider(by), LedgerAccount::OperatingCosts, kept);
         GivenBack {
             transaction,
             credited,
@@ -267,9 +267,9 @@ impl Charge {
 
     /// The provider gives back what it was owed, less a fee of its own that it keeps: what then stands in suspense for a
     /// credit, and how much that is. Our fee stays earned.
-    pub fn returned(&self, at: Timestamp, cause: impl ToString, by: Provider, kept: Usdc) -> (Transaction, Usdc) {
-        let back = self.owed.minus(kept).unwrap_or(Usdc::ZERO);
-        let transaction = Transaction::new(at, cause).book(Place::Provider(by), Place::Suspense, back);
+    pub fn provider_return(&self, at: Timestamp, cause: impl ToString, by: LedgerProvider, kept: Usdc) -> (LedgerTransaction, Usdc) {
+        let back = self.owed.checked_sub(kept).unwrap_or(Usdc::ZERO);
+        let transaction = LedgerTransaction::new(at, cause).post(LedgerAccount::Provider(by), LedgerAccount::Suspense, back);
         (transaction, back)
     }
 }

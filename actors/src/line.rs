@@ -15,11 +15,11 @@ use std::str::FromStr;
 use purser_storage::codec::Stored;
 
 use crate::id::Wallet;
-use crate::kernel::entity::{Move, Quotable};
-use crate::kernel::{Context, Decision, Entity, EntityId, Kind, OutOfOrder, View};
-use crate::operator::Deed;
+use crate::kernel::entity::{Transition, LookupId};
+use crate::kernel::{Context, Decision, Entity, EntityId, EntityKind, InvalidTransition, JsonObject};
+use crate::operator::AuditedAction;
 use crate::port::Timestamp;
-use crate::product::Line;
+use crate::product::ProductLine;
 
 /// A line's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -71,14 +71,14 @@ pub enum Command {
         /// In their own words.
         reason: String,
         /// Who.
-        act: Deed,
+        act: AuditedAction,
     },
     /// An operator opens it, whatever its provider does.
     Open {
         /// In their own words.
         reason: String,
         /// Who.
-        act: Deed,
+        act: AuditedAction,
     },
 }
 
@@ -115,13 +115,13 @@ impl Stored for Event {
 #[error("no product line")]
 pub struct NotALine;
 
-impl fmt::Display for Line {
+impl fmt::Display for ProductLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Line {
+impl FromStr for ProductLine {
     type Err = NotALine;
 
     fn from_str(text: &str) -> Result<Self, NotALine> {
@@ -129,21 +129,21 @@ impl FromStr for Line {
     }
 }
 
-impl EntityId for Line {
+impl EntityId for ProductLine {
     fn key(&self) -> Vec<u8> {
         u128::from(*self as u8).to_be_bytes().to_vec()
     }
 }
 
-impl Quotable for Line {
+impl LookupId for ProductLine {
     fn from_key(key: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|line| EntityId::key(line) == key)
     }
 }
 
 impl Entity for Selling {
-    const KIND: Kind = Kind::Line;
-    const MOVES: &'static [Move] = &[
+    const KIND: EntityKind = EntityKind::Line;
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "its provider fails several times in a row", "failing"),
         ("-", "an operator closes it", "closed"),
         ("open", "its provider fails several times in a row", "failing"),
@@ -152,20 +152,20 @@ impl Entity for Selling {
         ("failing", "an operator closes it", "closed"),
         ("closed", "an operator opens it", "open"),
     ];
-    const CHANGES: &'static [&'static str] = &["closed", "opened"];
-    const SELF_BORN: bool = true;
-    const OF_THE_HOUSE: bool = true;
+    const EVENT_NAMES: &'static [&'static str] = &["closed", "opened"];
+    const CREATED_BY_COMMAND: bool = true;
+    const SYSTEM_OWNED: bool = true;
 
-    type Id = Line;
+    type Id = ProductLine;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
     fn decide(
         this: Option<&Self>,
-        id: &Line,
+        id: &ProductLine,
         command: Command,
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
@@ -178,18 +178,18 @@ impl Entity for Selling {
             (Status::Failing | Status::Closed, Command::Fail { .. })
             | (Status::Open | Status::Closed, Command::Recover) => done,
             (Status::Open | Status::Failing, Command::Close { reason, act }) => done
-                .audited(&act, "line.close", id, Some(reason.clone()), context)
-                .event(Event::Closed(reason, act.by.clone(), now)),
+                .audit(&act, "line.close", id, Some(reason.clone()), context)
+                .event(Event::Closed(reason, act.operator.clone(), now)),
             (Status::Failing | Status::Closed, Command::Open { reason, act }) => done
-                .audited(&act, "line.open", id, Some(reason.clone()), context)
-                .event(Event::Opened(reason, act.by.clone(), now)),
+                .audit(&act, "line.open", id, Some(reason.clone()), context)
+                .event(Event::Opened(reason, act.operator.clone(), now)),
             (Status::Closed, Command::Close { .. }) | (Status::Open, Command::Open { .. }) => {
                 return Err(Rejection::Already(status.name()));
             }
         })
     }
 
-    fn apply(this: Option<Self>, _: &Line, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &ProductLine, event: &Event) -> Result<Self, InvalidTransition> {
         let before = this.as_ref().map_or(Status::Open, |known| known.status);
         let is = |status, reason: &str, by: Option<&String>, since: &Timestamp| Self {
             status,
@@ -206,7 +206,7 @@ impl Entity for Selling {
             (Status::Failing | Status::Closed, Event::Opened(reason, by, at)) => {
                 Ok(is(Status::Open, reason, Some(by), at))
             }
-            (_, event) => Err(OutOfOrder::new(this.as_ref().map_or("-", Self::status), event)),
+            (_, event) => Err(InvalidTransition::new(this.as_ref().map_or("-", Self::status), event)),
         }
     }
 
@@ -215,22 +215,22 @@ impl Entity for Selling {
     }
 
     fn owner(&self) -> Wallet {
-        Wallet::HOUSE
+        Wallet::SYSTEM
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
             Event::Failed(..) | Event::Closed(..) => "closed",
             Event::Recovered(_) | Event::Opened(..) => "opened",
         })
     }
 
-    fn view(&self, id: &Line) -> View {
-        View::new()
+    fn view(&self, id: &ProductLine) -> JsonObject {
+        JsonObject::new()
             .text("line", id)
             .text("status", self.status())
             .text("reason", &self.reason)
-            .maybe("by", self.by.as_deref())
+            .optional_text("by", self.by.as_deref())
             .time("since", self.since)
     }
 

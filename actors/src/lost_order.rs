@@ -3,12 +3,12 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{DepartureId, DepositId, EffectId, Wallet};
-use crate::ledger::{Place, Provider, Transaction};
+use crate::id::{OutgoingTransferId, DepositId, JobId, Wallet};
+use crate::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{AmountError, Cents, Usdc};
-use crate::port::{Entry, Said, Timestamp};
-use crate::product::{Currency, Line};
-use crate::reconcile::{Listed, Money, Source, Standing};
+use crate::port::{ProviderEntry, ExternalText, Timestamp};
+use crate::product::{Currency, ProductLine};
+use crate::reconciliation::{ListedEntry, EntryAmount, ReconciliationSource, EntryStatus};
 
 /// A bank's word for a move out of a holder's account there.
 pub const FROM_ACCOUNT: &str = "from_account";
@@ -26,17 +26,17 @@ pub enum Direction {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct LostOrder {
     /// Whose list.
-    pub source: Source,
+    pub source: ReconciliationSource,
     /// Its idempotency key there.
-    pub key: EffectId,
+    pub key: JobId,
     /// The provider's word for what it is.
-    pub product: Said,
+    pub product: ExternalText,
     /// What was ordered.
     pub amount: Cents,
     /// In which currency.
     pub currency: Currency,
     /// What came of it.
-    pub standing: Standing,
+    pub standing: EntryStatus,
     /// When that last changed, by the provider's clock.
     pub at: Timestamp,
 }
@@ -96,8 +96,8 @@ impl Stored for BookedOrder {
 impl LostOrder {
     /// From a list of what was ordered by a balance: the payout rails' or the bank's. `None` for what no key of ours named, and
     /// for what is in no currency.
-    pub fn listed(source: Source, entry: Entry) -> Option<Self> {
-        let (Money::Cents(amount, currency), Some(key)) = (entry.money, entry.name.order()) else {
+    pub fn listed(source: ReconciliationSource, entry: ProviderEntry) -> Option<Self> {
+        let (EntryAmount::Cents(amount, currency), Some(key)) = (entry.money, entry.name.order()) else {
             return None;
         };
         Some(Self {
@@ -112,13 +112,13 @@ impl LostOrder {
     }
 
     /// Under which it is in the books.
-    pub fn id(&self) -> DepartureId {
-        DepartureId::of_order(self.source.name(), self.key)
+    pub fn id(&self) -> OutgoingTransferId {
+        OutgoingTransferId::of_order(self.source.name(), self.key)
     }
 
     /// Which way its money went.
     pub fn direction(&self) -> Direction {
-        match self.source == Source::Bank && *self.product == *FROM_ACCOUNT {
+        match self.source == ReconciliationSource::BankTransfers && *self.product == *FROM_ACCOUNT {
             true => Direction::In,
             false => Direction::Out,
         }
@@ -126,21 +126,21 @@ impl LostOrder {
 
     /// Whether the provider has moved money for it, or may yet.
     pub const fn moves(&self) -> bool {
-        matches!(self.standing, Standing::UnderWay | Standing::Held | Standing::Done)
+        matches!(self.standing, EntryStatus::Pending | EntryStatus::Held | EntryStatus::Completed)
     }
 
     /// Of a payout: its product line, where the list names it as we do.
-    pub fn line(&self) -> Option<Line> {
-        let named = Line::ALL.into_iter().find(|line| line.name() == &*self.product);
-        named.filter(|_| self.source == Source::Payouts)
+    pub fn line(&self) -> Option<ProductLine> {
+        let named = ProductLine::ALL.into_iter().find(|line| line.name() == &*self.product);
+        named.filter(|_| self.source == ReconciliationSource::Payouts)
     }
 
     /// Whose clearing account it is in.
-    pub fn provider(&self) -> Provider {
+    pub fn provider(&self) -> LedgerProvider {
         match self.source {
-            Source::Bank => Provider::Banking,
+            ReconciliationSource::BankTransfers => LedgerProvider::Banking,
             // Balances pay for bank payments only.
-            _ => self.line().unwrap_or(Line::BankPayment).provider(),
+            _ => self.line().unwrap_or(ProductLine::BankPayment).provider(),
         }
     }
 
@@ -158,15 +158,15 @@ impl LostOrder {
 
 impl BookedOrder {
     /// What our books say of it, on the list that it is on.
-    pub fn our_side(&self) -> Listed {
+    pub fn our_side(&self) -> ListedEntry {
         let standing = match self.back.as_ref().map(|back| &back.how) {
             // What comes back of a bank's transfer is an entry of its own.
-            None | Some(How::Returned(_)) => Standing::Done,
-            Some(How::Refused | How::SentBack) => Standing::Returned,
+            None | Some(How::Returned(_)) => EntryStatus::Completed,
+            Some(How::Refused | How::SentBack) => EntryStatus::Returned,
         };
-        Listed {
+        ListedEntry {
             standing,
-            money: Money::Cents(self.order.amount, self.order.currency),
+            money: EntryAmount::Cents(self.order.amount, self.order.currency),
             at: self.order.at,
         }
     }
@@ -203,46 +203,46 @@ impl BookedOrder {
 
     /// Books it as paid: what the payer was charged beyond what the provider is owed is our fee, what is missing our cost. Drawn from
     /// a bank, it is the payer's.
-    pub fn paid(&self, at: Timestamp) -> Transaction {
-        let (provider, both) = (Place::Provider(self.order.provider()), self.charged.min(self.owed));
-        let books = Transaction::new(at, self.order.id());
-        let payer = place(self.payer, Place::Suspense);
+    pub fn paid(&self, at: Timestamp) -> LedgerTransaction {
+        let (provider, both) = (LedgerAccount::Provider(self.order.provider()), self.charged.min(self.owed));
+        let books = LedgerTransaction::new(at, self.order.id());
+        let payer = place(self.payer, LedgerAccount::Suspense);
         if self.order.direction() == Direction::In {
-            return books.book(provider, payer, self.owed);
+            return books.post(provider, payer, self.owed);
         }
         books
-            .book(payer, provider, both)
-            .book(payer, Place::Fees, self.charged.minus(self.owed).unwrap_or(Usdc::ZERO))
-            .book(
-                Place::Costs,
+            .post(payer, provider, both)
+            .post(payer, LedgerAccount::FeeRevenue, self.charged.checked_sub(self.owed).unwrap_or(Usdc::ZERO))
+            .post(
+                LedgerAccount::OperatingCosts,
                 provider,
-                self.owed.minus(self.charged).unwrap_or(Usdc::ZERO),
+                self.owed.checked_sub(self.charged).unwrap_or(Usdc::ZERO),
             )
     }
 
     /// Books what came back: from the provider, with our fee where it was refused.
-    pub fn undone(&self, back: &Back, at: Timestamp) -> Transaction {
-        let (provider, to) = (Place::Provider(self.order.provider()), place(back.to, Place::Costs));
+    pub fn undone(&self, back: &Back, at: Timestamp) -> LedgerTransaction {
+        let (provider, to) = (LedgerAccount::Provider(self.order.provider()), place(back.to, LedgerAccount::OperatingCosts));
         let both = self.charged.min(self.owed);
         let (owed, fee, cost) = match back.how {
             How::Returned(_) => (back.amount, Usdc::ZERO, Usdc::ZERO),
             How::Refused | How::SentBack => (
                 both,
-                back.amount.minus(both).unwrap_or(Usdc::ZERO),
-                self.owed.minus(self.charged).unwrap_or(Usdc::ZERO),
+                back.amount.checked_sub(both).unwrap_or(Usdc::ZERO),
+                self.owed.checked_sub(self.charged).unwrap_or(Usdc::ZERO),
             ),
         };
-        Transaction::new(at, self.order.id())
-            .book(provider, to, owed)
-            .book(Place::Fees, to, fee)
-            .book(provider, Place::Costs, cost)
+        LedgerTransaction::new(at, self.order.id())
+            .post(provider, to, owed)
+            .post(LedgerAccount::FeeRevenue, to, fee)
+            .post(provider, LedgerAccount::OperatingCosts, cost)
     }
 }
 
-const fn place(payer: Payer, of_transfer: Place) -> Place {
+const fn place(payer: Payer, of_transfer: LedgerAccount) -> LedgerAccount {
     match payer {
-        Payer::Account(wallet) => Place::Holder(wallet),
+        Payer::Account(wallet) => LedgerAccount::Customer(wallet),
         Payer::Incoming(_) => of_transfer,
-        Payer::Nobody => Place::Costs,
+        Payer::Nobody => LedgerAccount::OperatingCosts,
     }
 }

@@ -79,13 +79,13 @@ impl Usdc {
 
     /// # Errors
     /// [`AmountError::OutOfRange`] on overflow.
-    pub fn plus(self, other: Self) -> Result<Self, AmountError> {
+    pub fn checked_add(self, other: Self) -> Result<Self, AmountError> {
         self.0.checked_add(other.0).map(Self).ok_or(AmountError::OutOfRange)
     }
 
     /// # Errors
     /// [`AmountError::OutOfRange`] below zero.
-    pub fn minus(self, other: Self) -> Result<Self, AmountError> {
+    pub fn checked_sub(self, other: Self) -> Result<Self, AmountError> {
         self.0.checked_sub(other.0).map(Self).ok_or(AmountError::OutOfRange)
     }
 
@@ -135,13 +135,13 @@ impl Cents {
 
     /// # Errors
     /// [`AmountError::OutOfRange`] on overflow.
-    pub fn plus(self, other: Self) -> Result<Self, AmountError> {
+    pub fn checked_add(self, other: Self) -> Result<Self, AmountError> {
         self.0.checked_add(other.0).map(Self).ok_or(AmountError::OutOfRange)
     }
 
     /// # Errors
     /// [`AmountError::OutOfRange`] when it would be negative.
-    pub fn minus(self, other: Self) -> Result<Self, AmountError> {
+    pub fn checked_sub(self, other: Self) -> Result<Self, AmountError> {
         self.0.checked_sub(other.0).map(Self).ok_or(AmountError::OutOfRange)
     }
 

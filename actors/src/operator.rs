@@ -25,15 +25,15 @@ pub enum Role {
 
 /// What a route at the operator's address does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
+pub enum Permission {
     /// Shows something.
-    Look,
+    Read,
     /// Freezes an account.
-    Freeze,
+    FreezeAccounts,
     /// Changes orders, lets accounts go, tries and resolves stuck work, gives money back.
     Operate,
     /// Makes and ends tokens.
-    Trust,
+    ManageTokens,
 }
 
 impl Role {
@@ -51,12 +51,12 @@ impl Role {
     }
 
     /// Whether it is trusted with that.
-    pub const fn may(self, task: Task) -> bool {
+    pub const fn allows(self, task: Permission) -> bool {
         match task {
-            Task::Look => true,
-            Task::Freeze => !matches!(self, Self::ReadOnly),
-            Task::Operate => matches!(self, Self::Administrator | Self::Operator),
-            Task::Trust => matches!(self, Self::Administrator),
+            Permission::Read => true,
+            Permission::FreezeAccounts => !matches!(self, Self::ReadOnly),
+            Permission::Operate => matches!(self, Self::Administrator | Self::Operator),
+            Permission::ManageTokens => matches!(self, Self::Administrator),
         }
     }
 }
@@ -70,34 +70,34 @@ impl fmt::Display for Role {
 /// Text that names no role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a role is administrator, operator, support or read-only")]
-pub struct NotARole;
+pub struct ParseRoleError;
 
 impl FromStr for Role {
-    type Err = NotARole;
+    type Err = ParseRoleError;
 
-    fn from_str(text: &str) -> Result<Self, NotARole> {
-        Self::ALL.into_iter().find(|role| role.name() == text).ok_or(NotARole)
+    fn from_str(text: &str) -> Result<Self, ParseRoleError> {
+        Self::ALL.into_iter().find(|role| role.name() == text).ok_or(ParseRoleError)
     }
 }
 
 /// Who asks for something, and by which request.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Act {
+pub struct OperatorAction {
     /// The token's name.
-    pub by: String,
+    pub operator: String,
     /// The token's role.
     pub role: Role,
     /// As in the answer's `Request-Id`.
-    pub request: RequestId,
+    pub request_id: RequestId,
 }
 
 /// A place in the audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Link {
+pub struct AuditPosition {
     /// From 1, without a gap.
     pub number: u64,
     /// SHA-256 of the bytes of the row before; zeros for the first.
-    pub before: [u8; 32],
+    pub previous_hash: [u8; 32],
 }
 
 /// Whom the log names where the house itself acts; no token is called so.
@@ -110,11 +110,11 @@ pub mod house {
     pub const NAMES: [&str; 2] = [START, RECONCILIATION];
 }
 
-impl Link {
+impl AuditPosition {
     /// The first of a log.
     pub const FIRST: Self = Self {
         number: 1,
-        before: [0; 32],
+        previous_hash: [0; 32],
     };
 }
 
@@ -123,7 +123,7 @@ impl Link {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
     /// Who approved it, and the approval's id: written down before the act.
-    pub approved: Option<(Act, String)>,
+    pub approved: Option<(OperatorAction, String)>,
     /// What must hold.
     pub conditions: Vec<Condition>,
     /// Rows of its own.
@@ -133,19 +133,19 @@ pub struct Beside {
 /// An act with its place in the audit log: what a state machine is asked by an operator. Only the engine gives places, one
 /// at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deed {
+pub struct AuditedAction {
     /// Who.
-    pub act: Act,
+    pub act: OperatorAction,
     /// Behind which others.
-    pub link: Link,
+    pub position: AuditPosition,
     /// What comes with it.
     pub beside: Box<Beside>,
 }
 
-impl Deref for Deed {
-    type Target = Act;
+impl Deref for AuditedAction {
+    type Target = OperatorAction;
 
-    fn deref(&self) -> &Act {
+    fn deref(&self) -> &OperatorAction {
         &self.act
     }
 }
@@ -153,28 +153,28 @@ impl Deref for Deed {
 /// What somebody did: a row, written by the batch that does it. Each names the hash of the one before, so that none can be
 /// changed, put in or taken out without all behind it.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Audit {
+pub struct AuditRecord {
     /// Behind which others.
-    pub link: Link,
+    pub link: AuditPosition,
     /// When.
     pub at: Timestamp,
     /// Who.
-    pub act: Act,
+    pub act: OperatorAction,
     /// What, for example `intl_order.claim`.
-    pub what: String,
+    pub action: String,
     /// To which: an id, an address, a token's name.
     pub subject: String,
     /// In their own words, where they gave any.
-    pub words: Option<String>,
+    pub note: Option<String>,
 }
 
-impl Stored for Audit {
+impl Stored for AuditRecord {
     const SCHEMA: u16 = 240;
 }
 
 /// A token by its hash: whose it is, and what it opens.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct AccessToken {
+pub struct OperatorToken {
     /// Who carries it: unique among those that are stored.
     pub name: String,
     /// What it is trusted with.
@@ -185,6 +185,6 @@ pub struct AccessToken {
     pub revoked: bool,
 }
 
-impl Stored for AccessToken {
+impl Stored for OperatorToken {
     const SCHEMA: u16 = 81;
 }

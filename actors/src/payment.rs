@@ -24,25 +24,25 @@ mod fulfil;
 mod machine;
 mod naming;
 mod resolution;
-mod show;
+mod view;
 
 use purser_storage::RowKey;
 
-pub use found::Found;
+pub use found::ResolvedPreconditions;
 pub use naming::{id_of, id_of_claim};
 pub use resolution::{Resolution, TakenIn};
 
-use crate::id::{EffectId, PaymentId, SessionId, Wallet};
-use crate::kernel::effect::Share;
-use crate::kernel::{Kind, table};
+use crate::id::{JobId, PaymentId, SessionId, Wallet};
+use crate::kernel::job::CapReservation;
+use crate::kernel::{EntityKind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::port::{Authorization, Decline, Finality, Lookup, Prepared, Timestamp};
-use crate::product::{Product, Purchase};
+use crate::port::{Authorization, Decline, Finality, ChainStatus, PreparedTransaction, Timestamp};
+use crate::product::{PurchasedProduct, Purchase};
 
 /// A session to be opened when the payment is fulfilled; the tokens are made by whoever holds the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct NewSession {
+pub struct SessionSeed {
     /// Its id.
     pub id: SessionId,
     /// Hash of its first refresh token.
@@ -63,14 +63,14 @@ pub struct Claim {
     /// What that is worth in US dollars, fees apart, at the quoted rate.
     pub worth: Cents,
     /// What was read of the account for it.
-    pub found: Found,
+    pub found: ResolvedPreconditions,
     /// Digest of the exact request: route and parameters in canonical form.
     pub request: [u8; 32],
     /// Opened for the caller whose claim won; of a payment that came again after it was released or declined, for the caller by
     /// whose presentation it is settled.
-    pub session: NewSession,
+    pub session: SessionSeed,
     /// The account's reserved share.
-    pub share: Share,
+    pub share: CapReservation,
     /// When.
     pub at: Timestamp,
 }
@@ -117,11 +117,11 @@ pub enum Status {
     /// Nobody else can claim it; nothing was sent.
     Claimed,
     /// This is being sent, or was.
-    Settling(Prepared),
+    Settling(PreparedTransaction),
     /// This was sent; the answer is not known.
-    Unknown(Prepared),
+    Unknown(PreparedTransaction),
     /// The chain refused this; it may still land until its validity ends.
-    Declined(Decline, Prepared),
+    Declined(Decline, PreparedTransaction),
     /// It never was sent: the chain could not be reached. The same payment may claim again.
     Released,
     /// On chain, its product not possible any more: the credit is under way.
@@ -134,7 +134,7 @@ pub enum Status {
         /// The transaction.
         transaction: String,
         /// What was bought.
-        product: Product,
+        product: PurchasedProduct,
     },
     /// The payer's balance holds the money.
     Credited {
@@ -148,7 +148,7 @@ pub enum Status {
         /// The transaction that is gone.
         transaction: String,
         /// What was bought; `None` if the balance was credited.
-        product: Option<Product>,
+        product: Option<PurchasedProduct>,
     },
     /// Its transfer was taken in without it, and its account has nothing of it.
     Resolved {
@@ -165,89 +165,89 @@ pub enum Status {
 #[derive(Clone, Debug)]
 pub enum Command {
     /// The same payment came again with this request.
-    Present {
+    Join {
         /// Digest of the request.
         request: [u8; 32],
         /// Opened if this is what sends it again after it was declined. `None` if it may not be sent again: the caller has no
         /// room, or the account is frozen.
-        again: Option<NewSession>,
+        again: Option<SessionSeed>,
     },
     /// The bytes to send are ready.
-    Prepared(Prepared),
+    RecordPrepared(PreparedTransaction),
     /// It could not be sent and will not be.
-    Unsendable {
+    Release {
         /// The effect that gives up.
-        effect: EffectId,
+        effect: JobId,
     },
     /// The chain would refuse it now: it is not sent.
     DeclinedUnsent {
         /// The effect that was to send it.
-        effect: EffectId,
+        effect: JobId,
         /// Why.
         decline: Decline,
     },
     /// The chain has it.
-    Settled {
+    RecordSettled {
         /// The effect that saw it.
-        effect: EffectId,
+        effect: JobId,
         /// The transaction.
         transaction: String,
         /// How sure that is.
         finality: Finality,
     },
     /// The chain refused it.
-    Declined {
+    RecordDeclined {
         /// The effect that sent it.
-        effect: EffectId,
+        effect: JobId,
         /// Why.
         decline: Decline,
     },
     /// It was sent and no answer came.
-    Lost {
+    RecordNoResponse {
         /// The effect that sent it.
-        effect: EffectId,
+        effect: JobId,
     },
     /// The chain was read.
-    Seen {
+    RecordChainLookup {
         /// The effect that read.
-        effect: EffectId,
+        effect: JobId,
         /// What it shows.
-        lookup: Lookup,
+        lookup: ChainStatus,
         /// Whether its provider has an order for it already, which the history that a restore lost has sent.
         made: bool,
     },
     /// The account holds the credit.
-    Credited {
+    RecordCredit {
         /// The effect that says so.
-        effect: EffectId,
+        effect: JobId,
     },
     /// The chain has it, and its transfer was taken in without it.
-    Deposited {
+    RecordRestoreCredit {
         /// The effect that saw it.
-        effect: EffectId,
+        effect: JobId,
         /// The transaction.
         transaction: String,
         /// What was decided about it.
         taken_in: TakenIn,
     },
     /// The account has admitted it again after a release.
-    Readmitted {
+    RecordReadmitted {
         /// The effect that says so.
-        effect: EffectId,
+        effect: JobId,
         /// The new share.
-        share: Share,
+        share: CapReservation,
         /// Opened for the caller who presented it.
-        session: NewSession,
+        session: SessionSeed,
     },
     /// What the chain had shown is gone, and it can never land again.
-    Reversed {
+    RecordReorg {
         /// The effect that has proved it.
-        effect: EffectId,
+        effect: JobId,
     },
     /// No reorganisation removes it any more.
     Finalized {
         /// The effect that saw it.
-        effect: EffectId,
+        effect: JobId,
     },
 }
 
@@ -257,27 +257,27 @@ pub enum Event {
     /// The payment is ours to settle.
     Claimed(Box<Claim>),
     /// A restored store did not know it, and its provider shows what it bought.
-    Adopted(Box<Claim>, String, Product),
+    Adopted(Box<Claim>, String, PurchasedProduct),
     /// About to be sent.
-    Settling(Prepared, Timestamp),
+    Settling(PreparedTransaction, Timestamp),
     /// No answer.
-    Lost(Timestamp),
+    BecameUnknown(Timestamp),
     /// Refused for now.
     Declined(Decline, Timestamp),
     /// Given back unsent.
     Released(Timestamp),
     /// Claimed again with a new share.
-    Readmitted(Share, NewSession, Timestamp),
+    Readmitted(CapReservation, SessionSeed, Timestamp),
     /// To be sent again.
-    Resumed(NewSession, Timestamp),
+    Resumed(SessionSeed, Timestamp),
     /// On chain.
     Settled(String, Timestamp),
     /// The product exists.
-    Fulfilled(Product, Timestamp),
+    Fulfilled(PurchasedProduct, Timestamp),
     /// The account holds the credit.
     Credited(Timestamp),
     /// The transfer was taken in without it, and the account is credited with it.
-    Deposited(String, Timestamp),
+    CreditedAfterRestore(String, Timestamp),
     /// Can never land.
     Refused(Timestamp),
     /// Taken back by its chain, for good.
@@ -292,18 +292,18 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// The payment is claimed for another request.
-    OtherRequest,
+    DifferentRequest,
     /// The command does not fit the state it met.
-    OutOfOrder(&'static str),
+    InvalidState(&'static str),
 }
 
 /// The reply to an accepted command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Reply {
     /// Done.
     Done,
     /// Wait for the outcome.
-    Wait,
+    AwaitOutcome,
     /// The account must admit it again first.
     Readmit,
 }
@@ -314,7 +314,7 @@ pub enum Outcome {
     /// Bought.
     Fulfilled {
         /// What.
-        product: Product,
+        product: PurchasedProduct,
         /// The transaction.
         transaction: String,
         /// The session opened for the caller of [`Claim::session`]; `None` for a managed wallet's payment.
@@ -340,7 +340,7 @@ pub enum Outcome {
 impl Payment {
     /// Where a payment is listed among what its account has: the newest comes first.
     pub fn listed(owner: &Wallet, claimed: Timestamp, id: PaymentId) -> RowKey {
-        table::owned_one(owner, Kind::Payment, Timestamp(u64::MAX - claimed.0), id.0)
+        table::owner_index_entry(owner, EntityKind::Payment, Timestamp(u64::MAX - claimed.0), id.0)
     }
 
     /// Whose account: who has what it buys, its credits and refunds, and whose caps and freeze hold for it.

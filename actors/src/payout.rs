@@ -16,20 +16,20 @@
 //! What a rail says carries a sequence: an older word, or the same one again, changes nothing. A rail that says yes
 //! after it said no, when the payer has been credited, is asked to take the money back; if it cannot, that is stuck too.
 
-mod late;
+mod late_return;
 mod machine;
-mod show;
+mod view;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{DestinationId, EffectId, PayoutId, RecipientId, Wallet};
-use crate::kernel::{Context, Opening, OutOfOrder};
+use crate::id::{BankDestinationId, JobId, PayoutId, PaymentRecipientId, Wallet};
+use crate::kernel::{Context, NewEntity, InvalidTransition};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::port::payout::{RailState, Report};
-use crate::port::{Said, Timestamp};
-use crate::product::{AppPayee, Currency, Line, Platform};
-use crate::quote::Quoted;
+use crate::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
+use crate::port::{ExternalText, Timestamp};
+use crate::product::{AppPayee, Currency, ProductLine, Platform};
+use crate::quote::QuoteFacts;
 
 /// What may be known of a bank account outside the vault.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -52,7 +52,7 @@ impl Stored for BankDetails {
 
 /// The rail's rules as they were when the payout was claimed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Terms {
+pub struct RailTerms {
     /// How long after completion money may come back, in milliseconds.
     pub returns_ms: u64,
     /// Kept of what comes back.
@@ -63,24 +63,24 @@ pub struct Terms {
 
 /// Who gets the money.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Target {
+pub enum PayoutTarget {
     /// A debit card; its last four digits once the form is done.
     Card(Option<String>),
     /// A registered bank account.
-    Bank(DestinationId, BankDetails),
+    Bank(BankDestinationId, BankDetails),
     /// The user of a payment app.
-    App(RecipientId, Platform, AppPayee),
+    App(PaymentRecipientId, Platform, AppPayee),
 }
 
 /// What is bought: everything that the claim knew.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Plan {
+pub struct PayoutPlan {
     /// Who.
-    pub target: Target,
+    pub target: PayoutTarget,
     /// See [`Terms`].
-    pub terms: Terms,
+    pub terms: RailTerms,
     /// What its price was made from.
-    pub quoted: Option<Quoted>,
+    pub quoted: Option<QuoteFacts>,
 }
 
 /// A payout's state.
@@ -95,9 +95,9 @@ pub struct Payout {
     /// In which currency.
     pub currency: Currency,
     /// To whom, and by which rules.
-    pub plan: Plan,
+    pub plan: PayoutPlan,
     /// Towards the rail, the idempotency key: the id of the effect that sends it.
-    pub key: EffectId,
+    pub key: JobId,
     /// When it was bought.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -124,26 +124,26 @@ pub enum Status {
     /// Paid.
     Complete {
         /// The rail's name of the payment.
-        reference: Said,
+        reference: ExternalText,
         /// Whether it can still come back.
         returnable: bool,
     },
     /// Refused by the rail.
     Failed {
         /// The rail's word.
-        reason: Said,
+        reason: ExternalText,
     },
     /// Stopped before it was paid.
     Cancelled {
         /// The rail's word.
-        reason: Said,
+        reason: ExternalText,
     },
     /// The recipient never gave a card.
     Expired,
     /// The money came back.
     Returned {
         /// The rail's word.
-        reason: Said,
+        reason: ExternalText,
         /// Kept of it.
         kept: Usdc,
     },
@@ -153,36 +153,36 @@ pub enum Status {
 #[derive(Clone, Debug)]
 pub enum Command {
     /// The recipient has given a card.
-    Detail {
+    SubmitDetails {
         /// Last four digits.
         last4: String,
         /// Number and expiry, sealed under the payout's id.
         sealed: Vec<u8>,
     },
     /// The rail says where it stands.
-    Reported(Report),
+    RecordRailEvent(PayoutStatusUpdate),
     /// The rail says nothing, and an operator knows what came of it. It takes no place among the rail's words: whatever the
     /// rail says later counts as it would have.
-    Resolved {
+    ResolveManually {
         /// The effect that the rail was to be asked by.
-        effect: EffectId,
+        effect: JobId,
         /// What came of it.
-        state: RailState,
+        state: PayoutRailStatus,
     },
     /// The form's time is over, if nobody has filled it in.
     Expire {
         /// The timer that says so.
-        effect: EffectId,
+        effect: JobId,
     },
     /// The return window is over.
-    CloseReturns {
+    CloseReturnWindow {
         /// The timer that says so.
-        effect: EffectId,
+        effect: JobId,
     },
     /// The rail was asked for the money, or did not need to be.
-    Recalled {
+    RecordRecall {
         /// The effect that asked.
-        effect: EffectId,
+        effect: JobId,
         /// Whether it is ours again.
         done: bool,
     },
@@ -192,45 +192,45 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// Bought.
-    Ordered(Box<Ordered>),
+    Ordered(Box<PayoutOrdered>),
     /// The form is done: the card's last four digits.
-    Detailed(String, Timestamp),
+    DetailsSubmitted(String, Timestamp),
     /// The rail has it.
     Accepted(Timestamp),
     /// Paid; the rail's name of it.
-    Completed(Said, Timestamp),
+    Completed(ExternalText, Timestamp),
     /// Refused; the rail's word.
-    Failed(Said, Timestamp),
+    Failed(ExternalText, Timestamp),
     /// Stopped; the rail's word.
-    Cancelled(Said, Timestamp),
+    Cancelled(ExternalText, Timestamp),
     /// Nobody filled the form in.
     Expired(Timestamp),
     /// The money came back; the rail's word, and what it keeps.
-    Returned(Said, Usdc, Timestamp),
+    Returned(ExternalText, Usdc, Timestamp),
     /// The return window is over.
-    ReturnsClosed(Timestamp),
+    ReturnWindowClosed(Timestamp),
     /// The rail's words up to this sequence are known.
-    Seen(u64),
+    RailSequenceAdvanced(u64),
     /// Paid after the payer was credited: it is being taken back.
-    PaidTooLate(Timestamp),
+    PaidAfterCredit(Timestamp),
     /// It was taken back.
-    TakenBack(Timestamp),
+    RecallCompleted(Timestamp),
     /// The money came back after the return window.
-    CameBackLate,
+    ReturnedLate,
     /// The rail has an order for it that this history did not send: a restored backup is older than the order.
-    Found(Timestamp),
+    FoundAtRail(Timestamp),
 }
 
 /// What a payout begins with.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 #[allow(missing_docs, reason = "the fields are those of the payout")]
-pub struct Ordered {
+pub struct PayoutOrdered {
     pub owner: Wallet,
     pub charge: Charge,
     pub amount: Cents,
     pub currency: Currency,
-    pub plan: Plan,
-    pub key: EffectId,
+    pub plan: PayoutPlan,
+    pub key: JobId,
     pub at: Timestamp,
 }
 
@@ -246,13 +246,13 @@ impl Stored for Event {
     const SCHEMA: u16 = 121;
 }
 
-impl Target {
+impl PayoutTarget {
     /// The rail.
-    pub const fn line(&self) -> Line {
+    pub const fn line(&self) -> ProductLine {
         match self {
-            Self::Card(_) => Line::PushToCard,
-            Self::Bank(..) => Line::BankPayment,
-            Self::App(..) => Line::AppPayment,
+            Self::Card(_) => ProductLine::PushToCard,
+            Self::Bank(..) => ProductLine::BankPayment,
+            Self::App(..) => ProductLine::AppPayment,
         }
     }
 }
@@ -262,8 +262,8 @@ impl Payout {
     ///
     /// # Errors
     /// Never for a new id; the type is the engine's.
-    pub fn order(id: PayoutId, ordered: Ordered, context: &Context) -> Result<Opening, OutOfOrder> {
-        Opening::of::<Self>(&id, &Event::Ordered(Box::new(ordered)), context)
+    pub fn order(id: PayoutId, ordered: PayoutOrdered, context: &Context) -> Result<NewEntity, InvalidTransition> {
+        NewEntity::of::<Self>(&id, &Event::Ordered(Box::new(ordered)), context)
     }
 
     /// When the recipient's form closes, whether anybody has noticed or not.
@@ -272,7 +272,7 @@ impl Payout {
     }
 
     /// Whether its rail must still be asked to pay it.
-    pub const fn is_under_way(&self) -> bool {
+    pub const fn is_pending(&self) -> bool {
         matches!(self.status, Status::Queued | Status::InProcess)
     }
 
@@ -286,6 +286,6 @@ impl Payout {
 
     /// Whether the rail is to be asked for the money: nobody has claimed it, or it was paid too late.
     pub const fn is_recallable(&self) -> bool {
-        self.recalling || matches!((&self.plan.target, &self.status), (Target::App(..), Status::InProcess))
+        self.recalling || matches!((&self.plan.target, &self.status), (PayoutTarget::App(..), Status::InProcess))
     }
 }

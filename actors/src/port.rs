@@ -1,50 +1,50 @@
 //! What the engine needs of the outside, as traits. `src` implements them; nothing here does I/O.
 
-mod balances;
+mod card_balances;
 pub mod banking;
 mod bridge;
 mod charged;
 mod custody;
-mod departure;
+mod outgoing_transfer;
 mod gift_cards;
-mod lists;
-mod mask;
-mod owner;
-pub mod payout;
-mod program;
-mod said;
+mod reconciliation;
+mod redact;
+mod identity;
+pub mod payouts;
+mod reloadable_cards;
+mod external_text;
 mod settlement;
 mod signature;
-mod webhook;
+mod webhooks;
 
 use std::future::Future;
 use std::pin::Pin;
 
 use sha2::{Digest, Sha256};
 
-use crate::id::{CardId, EffectId, Network, Wallet};
+use crate::id::{CardId, JobId, Network, Wallet};
 use crate::money::{Cents, Usdc};
 
-pub use balances::{CardBalances, Deposited};
-pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, SignedMint};
+pub use card_balances::{CardBalances, CardDeposit};
+pub use bridge::{AttestationStatus, AttestedMessage, Bridge, BridgeTransfer, MintResult, SignedBurn, SignedMint};
 pub use charged::{CardActivity, CardTransaction, ChargeNews, TransactionStatus};
-pub use custody::{Custody, PaidCalls, SealedKeys, SealedPart};
-pub use departure::{Booked, Departure, TransferName};
-pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
-pub(crate) use lists::key_of;
-pub use lists::{Cursor, Entry, EntryName, GiftTerms, Lists, Movement, Page, ProviderList, TreasuryList};
-pub use mask::masked;
-pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};
-pub use program::{
-    CardOpening, CardProgram, CardState, CardWord, OpenCard, Reservation, ReserveBalance, Reserved, Standing,
-    SteerCard, Wish,
+pub use custody::{WalletSigner, PaidHttpClient, SealedKeys, SealedHttpPart};
+pub use outgoing_transfer::{AttributedTransfer, OutgoingTransfer, TransferName};
+pub use gift_cards::{GiftCardProvider, GiftCardOffer, GiftCardOrderResult, GiftCardRequest};
+pub(crate) use reconciliation::key_of;
+pub use reconciliation::{ListCursor, ProviderEntry, EntryKey, GiftTerms, ReconciliationLists, ChainMovement, ListPage, ProviderList, TreasuryList};
+pub use redact::redact;
+pub use identity::{IssuerAccountResult, StartedCheck, IssuerAccounts, CheckStatus, IdentityCheck, IdentityCheckRequest, Verdict};
+pub use reloadable_cards::{
+    OpenCardResult, ReloadableCardProvider, CardState, CardEvent, OpenCardRequest, HoldResult, HoldRequest, HoldStatus, CardSnapshot,
+    CardActionRequest, CardAction,
 };
-pub use said::Said;
+pub use external_text::ExternalText;
 pub use settlement::{
-    ChainStanding, Decline, Finality, Lookup, Preparation, Prepared, Settlement, Submitted, Transfer,
+    ChainStanding, Decline, Finality, ChainStatus, Preparation, PreparedTransaction, Settlement, SubmitResult, OutgoingTransferRequest,
 };
 pub use signature::EvmSignature;
-pub use webhook::{NotPosted, Posted, Posting, WebhookPost};
+pub use webhooks::{WebhookPostError, WebhookResponse, WebhookPostRequest, WebhookSender};
 
 /// A boxed future, so that ports are objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -70,7 +70,7 @@ impl Timestamp {
 pub const DAY_MS: u64 = 86_400_000;
 
 /// The same time of the day so many calendar months later (UTC), on the last day of a month that is too short.
-pub const fn months_later(at: Timestamp, months: u64) -> Timestamp {
+pub const fn add_months(at: Timestamp, months: u64) -> Timestamp {
     // Days from the civil calendar's 0000-03-01, where a year ends with February; eras of 400 years are all alike.
     let days = at.0 / DAY_MS + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
@@ -95,7 +95,7 @@ pub const fn months_later(at: Timestamp, months: u64) -> Timestamp {
 
 /// The first moment after a month of the calendar (UTC), 1 to 12: when a card with that expiry ends.
 pub const fn month_end(year: u16, month: u8) -> Timestamp {
-    months_later(Timestamp(0), (year as u64).saturating_sub(1970) * 12 + month as u64)
+    add_months(Timestamp(0), (year as u64).saturating_sub(1970) * 12 + month as u64)
 }
 
 /// The wall clock.
@@ -123,7 +123,7 @@ pub enum ErrorKind {
 
 /// A failed call of a port.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{operation}: {}", masked(.message))]
+#[error("{operation}: {}", redact(.message))]
 pub struct PortError {
     /// See [`ErrorKind`].
     pub kind: ErrorKind,
@@ -204,7 +204,7 @@ impl Authorization {
     /// What makes this payment this payment, however it is encoded or signed again: (network, asset, payer, nonce)
     /// on Base, where the asset is always USDC; the message hash on Solana.
     pub fn claim_key(&self) -> [u8; 32] {
-        claim_key(&self.payer(), &self.mark())
+        claim_key(&self.payer(), &self.fingerprint())
     }
 }
 
@@ -224,9 +224,9 @@ pub fn claim_key(payer: &Wallet, mark: &[u8; 32]) -> [u8; 32] {
 
 /// An order to a card issuer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IssueCard {
+pub struct IssueCardRequest {
     /// Idempotency key: the same key never makes a second card.
-    pub key: EffectId,
+    pub key: JobId,
     /// Our id of the card.
     pub card: CardId,
     /// To be loaded.
@@ -235,7 +235,7 @@ pub struct IssueCard {
 
 /// What the issuer says of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Issuance {
+pub enum IssueResult {
     /// The card exists.
     Ready(IssuedCard),
     /// Accepted; ask again with the same key after this time.
@@ -246,7 +246,7 @@ pub enum Issuance {
     /// Definitely refused: no card exists and none will.
     Declined {
         /// The issuer's word for it.
-        reason: Said,
+        reason: ExternalText,
     },
 }
 
@@ -266,7 +266,7 @@ pub struct IssuedCard {
 }
 
 /// Destroys the keys of what was sealed for a while.
-pub trait Shredder: Send + Sync {
+pub trait KeyShredder: Send + Sync {
     /// Destroys the key of this record, so that no copy of it can be opened any more. Once more is no error.
     fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>>;
 }
@@ -274,16 +274,16 @@ pub trait Shredder: Send + Sync {
 /// Issues cards.
 pub trait CardIssuer: Send + Sync {
     /// Orders a card or asks after an order; the key makes them the same call.
-    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>>;
+    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<IssueResult, PortError>>;
 
     /// How a card stands, by the issuer's name of it. `Permanent` for a card that is not this issuer's.
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>>;
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
     /// Does what its holder wants of a card, if it still can be done, and says how the card stands. `Permanent` for a card
     /// that is not this issuer's.
-    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>>;
+    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>>;
 
     /// What became of cards since, oldest first, at most `limit`: charges come when nobody asks, and so does what was left
     /// on a card that has ended.
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>>;
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>>;
 }

@@ -6,15 +6,15 @@ use std::str::FromStr;
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, DestinationId, PayoutId, RecipientId, TopUpId, Wallet};
+use crate::id::{CardId, BankDestinationId, PayoutId, PaymentRecipientId, TopUpId, Wallet};
 use crate::kernel::table;
-use crate::ledger::Provider;
+use crate::ledger::LedgerProvider;
 use crate::money::{Cents, FeeRule, Usdc};
 
 /// A product line. The number is stored: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 #[repr(u8)]
-pub enum Line {
+pub enum ProductLine {
     /// USA prepaid card.
     UsaCard,
     /// International prepaid card.
@@ -31,7 +31,7 @@ pub enum Line {
     CardBalance,
 }
 
-impl Line {
+impl ProductLine {
     /// Every line, in the contract's order.
     pub const ALL: [Self; 7] = [
         Self::UsaCard,
@@ -57,20 +57,20 @@ impl Line {
     }
 
     /// Who is owed what was sold.
-    pub const fn provider(self) -> Provider {
+    pub const fn provider(self) -> LedgerProvider {
         match self {
-            Self::UsaCard => Provider::CardIssuer,
-            Self::IntlCard => Provider::IntlDesk,
-            Self::GiftCard => Provider::GiftCards,
-            Self::PushToCard => Provider::PushToCard,
-            Self::BankPayment => Provider::Bank,
-            Self::AppPayment => Provider::PaymentApps,
-            Self::CardBalance => Provider::CardBalances,
+            Self::UsaCard => LedgerProvider::CardIssuer,
+            Self::IntlCard => LedgerProvider::IntlFulfilment,
+            Self::GiftCard => LedgerProvider::GiftCards,
+            Self::PushToCard => LedgerProvider::PushToCard,
+            Self::BankPayment => LedgerProvider::Bank,
+            Self::AppPayment => LedgerProvider::PaymentApps,
+            Self::CardBalance => LedgerProvider::CardBalances,
         }
     }
 
     /// Whose daily cap it counts against: prepaid cards share one.
-    pub const fn budget(self) -> Self {
+    pub const fn cap_group(self) -> Self {
         match self {
             Self::IntlCard => Self::UsaCard,
             line => line,
@@ -117,7 +117,7 @@ impl PriceRange {
 
 /// What one account may buy in a day (UTC) of the lines that share a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cap {
+pub struct DailyCap {
     /// Purchases.
     pub count: u32,
     /// Sum of what they are worth in US dollars, fees apart.
@@ -126,40 +126,40 @@ pub struct Cap {
 
 /// The caps in force; a budget without one is unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caps([Option<Cap>; Line::ALL.len()]);
+pub struct DailyCaps([Option<DailyCap>; ProductLine::ALL.len()]);
 
-impl Caps {
+impl DailyCaps {
     /// No budget is limited.
-    pub const NONE: Self = Self([None; Line::ALL.len()]);
+    pub const NONE: Self = Self([None; ProductLine::ALL.len()]);
 
     /// Sets the cap of a line's budget.
     #[must_use]
-    pub const fn with(mut self, line: Line, cap: Cap) -> Self {
-        self.0[line.budget() as usize] = Some(cap);
+    pub const fn with(mut self, line: ProductLine, cap: DailyCap) -> Self {
+        self.0[line.cap_group() as usize] = Some(cap);
         self
     }
 
     /// The cap that a line counts against.
-    pub const fn of(&self, line: Line) -> Option<Cap> {
-        self.0[line.budget() as usize]
+    pub const fn of(&self, line: ProductLine) -> Option<DailyCap> {
+        self.0[line.cap_group() as usize]
     }
 }
 
 /// Letters of a fixed number: ISO 4217 and ISO 3166-1 alpha-2 codes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
-pub struct Code<const N: usize>([u8; N]);
+pub struct AlphaCode<const N: usize>([u8; N]);
 
 /// ISO 4217.
-pub type Currency = Code<3>;
+pub type Currency = AlphaCode<3>;
 /// ISO 3166-1 alpha-2.
-pub type Country = Code<2>;
+pub type Country = AlphaCode<2>;
 
 impl Currency {
     /// US dollars.
-    pub const USD: Self = Code(*b"USD");
+    pub const USD: Self = AlphaCode(*b"USD");
 }
 
-impl<const N: usize> Code<N> {
+impl<const N: usize> AlphaCode<N> {
     /// The code's letters.
     pub fn as_str(&self) -> &str {
         // Upper-case ASCII by construction; a damaged row shows as nothing.
@@ -170,28 +170,28 @@ impl<const N: usize> Code<N> {
 /// Text that is not a code of the wanted length in capital ASCII letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a code of capital letters")]
-pub struct NotACode;
+pub struct ParseCodeError;
 
-impl<const N: usize> FromStr for Code<N> {
-    type Err = NotACode;
+impl<const N: usize> FromStr for AlphaCode<N> {
+    type Err = ParseCodeError;
 
-    fn from_str(text: &str) -> Result<Self, NotACode> {
-        let letters: [u8; N] = text.as_bytes().try_into().map_err(|_| NotACode)?;
+    fn from_str(text: &str) -> Result<Self, ParseCodeError> {
+        let letters: [u8; N] = text.as_bytes().try_into().map_err(|_| ParseCodeError)?;
         if letters.iter().all(u8::is_ascii_uppercase) {
             Ok(Self(letters))
         } else {
-            Err(NotACode)
+            Err(ParseCodeError)
         }
     }
 }
 
-impl<const N: usize> fmt::Display for Code<N> {
+impl<const N: usize> fmt::Display for AlphaCode<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl<const N: usize> fmt::Debug for Code<N> {
+impl<const N: usize> fmt::Debug for AlphaCode<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -261,7 +261,7 @@ pub enum Purchase {
     /// A payout to a debit card.
     PushToCard { amount: Cents, currency: Currency },
     /// A payout to a registered bank destination.
-    BankPayment { amount: Cents, destination: DestinationId },
+    BankPayment { amount: Cents, destination: BankDestinationId },
     /// A payout to a payment app.
     AppPayment {
         amount: Cents,
@@ -275,15 +275,15 @@ pub enum Purchase {
 
 impl Purchase {
     /// Its product line.
-    pub const fn line(&self) -> Line {
+    pub const fn line(&self) -> ProductLine {
         match self {
-            Self::UsaCard { .. } => Line::UsaCard,
-            Self::IntlCard { .. } => Line::IntlCard,
-            Self::GiftCard { .. } => Line::GiftCard,
-            Self::PushToCard { .. } => Line::PushToCard,
-            Self::BankPayment { .. } => Line::BankPayment,
-            Self::AppPayment { .. } => Line::AppPayment,
-            Self::CardBalance { .. } => Line::CardBalance,
+            Self::UsaCard { .. } => ProductLine::UsaCard,
+            Self::IntlCard { .. } => ProductLine::IntlCard,
+            Self::GiftCard { .. } => ProductLine::GiftCard,
+            Self::PushToCard { .. } => ProductLine::PushToCard,
+            Self::BankPayment { .. } => ProductLine::BankPayment,
+            Self::AppPayment { .. } => ProductLine::AppPayment,
+            Self::CardBalance { .. } => ProductLine::CardBalance,
         }
     }
 
@@ -300,7 +300,7 @@ impl Purchase {
     }
 
     /// Whether what its price was made from is kept with it: where rates are its own, or currencies many.
-    pub const fn keeps_its_quote(&self) -> bool {
+    pub const fn stores_quote(&self) -> bool {
         match self {
             Self::GiftCard { .. } | Self::PushToCard { .. } | Self::BankPayment { .. } | Self::AppPayment { .. } => {
                 true
@@ -310,52 +310,52 @@ impl Purchase {
     }
 
     /// What must hold of the payer before it may be settled, in the contract's order of refusals.
-    pub fn requires(&self) -> Vec<Requirement> {
+    pub fn preconditions(&self) -> Vec<Precondition> {
         match self {
             Self::UsaCard { .. } | Self::IntlCard { .. } | Self::PushToCard { .. } => Vec::new(),
-            Self::GiftCard { .. } => vec![Requirement::InStock],
-            Self::BankPayment { destination, .. } => vec![Requirement::Destination(*destination)],
+            Self::GiftCard { .. } => vec![Precondition::InStock],
+            Self::BankPayment { destination, .. } => vec![Precondition::OwnsDestination(*destination)],
             Self::AppPayment { payee, .. } => {
-                let saved = payee.recipient.parse().ok().map(Requirement::Recipient);
-                [Requirement::Verified].into_iter().chain(saved).collect()
+                let saved = payee.recipient.parse().ok().map(Precondition::OwnsRecipient);
+                [Precondition::IdentityVerified].into_iter().chain(saved).collect()
             }
-            Self::CardBalance { .. } => vec![Requirement::Linked],
+            Self::CardBalance { .. } => vec![Precondition::IssuerLinked],
         }
     }
 }
 
 /// Something that must hold of a payer before a purchase is settled. The edge learns which does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Requirement {
+pub enum Precondition {
     /// The holder's identity is verified.
-    Verified,
+    IdentityVerified,
     /// The holder has linked an account at the card issuer.
-    Linked,
+    IssuerLinked,
     /// The destination is the payer's own.
-    Destination(DestinationId),
+    OwnsDestination(BankDestinationId),
     /// The saved recipient is the payer's own, of the same app.
-    Recipient(RecipientId),
+    OwnsRecipient(PaymentRecipientId),
     /// What is said of the saved recipient is what is saved.
-    AsSaved(RecipientId),
+    AsSaved(PaymentRecipientId),
     /// The catalog has it now, for this price.
     InStock,
 }
 
-impl Requirement {
+impl Precondition {
     /// The row that is there exactly while it holds, where one is: the claim's batch holds only with it.
     pub fn row(&self, payer: &Wallet) -> Option<RowKey> {
         match self {
-            Self::Verified => Some(table::verified(payer)),
-            Self::Linked => Some(table::linked(payer)),
-            Self::Destination(id) => Some(table::destination(payer, *id)),
-            Self::Recipient(_) | Self::AsSaved(_) | Self::InStock => None,
+            Self::IdentityVerified => Some(table::verified(payer)),
+            Self::IssuerLinked => Some(table::linked(payer)),
+            Self::OwnsDestination(id) => Some(table::destination(payer, *id)),
+            Self::OwnsRecipient(_) | Self::AsSaved(_) | Self::InStock => None,
         }
     }
 }
 
 /// What was bought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Product {
+pub enum PurchasedProduct {
     /// A USA prepaid card.
     Card(CardId),
     /// An order of an international card.
@@ -368,7 +368,7 @@ pub enum Product {
     TopUp(TopUpId),
 }
 
-impl fmt::Display for Product {
+impl fmt::Display for PurchasedProduct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Card(id) | Self::IntlOrder(id) | Self::GiftCard(id) => id.fmt(f),
@@ -378,7 +378,7 @@ impl fmt::Display for Product {
     }
 }
 
-impl Product {
+impl PurchasedProduct {
     /// The member that names it in answers.
     pub const fn field(&self) -> &'static str {
         match self {

@@ -14,13 +14,13 @@ mod reading;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{EffectId, PaymentId, RefundId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::ledger::{Place, Transaction};
+use crate::id::{JobId, PaymentId, RefundId, Wallet};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
-use crate::operator::Deed;
+use crate::operator::AuditedAction;
 use crate::port::Timestamp;
 
 /// What a refund has given of a payment, as it is read: a batch that gives more of the payment holds only while it stands so.
@@ -34,7 +34,7 @@ pub struct Refunded {
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Asked {
+pub struct RefundRequest {
     /// Whose balance is credited: whoever paid.
     pub owner: Wallet,
     /// The payment that it is about.
@@ -53,7 +53,7 @@ pub struct Asked {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Refund {
     /// See [`Asked`].
-    pub asked: Asked,
+    pub asked: RefundRequest,
     /// How often it was asked for.
     pub round: u64,
     /// When it was asked for last.
@@ -87,41 +87,41 @@ pub enum Status {
 #[derive(Clone, Debug)]
 pub enum Command {
     /// An operator asks for it.
-    Ask {
+    Request {
         /// For what.
-        asked: Box<Asked>,
+        asked: Box<RefundRequest>,
         /// Whether it is small enough to need nobody else.
         at_once: bool,
         /// How long it can be approved, in milliseconds.
         life_ms: u64,
         /// The same operator.
-        act: Deed,
+        act: AuditedAction,
     },
     /// Another operator approves it.
     Approve {
         /// What they have seen.
         amount: Usdc,
         /// Who.
-        act: Deed,
+        act: AuditedAction,
     },
     /// An operator rejects it, or takes it back.
     Reject {
         /// Why.
         reason: String,
         /// Who.
-        act: Deed,
+        act: AuditedAction,
     },
     /// Its time is over, if it still waits.
     Expire {
         /// The timer that says so.
-        effect: EffectId,
+        effect: JobId,
         /// Which asking it was set at.
         round: u64,
     },
     /// The account holds it.
-    Credited {
+    RecordCredit {
         /// The effect that says so.
-        effect: EffectId,
+        effect: JobId,
     },
 }
 
@@ -129,7 +129,7 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// Asked for: what, until when it can be approved, and when.
-    Asked(Box<Asked>, Timestamp, Timestamp),
+    Requested(Box<RefundRequest>, Timestamp, Timestamp),
     /// Approved, by somebody else where that was needed.
     Approved(Option<String>, Timestamp),
     /// Rejected; by whom.
@@ -144,11 +144,11 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// The state it met.
-    State(&'static str),
+    InvalidState(&'static str),
     /// Whoever asked for it does not approve it.
-    Own,
+    SelfApproval,
     /// It is about another amount.
-    Differs,
+    AmountMismatch,
 }
 
 impl Stored for Refund {
@@ -159,7 +159,7 @@ impl Stored for Event {
     const SCHEMA: u16 = 447;
 }
 
-impl Asked {
+impl RefundRequest {
     /// For the audit log.
     fn subject(&self, id: RefundId) -> String {
         let keeps = if self.holder_keeps_product {
@@ -173,35 +173,35 @@ impl Asked {
 
 impl Refund {
     /// What the house gives, and the credit of it.
-    fn given(id: RefundId, asked: &Asked, decision: Decision<Self>, context: &Context) -> Decision<Self> {
-        let given = Transaction::new(context.now, id).book(Place::Costs, Place::Suspense, asked.amount);
-        let credit = Work::Credit {
+    fn given(id: RefundId, asked: &RefundRequest, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+        let given = LedgerTransaction::new(context.now, id).post(LedgerAccount::OperatingCosts, LedgerAccount::Suspense, asked.amount);
+        let credit = Job::CreditAccount {
             account: asked.owner,
             amount: asked.amount,
             cause: CreditCause::Refund(id),
         };
-        decision.post(&given, context).then(credit, context)
+        decision.post_ledger(&given, context).enqueue(credit, context)
     }
 
     fn ask(
         round: u64,
         id: RefundId,
-        asked: Box<Asked>,
+        asked: Box<RefundRequest>,
         (at_once, life_ms): (bool, u64),
-        (act, context): (&Deed, &Context),
+        (act, context): (&AuditedAction, &Context),
     ) -> Decision<Self> {
         let until = context.now.plus_ms(life_ms);
         let words = Some(asked.reason.clone());
         let subject = asked.subject(id);
-        let decision = Decision::answer(()).audited(act, "refund.request", subject, words, context);
-        let decision = decision.event(Event::Asked(asked.clone(), until, context.now));
+        let decision = Decision::answer(()).audit(act, "refund.request", subject, words, context);
+        let decision = decision.event(Event::Requested(asked.clone(), until, context.now));
         if at_once {
             let decision = decision.event(Event::Approved(None, context.now));
             return Self::given(id, &asked, decision, context);
         }
-        decision.put_new(table::refund(context.now, id), Vec::new()).then_at(
+        decision.put_new(table::refund(context.now, id), Vec::new()).enqueue_at(
             until,
-            Work::ExpireRefund { refund: id, round },
+            Job::ExpireRefund { refund: id, round },
             context,
         )
     }
@@ -217,9 +217,9 @@ impl Refund {
 }
 
 impl Entity for Refund {
-    const KIND: Kind = Kind::Refund;
-    const CHANGES: &'static [&'static str] = &["approved", "credited"];
-    const MOVES: &'static [Move] = &[
+    const KIND: EntityKind = EntityKind::Refund;
+    const EVENT_NAMES: &'static [&'static str] = &["approved", "credited"];
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "an operator asks for it", "requested"),
         (
             "requested",
@@ -232,12 +232,12 @@ impl Entity for Refund {
         ("expired", "an operator asks for it again", "requested"),
         ("approved", "the balance holds it", "credited"),
     ];
-    const SELF_BORN: bool = true;
+    const CREATED_BY_COMMAND: bool = true;
 
     type Id = RefundId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -250,20 +250,20 @@ impl Entity for Refund {
         let (done, now) = (Decision::answer(()), context.now);
         let Some(refund) = this else {
             return match command {
-                Command::Ask {
+                Command::Request {
                     asked,
                     at_once,
                     life_ms,
                     act,
                 } => Ok(Self::ask(1, *id, asked, (at_once, life_ms), (&act, context))),
-                _ => Err(Rejection::State("-")),
+                _ => Err(Rejection::InvalidState("-")),
             };
         };
         let row = table::refund(refund.created_at, *id);
         match (refund.status, command) {
             (
                 Status::Rejected | Status::Expired,
-                Command::Ask {
+                Command::Request {
                     asked,
                     at_once,
                     life_ms,
@@ -274,44 +274,44 @@ impl Entity for Refund {
                 Ok(Self::ask(round, *id, asked, (at_once, life_ms), (&act, context)))
             }
             // The same again, by whoever asked for it: their answer was lost.
-            (_, Command::Ask { asked, .. }) if *asked == refund.asked => Ok(done),
-            (Status::Requested, Command::Approve { act, .. }) if refund.is_asked_by(&act) => Err(Rejection::Own),
+            (_, Command::Request { asked, .. }) if *asked == refund.asked => Ok(done),
+            (Status::Requested, Command::Approve { act, .. }) if refund.is_requested_by(&act) => Err(Rejection::SelfApproval),
             (Status::Requested | Status::Approved | Status::Credited, Command::Approve { amount, .. })
                 if amount != refund.asked.amount =>
             {
-                Err(Rejection::Differs)
+                Err(Rejection::AmountMismatch)
             }
             (Status::Requested, Command::Approve { act, .. }) if now < refund.open_until => {
                 let subject = refund.asked.subject(*id);
                 let decision = done
-                    .audited(&act, "refund.approve", subject, None, context)
-                    .take(row)
-                    .event(Event::Approved(Some(act.by.clone()), now));
+                    .audit(&act, "refund.approve", subject, None, context)
+                    .delete(row)
+                    .event(Event::Approved(Some(act.operator.clone()), now));
                 Ok(Self::given(*id, &refund.asked, decision, context))
             }
             (Status::Approved | Status::Credited, Command::Approve { act, .. })
-                if refund.decided_by.as_ref() == Some(&act.by) =>
+                if refund.decided_by.as_ref() == Some(&act.operator) =>
             {
                 Ok(done)
             }
             (Status::Requested, Command::Reject { reason, act }) => Ok(done
-                .audited(&act, "refund.reject", id, Some(reason), context)
-                .take(row)
-                .event(Event::Rejected(act.by.clone(), now))),
-            (Status::Rejected, Command::Reject { act, .. }) if refund.decided_by.as_ref() == Some(&act.by) => Ok(done),
+                .audit(&act, "refund.reject", id, Some(reason), context)
+                .delete(row)
+                .event(Event::Rejected(act.operator.clone(), now))),
+            (Status::Rejected, Command::Reject { act, .. }) if refund.decided_by.as_ref() == Some(&act.operator) => Ok(done),
             (Status::Requested, Command::Expire { effect, round }) if round == refund.round => {
-                Ok(done.completes(effect).take(row).event(Event::Expired(now)))
+                Ok(done.completes_job(effect).delete(row).event(Event::Expired(now)))
             }
-            (_, Command::Expire { effect, .. }) => Ok(done.completes(effect)),
-            (Status::Approved, Command::Credited { effect }) => Ok(done.completes(effect).event(Event::Credited(now))),
-            (_, _) => Err(Rejection::State(refund.status())),
+            (_, Command::Expire { effect, .. }) => Ok(done.completes_job(effect)),
+            (Status::Approved, Command::RecordCredit { effect }) => Ok(done.completes_job(effect).event(Event::Credited(now))),
+            (_, _) => Err(Rejection::InvalidState(refund.status())),
         }
     }
 
-    fn apply(this: Option<Self>, _: &RefundId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &RefundId, event: &Event) -> Result<Self, InvalidTransition> {
         let status = this.as_ref().map(|refund| refund.status);
         match (this, event) {
-            (this, Event::Asked(asked, until, at))
+            (this, Event::Requested(asked, until, at))
                 if matches!(status, None | Some(Status::Rejected | Status::Expired)) =>
             {
                 Ok(Self {
@@ -337,7 +337,7 @@ impl Entity for Refund {
                 let by = refund.decided_by.clone();
                 Ok(refund.decided(Status::Credited, by.as_ref(), *at))
             }
-            (this, event) => Err(OutOfOrder::new(this.as_ref().map_or("-", Self::status), event)),
+            (this, event) => Err(InvalidTransition::new(this.as_ref().map_or("-", Self::status), event)),
         }
     }
 
@@ -356,17 +356,17 @@ impl Entity for Refund {
     }
 
     /// Its owner hears of it once it is certain.
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         match event {
             Event::Approved(..) => Some("approved"),
             Event::Credited(_) => Some("credited"),
-            Event::Asked(..) | Event::Rejected(..) | Event::Expired(_) => None,
+            Event::Requested(..) | Event::Rejected(..) | Event::Expired(_) => None,
         }
     }
 
     /// Without what operators wrote.
-    fn view(&self, id: &RefundId) -> View {
-        View::new()
+    fn view(&self, id: &RefundId) -> JsonObject {
+        JsonObject::new()
             .text("refund_id", id)
             .text("payment_id", self.asked.payment)
             .text("status", self.status())

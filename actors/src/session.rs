@@ -7,8 +7,8 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{ApiKeyId, PaymentId, SessionId, Wallet};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject, table};
 use crate::port::Timestamp;
 
 /// A token replaced longer ago than this, in milliseconds, is never accepted again.
@@ -19,7 +19,7 @@ pub const ID_TOKEN_MAX_S: u64 = 24 * 3600;
 
 /// How the wallet was proved when the session began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Amr {
+pub enum AuthMethod {
     /// The wallet signed in.
     Wallet,
     /// The wallet paid, and this is the payment. A relaying seller may hold this, so it may not move money away, and it reads the
@@ -30,7 +30,7 @@ pub enum Amr {
     Key(ApiKeyId),
 }
 
-impl Amr {
+impl AuthMethod {
     /// The API key, if there was one.
     pub const fn key(self) -> Option<ApiKeyId> {
         match self {
@@ -50,7 +50,7 @@ impl Amr {
 
 /// What an agent says of itself: whose word it is, nobody checks.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Agent {
+pub struct AgentInfo {
     /// What it is called.
     pub name: String,
     /// The program that runs it.
@@ -65,7 +65,7 @@ pub struct Session {
     /// Whose.
     pub owner: Wallet,
     /// See [`Amr`].
-    pub amr: Amr,
+    pub amr: AuthMethod,
     /// Since when.
     pub created_at: Timestamp,
     /// Refreshing ends here, unless it is used before.
@@ -78,14 +78,14 @@ pub struct Session {
     previous: Option<[u8; 32]>,
     rotated_at: Timestamp,
     /// Why it was revoked, if it was.
-    pub revoked: Option<Revoked>,
+    pub revoked: Option<RevocationReason>,
     /// Who is behind it, if it said so.
-    pub agent: Option<Agent>,
+    pub agent: Option<AgentInfo>,
 }
 
 /// Why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Revoked {
+pub enum RevocationReason {
     /// A replaced token came back.
     Reuse,
     /// The owner asked.
@@ -107,7 +107,7 @@ pub enum Command {
     /// End it.
     Revoke,
     /// Write down who is behind it.
-    Announce(Agent),
+    AnnounceAgent(AgentInfo),
 }
 
 /// What may happen.
@@ -118,7 +118,7 @@ pub enum Event {
         /// Whose.
         owner: Wallet,
         /// How proved.
-        amr: Amr,
+        amr: AuthMethod,
         /// When.
         at: Timestamp,
         /// How long it lives without use, in milliseconds.
@@ -134,9 +134,9 @@ pub enum Event {
         at: Timestamp,
     },
     /// It ended.
-    Revoked(Revoked),
+    Revoked(RevocationReason),
     /// An agent said who it is.
-    Announced(Agent),
+    AgentAnnounced(AgentInfo),
 }
 
 /// Why a command was refused.
@@ -152,7 +152,7 @@ pub enum Rejection {
 
 /// What a refresh came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Reply {
     /// The token of this generation is the caller's.
     Generation(u32),
     /// A replaced token came back: the family is revoked.
@@ -169,13 +169,13 @@ impl Stored for Event {
     const SCHEMA: u16 = 411;
 }
 
-impl Agent {
+impl AgentInfo {
     /// As its owner sees it.
-    pub fn view(&self) -> View {
-        View::new()
+    pub fn view(&self) -> JsonObject {
+        JsonObject::new()
             .text("name", &self.name)
-            .maybe("client", self.client.as_ref())
-            .maybe("version", self.version.as_ref())
+            .optional_text("client", self.client.as_ref())
+            .optional_text("version", self.version.as_ref())
     }
 }
 
@@ -187,13 +187,13 @@ impl Session {
     pub fn open(
         id: SessionId,
         owner: Wallet,
-        amr: Amr,
+        amr: AuthMethod,
         first: [u8; 32],
         life_ms: u64,
         context: &Context,
-    ) -> Result<Opening, OutOfOrder> {
+    ) -> Result<NewEntity, InvalidTransition> {
         let at = context.now;
-        Opening::of::<Self>(
+        NewEntity::of::<Self>(
             &id,
             &Event::Opened {
                 owner,
@@ -213,7 +213,7 @@ impl Session {
 }
 
 /// Ends the session and leaves word for whoever judges id_tokens.
-fn revoke(id: &SessionId, answer: Answer, why: Revoked, context: &Context) -> Decision<Session> {
+fn revoke(id: &SessionId, answer: Reply, why: RevocationReason, context: &Context) -> Decision<Session> {
     let until_s = context.now.seconds() + ID_TOKEN_MAX_S;
     Decision::answer(answer)
         .event(Event::Revoked(why))
@@ -221,9 +221,9 @@ fn revoke(id: &SessionId, answer: Answer, why: Revoked, context: &Context) -> De
 }
 
 impl Entity for Session {
-    const KIND: Kind = Kind::Session;
-    const CHANGES: &'static [&'static str] = &["revoked", "announced"];
-    const MOVES: &'static [Move] = &[
+    const KIND: EntityKind = EntityKind::Session;
+    const EVENT_NAMES: &'static [&'static str] = &["revoked", "announced"];
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "sign-in, payment, login link or API key", "active"),
         ("active", "reuse of a replaced token, or the owner", "revoked"),
     ];
@@ -231,7 +231,7 @@ impl Entity for Session {
     type Id = SessionId;
     type Command = Command;
     type Event = Event;
-    type Answer = Answer;
+    type Reply = Reply;
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -245,8 +245,8 @@ impl Entity for Session {
             return Err(Rejection::Revoked);
         };
         match command {
-            Command::Revoke => Ok(revoke(id, Answer::Done, Revoked::Owner, context)),
-            Command::Announce(agent) => Ok(Decision::answer(Answer::Done).event(Event::Announced(agent))),
+            Command::Revoke => Ok(revoke(id, Reply::Done, RevocationReason::Owner, context)),
+            Command::AnnounceAgent(agent) => Ok(Decision::answer(Reply::Done).event(Event::AgentAnnounced(agent))),
             Command::Refresh { .. } if context.now >= session.expires_at => Err(Rejection::Expired),
             Command::Refresh {
                 presented,
@@ -256,19 +256,19 @@ impl Entity for Session {
                 if session.generation.checked_add(1) != Some(generation) {
                     return Err(Rejection::Stale);
                 }
-                Ok(Decision::answer(Answer::Generation(generation)).event(Event::Refreshed { next, at: context.now }))
+                Ok(Decision::answer(Reply::Generation(generation)).event(Event::Refreshed { next, at: context.now }))
             }
             // The successor is unused: had it been presented, this token would no longer be the previous one.
             Command::Refresh { presented, .. }
                 if session.previous == Some(presented) && context.now <= session.rotated_at.plus_ms(GRACE_MS) =>
             {
-                Ok(Decision::answer(Answer::Generation(session.generation)))
+                Ok(Decision::answer(Reply::Generation(session.generation)))
             }
-            Command::Refresh { .. } => Ok(revoke(id, Answer::ReuseDetected, Revoked::Reuse, context)),
+            Command::Refresh { .. } => Ok(revoke(id, Reply::ReuseDetected, RevocationReason::Reuse, context)),
         }
     }
 
-    fn apply(this: Option<Self>, _: &SessionId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &SessionId, event: &Event) -> Result<Self, InvalidTransition> {
         match (this, event) {
             (
                 None,
@@ -305,11 +305,11 @@ impl Entity for Session {
                 revoked: Some(*why),
                 ..s
             }),
-            (Some(s), Event::Announced(agent)) if s.is_active() => Ok(Self {
+            (Some(s), Event::AgentAnnounced(agent)) if s.is_active() => Ok(Self {
                 agent: Some(agent.clone()),
                 ..s
             }),
-            (this, event) => Err(OutOfOrder::new(this.as_ref().map_or("-", Self::status), event)),
+            (this, event) => Err(InvalidTransition::new(this.as_ref().map_or("-", Self::status), event)),
         }
     }
 
@@ -321,24 +321,24 @@ impl Entity for Session {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         match event {
             Event::Revoked(_) => Some("revoked"),
-            Event::Announced(_) => Some("announced"),
+            Event::AgentAnnounced(_) => Some("announced"),
             Event::Opened { .. } | Event::Refreshed { .. } => None,
         }
     }
 
-    fn view(&self, id: &SessionId) -> View {
+    fn view(&self, id: &SessionId) -> JsonObject {
         let reason = self.revoked.map(|r| match r {
-            Revoked::Reuse => "refresh_token_reused",
-            Revoked::Owner => "signed_out",
+            RevocationReason::Reuse => "refresh_token_reused",
+            RevocationReason::Owner => "signed_out",
         });
-        let view = View::new()
+        let view = JsonObject::new()
             .text("session_id", id)
             .text("status", self.status())
-            .maybe("reason", reason)
-            .maybe("api_key_id", self.amr.key())
+            .optional_text("reason", reason)
+            .optional_text("api_key_id", self.amr.key())
             .time("created_at", self.created_at);
         match &self.agent {
             Some(agent) => view.object("agent", &agent.view()),

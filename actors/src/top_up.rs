@@ -17,27 +17,27 @@ mod machine;
 use purser_storage::RowKey;
 use purser_storage::codec::Stored;
 
-use crate::id::{EffectId, Network, TopUpId, Wallet};
-use crate::kernel::{Kind, table};
+use crate::id::{JobId, Network, TopUpId, Wallet};
+use crate::kernel::{EntityKind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::operator::Deed;
-use crate::port::{Attested, Crossing, Said, SignedBurn, SignedMint, Timestamp};
-use crate::withdrawal::Outgoing;
+use crate::operator::AuditedAction;
+use crate::port::{AttestedMessage, BridgeTransfer, ExternalText, SignedBurn, SignedMint, Timestamp};
+use crate::withdrawal::SignedTransfer;
 
 /// How often a first leg is signed before it is given up.
-pub const ROUNDS: u8 = 3;
+pub const MAX_SIGNING_ATTEMPTS: u8 = 3;
 
 /// The account at the issuer was unlinked before anything was sent.
-pub const UNLINKED: &str = "issuer_unlinked";
+pub const ISSUER_NOT_LINKED: &str = "issuer_unlinked";
 /// The first leg lapsed on the way to the chain, as often as it was signed.
-pub const LAPSED: &str = "delivery_lapsed";
+pub const SIGNATURE_EXPIRED: &str = "delivery_lapsed";
 /// The first leg could not be signed, as often as it was tried.
 pub const UNAVAILABLE: &str = "delivery_unavailable";
 /// The first leg was refused for good, or would have been refused and was not sent.
-pub const REFUSED: &str = "delivery_refused";
+pub const DECLINED: &str = "delivery_refused";
 /// The burn can never be minted.
-pub const UNMINTABLE: &str = "mint_impossible";
+pub const MINT_IMPOSSIBLE: &str = "mint_impossible";
 
 /// A top-up's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -53,7 +53,7 @@ pub struct TopUp {
     /// The holder's deposit address on Base, as it was when the purchase was admitted.
     pub address: [u8; 20],
     /// What is on a chain, oldest first; at most two.
-    pub legs: Vec<Leg>,
+    pub legs: Vec<TransferLeg>,
     /// What left our treasury for it, once something did.
     pub spent: Usdc,
     /// How often its first leg lapsed.
@@ -68,9 +68,9 @@ pub struct TopUp {
 
 /// One transfer on a chain.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Leg {
+pub struct TransferLeg {
     /// `burn`, `mint` or `transfer`.
-    pub leg: LegName,
+    pub leg: LegKind,
     /// The transaction.
     pub transaction: String,
     /// When it was seen.
@@ -79,7 +79,7 @@ pub struct Leg {
 
 /// Which leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum LegName {
+pub enum LegKind {
     /// Out of our treasury on Solana.
     Burn,
     /// To the deposit address, by the bridge.
@@ -93,7 +93,7 @@ pub enum LegName {
     TransferSigned([u8; 32]),
 }
 
-impl LegName {
+impl LegKind {
     /// By what the chain shows it, where it is the same in whatever transaction it lands and was kept.
     pub const fn mark(self) -> Option<[u8; 32]> {
         match self {
@@ -116,9 +116,9 @@ impl LegName {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
     /// Nothing has arrived anywhere; with what was signed for the first leg, once something was.
-    Paid(Option<Box<First>>),
+    Paid(Option<Box<FirstLeg>>),
     /// Burned, not minted yet.
-    Bridging(Box<Burned>),
+    Bridging(Box<BridgeProgress>),
     /// At the deposit address.
     Delivered,
     /// In the card balance.
@@ -126,36 +126,36 @@ pub enum Status {
     /// Not delivered; the charge is credited.
     Failed {
         /// A code.
-        reason: Said,
+        reason: ExternalText,
     },
 }
 
 /// A first leg that is signed and may be on its way.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum First {
+pub enum FirstLeg {
     /// Into the bridge.
     Burn(SignedBurn),
     /// Straight to the deposit address.
-    Transfer(Outgoing),
+    Transfer(SignedTransfer),
 }
 
-impl First {
+impl FirstLeg {
     /// What the chain shows of it, where it is the same however often it is signed.
-    pub const fn mark(&self) -> Option<[u8; 32]> {
+    pub const fn fingerprint(&self) -> Option<[u8; 32]> {
         match self {
             Self::Burn(_) => None,
-            Self::Transfer(out) => Some(out.authorization.mark()),
+            Self::Transfer(out) => Some(out.authorization.fingerprint()),
         }
     }
 }
 
 /// What is known of a burned top-up.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Burned {
+pub struct BridgeProgress {
     /// The burn.
     pub burn: SignedBurn,
     /// The attesters' word, the newest if theirs has lapsed.
-    pub attested: Option<Attested>,
+    pub attested: Option<AttestedMessage>,
     /// The mint that was last sent, or is about to be.
     pub mint: Option<SignedMint>,
 }
@@ -164,18 +164,18 @@ pub struct Burned {
 #[derive(Clone, Debug)]
 pub enum Command {
     /// The first leg is about to be sent.
-    Signed(First),
+    RecordSigned(FirstLeg),
     /// The first leg, as signed, is not on chain and never will be.
-    Lapse {
+    RecordExpired {
         /// The effect that proved it.
-        effect: EffectId,
+        effect: JobId,
         /// How many had lapsed before this one: the proof is about no other.
         round: u8,
     },
     /// An operator says that this burn, which left before a restore, was its own.
-    Adopt {
+    AttributeBurn {
         /// The effect that would send it.
-        effect: EffectId,
+        effect: JobId,
         /// The burn, of which no more is known than its transaction and amount.
         burn: SignedBurn,
         /// Which transfer of its transaction: see [`crate::port::Movement::index`].
@@ -184,39 +184,39 @@ pub enum Command {
         /// there may be another. `None` for a top-up that has signed none.
         dead: Option<String>,
         /// Who says so.
-        act: Deed,
+        act: AuditedAction,
         /// In the operator's words.
         evidence: String,
     },
     /// The first leg is on chain.
-    Landed {
+    RecordConfirmed {
         /// The effect that saw it.
-        effect: EffectId,
+        effect: JobId,
         /// The transaction.
         transaction: String,
     },
     /// The burn is attested; or attested again, since the word on it has lapsed.
-    Attested(Attested),
+    RecordAttestation(AttestedMessage),
     /// A mint is about to be sent.
-    MintSigned(SignedMint),
+    RecordMintSigned(SignedMint),
     /// The mint is on chain, whoever sent it.
-    Minted {
+    RecordMinted {
         /// The effect that saw it.
-        effect: EffectId,
+        effect: JobId,
         /// The transaction.
         transaction: String,
     },
     /// The issuer counts it.
-    IssuerCredited {
+    RecordIssuerCredit {
         /// The effect that was told.
-        effect: EffectId,
+        effect: JobId,
     },
     /// Nothing left and nothing will; or, once it is attested, nothing can ever be minted. A proof, never a guess.
     Fail {
         /// The effect that proved it.
-        effect: EffectId,
+        effect: JobId,
         /// A code.
-        reason: Said,
+        reason: ExternalText,
     },
 }
 
@@ -239,15 +239,15 @@ pub enum Event {
         at: Timestamp,
     },
     /// The first leg is signed.
-    Signed(Box<First>, Timestamp),
+    Signed(Box<FirstLeg>, Timestamp),
     /// It never landed and is to be signed anew.
-    Lapsed(Timestamp),
+    SignatureExpired(Timestamp),
     /// Burned.
     Burned(String, Timestamp),
     /// Forwarded.
     Forwarded(String, Timestamp),
     /// Attested.
-    Attested(Box<Attested>, Timestamp),
+    Attested(Box<AttestedMessage>, Timestamp),
     /// A mint is signed.
     MintSigned(Box<SignedMint>, Timestamp),
     /// Minted.
@@ -255,7 +255,7 @@ pub enum Event {
     /// In the card balance.
     Credited(Timestamp),
     /// Not delivered.
-    Failed(Said, Timestamp),
+    Failed(ExternalText, Timestamp),
 }
 
 /// Why a command was refused: the state it met.
@@ -272,40 +272,40 @@ impl Stored for Event {
 
 impl TopUp {
     /// What arrives, in USDC: at least this over the bridge.
-    pub const fn arrives(&self) -> Usdc {
-        self.charge.owed()
+    pub const fn delivered_amount(&self) -> Usdc {
+        self.charge.provider_amount()
     }
 
     /// The crossing that a top-up paid on Solana needs.
-    pub const fn crossing(&self, id: TopUpId) -> Crossing {
-        Crossing {
+    pub const fn crossing(&self, id: TopUpId) -> BridgeTransfer {
+        BridgeTransfer {
             key: id.0,
             to: self.address,
-            arrives: self.arrives(),
+            arrives: self.delivered_amount(),
         }
     }
 
     /// What left our treasury: its burn, or the transfer on Base. The mint is not ours.
-    pub fn departed(&self) -> Option<&Leg> {
-        let of_ours = |leg: &&Leg| !matches!(leg.leg, LegName::Mint | LegName::MintOf(_));
+    pub fn departed(&self) -> Option<&TransferLeg> {
+        let of_ours = |leg: &&TransferLeg| !matches!(leg.leg, LegKind::Mint | LegKind::MintOf(_));
         self.legs.iter().find(of_ours)
     }
 
     /// What was sent or minted to the deposit address, once that is on chain.
     pub fn delivered(&self) -> Option<(&str, Usdc)> {
         self.legs.iter().find_map(|known| match known.leg {
-            LegName::Burn => None,
-            LegName::Mint | LegName::Transfer | LegName::TransferSigned(_) => {
-                Some((known.transaction.as_str(), self.arrives()))
+            LegKind::Burn => None,
+            LegKind::Mint | LegKind::Transfer | LegKind::TransferSigned(_) => {
+                Some((known.transaction.as_str(), self.delivered_amount()))
             }
-            LegName::MintOf(amount) => Some((known.transaction.as_str(), amount)),
+            LegKind::MintOf(amount) => Some((known.transaction.as_str(), amount)),
         })
     }
 
     /// What arrived beyond what was bought.
     pub fn surplus(&self) -> Usdc {
         let delivered = self.delivered().map_or(Usdc::ZERO, |(_, amount)| amount);
-        delivered.minus(self.arrives()).unwrap_or(Usdc::ZERO)
+        delivered.checked_sub(self.delivered_amount()).unwrap_or(Usdc::ZERO)
     }
 
     /// USDC of its charge on the account's balance.
@@ -318,11 +318,11 @@ impl TopUp {
 
     /// Where a top-up is listed among what its owner has: the newest comes first.
     pub fn listed(owner: &Wallet, bought: Timestamp, id: TopUpId) -> RowKey {
-        table::owned_one(owner, Kind::TopUp, Timestamp(u64::MAX - bought.0), id.0)
+        table::owner_index_entry(owner, EntityKind::TopUp, Timestamp(u64::MAX - bought.0), id.0)
     }
 
     /// The transaction of a leg, once it is on chain. Legs of one name in answers are one.
-    pub fn transaction(&self, leg: LegName) -> Option<&str> {
+    pub fn transaction(&self, leg: LegKind) -> Option<&str> {
         let found = self.legs.iter().find(|known| known.leg.name() == leg.name());
         found.map(|known| known.transaction.as_str())
     }

@@ -14,14 +14,14 @@ mod machine;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{CardId, EffectId, SessionId, Wallet};
+use crate::id::{CardId, JobId, SessionId, Wallet};
 use crate::kernel::table;
-use crate::operator::Deed;
+use crate::operator::AuditedAction;
 use crate::port::Timestamp;
 
 /// An endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Endpoint {
+pub struct WebhookEndpoint {
     /// Whose.
     pub owner: Wallet,
     /// Where events are posted to.
@@ -37,23 +37,23 @@ pub struct Endpoint {
     /// Which session registered it last.
     pub session: SessionId,
     /// What signs, the newest first; never empty but when it is deleted.
-    pub secrets: Vec<SecretName>,
+    pub secrets: Vec<SecretRef>,
     /// Whether it answers.
-    pub health: Health,
+    pub health: EndpointHealth,
     /// Where it stands.
     pub status: Status,
 }
 
 /// A secret, by its record in the vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct SecretName {
+pub struct SecretRef {
     /// The record.
     pub record: u128,
     /// Signs until then; `None` for the one that stands.
     pub until: Option<Timestamp>,
 }
 
-impl SecretName {
+impl SecretRef {
     /// The record's row.
     pub fn row(&self) -> purser_storage::RowKey {
         table::vault(CardId(self.record))
@@ -67,11 +67,11 @@ impl SecretName {
 
 /// Whether an endpoint answers, by the last try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Health {
+pub enum EndpointHealth {
     /// Nobody knows yet.
-    Untried,
+    Unknown,
     /// It does.
-    Well,
+    Healthy,
     /// It does not.
     Failing {
         /// Since then, every time.
@@ -83,14 +83,14 @@ pub enum Health {
 
 /// Why an endpoint is posted to no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Why {
+pub enum DisabledReason {
     /// It answered 410.
     Gone,
     /// It has only failed for too long.
     Failing,
 }
 
-impl Why {
+impl DisabledReason {
     /// On the wire.
     pub const fn name(self) -> &'static str {
         match self {
@@ -106,14 +106,14 @@ pub enum Status {
     /// Events are posted to it.
     Active,
     /// None are, until its URL is registered again.
-    Disabled(Why),
+    Disabled(DisabledReason),
     /// Never again.
     Deleted,
 }
 
 /// When an endpoint that only fails is spoken of, and when it is given up; in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct FailureThresholds {
     /// Its owner is told after so long.
     pub warn_ms: u64,
     /// It is disabled after so long.
@@ -141,27 +141,27 @@ pub enum Command {
         session: SessionId,
     },
     /// A try was answered with 2xx.
-    Answered,
+    RecordSuccess,
     /// A try was not.
-    Failed {
+    RecordFailure {
         /// It said 410.
         gone: bool,
         /// How long that may go on.
-        patience: Patience,
+        patience: FailureThresholds,
     },
     /// Somebody wants what it has not received.
-    Resend {
+    RequestRedelivery {
         /// Of events since then.
         since: Timestamp,
         /// Up to this sequence.
         upto: u64,
         /// The operator who wants it, if it is not its owner.
-        by: Option<Deed>,
+        by: Option<AuditedAction>,
     },
     /// All of that was asked for.
-    Resent {
+    RecordRedelivered {
         /// The effect that did it.
-        effect: EffectId,
+        effect: JobId,
     },
     /// The owner wants it gone.
     Delete,
@@ -186,7 +186,7 @@ pub enum Event {
         at: Timestamp,
     },
     /// Registered again: another secret signs.
-    Rotated {
+    SecretRotated {
         /// What it wants to hear of now.
         types: Vec<String>,
         /// The new secret's record.
@@ -201,17 +201,17 @@ pub enum Event {
     /// A disabled one is posted to again.
     Enabled(Timestamp),
     /// Something to try it with: it alone is told.
-    Tested(Timestamp),
+    TestSent(Timestamp),
     /// It answers; whether its owner was told that it did not.
     Recovered(bool, Timestamp),
     /// It does not answer any more.
     Failing(Timestamp),
     /// Its owner is told that it only fails.
-    Warned(Timestamp),
+    OwnerWarned(Timestamp),
     /// What it has not received is asked for again.
-    ResendAsked(Timestamp),
+    RedeliveryRequested(Timestamp),
     /// Given up.
-    Disabled(Why, Timestamp),
+    Disabled(DisabledReason, Timestamp),
     /// Gone.
     Deleted(Timestamp),
 }
@@ -220,10 +220,10 @@ pub enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// This state takes no such command.
-    State(&'static str),
+    InvalidState(&'static str),
 }
 
-impl Stored for Endpoint {
+impl Stored for WebhookEndpoint {
     const SCHEMA: u16 = 230;
 }
 
@@ -231,31 +231,31 @@ impl Stored for Event {
     const SCHEMA: u16 = 231;
 }
 
-impl Endpoint {
+impl WebhookEndpoint {
     /// Secrets that may sign at once. Beyond it the oldest ends early, which only happens to who registers one URL this often
     /// in a day.
     pub const SECRETS_MAX: usize = 8;
 
     /// Whether it wants to hear of events of a type that happened then.
-    pub fn wants(&self, kind: &str, at: Timestamp) -> bool {
-        self.status == Status::Active && self.since <= at && wants(&self.types, kind)
+    pub fn matches(&self, kind: &str, at: Timestamp) -> bool {
+        self.status == Status::Active && self.since <= at && matches_filter(&self.types, kind)
     }
 
     /// What signs now, the newest first.
-    pub fn signing(&self, now: Timestamp) -> impl Iterator<Item = &SecretName> {
+    pub fn signing(&self, now: Timestamp) -> impl Iterator<Item = &SecretRef> {
         self.secrets.iter().filter(move |secret| secret.signs(now))
     }
 }
 
 /// Whether a list of types has this one, by its name or by a pattern, in which `*` stands for any characters; an empty list
 /// has all.
-pub fn wants(types: &[String], kind: &str) -> bool {
-    types.is_empty() || types.iter().any(|wanted| fits(wanted.as_bytes(), kind.as_bytes()))
+pub fn matches_filter(types: &[String], kind: &str) -> bool {
+    types.is_empty() || types.iter().any(|wanted| matches_pattern(wanted.as_bytes(), kind.as_bytes()))
 }
 
 /// Whether a name has the form of a pattern, in which `*` stands for any characters. Each star takes as little as it can
 /// and more only when the rest does not fit, so the time is that of the two lengths multiplied, at most.
-fn fits(pattern: &[u8], name: &[u8]) -> bool {
+fn matches_pattern(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     // Behind the last star, and the first character that it has not taken yet.
     let mut star = None;

@@ -14,38 +14,38 @@ mod machine;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{EffectId, EndpointId, EventId, Wallet};
-use crate::operator::Deed;
-use crate::port::{Said, Timestamp};
+use crate::id::{JobId, WebhookId, EventId, Wallet};
+use crate::operator::AuditedAction;
+use crate::port::{ExternalText, Timestamp};
 
 /// A delivery.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Delivery {
+pub struct WebhookDelivery {
     /// Whose.
     pub owner: Wallet,
     /// What, and to whom.
-    pub letter: Letter,
+    pub letter: WebhookMessage,
     /// When it was first asked for.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
     /// How often it was asked for.
-    pub round: u32,
+    pub redelivery_count: u32,
     /// Failed tries of this round.
     pub failed: u32,
     /// Tries of all rounds.
     pub tries: u32,
     /// The last of them, oldest first, at most [`Delivery::ATTEMPTS_MAX`].
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<DeliveryAttempt>,
     /// Where it stands.
     pub status: Status,
 }
 
 /// What is delivered, and to whom.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Letter {
+pub struct WebhookMessage {
     /// To whom.
-    pub endpoint: EndpointId,
+    pub endpoint: WebhookId,
     /// The event.
     pub event: EventId,
     /// Its type.
@@ -58,7 +58,7 @@ pub struct Letter {
 
 /// A try.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Attempt {
+pub struct DeliveryAttempt {
     /// When it began.
     pub at: Timestamp,
     /// How long it took, in milliseconds.
@@ -66,14 +66,14 @@ pub struct Attempt {
     /// The status that was answered, if one was.
     pub status: Option<u16>,
     /// Why there is none, or what else is wrong.
-    pub error: Option<Said>,
+    pub error: Option<ExternalText>,
     /// The beginning of what was answered, with long numbers hidden.
-    pub excerpt: Option<Said>,
+    pub excerpt: Option<ExternalText>,
 }
 
 /// Why nothing is posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Why {
+pub enum DroppedReason {
     /// Its endpoint is disabled.
     Disabled,
     /// Its endpoint is deleted.
@@ -82,7 +82,7 @@ pub enum Why {
     Expired,
 }
 
-impl Why {
+impl DroppedReason {
     /// On the wire.
     pub const fn name(self) -> &'static str {
         match self {
@@ -106,52 +106,52 @@ pub enum Status {
     /// It was tried often enough.
     Failed,
     /// It was given up without a try.
-    Dropped(Why),
+    Dropped(DroppedReason),
 }
 
 /// What a try came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AttemptResult {
     /// 2xx.
     Delivered,
     /// Try again then.
-    Again(Timestamp),
+    Retry(Timestamp),
     /// No more.
-    Over,
+    GiveUp,
 }
 
 /// What may be asked.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// The event is for the endpoint. Once more changes nothing.
-    Open {
+    Create {
         /// Whose.
         owner: Wallet,
         /// What, and to whom.
-        letter: Letter,
+        letter: WebhookMessage,
     },
     /// Somebody wants it posted again.
-    Again {
+    Redeliver {
         /// Though the receiver has it, or is being tried.
         whatever: bool,
         /// The operator who wants it, if it is not its owner.
-        by: Option<Deed>,
+        by: Option<AuditedAction>,
     },
     /// A try ended.
-    Tried {
+    RecordAttempt {
         /// The effect.
-        effect: EffectId,
+        effect: JobId,
         /// Its round.
         round: u32,
         /// How it went.
-        attempt: Attempt,
+        attempt: DeliveryAttempt,
         /// What follows.
-        verdict: Verdict,
+        verdict: AttemptResult,
     },
     /// Not now: nothing was tried.
-    Later {
+    Defer {
         /// The effect.
-        effect: EffectId,
+        effect: JobId,
         /// Its round.
         round: u32,
         /// When.
@@ -160,11 +160,11 @@ pub enum Command {
     /// There is nobody to post it to, or nothing to post.
     Drop {
         /// The effect.
-        effect: EffectId,
+        effect: JobId,
         /// Its round.
         round: u32,
         /// Why.
-        why: Why,
+        why: DroppedReason,
     },
 }
 
@@ -172,34 +172,34 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// To be posted.
-    Opened {
+    Created {
         /// Whose.
         owner: Wallet,
         /// What, and to whom.
-        letter: Letter,
+        letter: WebhookMessage,
         /// When.
         at: Timestamp,
     },
     /// To be posted again.
     Reopened(Timestamp),
     /// The receiver has it.
-    Delivered(Attempt),
+    Delivered(DeliveryAttempt),
     /// A try failed; the next is then. A try of an earlier round has none.
-    Missed(Attempt, Option<Timestamp>),
+    AttemptFailed(DeliveryAttempt, Option<Timestamp>),
     /// The last try failed.
-    Failed(Attempt),
+    Failed(DeliveryAttempt),
     /// Given up without a try.
-    Dropped(Why, Timestamp),
+    Dropped(DroppedReason, Timestamp),
 }
 
 /// Why a command was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// There is no such delivery.
-    Unknown,
+    NotFound,
 }
 
-impl Stored for Delivery {
+impl Stored for WebhookDelivery {
     const SCHEMA: u16 = 232;
 }
 
@@ -207,7 +207,7 @@ impl Stored for Event {
     const SCHEMA: u16 = 233;
 }
 
-impl Delivery {
+impl WebhookDelivery {
     /// Tries that are kept, so that the row stays within its bounds however often somebody asks again.
     pub const ATTEMPTS_MAX: usize = 10;
 }

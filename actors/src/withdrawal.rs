@@ -13,13 +13,13 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{DepartureId, EffectId, Wallet, WithdrawalId};
-use crate::kernel::effect::Work;
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
+use crate::id::{OutgoingTransferId, JobId, Wallet, WithdrawalId};
+use crate::kernel::job::Job;
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject, table};
 use crate::money::Usdc;
-use crate::operator::Deed;
-use crate::port::{Authorization, Prepared, Said, Timestamp, TransferName};
+use crate::operator::AuditedAction;
+use crate::port::{Authorization, PreparedTransaction, ExternalText, Timestamp, TransferName};
 
 /// A withdrawal's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -44,7 +44,7 @@ pub enum Status {
     /// Held, and nothing was signed yet.
     Pending,
     /// Signed; it may be on its way.
-    Sent(Box<Outgoing>),
+    Sent(Box<SignedTransfer>),
     /// On chain; what was signed is not known. An operator named its transfer, or the row is older than [`Self::CompleteSigned`].
     Complete {
         /// The transaction.
@@ -53,7 +53,7 @@ pub enum Status {
     /// It is not on chain and never will be.
     Failed {
         /// The chain's word, or `not_sent`.
-        reason: Said,
+        reason: ExternalText,
     },
     /// On chain, by what was signed here.
     CompleteSigned {
@@ -66,42 +66,42 @@ pub enum Status {
 
 /// A transfer out of the treasury, signed: what is sent on every try.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Outgoing {
+pub struct SignedTransfer {
     /// What moves the money, once.
     pub authorization: Authorization,
     /// The bytes.
-    pub prepared: Prepared,
+    pub prepared: PreparedTransaction,
 }
 
 /// What may be asked.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// It is about to be sent.
-    Signed(Outgoing),
+    RecordSigned(SignedTransfer),
     /// The chain shows it.
-    Landed {
+    RecordConfirmed {
         /// The effect that saw it.
-        effect: EffectId,
+        effect: JobId,
         /// The transaction.
         transaction: String,
     },
     /// An operator says that this transfer, which left before a restore, was its own.
-    Adopt {
+    AttributeTransfer {
         /// The effect that would send it.
-        effect: EffectId,
+        effect: JobId,
         /// The transfer, as rows name it: see [`crate::port::Departure::key`].
         transaction: String,
         /// Who says so.
-        act: Deed,
+        act: AuditedAction,
         /// In the operator's words.
         evidence: String,
     },
     /// It was never sent, or can never land.
     Fail {
         /// The effect that proved it.
-        effect: EffectId,
+        effect: JobId,
         /// Why.
-        reason: Said,
+        reason: ExternalText,
     },
 }
 
@@ -109,7 +109,7 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// Asked for.
-    Asked {
+    Requested {
         /// Whose balance.
         owner: Wallet,
         /// Who receives it.
@@ -120,11 +120,11 @@ pub enum Event {
         at: Timestamp,
     },
     /// Signed.
-    Signed(Box<Outgoing>, Timestamp),
+    Signed(Box<SignedTransfer>, Timestamp),
     /// On chain.
-    Landed(String, Timestamp),
+    Confirmed(String, Timestamp),
     /// Never.
-    Failed(Said, Timestamp),
+    Failed(ExternalText, Timestamp),
 }
 
 /// Why a command was refused: the state it met.
@@ -144,15 +144,15 @@ impl Withdrawal {
     ///
     /// # Errors
     /// Never for a new id; the type is the engine's.
-    pub fn ask(
+    pub fn request(
         id: WithdrawalId,
         owner: Wallet,
         to: Wallet,
         amount: Usdc,
         context: &Context,
-    ) -> Result<Opening, OutOfOrder> {
+    ) -> Result<NewEntity, InvalidTransition> {
         let at = context.now;
-        Opening::of::<Self>(&id, &Event::Asked { owner, to, amount, at }, context)
+        NewEntity::of::<Self>(&id, &Event::Requested { owner, to, amount, at }, context)
     }
 
     /// The transaction, once it is on chain; with the place in it where that is known not to be the first.
@@ -181,8 +181,8 @@ impl Withdrawal {
 
     /// Tells the account how its hold ends.
     fn ends(&self, id: &WithdrawalId, paid: bool, decision: Decision<Self>, context: &Context) -> Decision<Self> {
-        decision.then(
-            Work::EndHold {
+        decision.enqueue(
+            Job::SettleHold {
                 account: self.owner,
                 withdrawal: *id,
                 amount: self.amount,
@@ -194,9 +194,9 @@ impl Withdrawal {
 }
 
 impl Entity for Withdrawal {
-    const KIND: Kind = Kind::Withdrawal;
-    const CHANGES: &'static [&'static str] = &["pending", "sent", "complete", "failed"];
-    const MOVES: &'static [Move] = &[
+    const KIND: EntityKind = EntityKind::Withdrawal;
+    const EVENT_NAMES: &'static [&'static str] = &["pending", "sent", "complete", "failed"];
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "the account holds its amount", "pending"),
         ("pending", "the bytes to send are durable", "sent"),
         ("pending", "operator names its transfer, after a restore", "complete"),
@@ -208,7 +208,7 @@ impl Entity for Withdrawal {
     type Id = WithdrawalId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
 
@@ -224,16 +224,16 @@ impl Entity for Withdrawal {
         let decided = Decision::answer(());
         match (&withdrawal.status, command) {
             // Nothing is signed for an account that is frozen by then, whatever was read before.
-            (Status::Pending, Command::Signed(outgoing)) => Ok(decided
+            (Status::Pending, Command::RecordSigned(outgoing)) => Ok(decided
                 .requires_absent(table::frozen(&withdrawal.owner))
                 .event(Event::Signed(Box::new(outgoing), context.now))),
-            (Status::Sent(_), Command::Landed { effect, transaction }) => {
-                let decided = decided.completes(effect).event(Event::Landed(transaction, context.now));
+            (Status::Sent(_), Command::RecordConfirmed { effect, transaction }) => {
+                let decided = decided.completes_job(effect).event(Event::Confirmed(transaction, context.now));
                 Ok(withdrawal.ends(id, true, decided, context))
             }
             (
                 Status::Pending,
-                Command::Adopt {
+                Command::AttributeTransfer {
                     effect,
                     transaction,
                     act,
@@ -241,33 +241,33 @@ impl Entity for Withdrawal {
                 },
             ) => {
                 let decided = decided
-                    .audited(
+                    .audit(
                         &act,
                         "departure.book",
                         format!("{transaction} {id}"),
                         Some(evidence),
                         context,
                     )
-                    .requires_absent(table::departure(DepartureId::named(
+                    .requires_absent(table::attributed_transfer(OutgoingTransferId::named(
                         withdrawal.to.network(),
                         &transaction,
                     )))
-                    .completes(effect)
-                    .event(Event::Landed(transaction, context.now));
+                    .completes_job(effect)
+                    .event(Event::Confirmed(transaction, context.now));
                 Ok(withdrawal.ends(id, true, decided, context))
             }
             (Status::Pending | Status::Sent(_), Command::Fail { effect, reason }) => {
-                let decided = decided.completes(effect).event(Event::Failed(reason, context.now));
+                let decided = decided.completes_job(effect).event(Event::Failed(reason, context.now));
                 Ok(withdrawal.ends(id, false, decided, context))
             }
             (_, _) => Err(Rejection(withdrawal.status())),
         }
     }
 
-    fn apply(this: Option<Self>, _: &WithdrawalId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &WithdrawalId, event: &Event) -> Result<Self, InvalidTransition> {
         let Some(withdrawal) = this else {
             return match event {
-                Event::Asked { owner, to, amount, at } => Ok(Self {
+                Event::Requested { owner, to, amount, at } => Ok(Self {
                     owner: *owner,
                     to: *to,
                     amount: *amount,
@@ -275,23 +275,23 @@ impl Entity for Withdrawal {
                     updated_at: *at,
                     status: Status::Pending,
                 }),
-                event => Err(OutOfOrder::new("-", event)),
+                event => Err(InvalidTransition::new("-", event)),
             };
         };
         match (&withdrawal.status, event) {
             (Status::Pending, Event::Signed(outgoing, at)) => Ok(withdrawal.at(Status::Sent(outgoing.clone()), *at)),
-            (Status::Pending, Event::Landed(transaction, at)) => {
+            (Status::Pending, Event::Confirmed(transaction, at)) => {
                 let transaction = transaction.clone();
                 Ok(withdrawal.at(Status::Complete { transaction }, *at))
             }
-            (Status::Sent(outgoing), Event::Landed(transaction, at)) => {
-                let (transaction, mark) = (transaction.clone(), outgoing.authorization.mark());
+            (Status::Sent(outgoing), Event::Confirmed(transaction, at)) => {
+                let (transaction, mark) = (transaction.clone(), outgoing.authorization.fingerprint());
                 Ok(withdrawal.at(Status::CompleteSigned { transaction, mark }, *at))
             }
             (Status::Pending | Status::Sent(_), Event::Failed(reason, at)) => {
                 Ok(withdrawal.at(Status::Failed { reason: reason.clone() }, *at))
             }
-            (_, event) => Err(OutOfOrder::new(withdrawal.status(), event)),
+            (_, event) => Err(InvalidTransition::new(withdrawal.status(), event)),
         }
     }
 
@@ -308,29 +308,29 @@ impl Entity for Withdrawal {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
-            Event::Asked { .. } => "pending",
+            Event::Requested { .. } => "pending",
             Event::Signed(..) => "sent",
-            Event::Landed(..) => "complete",
+            Event::Confirmed(..) => "complete",
             Event::Failed(..) => "failed",
         })
     }
 
-    fn view(&self, id: &WithdrawalId) -> View {
+    fn view(&self, id: &WithdrawalId) -> JsonObject {
         let reason = match &self.status {
             Status::Failed { reason } => Some(reason.as_str()),
             _ => None,
         };
-        View::new()
+        JsonObject::new()
             .text("id", id)
             .text("state", self.status())
             .number("amount", self.amount.decimal())
             .text("asset", "USDC")
             .text("network", self.to.network().name())
             .text("address", self.to.address())
-            .maybe("tx_hash", self.transaction().map(TransferName::transaction_of))
-            .maybe("failure_reason", reason)
+            .optional_text("tx_hash", self.transaction().map(TransferName::transaction_of))
+            .optional_text("failure_reason", reason)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }

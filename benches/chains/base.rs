@@ -15,7 +15,7 @@ use purser_chains::evm::tx::{SignedTransaction, Transaction};
 use purser_chains::evm::usdc::{self, Token};
 use purser_chains::evm::{Address, U256};
 use purser_chains::rpc::{EndpointSettings, EndpointUrl, SystemClock};
-use purser_storage::{JournalStore, Limits, Options, Store};
+use purser_storage::{JournalStore, StoreLimits, StoreOptions, Store};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
@@ -23,8 +23,8 @@ use zeroize::Zeroizing;
 use super::anvil::{Anvil, pool};
 use super::methods::Counted;
 use super::port::{self, Rounds, VALUE, moved};
-use crate::figures::Sample;
-use crate::{Fault, Plan, place};
+use crate::report::Sample;
+use crate::{Fault, Plan, host_info};
 
 /// Where USDC is on Base.
 pub(super) const USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
@@ -226,7 +226,7 @@ pub(super) struct Port {
 impl Port {
     /// With as many endpoints, all of them the same node, and the default settings.
     pub(super) async fn open(base: &Base, name: &str, endpoints: usize) -> Result<Self, Fault> {
-        let folder = place::directory()?;
+        let folder = host_info::directory()?;
         let url = &base.anvil.url;
         let urls = [
             url.clone(),
@@ -250,9 +250,9 @@ impl Port {
         };
         let treasury = key(&format!("treasury of {name}"))?;
         let settings = BaseSettings::new(CHAIN_ID, token, endpoints, treasury, vec![gas_key]);
-        let options = Options {
+        let options = StoreOptions {
             dir: folder.path().join("store"),
-            limits: Limits::production(),
+            limits: StoreLimits::production(),
             clock: Arc::new(now_ms),
         };
         let store: Arc<dyn Store> = JournalStore::open(options)?;

@@ -15,10 +15,10 @@ use toml::Table;
 use super::base::Base;
 use super::programs::Script;
 use super::solana::SLOT_MS;
-use crate::figures::{self, Row, Sample};
+use crate::report::{self, Row, Sample};
 use crate::web::driver::{self, Connection};
-use crate::web::shop::{request, required, sign_for};
-use crate::{Fault, Plan, place};
+use crate::web::clients::{request, required, sign_for};
+use crate::{Fault, Plan, host_info};
 
 /// International cards, which need no provider.
 const ORDER: &str = "/order-intl-card?amount=100";
@@ -66,7 +66,7 @@ struct Service {
 
 impl Service {
     async fn start(base: &Base, solana: &Script) -> Result<Self, Fault> {
-        let folder = place::directory()?;
+        let folder = host_info::directory()?;
         let keys = folder.path().join("keys");
         let mut settings: Table = purser(&[Path::new("keys"), Path::new("create"), &keys])?.parse()?;
         let printed = purser(&[Path::new("keys"), Path::new("create"), &keys, Path::new("--json")])?;
@@ -168,9 +168,9 @@ impl Shop<'_> {
         let wallets = self.wallets.iter().cycle().take(count);
         let signed = wallets.map(|wallet| sign_for(self.address, self.target, wallet, (&required, Network::Base)));
         let signed: Vec<Vec<u8>> = signed.collect::<Result<_, _>>()?;
-        let before = place::cpu_us(self.process);
+        let before = host_info::cpu_us(self.process);
         let calls = driver::drive(self.address, driver::spread(&signed, self.connections), 200).await?;
-        let cpu = (place::cpu_us(self.process) - before) as f64 / count as f64;
+        let cpu = (host_info::cpu_us(self.process) - before) as f64 / count as f64;
         Ok(Sample {
             cpu,
             ..Sample::of(calls.latencies, calls.seconds, calls.seconds)
@@ -238,11 +238,11 @@ async fn measure(plan: Plan) -> Result<(), Fault> {
     let title = format!(
         "Paid calls settled on anvil: {count} of the service over {CONNECTIONS} connections, {fewer} of the seller over {STOCK_CONNECTIONS}"
     );
-    figures::print(&title, &rows, &[(SERVICE, &[STOCK])]);
-    figures::print_spread(&rows, &[(SERVICE, STOCK)]);
+    report::print(&title, &rows, &[(SERVICE, &[STOCK])]);
+    report::print_spread(&rows, &[(SERVICE, STOCK)]);
     println!(
         "  calls a payment: {:.3}, two endpoints",
-        figures::median(calls.into_iter())
+        report::median(calls.into_iter())
     );
     Ok(())
 }

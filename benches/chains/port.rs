@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use futures_util::{StreamExt as _, stream};
-use purser_actors::port::{Authorization, Preparation, Settlement, Submitted};
+use purser_actors::port::{Authorization, Preparation, Settlement, SubmitResult};
 
-use crate::figures::{self, Row, Sample};
-use crate::{Fault, place};
+use crate::report::{self, Row, Sample};
+use crate::{Fault, host_info};
 
 /// What each payment moves, in millionths of a USDC.
 pub(super) const VALUE: u64 = 10_000;
@@ -22,8 +22,8 @@ pub(super) async fn pay(port: &impl Settlement, payment: &Authorization) -> Resu
         Preparation::Declined(decline) => return Err(format!("a payment was declined: {decline:?}").into()),
     };
     match port.submit(payment, &prepared).await? {
-        Submitted::Settled { .. } => Ok(u32::try_from(begun.elapsed().as_micros())?),
-        Submitted::Declined(decline) => Err(format!("a payment was declined: {decline:?}").into()),
+        SubmitResult::Settled { .. } => Ok(u32::try_from(begun.elapsed().as_micros())?),
+        SubmitResult::Declined(decline) => Err(format!("a payment was declined: {decline:?}").into()),
     }
 }
 
@@ -34,11 +34,11 @@ pub(super) async fn settle(
     at_once: usize,
 ) -> Result<Sample, Fault> {
     let begun = Instant::now();
-    let cpu = place::cpu_us(std::process::id());
+    let cpu = host_info::cpu_us(std::process::id());
     let settled = stream::iter(payments).map(|payment| pay(port, payment));
     let settled: Vec<Result<u32, Fault>> = settled.buffer_unordered(at_once).collect().await;
     let seconds = begun.elapsed().as_secs_f64();
-    let cpu = place::cpu_us(std::process::id()) - cpu;
+    let cpu = host_info::cpu_us(std::process::id()) - cpu;
     let latencies = settled.into_iter().collect::<Result<Vec<u32>, _>>()?;
     Ok(Sample {
         cpu: cpu as f64 / payments.len() as f64,
@@ -85,9 +85,9 @@ impl Rounds {
 
     pub(super) fn print(&self, title: &str, calls: &str) {
         let [raw, one, several] = self.names;
-        figures::print(title, &self.rows, &[(one, &[raw]), (several, &[raw])]);
-        figures::print_spread(&self.rows, &[(one, raw), (several, raw)]);
-        let [of_one, of_several] = [0, 1].map(|n| figures::median(self.calls[n].iter().copied()));
+        report::print(title, &self.rows, &[(one, &[raw]), (several, &[raw])]);
+        report::print_spread(&self.rows, &[(one, raw), (several, raw)]);
+        let [of_one, of_several] = [0, 1].map(|n| report::median(self.calls[n].iter().copied()));
         println!("  {calls}: {of_one:.3} with one endpoint, {of_several:.3} with several");
     }
 }

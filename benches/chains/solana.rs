@@ -17,7 +17,7 @@ use purser_chains::solana::node::{MAX_STATUSES, Node};
 use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::{TransferChecked, memo, set_compute_unit_limit, set_compute_unit_price};
 use purser_chains::solana::transaction::{Signed, Transaction, co_sign, sign_partially};
-use purser_storage::{JournalStore, Limits, Options, Store};
+use purser_storage::{JournalStore, StoreLimits, StoreOptions, Store};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -25,8 +25,8 @@ use super::anvil::client;
 use super::methods::{self, Counted, Methods};
 use super::port::{self, Rounds, VALUE, moved};
 use super::programs::Script;
-use crate::figures::Sample;
-use crate::{Fault, Plan, place};
+use crate::report::Sample;
+use crate::{Fault, Plan, host_info};
 
 /// Of mainnet.
 pub(super) const SLOT_MS: &str = "400";
@@ -175,7 +175,7 @@ struct Port {
 
 impl Port {
     async fn open(chain: &Chain, name: &str, endpoints: usize) -> Result<Self, Fault> {
-        let folder = place::directory()?;
+        let folder = host_info::directory()?;
         let (treasury, fee_payer) = (
             key(&format!("treasury of {name}")),
             key(&format!("fee payer of {name}")),
@@ -190,9 +190,9 @@ impl Port {
             .take(endpoints)
             .map(|url| endpoint(url))
             .collect::<Result<_, _>>()?;
-        let options = Options {
+        let options = StoreOptions {
             dir: folder.path().join("store"),
-            limits: Limits::production(),
+            limits: StoreLimits::production(),
             clock: Arc::new(|| 0),
         };
         let store: Arc<dyn Store> = JournalStore::open(options)?;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::id::Wallet;
-use purser_actors::kernel::entity::{EntityId, Move};
-use purser_actors::kernel::family::{Ground, Limits, StartEffects};
-use purser_actors::kernel::{Context, Decision, Effect, Entity, Family, Kind, OutOfOrder, View, root};
+use purser_actors::kernel::entity::{EntityId, Transition};
+use purser_actors::kernel::registry::{EntityDeps, ActivationLimits, JobStarter};
+use purser_actors::kernel::{Context, Decision, OutboxJob, Entity, EntityRegistry, EntityKind, InvalidTransition, JsonObject, root_supervisor};
 use purser_storage::Store;
 use purser_storage::codec::{self, Stored};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
@@ -17,15 +17,15 @@ use crate::Fault;
 
 /// One of many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Number(pub(crate) u64);
+pub(crate) struct CounterId(pub(crate) u64);
 
-impl fmt::Display for Number {
+impl fmt::Display for CounterId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "tally {}", self.0)
     }
 }
 
-impl EntityId for Number {
+impl EntityId for CounterId {
     fn key(&self) -> Vec<u8> {
         self.0.to_be_bytes().to_vec()
     }
@@ -56,24 +56,24 @@ impl Stored for Counted {
 const BALLAST_BYTES: usize = 440;
 
 impl Entity for Tally {
-    const KIND: Kind = Kind::Account;
-    const CHANGES: &'static [&'static str] = &[];
-    const MOVES: &'static [Move] = &[("-", "first count", "counting")];
-    const SELF_BORN: bool = true;
+    const KIND: EntityKind = EntityKind::Account;
+    const EVENT_NAMES: &'static [&'static str] = &[];
+    const TRANSITIONS: &'static [Transition] = &[("-", "first count", "counting")];
+    const CREATED_BY_COMMAND: bool = true;
 
-    type Id = Number;
+    type Id = CounterId;
     type Command = u64;
     type Event = Counted;
-    type Answer = u64;
+    type Reply = u64;
     type Rejection = ();
     type Outcome = ();
 
-    fn decide(this: Option<&Self>, _: &Number, by: u64, _: &Context) -> Result<Decision<Self>, ()> {
+    fn decide(this: Option<&Self>, _: &CounterId, by: u64, _: &Context) -> Result<Decision<Self>, ()> {
         let total = this.map_or(0, |t| t.total).checked_add(by).ok_or(())?;
         Ok(Decision::answer(total).event(Counted { by }))
     }
 
-    fn apply(this: Option<Self>, id: &Number, event: &Counted) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, id: &CounterId, event: &Counted) -> Result<Self, InvalidTransition> {
         let mut tally = this.unwrap_or_else(|| Self {
             total: 0,
             ballast: (0..BALLAST_BYTES).map(|n| (n as u64 ^ id.0) as u8).collect(),
@@ -90,12 +90,12 @@ impl Entity for Tally {
         Wallet::Evm([7; 20])
     }
 
-    fn announces(_: &Counted) -> Option<&'static str> {
+    fn event_name(_: &Counted) -> Option<&'static str> {
         None
     }
 
-    fn view(&self, _: &Number) -> View {
-        View::new().integer("total", self.total)
+    fn view(&self, _: &CounterId) -> JsonObject {
+        JsonObject::new().integer("total", self.total)
     }
 
     fn outcome(&self) -> Option<()> {
@@ -105,34 +105,34 @@ impl Entity for Tally {
 
 struct NoEffects;
 
-impl StartEffects for NoEffects {
-    fn start(&self, _: Effect) {}
+impl JobStarter for NoEffects {
+    fn start(&self, _: OutboxJob) {}
 }
 
 /// A family of tallies on a store, none of which ever goes to rest.
-pub(crate) async fn family(store: Arc<dyn Store>) -> Result<(Family<Tally>, ActorCell), Fault> {
-    let root = root::start(Arc::default()).await?;
-    let ground = Ground {
+pub(crate) async fn family(store: Arc<dyn Store>) -> Result<(EntityRegistry<Tally>, ActorCell), Fault> {
+    let root = root_supervisor::start(Arc::default()).await?;
+    let ground = EntityDeps {
         store,
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
         effects: Arc::new(NoEffects),
         runtime: tokio::runtime::Handle::current(),
-        limits: Limits {
-            resident_max: 1_000_000,
+        limits: ActivationLimits {
+            max_active: 1_000_000,
             passivate_after_ms: 3_600_000,
             restart_ms: 10,
             restart_max_ms: 1_000,
             quarantine_after: 5,
         },
     };
-    Ok((Family::start(ground, root.clone()).await?, root))
+    Ok((EntityRegistry::start(ground, root.clone()).await?, root))
 }
 
 /// Snapshot and event of a tally that counted once, encoded.
 pub(crate) fn sample() -> (Vec<u8>, Vec<u8>) {
     let counted = Counted { by: 1 };
-    let tally = Tally::apply(None, &Number(0), &counted);
+    let tally = Tally::apply(None, &CounterId(0), &counted);
     (
         tally.map(|t| codec::encode(&t)).unwrap_or_default(),
         codec::encode(&counted),
@@ -143,18 +143,18 @@ pub(crate) fn sample() -> (Vec<u8>, Vec<u8>) {
 pub(crate) struct Echo;
 
 /// What it is asked.
-pub(crate) struct Ask(pub(crate) tokio::sync::oneshot::Sender<u64>);
+pub(crate) struct EchoRequest(pub(crate) tokio::sync::oneshot::Sender<u64>);
 
 impl Actor for Echo {
-    type Msg = Ask;
+    type Msg = EchoRequest;
     type State = u64;
     type Arguments = ();
 
-    async fn pre_start(&self, _: ActorRef<Ask>, (): ()) -> Result<u64, ActorProcessingErr> {
+    async fn pre_start(&self, _: ActorRef<EchoRequest>, (): ()) -> Result<u64, ActorProcessingErr> {
         Ok(0)
     }
 
-    async fn handle(&self, _: ActorRef<Ask>, Ask(reply): Ask, total: &mut u64) -> Result<(), ActorProcessingErr> {
+    async fn handle(&self, _: ActorRef<EchoRequest>, EchoRequest(reply): EchoRequest, total: &mut u64) -> Result<(), ActorProcessingErr> {
         *total += 1;
         let _ = reply.send(*total);
         Ok(())

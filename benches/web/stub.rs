@@ -11,23 +11,23 @@ use axum::routing::get;
 use axum::serve::ListenerExt;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use purser::config::{Config, Sources};
+use purser::config::{Config, ConfigSources};
 use purser::identity::IdentityKeys;
-use purser::identity::credentials::Credentials;
-use purser::identity::keys::Keys;
-use purser::identity::refresh::RefreshTokens;
-use purser::identity::token::Tokens;
-use purser::payment::evm::Recovery;
+use purser::identity::credentials::CredentialIssuer;
+use purser::identity::keys::IdentityKeyRing;
+use purser::identity::refresh::RefreshTokenCodec;
+use purser::identity::token::IdTokens;
+use purser::payment::evm::SignatureRecovery;
 use purser::payment::{BasePayee, Payee, SolanaPayee, Terms, decode, payment_header, verify};
 use purser::sandbox::keys::fee_payer;
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::id::{Network, PaymentId, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Clock;
-use purser_actors::session::Amr;
+use purser_actors::session::AuthMethod;
 
 use super::process::Constant;
-use super::shop::CENTS;
+use super::clients::CENTS;
 use crate::Fault;
 
 struct Page {
@@ -36,12 +36,12 @@ struct Page {
     body: Bytes,
 }
 
-struct Till {
+struct StubState {
     page: Page,
     /// The body behind the credentials.
     rest: String,
     terms: Vec<Terms>,
-    credentials: Credentials,
+    credentials: CredentialIssuer,
 }
 
 /// Reads its answer from standard input, says where it listens, and serves until it is killed.
@@ -70,7 +70,7 @@ fn router(spec: &Constant) -> Result<Router, Fault> {
         body: Bytes::from(spec.body.clone()),
     };
     Ok(if spec.paid {
-        let till = Till::new(page, &spec.body)?;
+        let till = StubState::new(page, &spec.body)?;
         Router::new().route(&spec.path, get(paid)).with_state(Arc::new(till))
     } else {
         Router::new()
@@ -92,11 +92,11 @@ async fn constant(State(page): State<Arc<Page>>) -> Response {
     page.answer(page.body.clone())
 }
 
-impl Till {
+impl StubState {
     fn new(page: Page, body: &str) -> Result<Self, Fault> {
         // `{"auth":{…},"user_id":…`: the credentials are the first object.
         let end = body.find('}').ok_or("the service's answer holds no credentials")?;
-        let config = Config::load(&Sources::default())?;
+        let config = Config::load(&ConfigSources::default())?;
         let pay_to = &config.payment.pay_to;
         let (Some(Wallet::Evm(base)), Some(Wallet::Solana(solana))) =
             (pay_to.wallet(Network::Base), pay_to.wallet(Network::Solana))
@@ -110,15 +110,15 @@ impl Till {
             Payee::Base(Arc::new(BasePayee::sandbox(base))),
             Payee::Solana(Arc::new(solana)),
         ];
-        let keys = Keys::generate(SystemClock.now(), &SystemEntropy);
+        let keys = IdentityKeyRing::generate(SystemClock.now(), &SystemEntropy);
         let derived = IdentityKeys::derive(&keys);
         Ok(Self {
             page,
             rest: body[end + 1..].to_owned(),
             terms: terms.map(|payee| Terms::new(amount, seconds, payee)).into(),
-            credentials: Credentials {
-                tokens: Arc::new(Tokens::new(&keys, "http://127.0.0.1:8402", "purser", 1)),
-                refresh: RefreshTokens::new(&derived.refresh),
+            credentials: CredentialIssuer {
+                tokens: Arc::new(IdTokens::new(&keys, "http://127.0.0.1:8402", "purser", 1)),
+                refresh: RefreshTokenCodec::new(&derived.refresh),
                 clock: Arc::new(SystemClock),
                 entropy: Arc::new(SystemEntropy),
                 session_life_ms: 1,
@@ -127,10 +127,10 @@ impl Till {
     }
 }
 
-async fn paid(State(till): State<Arc<Till>>, headers: HeaderMap) -> Response {
+async fn paid(State(till): State<Arc<StubState>>, headers: HeaderMap) -> Response {
     let verified = payment_header(&headers).ok().flatten().and_then(|header| {
         let payment = decode(header).ok()?;
-        verify(&payment, &till.terms, &[], SystemClock.now(), Recovery::Libsecp256k1).ok()
+        verify(&payment, &till.terms, &[], SystemClock.now(), SignatureRecovery::Libsecp256k1).ok()
     });
     let Some(verified) = verified else {
         let mut refused = Response::new("the stub refuses this payment".into());
@@ -139,7 +139,7 @@ async fn paid(State(till): State<Arc<Till>>, headers: HeaderMap) -> Response {
     };
     let session = till.credentials.new_session();
     let payer = verified.authorization.payer();
-    let auth = till.credentials.make(&payer, session.id, Amr::Payment(PaymentId(1)), 0);
+    let auth = till.credentials.issue(&payer, session.id, AuthMethod::Payment(PaymentId(1)), 0);
     let body = format!("{{\"auth\":{}{}", auth.to_json(), till.rest);
     till.page.answer(Bytes::from(body))
 }

@@ -3,25 +3,25 @@
 use purser_actors::port::Authorization;
 
 use super::Checkout;
-use super::judged::Unfit;
-use super::presented::Told;
-use super::refused;
-use crate::payment::{Judged, Reason, Refusal};
+use super::verification::PaymentRejected;
+use super::presented_payment::ChallengeReason;
+use super::errors;
+use crate::payment::{Judged, Reason, VerificationError};
 use crate::settlement::chain::Acceptance;
 
 /// Why a signature is not accepted.
 pub(super) enum Unproven {
     /// An invalid payment.
-    Refused(Refusal),
+    Refused(VerificationError),
     /// Another error.
-    Other(Unfit),
+    Other(PaymentRejected),
 }
 
 impl Unproven {
     /// The answer in the protocol of the payment.
-    pub(super) fn told(self, tell: impl FnOnce(Refusal) -> Told) -> Unfit {
+    pub(super) fn told(self, tell: impl FnOnce(VerificationError) -> ChallengeReason) -> PaymentRejected {
         match self {
-            Self::Refused(refusal) => Unfit::Told(tell(refusal)),
+            Self::Refused(refusal) => PaymentRejected::Challenge(tell(refusal)),
             Self::Other(unfit) => unfit,
         }
     }
@@ -30,7 +30,7 @@ impl Unproven {
 impl Checkout {
     /// Verifies by the chain a signature that the payer's key has not made. `refusal` is the answer if the payer is no contract. A
     /// payment that is claimed with the same signature is not verified again.
-    pub(super) async fn prove(&self, authorization: &Authorization, refusal: Refusal) -> Result<(), Unproven> {
+    pub(super) async fn prove(&self, authorization: &Authorization, refusal: VerificationError) -> Result<(), Unproven> {
         let Authorization::Evm(signed) = authorization else {
             return Err(Unproven::Refused(refusal));
         };
@@ -40,14 +40,14 @@ impl Checkout {
         match self.contract_wallets.accepts(signed).await {
             Ok(Acceptance::Accepted) => Ok(()),
             Ok(Acceptance::NoContract) => Err(Unproven::Refused(refusal)),
-            Ok(Acceptance::Refused) => Err(Unproven::Refused(Refusal::new(
+            Ok(Acceptance::Refused) => Err(Unproven::Refused(VerificationError::new(
                 Reason::EvmSignature,
                 "the contract at `from` does not accept the signature",
             ))),
-            Ok(Acceptance::Declined(decline)) => Err(Unproven::Other(Unfit::Declined(authorization.clone(), decline))),
+            Ok(Acceptance::Declined(decline)) => Err(Unproven::Other(PaymentRejected::Declined(authorization.clone(), decline))),
             Err(error) => {
                 tracing::warn!(%error, "the signature of a contract wallet could not be verified");
-                Err(Unproven::Other(Unfit::Unavailable(refused::unreached())))
+                Err(Unproven::Other(PaymentRejected::Unavailable(errors::unreached())))
             }
         }
     }

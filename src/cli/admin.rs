@@ -5,11 +5,11 @@ mod card_withdrawals;
 mod chains;
 mod desk;
 mod incoming;
-mod intl;
+mod intl_orders;
 mod lines;
 mod refunds;
 mod sandbox;
-mod stuck;
+mod jobs;
 mod tokens;
 mod webhooks;
 
@@ -18,19 +18,19 @@ use std::path::PathBuf;
 use serde_json::json;
 
 pub use approvals::Approvals;
-pub use card_withdrawals::CardWithdrawals;
+pub use card_withdrawals::CardWithdrawalCommand;
 pub use chains::Chains;
 pub use incoming::Incoming;
-pub use intl::Intl;
+pub use intl_orders::IntlOrderCommand;
 pub use lines::Lines;
-pub use refunds::Refunds;
-pub use sandbox::{Fault, Sandbox};
-pub use stuck::{CreditBack, Keep, Resolve};
+pub use refunds::RefundCommand;
+pub use sandbox::{FaultArgs, SandboxCommand};
+pub use jobs::{CreditArgs, Keep, ResolveArgs};
 pub use tokens::Token;
-pub use webhooks::Webhooks;
+pub use webhooks::WebhookCommand;
 
-use self::desk::Desk;
-use super::remote::Answer;
+use self::desk::AdminClient;
+use super::http_client::HttpResponse;
 use super::{CliError, TlsArgs, serve, terminal};
 use crate::config::Config;
 
@@ -57,7 +57,7 @@ pub struct Args {
     pub tls: TlsArgs,
     /// What to do
     #[command(subcommand)]
-    pub act: Act,
+    pub act: AdminCommand,
 }
 
 const EXAMPLES: &str = "\
@@ -73,7 +73,7 @@ const COMMON: &str = "Options of every command";
 
 /// What an operator does.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Act {
+pub enum AdminCommand {
     /// Find a customer: by wallet or user_id, any id of ours, last four digits of a card, or the Request-Id of a call that opened
     /// something. Exit status 1 if nothing is found
     Customers {
@@ -97,7 +97,7 @@ pub enum Act {
         service: Option<String>,
         /// What is to happen
         #[command(subcommand)]
-        act: Sandbox,
+        act: SandboxCommand,
     },
     /// Stop an account: it buys and reads nothing
     Freeze {
@@ -114,13 +114,13 @@ pub enum Act {
     },
     /// International orders
     #[command(subcommand)]
-    Intl(Intl),
+    Intl(IntlOrderCommand),
     /// Withdrawals from holders' balances at the card issuer
     #[command(subcommand)]
-    CardWithdrawals(CardWithdrawals),
+    CardWithdrawals(CardWithdrawalCommand),
     /// Endpoints that events are posted to
     #[command(subcommand)]
-    Webhooks(Webhooks),
+    Webhooks(WebhookCommand),
     /// Work that waits for a person, and payments whose outcome is not known, with what is known of them
     Stuck {
         /// Only this
@@ -132,9 +132,9 @@ pub enum Act {
         effect_id: String,
     },
     /// Say what came of stuck work, as if its provider had said so
-    Resolve(Resolve),
+    Resolve(ResolveArgs),
     /// Give a holder back what stuck work was paid with
-    CreditBack(CreditBack),
+    CreditBack(CreditArgs),
     /// End a withheld credit without giving it: a chain has taken back what paid for it
     Keep(Keep),
     /// Transfers to the treasury that no payment claims
@@ -142,7 +142,7 @@ pub enum Act {
     Incoming(Incoming),
     /// What is given back to payers, above a limit by two operators
     #[command(subcommand)]
-    Refunds(Refunds),
+    Refunds(RefundCommand),
     /// Acts that give money above an operator's limit: another operator approves or rejects them
     #[command(subcommand)]
     Approvals(Approvals),
@@ -230,7 +230,7 @@ pub enum Act {
     },
     /// Operators' tokens
     #[command(subcommand)]
-    Token(Token),
+    TokenCommand(Token),
 }
 
 /// Runs `purser admin`.
@@ -238,40 +238,40 @@ pub enum Act {
 /// # Errors
 /// When the service refuses or cannot be reached.
 pub async fn run(args: Args) -> Result<(), CliError> {
-    if let Act::Token(Token::Generate { name, role }) = &args.act {
+    if let AdminCommand::TokenCommand(Token::Generate { name, role }) = &args.act {
         return tokens::generate(name, role);
     }
-    if let Act::Sandbox { service, act } = &args.act {
-        return said(&sandbox::ask(&args.settings()?, &args.tls, service.as_deref(), act).await?);
+    if let AdminCommand::Sandbox { service, act } = &args.act {
+        return describe_error(&sandbox::run(&args.settings()?, &args.tls, service.as_deref(), act).await?);
     }
-    let desk = Desk::of(&args)?;
+    let desk = AdminClient::of(&args)?;
     let answer = match args.act {
-        Act::Customers { quoted, after, limit } => desk.found(&quoted, after.as_deref(), limit).await?,
-        Act::System => desk.get("/admin/system").await?,
-        Act::Openapi | Act::Sandbox { .. } => desk.get("/admin/openapi.json").await?, // The sandbox is answered above.
-        Act::Freeze { wallet, message } => {
+        AdminCommand::Customers { quoted, after, limit } => desk.found(&quoted, after.as_deref(), limit).await?,
+        AdminCommand::System => desk.get("/admin/system").await?,
+        AdminCommand::Openapi | AdminCommand::Sandbox { .. } => desk.get("/admin/openapi.json").await?, // The sandbox is answered above.
+        AdminCommand::Freeze { wallet, message } => {
             let body = json!({"wallet": wallet, "message": message});
             desk.post("/admin/freeze", body).await?
         }
-        Act::Unfreeze { wallet } => desk.post("/admin/unfreeze", json!({"wallet": wallet})).await?,
-        Act::Intl(act) => intl::ask(&desk, act).await?,
-        Act::CardWithdrawals(act) => card_withdrawals::ask(&desk, act).await?,
-        Act::Webhooks(act) => webhooks::ask(&desk, act).await?,
-        Act::Stuck { effect_id } => stuck::list(&desk, effect_id).await?,
-        Act::Resolve(resolve) => stuck::resolve(&desk, resolve).await?,
-        Act::CreditBack(credit) => stuck::credit_back(&desk, credit).await?,
-        Act::Keep(keep) => stuck::keep(&desk, keep).await?,
-        Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
-        Act::Incoming(act) => incoming::ask(&desk, act).await?,
-        Act::Refunds(act) => refunds::ask(&desk, act).await?,
-        Act::Approvals(act) => approvals::ask(&desk, act).await?,
-        Act::Lines(act) => lines::ask(&desk, act).await?,
-        Act::Chains(act) => chains::ask(&desk, act).await?,
-        Act::Reconciliation { now: true, .. } => desk.post("/admin/reconciliation/walk", json!({})).await?,
-        Act::Reconciliation { after, .. } => desk.page("/admin/reconciliation", after).await?,
-        Act::Events { after } => desk.page("/admin/events", after).await?,
-        Act::LateReturns { after } => desk.page("/admin/late-returns", after).await?,
-        Act::Book {
+        AdminCommand::Unfreeze { wallet } => desk.post("/admin/unfreeze", json!({"wallet": wallet})).await?,
+        AdminCommand::Intl(act) => intl_orders::run(&desk, act).await?,
+        AdminCommand::CardWithdrawals(act) => card_withdrawals::run(&desk, act).await?,
+        AdminCommand::Webhooks(act) => webhooks::run(&desk, act).await?,
+        AdminCommand::Stuck { effect_id } => jobs::list(&desk, effect_id).await?,
+        AdminCommand::Resolve(resolve) => jobs::resolve(&desk, resolve).await?,
+        AdminCommand::CreditBack(credit) => jobs::credit_back(&desk, credit).await?,
+        AdminCommand::Keep(keep) => jobs::keep(&desk, keep).await?,
+        AdminCommand::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
+        AdminCommand::Incoming(act) => incoming::ask(&desk, act).await?,
+        AdminCommand::Refunds(act) => refunds::run(&desk, act).await?,
+        AdminCommand::Approvals(act) => approvals::ask(&desk, act).await?,
+        AdminCommand::Lines(act) => lines::ask(&desk, act).await?,
+        AdminCommand::Chains(act) => chains::ask(&desk, act).await?,
+        AdminCommand::Reconciliation { now: true, .. } => desk.post("/admin/reconciliation/walk", json!({})).await?,
+        AdminCommand::Reconciliation { after, .. } => desk.page("/admin/reconciliation", after).await?,
+        AdminCommand::Events { after } => desk.page("/admin/events", after).await?,
+        AdminCommand::LateReturns { after } => desk.page("/admin/late-returns", after).await?,
+        AdminCommand::Book {
             transaction,
             account,
             amount,
@@ -291,7 +291,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             });
             desk.post("/admin/departures/book", body).await?
         }
-        Act::Confirm {
+        AdminCommand::Confirm {
             api_key,
             token,
             everything,
@@ -299,15 +299,15 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             let body = json!({"api_key_id": api_key, "token": token, "everything": everything});
             desk.post("/admin/suspended/confirm", body).await?
         }
-        Act::Audit { after } => desk.page("/admin/audit", after).await?,
-        Act::Token(act) => tokens::ask(&desk, act).await?,
+        AdminCommand::Audit { after } => desk.page("/admin/audit", after).await?,
+        AdminCommand::TokenCommand(act) => tokens::ask(&desk, act).await?,
     };
     desk.said(&answer)
 }
 
-fn said(answer: &Answer) -> Result<(), CliError> {
+fn describe_error(answer: &HttpResponse) -> Result<(), CliError> {
     if !answer.is_success() {
-        return Err(answer.refusal());
+        return Err(answer.to_error());
     }
     terminal::json(&answer.body, true)
 }

@@ -18,7 +18,7 @@ use tokio_tungstenite::{Connector, connect_async_tls_with_config};
 use zeroize::Zeroizing;
 
 use self::forward::Forwarder;
-use super::remote::{Answer, Remote, is_tls};
+use super::http_client::{HttpResponse, HttpClient, is_tls};
 use super::session::Session;
 use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, terminal};
 use crate::system::{SystemClock, SystemEntropy};
@@ -74,19 +74,19 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Why a connection ended.
 #[derive(Debug, PartialEq, Eq)]
-enum End {
+enum ConnectionEnd {
     /// The token was not taken.
     Unauthorized,
     /// The token was good and has ended.
     Expired,
     /// Connect again at once: we were too slow, or it worked for a while.
-    Again(String),
+    Reconnect(String),
     /// Could not connect, or was told off at once.
     Failed(String),
 }
 
 /// Where the stream is.
-struct Cursor {
+struct StreamCursor {
     after: Option<u64>,
     types: Vec<String>,
     as_json: bool,
@@ -106,7 +106,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let path = args.file.path()?;
     let (wallet, _) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     let session = Session::new(&path, &wallet, Network::from(args.network));
-    let cursor = Cursor {
+    let cursor = StreamCursor {
         after: args.after,
         types: args.types,
         as_json: args.json,
@@ -128,10 +128,10 @@ async fn follow(
     server: &Url,
     tls: &TlsArgs,
     session: &Session<'_>,
-    mut cursor: Cursor,
+    mut cursor: StreamCursor,
     forwarder: Option<&Forwarder>,
 ) -> Result<(), CliError> {
-    let remote = Remote::new(tls, server)?;
+    let remote = HttpClient::new(tls, server)?;
     let connector = match is_tls(server) {
         true => Connector::Rustls(Arc::new(tls.config()?)),
         false => Connector::Plain,
@@ -142,46 +142,46 @@ async fn follow(
         let token = match session.id_token(&remote, server).await {
             Ok(token) => token,
             // An account that is frozen is thawed one day, and whoever follows it wants to hear of that.
-            Err(error) if error.may_pass() || error.is_frozen() => {
-                pause = wait(pause, &error.to_string()).await;
+            Err(error) if error.is_transient() || error.is_frozen() => {
+                pause = backoff(pause, &error.to_string()).await;
                 continue;
             }
             Err(error) => return Err(error),
         };
         match connect((server, &connector), &token, &mut cursor, forwarder).await? {
-            End::Unauthorized if refused => {
+            ConnectionEnd::Unauthorized if refused => {
                 return Err(CliError::Refused {
                     status: 401,
                     what: "the stream does not take the token".to_owned(),
                 });
             }
-            End::Unauthorized => {
+            ConnectionEnd::Unauthorized => {
                 refused = true;
                 session.expire(server)?;
             }
-            End::Expired => {
+            ConnectionEnd::Expired => {
                 refused = false;
                 session.expire(server)?;
             }
-            End::Again(message) => {
+            ConnectionEnd::Reconnect(message) => {
                 refused = false;
                 pause = Duration::from_secs(1);
-                wait(pause, &message).await;
+                backoff(pause, &message).await;
             }
-            End::Failed(message) => pause = wait(pause, &message).await,
+            ConnectionEnd::Failed(message) => pause = backoff(pause, &message).await,
         }
     }
 }
 
 /// Says why, waits, and gives the next pause.
-async fn wait(pause: Duration, why: &str) -> Duration {
+async fn backoff(pause: Duration, why: &str) -> Duration {
     terminal::progress(&format!("{why}; connecting again in {} s", pause.as_secs()));
     tokio::time::sleep(pause).await;
     (pause * 2).min(LONGEST_PAUSE)
 }
 
 /// The upgrade, with the token in its header: what is refused is refused in words of HTTP.
-fn asking(address: &Url, token: &str) -> Result<Request, CliError> {
+fn stream_request(address: &Url, token: &str) -> Result<Request, CliError> {
     let no_request = |error: Error| CliError::Connection(format!("no request: {error}"));
     let mut request = address.as_str().into_client_request().map_err(no_request)?;
     let bearer = Zeroizing::new(format!("Bearer {token}"));
@@ -195,29 +195,29 @@ fn asking(address: &Url, token: &str) -> Result<Request, CliError> {
 async fn connect(
     (server, connector): (&Url, &Connector),
     token: &str,
-    cursor: &mut Cursor,
+    cursor: &mut StreamCursor,
     forwarder: Option<&Forwarder>,
-) -> Result<End, CliError> {
+) -> Result<ConnectionEnd, CliError> {
     let mut address = server.clone();
     let _ = address.set_scheme(if is_tls(server) { "wss" } else { "ws" });
     address.set_path("/stream");
     address.set_query(None);
-    let request = asking(&address, token)?;
+    let request = stream_request(&address, token)?;
     let mut socket = match connect_async_tls_with_config(request, None, false, Some(connector.clone())).await {
         Ok((socket, _)) => socket,
-        Err(Error::Http(response)) if response.status() == 401 => return Ok(End::Unauthorized),
-        Err(Error::Http(response)) => return Ok(End::Failed(Answer::from(*response).refusal().to_string())),
-        Err(error) => return Ok(End::Failed(format!("no connection: {error}"))),
+        Err(Error::Http(response)) if response.status() == 401 => return Ok(ConnectionEnd::Unauthorized),
+        Err(Error::Http(response)) => return Ok(ConnectionEnd::Failed(HttpResponse::from(*response).to_error().to_string())),
+        Err(error) => return Ok(ConnectionEnd::Failed(format!("no connection: {error}"))),
     };
     if let Err(error) = socket.send(Message::text(cursor.subscribe().to_string())).await {
-        return Ok(End::Failed(format!("the connection broke off: {error}")));
+        return Ok(ConnectionEnd::Failed(format!("the connection broke off: {error}")));
     }
     let mut worked = false;
     loop {
         let Ok(message) = tokio::time::timeout(SILENCE, socket.next()).await else {
-            return Ok(End::Again("the connection went silent".to_owned()));
+            return Ok(ConnectionEnd::Reconnect("the connection went silent".to_owned()));
         };
-        let lost = |why: String| if worked { End::Again(why) } else { End::Failed(why) };
+        let lost = |why: String| if worked { ConnectionEnd::Reconnect(why) } else { ConnectionEnd::Failed(why) };
         match message {
             Some(Ok(Message::Text(text))) => {
                 if let Some(end) = cursor.take(&text)? {
@@ -237,12 +237,12 @@ async fn connect(
             Some(Ok(Message::Close(frame))) => {
                 let (code, why) = frame.map_or((1005, String::new()), |f| (u16::from(f.code), f.reason.to_string()));
                 return Ok(match code {
-                    CLOSE_EXPIRED if worked => End::Expired,
-                    CLOSE_EXPIRED => End::Unauthorized,
+                    CLOSE_EXPIRED if worked => ConnectionEnd::Expired,
+                    CLOSE_EXPIRED => ConnectionEnd::Unauthorized,
                     // The token stays good: the next try is refused with the operator's words, until the account is thawed.
-                    CLOSE_FROZEN => End::Failed("the account is frozen".to_owned()),
+                    CLOSE_FROZEN => ConnectionEnd::Failed("the account is frozen".to_owned()),
                     CLOSE_GONE => cursor.skip(&why),
-                    CLOSE_SLOW => End::Again("too slow for the stream".to_owned()),
+                    CLOSE_SLOW => ConnectionEnd::Reconnect("too slow for the stream".to_owned()),
                     _ => lost(format!("the server closed the stream ({code} {why})")),
                 });
             }
@@ -253,7 +253,7 @@ async fn connect(
     }
 }
 
-impl Cursor {
+impl StreamCursor {
     fn subscribe(&self) -> Value {
         let mut message = json!({"type": "subscribe"});
         if let Some(after) = self.after {
@@ -266,23 +266,23 @@ impl Cursor {
     }
 
     /// Goes on with the oldest event that is kept: the ones in between are lost, and asking for them again is in vain.
-    fn skip(&mut self, reason: &str) -> End {
+    fn skip(&mut self, reason: &str) -> ConnectionEnd {
         let oldest = serde_json::from_str::<Value>(reason)
             .ok()
             .and_then(|reason| reason["oldest"].as_u64());
         match oldest.and_then(|oldest| oldest.checked_sub(1)) {
             Some(before) if Some(before) != self.after => {
                 self.after = Some(before);
-                End::Again("events were missed that are no longer kept".to_owned())
+                ConnectionEnd::Reconnect("events were missed that are no longer kept".to_owned())
             }
-            _ => End::Failed("the server no longer keeps the events that were asked for".to_owned()),
+            _ => ConnectionEnd::Failed("the server no longer keeps the events that were asked for".to_owned()),
         }
     }
 
     /// Prints an event once and moves on. Kinds of messages we do not know are passed over.
-    fn take(&mut self, text: &str) -> Result<Option<End>, CliError> {
+    fn take(&mut self, text: &str) -> Result<Option<ConnectionEnd>, CliError> {
         let Ok(mut message) = serde_json::from_str::<Value>(text) else {
-            return Ok(Some(End::Failed(
+            return Ok(Some(ConnectionEnd::Failed(
                 "the server sent something that is not JSON".to_owned(),
             )));
         };

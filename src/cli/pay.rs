@@ -3,7 +3,7 @@
 //! One signed payment a call. Whatever happens after it was sent (a lost answer, 202, 503), the same payment is sent
 //! again, which never buys twice; a second one is never signed.
 
-mod end;
+mod outcome;
 mod shown;
 
 use std::time::Duration;
@@ -14,16 +14,16 @@ use purser_actors::port::Clock as _;
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use self::end::End;
-use self::shown::{masked, now_stands};
-use super::remote::{Answer, Remote, at, parse_url};
+use self::outcome::PurchaseOutcome;
+use self::shown::{masked, current_status};
+use super::http_client::{HttpResponse, HttpClient, at, parse_url};
 use super::session::{Session, mpp_offer, payment_required};
 use super::{CliError, NetworkArg, TlsArgs, WalletArgs, terminal};
 use crate::payment::header::PAYMENT_SIGNATURE;
 use crate::payment::identifier::is_identifier;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::wallet::TestWallet;
-use crate::wallet::payment::Circumstances;
+use crate::wallet::payment::SigningContext;
 
 /// Buy something: answer the 402 at URL with a payment from your test wallet
 #[derive(Clone, Debug, clap::Args)]
@@ -79,13 +79,13 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let max = Cents::parse(&args.max)
         .and_then(Usdc::from_cents)
         .map_err(|error| CliError::Usage(format!("--max {}: {error}", args.max)))?;
-    possible(&args)?;
+    check_options(&args)?;
     let path = args.file.path()?;
     let (wallet, made) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     if made {
         terminal::progress(&format!("made a new test wallet in {}", path.display()));
     }
-    let remote = Remote::new(&args.tls, &url)?;
+    let remote = HttpClient::new(&args.tls, &url)?;
     let first = remote.get(&url, &[]).await?;
     if first.is_success() {
         terminal::progress("this is free: nothing was paid");
@@ -106,25 +106,25 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let mut waited = Ok(());
     if args.wait || args.show {
         match wait_for_card(&remote, &url, &session, &body, args.show).await {
-            Ok(Some(card)) => now_stands(&mut body, masked(card, args.show)),
+            Ok(Some(card)) => current_status(&mut body, masked(card, args.show)),
             Ok(None) => {}
             // The purchase stands; its result is printed whatever became of the waiting.
-            Err(error) => waited = Err(CliError::Unseen(error.to_string())),
+            Err(error) => waited = Err(CliError::NotObserved(error.to_string())),
         }
     }
     show(&body, args.json)?;
-    let end = End::of(&body);
-    if !args.json && end != End::Undelivered {
-        terminal::result(&end.sentence(&body))?;
+    let end = PurchaseOutcome::of(&body);
+    if !args.json && end != PurchaseOutcome::Failed {
+        terminal::result(&end.message(&body))?;
     }
     match end {
-        End::Undelivered => Err(CliError::Undelivered(end.sentence(&body))),
+        PurchaseOutcome::Failed => Err(CliError::NotDelivered(end.message(&body))),
         _ => waited,
     }
 }
 
 /// What cannot be had is said before a wallet is made or a server asked.
-fn possible(args: &Args) -> Result<(), CliError> {
+fn check_options(args: &Args) -> Result<(), CliError> {
     if let Some(id) = args.id.as_deref().filter(|id| !is_identifier(id)) {
         return Err(CliError::Usage(format!(
             "--id {id}: a name is 16 to 128 letters, digits, - and _"
@@ -139,14 +139,14 @@ fn possible(args: &Args) -> Result<(), CliError> {
 }
 
 /// A signed payment, and the header that carries it.
-struct Signed {
+struct SignedHeader {
     name: &'static str,
     value: String,
     network: Network,
 }
 
 /// Chooses the offer, checks its price, signs.
-fn sign(challenge: &Answer, args: &Args, wallet: &TestWallet, max: Usdc) -> Result<Signed, CliError> {
+fn sign(challenge: &HttpResponse, args: &Args, wallet: &TestWallet, max: Usdc) -> Result<SignedHeader, CliError> {
     let check = |price: Usdc, network: Network| {
         if price > max {
             return Err(CliError::TooExpensive {
@@ -162,7 +162,7 @@ fn sign(challenge: &Answer, args: &Args, wallet: &TestWallet, max: Usdc) -> Resu
         let offer = mpp_offer(challenge)?;
         let network = Network::Base;
         check(offer.amount, network)?;
-        return Ok(Signed {
+        return Ok(SignedHeader {
             name: "authorization",
             value: wallet.pay_mpp(&offer),
             network,
@@ -179,12 +179,12 @@ fn sign(challenge: &Answer, args: &Args, wallet: &TestWallet, max: Usdc) -> Resu
     let offer = required.choose(args.network.map(Network::from))?;
     check(offer.amount, offer.network)?;
     let entropy = SystemEntropy;
-    let circumstances = Circumstances {
+    let circumstances = SigningContext {
         now: SystemClock.now(),
         entropy: &entropy,
         blockhash: None,
     };
-    Ok(Signed {
+    Ok(SignedHeader {
         name: PAYMENT_SIGNATURE,
         value: wallet.pay(&required, &offer, &circumstances)?,
         network: offer.network,
@@ -195,7 +195,7 @@ fn sign(challenge: &Answer, args: &Args, wallet: &TestWallet, max: Usdc) -> Resu
 const UNSENT: &str = "settlement_unavailable";
 
 /// Sends the payment until its outcome is known.
-async fn settle(remote: &Remote, url: &Url, payment: &Signed) -> Result<Value, CliError> {
+async fn settle(remote: &HttpClient, url: &Url, payment: &SignedHeader) -> Result<Value, CliError> {
     let mut open = String::new();
     // Whether every answer so far said that nothing was charged.
     let mut unsent = true;
@@ -214,15 +214,15 @@ async fn settle(remote: &Remote, url: &Url, payment: &Signed) -> Result<Value, C
             }
             Ok(answer) if answer.is_success() => return Ok(answer.body),
             Ok(answer) if matches!(answer.status, 429 | 500..=599) => {
-                open = answer.refusal().to_string();
+                open = answer.to_error().to_string();
                 unsent &= answer.status == 429 || answer.body["code"] == UNSENT;
                 answer.retry_after()
             }
             // A refusal of the repeat says nothing of the first one, unless it says that nothing was charged.
             Ok(answer) if !open.is_empty() && answer.body["success"] != json!(false) => {
-                return Err(CliError::Unresolved(format!("{open}; then {}", answer.refusal())));
+                return Err(CliError::OutcomeUnknown(format!("{open}; then {}", answer.to_error())));
             }
-            Ok(answer) => return Err(answer.refusal()),
+            Ok(answer) => return Err(answer.to_error()),
             Err(CliError::Connection(message)) => {
                 open = message;
                 unsent = false;
@@ -241,13 +241,13 @@ async fn settle(remote: &Remote, url: &Url, payment: &Signed) -> Result<Value, C
     }
     Err(match unsent {
         true => CliError::Unsent(open),
-        false => CliError::Unresolved(open),
+        false => CliError::OutcomeUnknown(open),
     })
 }
 
 /// Follows `status_url` until the payment's state is final, or the server has let go of it unsent: then it gives true. What it bought
 /// is asked for by the payment itself.
-async fn wait_for_settlement(remote: &Remote, url: &Url, pending: &Answer) -> Result<bool, CliError> {
+async fn wait_for_settlement(remote: &HttpClient, url: &Url, pending: &HttpResponse) -> Result<bool, CliError> {
     let mut pause = pending.retry_after();
     let Some(status_url) = pending.body.get("status_url").and_then(Value::as_str) else {
         tokio::time::sleep(pause).await;
@@ -267,14 +267,14 @@ async fn wait_for_settlement(remote: &Remote, url: &Url, pending: &Answer) -> Re
             Err(error) => terminal::progress(&error.to_string()),
         }
     }
-    Err(CliError::Unresolved(format!(
+    Err(CliError::OutcomeUnknown(format!(
         "look at {status_url} later, or send the same request again"
     )))
 }
 
 /// Polls the card that was just bought, if one was, until it is in its last state. A server that is away for a while is waited for.
 async fn wait_for_card(
-    remote: &Remote,
+    remote: &HttpClient,
     url: &Url,
     session: &Session<'_>,
     bought: &Value,
@@ -290,7 +290,7 @@ async fn wait_for_card(
         card_url.query_pairs_mut().append_pair("details", "false");
     }
     terminal::progress(&format!("waiting for {card_id}"));
-    let seen = tokio::time::timeout(CARD_PATIENCE, until_made(remote, &card_url, session)).await;
+    let seen = tokio::time::timeout(CARD_PATIENCE, poll_until_ready(remote, &card_url, session)).await;
     seen.unwrap_or_else(|_| {
         Err(CliError::Connection(format!(
             "{card_id} is not made after {} s; GET /get-card-data with what `purser token` gives shows it later",
@@ -300,10 +300,10 @@ async fn wait_for_card(
     .map(Some)
 }
 
-async fn until_made(remote: &Remote, card_url: &Url, session: &Session<'_>) -> Result<Value, CliError> {
+async fn poll_until_ready(remote: &HttpClient, card_url: &Url, session: &Session<'_>) -> Result<Value, CliError> {
     loop {
         let answer = match read_card(remote, card_url, session).await {
-            Err(why) if why.may_pass() => {
+            Err(why) if why.is_transient() => {
                 terminal::progress(&format!("{why}; looking again in {} s", CARD_POLL.as_secs()));
                 tokio::time::sleep(CARD_POLL).await;
                 continue;
@@ -319,13 +319,13 @@ async fn until_made(remote: &Remote, card_url: &Url, session: &Session<'_>) -> R
                 CARD_POLL
             }
             429 | 500..=599 => answer.retry_after(),
-            _ => return Err(answer.refusal()),
+            _ => return Err(answer.to_error()),
         };
         tokio::time::sleep(pause).await;
     }
 }
 
-async fn read_card(remote: &Remote, card_url: &Url, session: &Session<'_>) -> Result<Answer, CliError> {
+async fn read_card(remote: &HttpClient, card_url: &Url, session: &Session<'_>) -> Result<HttpResponse, CliError> {
     let token = session.id_token(remote, card_url).await?;
     let bearer = zeroize::Zeroizing::new(format!("Bearer {}", token.as_str()));
     remote.get(card_url, &[("authorization", &bearer)]).await

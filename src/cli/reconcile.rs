@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::difference::Found;
-use purser_actors::engine::{Reconciler, Walk};
-use purser_actors::id::DifferenceId;
+use purser_actors::discrepancy::DiscrepancyDetails;
+use purser_actors::engine::{Reconciler, ReconciliationCursor};
+use purser_actors::id::DiscrepancyId;
 use purser_storage::Store;
 use serde_json::{Value, json};
 
-use super::store::{self, failed, find};
+use super::store_commands::{self, failed, find};
 use super::{CliError, TokenArgs, serve, terminal};
-use crate::service::parts;
+use crate::service::dependencies;
 
 /// A list that cannot be read, of a chain that was just opened say, is read again this number of times, with this pause.
 const ATTEMPTS: u32 = 10;
@@ -52,26 +52,26 @@ struct Report {
 pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
     let (store, data) = match find(&config, &args.token)? {
-        store::Found::Store(store, data) => (store, data),
-        store::Found::Service(running) => {
+        store_commands::Found::Store(store, data) => (store, data),
+        store_commands::Found::Service(running) => {
             let patience = Duration::from_secs(args.timeout);
             return conclude(&args, &Report::told(running.compare(patience).await?));
         }
     };
     let as_store: Arc<dyn Store> = store.clone();
-    let world = parts::open_world(&config, &data, &as_store).await.map_err(failed)?;
-    let reconciling = parts::reconciling(&config, &world);
-    let walk = Walk::read(&*as_store).await.map_err(failed)?;
+    let world = dependencies::open_dependencies(&config, &data, &as_store).await.map_err(failed)?;
+    let reconciling = dependencies::reconciler_deps(&config, &world);
+    let walk = ReconciliationCursor::read(&*as_store).await.map_err(failed)?;
     let mut reconciler = Reconciler::new(as_store, world.clock.clone(), reconciling)
         .await
         .map_err(failed)?;
-    let (mut compared, mut found) = whole(&mut reconciler, walk.again()).await;
+    let (mut compared, mut found) = run_to_completion(&mut reconciler, walk.restart()).await;
     for _ in 1..ATTEMPTS {
         if !compared.skipped {
             break;
         }
         tokio::time::sleep(RETRY).await;
-        (compared, found) = whole(&mut reconciler, walk.again()).await;
+        (compared, found) = run_to_completion(&mut reconciler, walk.restart()).await;
     }
     world.close().await;
     store.close();
@@ -94,9 +94,9 @@ fn conclude(args: &ReconcileArgs, report: &Report) -> Result<(), CliError> {
 }
 
 /// From the first list to the last row. What both sides show is found from both, and is one difference.
-async fn whole(reconciler: &mut Reconciler, mut walk: Walk) -> (Walk, Vec<Found>) {
-    let mut found: Vec<Found> = Vec::new();
-    while !walk.is_over() {
+async fn run_to_completion(reconciler: &mut Reconciler, mut walk: ReconciliationCursor) -> (ReconciliationCursor, Vec<DiscrepancyDetails>) {
+    let mut found: Vec<DiscrepancyDetails> = Vec::new();
+    while !walk.is_complete() {
         for one in reconciler.step(&mut walk).await {
             if !found
                 .iter()
@@ -110,10 +110,10 @@ async fn whole(reconciler: &mut Reconciler, mut walk: Walk) -> (Walk, Vec<Found>
 }
 
 impl Report {
-    fn of(walk: &Walk, found: &[Found]) -> Self {
+    fn of(walk: &ReconciliationCursor, found: &[DiscrepancyDetails]) -> Self {
         let differences = found.iter().map(|one| {
             json!({
-                "difference_id": DifferenceId::of(one.source, &one.key).to_string(),
+                "difference_id": DiscrepancyId::of(one.source, &one.key).to_string(),
                 "kind": one.kind.name(), "source": one.source.name(), "key": one.key, "subject": one.subject,
                 "ours": one.ours, "theirs": one.theirs,
             })

@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-use super::remote::reachable;
-use super::store::{all_there, documents, failed};
+use super::http_client::reachable;
+use super::store_commands::{check_documents, documents, failed};
 use super::{CliError, terminal};
 use crate::config::Config;
 use crate::service::copies::documents_in;
-use crate::service::{DataDir, chains, parts};
+use crate::service::{DataDir, chains, dependencies};
 use crate::system::SystemClock;
-use crate::vault::archive;
-use crate::verify::{ChainList, ChainTransfer, Report};
+use crate::vault::document_backup;
+use crate::verify::{ChainList, ChainTransfer, VerifyReport};
 
 /// A copy of a large store is made before its first byte is sent.
 const PATIENCE: Duration = Duration::from_secs(3_600);
@@ -173,7 +173,7 @@ impl RunningService {
     ///
     /// # Errors
     /// When the copy cannot be had or read.
-    pub(super) async fn verify(&self, config: &Config) -> Result<Report, CliError> {
+    pub(super) async fn verify(&self, config: &Config) -> Result<VerifyReport, CliError> {
         let scratch = tempfile::Builder::new()
             .prefix("verify.")
             .tempdir_in(&config.data_dir)
@@ -184,7 +184,7 @@ impl RunningService {
         let rows = self.part("store", &scratch.path().join("rows")).await?;
         let data = DataDir::create(&scratch.path().join("data")).map_err(failed)?;
         let mark = JournalStore::restore(rows.path(), &data.store(), SystemClock.now().0).map_err(failed)?;
-        let store = parts::open_store(config, &data).map_err(failed)?;
+        let store = dependencies::open_store(config, &data).map_err(failed)?;
         // By other settings no transfer would be ours.
         chains::belongs(&*store, config).await.map_err(failed)?;
         // After the store: whatever it knows of is on the list.
@@ -200,7 +200,7 @@ impl RunningService {
     /// # Errors
     /// When a copy cannot be had, is damaged or cannot be written, or a document is missing; everything else is in the backup then.
     pub(super) async fn backup(&self, config: &Config, file: &Path) -> Result<(), CliError> {
-        let papers = archive::beside(file);
+        let papers = document_backup::documents_path(file);
         let rows = self.part("store", file).await?;
         let mut named: BTreeSet<DocumentId> = BTreeSet::new();
         let mut unread = None;
@@ -222,12 +222,12 @@ impl RunningService {
             };
         }
         let sealed = self.part("documents", &papers).await?;
-        let held = archive::held(sealed.path()).map_err(failed)?;
+        let held = document_backup::held(sealed.path()).map_err(failed)?;
         keep(sealed, &papers)?;
         let missing: Vec<DocumentId> = named.difference(&held).copied().collect();
         let with = papers.display();
         terminal::result(&format!("{with} holds {}", documents(named.len() - missing.len())))?;
-        all_there(&missing, &DataDir::at(&config.data_dir))
+        check_documents(&missing, &DataDir::at(&config.data_dir))
     }
 
     /// Has the running service compare its books with others' lists once more, waits for it, and returns the report of `purser

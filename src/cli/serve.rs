@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CliError, terminal};
-use crate::config::{Config, LogFormat, Misfit, ProviderKind, Sources};
+use crate::config::{Config, LogFormat, Misfit, SettlementKind, ConfigSources};
 use crate::service::{Service, chains};
 use crate::settlement::settings;
-use crate::system::take_open_files;
+use crate::system::raise_open_file_limit;
 
 /// Start the service (default command)
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -51,14 +51,14 @@ impl Args {
             flags.push(("data_dir".to_owned(), data.display().to_string()));
         }
         let env = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
-        let sources = Sources {
+        let sources = ConfigSources {
             file,
             env: env.collect(),
             flags,
         };
         let wrong = |e: Misfit| CliError::Usage(e.to_string());
         let config = Config::load(&sources).map_err(wrong)?;
-        if config.settlement.kind == ProviderKind::Chains {
+        if config.settlement.kind == SettlementKind::Chains {
             // Before anything asks a chain for its name.
             let in_effect = settings::names(&config).map_err(wrong)?.take_effect();
             in_effect.map_err(|[base, solana]| CliError::Usage(format!("this process is for {base} and {solana}")))?;
@@ -76,8 +76,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     // Before anything is made in the data directory.
     chains::keys(&config).map_err(|wrong| CliError::Usage(wrong.to_string()))?;
     log(config.log.format);
-    quiet_panics();
-    enough_files(&config);
+    install_panic_hook();
+    raise_file_limit(&config);
     // Listened to before anybody can know that we run: a signal during the start is not lost and kills nothing.
     let stop = StopSignals::new()?;
     let sandbox = config.is_sandbox();
@@ -85,7 +85,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let service = Service::start(config)
         .await
         .map_err(|e| CliError::Connection(e.to_string()))?;
-    greet(&service, sandbox, &data)?;
+    print_banner(&service, sandbox, &data)?;
     stop.wait().await;
     tracing::info!("stopping: nothing new is accepted, calls in flight finish");
     if service.stop().await {
@@ -100,10 +100,10 @@ pub async fn run(args: Args) -> Result<(), CliError> {
 const OTHER_FILES: u64 = 512;
 
 /// Says so when fewer connections can be open than the settings allow.
-fn enough_files(config: &Config) {
+fn raise_file_limit(config: &Config) {
     let streams = u64::try_from(config.stream.max_connections).unwrap_or(u64::MAX);
     let wanted = streams.saturating_add(u64::from(config.server.max_connections) + OTHER_FILES);
-    if let Some(open_files) = take_open_files().filter(|allowed| *allowed < wanted) {
+    if let Some(open_files) = raise_open_file_limit().filter(|allowed| *allowed < wanted) {
         // Enough for most. At the limit a connection waits to be accepted, and the log says so.
         tracing::info!(
             open_files,
@@ -133,14 +133,14 @@ pub(super) fn log(format: LogFormat) {
 }
 
 /// A panic is logged by its place alone: its message may hold what it stumbled over.
-fn quiet_panics() {
+fn install_panic_hook() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(place, "a panic");
     }));
 }
 
-fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
+fn print_banner(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
     let url = &service.public_url;
     terminal::result(&format!("Purser serves at {url} (data in {data})"))?;
     let address = service.address;

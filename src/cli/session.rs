@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::remote::{Answer, Remote, at, authority};
+use super::http_client::{HttpResponse, HttpClient, at, authority};
 use super::{CliError, terminal};
 use crate::private_file;
 use crate::system::SystemClock;
@@ -21,7 +21,7 @@ const SPARE_SECONDS: u64 = 30;
 
 /// What one server gave us.
 #[derive(Clone, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
-struct Tokens {
+struct StoredTokens {
     id_token: String,
     refresh_token: String,
     user_id: String,
@@ -52,7 +52,7 @@ impl<'a> Session<'a> {
     /// Keeps the `auth` object of a paid answer, if there is one and the wallet has not signed in: those tokens may do less.
     /// Says whether there was one.
     pub(super) fn keep(&self, server: &Url, body: &Value) -> Result<bool, CliError> {
-        let Some(tokens) = body.get("auth").and_then(|auth| Tokens::read(auth, &body["user_id"])) else {
+        let Some(tokens) = body.get("auth").and_then(|auth| StoredTokens::read(auth, &body["user_id"])) else {
             return Ok(false);
         };
         let kept = self.load()?.remove(&self.key(server));
@@ -63,7 +63,7 @@ impl<'a> Session<'a> {
     }
 
     /// A token that is good now and that the wallet signed in for.
-    pub(super) async fn signed_in_token(&self, remote: &Remote, server: &Url) -> Result<Zeroizing<String>, CliError> {
+    pub(super) async fn signed_in_token(&self, remote: &HttpClient, server: &Url) -> Result<Zeroizing<String>, CliError> {
         let stored = self.load()?.remove(&self.key(server));
         match stored {
             Some(tokens) if tokens.signed_in => self.id_token(remote, server).await,
@@ -72,7 +72,7 @@ impl<'a> Session<'a> {
     }
 
     /// A token that is good now: the stored one, a refreshed one, or one from signing in.
-    pub(super) async fn id_token(&self, remote: &Remote, server: &Url) -> Result<Zeroizing<String>, CliError> {
+    pub(super) async fn id_token(&self, remote: &HttpClient, server: &Url) -> Result<Zeroizing<String>, CliError> {
         let stored = self.load()?.remove(&self.key(server));
         if let Some(tokens) = stored {
             if tokens.expires_at > SystemClock.now().seconds() + SPARE_SECONDS {
@@ -82,7 +82,7 @@ impl<'a> Session<'a> {
             let answer = remote.post(&at(server, "/auth")?, &body).await?;
             if let Some(mut renewed) = answer
                 .is_success()
-                .then(|| Tokens::read(&answer.body, &answer.body["user_id"]))
+                .then(|| StoredTokens::read(&answer.body, &answer.body["user_id"]))
                 .flatten()
             {
                 renewed.signed_in = tokens.signed_in;
@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    async fn sign_in(&self, remote: &Remote, server: &Url) -> Result<Zeroizing<String>, CliError> {
+    async fn sign_in(&self, remote: &HttpClient, server: &Url) -> Result<Zeroizing<String>, CliError> {
         terminal::progress(&format!("signing in as {}", self.wallet.address(self.network)));
         let url = at(server, &format!("/auth?network={}", self.network.name()))?;
         let challenge = remote.get(&url, &[]).await?;
@@ -111,9 +111,9 @@ impl<'a> Session<'a> {
         let proof = self.wallet.sign_in(&info, self.network)?;
         let answer = remote.get(&url, &[("sign-in-with-x", &proof)]).await?;
         if !answer.is_success() {
-            return Err(answer.refusal());
+            return Err(answer.to_error());
         }
-        let mut tokens = Tokens::read(&answer.body["auth"], &answer.body["user_id"])
+        let mut tokens = StoredTokens::read(&answer.body["auth"], &answer.body["user_id"])
             .ok_or_else(|| CliError::Connection("the sign-in answer holds no tokens".to_owned()))?;
         tokens.signed_in = true;
         self.store(server, tokens)
@@ -128,7 +128,7 @@ impl<'a> Session<'a> {
         )
     }
 
-    fn store(&self, server: &Url, tokens: Tokens) -> Result<Zeroizing<String>, CliError> {
+    fn store(&self, server: &Url, tokens: StoredTokens) -> Result<Zeroizing<String>, CliError> {
         let id_token = Zeroizing::new(tokens.id_token.clone());
         let mut all = self.load()?;
         all.insert(self.key(server), tokens);
@@ -137,7 +137,7 @@ impl<'a> Session<'a> {
     }
 
     /// A missing or unreadable file is no token: signing in makes a new one.
-    fn load(&self) -> Result<BTreeMap<String, Tokens>, CliError> {
+    fn load(&self) -> Result<BTreeMap<String, StoredTokens>, CliError> {
         match std::fs::read(&self.path) {
             Ok(text) => Ok(serde_json::from_slice(&Zeroizing::new(text)).unwrap_or_default()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
@@ -146,7 +146,7 @@ impl<'a> Session<'a> {
     }
 
     /// Replaces the file whole, so that a crash leaves the old one or the new one.
-    fn save(&self, all: &BTreeMap<String, Tokens>) -> Result<(), CliError> {
+    fn save(&self, all: &BTreeMap<String, StoredTokens>) -> Result<(), CliError> {
         let text = Zeroizing::new(serde_json::to_vec(all).map_err(|error| self.failed(error.into()))?);
         private_file::replace(&self.path, &text).map_err(|source| self.failed(source))
     }
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
     }
 }
 
-impl Tokens {
+impl StoredTokens {
     /// `expires_in` is text in credentials; a number is taken too.
     fn read(auth: &Value, user_id: &Value) -> Option<Self> {
         let text = |field: &str| auth.get(field)?.as_str().map(str::to_owned);
@@ -177,9 +177,9 @@ impl Tokens {
 }
 
 /// The challenge of a 402; any other answer is a refusal.
-pub(super) fn payment_required(answer: &Answer) -> Result<PaymentRequired, CliError> {
+pub(super) fn payment_required(answer: &HttpResponse) -> Result<PaymentRequired, CliError> {
     if answer.status != 402 {
-        return Err(answer.refusal());
+        return Err(answer.to_error());
     }
     let missing = WalletError::BadChallenge("there is no PAYMENT-REQUIRED header");
     let header = answer
@@ -190,9 +190,9 @@ pub(super) fn payment_required(answer: &Answer) -> Result<PaymentRequired, CliEr
 }
 
 /// The MPP offer of a 402.
-pub(super) fn mpp_offer(answer: &Answer) -> Result<MppOffer, CliError> {
+pub(super) fn mpp_offer(answer: &HttpResponse) -> Result<MppOffer, CliError> {
     if answer.status != 402 {
-        return Err(answer.refusal());
+        return Err(answer.to_error());
     }
     let missing = WalletError::BadChallenge("there is no WWW-Authenticate header");
     let field = answer.headers.get(reqwest::header::WWW_AUTHENTICATE).ok_or(missing)?;

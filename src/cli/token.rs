@@ -3,7 +3,7 @@
 use purser_actors::id::Network;
 use zeroize::Zeroizing;
 
-use super::remote::{Remote, at};
+use super::http_client::{HttpClient, at};
 use super::session::Session;
 use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, terminal};
 use crate::system::SystemEntropy;
@@ -37,7 +37,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let path = args.file.path()?;
     let (wallet, _) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     let session = Session::new(&path, &wallet, Network::from(args.network));
-    let remote = Remote::new(&args.tls, &server)?;
+    let remote = HttpClient::new(&args.tls, &server)?;
     let mut token = session.signed_in_token(&remote, &server).await?;
     let bearer = Zeroizing::new(format!("Bearer {}", *token));
     let read = remote

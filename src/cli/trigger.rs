@@ -4,7 +4,7 @@ use purser_actors::id::Network;
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use super::remote::{Remote, at};
+use super::http_client::{HttpClient, at};
 use super::session::Session;
 use super::{CliError, NetworkArg, ServerArgs, TlsArgs, WalletArgs, pay, terminal};
 use crate::system::SystemEntropy;
@@ -36,39 +36,39 @@ pub struct Args {
 }
 
 /// What makes an event happen.
-enum How {
+enum TriggerAction {
     /// A purchase.
-    Buys(&'static str),
+    Purchase(&'static str),
     /// A bank payout of so many dollars, to a destination that is registered for it.
-    PaysOut(&'static str),
+    Payout(&'static str),
     /// A link to an account at the card issuer, then a purchase.
-    LinksAndBuys(&'static str),
+    LinkAndPurchase(&'static str),
     /// The same over the bridge, from Solana.
-    Crosses(&'static str),
+    BridgeTopUp(&'static str),
     /// A freeze by the desk, which is lifted again.
-    Freezes,
+    Freeze,
     /// What an endpoint was tried with, posted once more.
-    PostsTest,
+    WebhookTest,
 }
 
-const EVENTS: &[(&str, How)] = &[
-    ("payment.fulfilled", How::Buys("/get-card?amount=5")),
-    ("card.ready", How::Buys("/get-card?amount=5")),
-    ("card.failed", How::Buys("/get-card?amount=6.66")),
-    ("balance.credited", How::Buys("/get-card?amount=6.66")),
+const EVENTS: &[(&str, TriggerAction)] = &[
+    ("payment.fulfilled", TriggerAction::Purchase("/get-card?amount=5")),
+    ("card.ready", TriggerAction::Purchase("/get-card?amount=5")),
+    ("card.failed", TriggerAction::Purchase("/get-card?amount=6.66")),
+    ("balance.credited", TriggerAction::Purchase("/get-card?amount=6.66")),
     (
         "gift_card.completed",
-        How::Buys("/order-gift-card?product_id=gift_marche_lumiere_fr&amount=25&country=FR"),
+        TriggerAction::Purchase("/order-gift-card?product_id=gift_marche_lumiere_fr&amount=25&country=FR"),
     ),
-    ("intl_order.queued", How::Buys("/order-intl-card?amount=100")),
-    ("payout.complete", How::PaysOut("10")),
-    ("payout.failed", How::PaysOut("16.66")),
-    ("payout.returned", How::PaysOut("21.11")),
-    ("top_up.credited", How::LinksAndBuys("/fund-card-balance?amount=10")),
-    ("top_up.failed", How::Crosses("/fund-card-balance?amount=21.01")),
-    ("account.frozen", How::Freezes),
-    ("account.unfrozen", How::Freezes),
-    ("webhook.test", How::PostsTest),
+    ("intl_order.queued", TriggerAction::Purchase("/order-intl-card?amount=100")),
+    ("payout.complete", TriggerAction::Payout("10")),
+    ("payout.failed", TriggerAction::Payout("16.66")),
+    ("payout.returned", TriggerAction::Payout("21.11")),
+    ("top_up.credited", TriggerAction::LinkAndPurchase("/fund-card-balance?amount=10")),
+    ("top_up.failed", TriggerAction::BridgeTopUp("/fund-card-balance?amount=21.01")),
+    ("account.frozen", TriggerAction::Freeze),
+    ("account.unfrozen", TriggerAction::Freeze),
+    ("webhook.test", TriggerAction::WebhookTest),
 ];
 
 /// Enough for any of them.
@@ -89,7 +89,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     };
     let server = args.server.server(args.at.as_deref())?;
     let (wallet, _) = TestWallet::load_or_create(&args.file.path()?, &SystemEntropy)?;
-    let remote = Remote::new(&args.tls, &server)?;
+    let remote = HttpClient::new(&args.tls, &server)?;
     let address = wallet.address(Network::from(args.network));
     if !args.yes && !is_sandbox(&remote, &server).await? {
         let error =
@@ -97,8 +97,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         return Err(CliError::Usage(error));
     }
     match how {
-        How::Buys(path) => buy(&args, &server, path).await,
-        How::PaysOut(amount) => {
+        TriggerAction::Purchase(path) => buy(&args, &server, path).await,
+        TriggerAction::Payout(amount) => {
             let body = json!({"wallet": address, "name": "Trigger", "destinations": [{"destination_type": "fiat_us",
                 "bank_name": "First", "routing_number": "021000021", "account_number": "1234567"}]});
             let made = post(&remote, &server, "/sandbox/bank-recipients", &body).await?;
@@ -106,27 +106,27 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             let path = format!("/send-bank-payment?amount={amount}&destination_id={destination}");
             buy(&args, &server, &path).await
         }
-        How::Crosses(_) if Network::from(args.network) == Network::Base => {
+        TriggerAction::BridgeTopUp(_) if Network::from(args.network) == Network::Base => {
             let error = "a top-up fails on the bridge, which only Solana's take: add --network solana".to_owned();
             Err(CliError::Usage(error))
         }
-        How::LinksAndBuys(path) | How::Crosses(path) => {
+        TriggerAction::LinkAndPurchase(path) | TriggerAction::BridgeTopUp(path) => {
             let link = json!({"wallet": address, "linked": true});
             post(&remote, &server, "/sandbox/link", &link).await?;
             buy(&args, &server, path).await
         }
-        How::Freezes => {
+        TriggerAction::Freeze => {
             let body = json!({"wallet": address, "message": "purser trigger"});
             post(&remote, &server, "/sandbox/freeze", &body).await?;
             post(&remote, &server, "/sandbox/freeze", &json!({"wallet": address})).await?;
             terminal::result("frozen, and unfrozen again")
         }
-        How::PostsTest => post_test(&args, &remote, &server, &wallet).await,
+        TriggerAction::WebhookTest => post_test(&args, &remote, &server, &wallet).await,
     }
 }
 
 /// Whether nothing that is bought at a server costs real money.
-async fn is_sandbox(remote: &Remote, server: &Url) -> Result<bool, CliError> {
+async fn is_sandbox(remote: &HttpClient, server: &Url) -> Result<bool, CliError> {
     let answer = remote.get(&at(server, "/sandbox/catalogs")?, &[]).await?;
     Ok(answer.is_success())
 }
@@ -147,16 +147,16 @@ async fn buy(args: &Args, server: &Url, path: &str) -> Result<(), CliError> {
     .await
 }
 
-async fn post(remote: &Remote, server: &Url, path: &str, body: &Value) -> Result<Value, CliError> {
+async fn post(remote: &HttpClient, server: &Url, path: &str, body: &Value) -> Result<Value, CliError> {
     let answer = remote.post(&at(server, path)?, body).await?;
     if answer.is_success() {
         Ok(answer.body)
     } else {
-        Err(answer.refusal())
+        Err(answer.to_error())
     }
 }
 
-async fn post_test(args: &Args, remote: &Remote, server: &Url, wallet: &TestWallet) -> Result<(), CliError> {
+async fn post_test(args: &Args, remote: &HttpClient, server: &Url, wallet: &TestWallet) -> Result<(), CliError> {
     let session = Session::new(&args.file.path()?, wallet, Network::from(args.network));
     let token = session.id_token(remote, server).await?;
     let bearer = format!("Bearer {}", &*token);
@@ -167,7 +167,7 @@ async fn post_test(args: &Args, remote: &Remote, server: &Url, wallet: &TestWall
         )
         .await?;
     if !list.is_success() {
-        return Err(list.refusal());
+        return Err(list.to_error());
     }
     let mut deliveries = list.body["deliveries"].as_array().into_iter().flatten();
     let Some(test) = deliveries.find(|one| one["type"] == "webhook.test") else {
@@ -181,6 +181,6 @@ async fn post_test(args: &Args, remote: &Remote, server: &Url, wallet: &TestWall
     if again.is_success() {
         terminal::json(&again.body, false)
     } else {
-        Err(again.refusal())
+        Err(again.to_error())
     }
 }

@@ -16,8 +16,8 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 pub use self::bridge::{Bridge, BridgeFinality, is_used as bridge_is_used};
-use super::check::Found;
-use super::{Config, ProviderKind, text};
+use super::validate::Found;
+use super::{Config, SettlementKind, text};
 use crate::secret::Secret;
 
 /// Highest number of blocks or slots that a depth may name: the followers of the chains store that many.
@@ -247,7 +247,7 @@ fn ether<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
 
 /// Checks that need neither a secret nor a node. Skipped unless `settlement.kind` is `chains`.
 pub(super) fn check(config: &Config, found: &mut Found) {
-    if config.settlement.kind != ProviderKind::Chains {
+    if config.settlement.kind != SettlementKind::Chains {
         return;
     }
     bridge::check(config, found);
@@ -349,7 +349,7 @@ fn steps(key: &str, finality: &[FinalityStep], found: &mut Found) {
 
 fn facilitator_fits(key: &str, facilitator: &Facilitator, found: &mut Found) {
     match reqwest::Url::parse(&facilitator.url) {
-        Ok(url) => super::check::outsiders_url(&url, &format!("{key}.url"), found),
+        Ok(url) => super::validate::outsiders_url(&url, &format!("{key}.url"), found),
         Err(error) => found.require(false, format!("{key}.url"), &error.to_string()),
     }
     let (secret, id) = (facilitator.secret.is_elsewhere(), !facilitator.key_id.is_empty());

@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 use super::ConfigError;
-use crate::nearest::nearest;
+use crate::suggest::closest_match;
 
 /// `config.toml`, compiled in.
 pub const DEFAULTS: &str = include_str!("../../config.toml");
@@ -17,7 +17,7 @@ const OPEN_TABLES: [(&str, Value); 3] = [
 
 /// What comes on top of the defaults.
 #[derive(Clone, Debug, Default)]
-pub struct Sources {
+pub struct ConfigSources {
     /// The operator's file: its name for messages, and its text.
     pub file: Option<(String, String)>,
     /// The process environment; only `PURSER_…` is looked at.
@@ -30,11 +30,11 @@ pub struct Sources {
 ///
 /// # Errors
 /// None; whatever is wrong is added to `wrong`.
-pub(super) fn merge(sources: &Sources, wrong: &mut Vec<ConfigError>) -> Table {
+pub(super) fn merge(sources: &ConfigSources, wrong: &mut Vec<ConfigError>) -> Table {
     let mut settings = parse("config.toml", DEFAULTS, wrong);
     if let Some((name, text)) = &sources.file {
         let file = parse(name, text, wrong);
-        overlay(&mut settings, file, (name, ""), wrong);
+        apply_layer(&mut settings, file, (name, ""), wrong);
     }
     for (name, text) in &sources.env {
         let Some(key) = env_key(name) else { continue };
@@ -59,7 +59,7 @@ fn parse(origin: &str, text: &str, wrong: &mut Vec<ConfigError>) -> Table {
 }
 
 /// Whether a layer sets this, be it to the default.
-pub(super) fn is_set(sources: &Sources, key: &str) -> bool {
+pub(super) fn is_set(sources: &ConfigSources, key: &str) -> bool {
     let in_file = || {
         let (_, text) = sources.file.as_ref()?;
         let file: Table = text.parse().ok()?;
@@ -116,7 +116,7 @@ fn env_key(name: &str) -> Option<String> {
     }
 }
 
-fn overlay(onto: &mut Table, from: Table, (origin, path): (&str, &str), wrong: &mut Vec<ConfigError>) {
+fn apply_layer(onto: &mut Table, from: Table, (origin, path): (&str, &str), wrong: &mut Vec<ConfigError>) {
     let open = OPEN_TABLES.into_iter().find(|(open, _)| *open == path);
     if open.is_some() {
         // A list of names the operator chose replaces the default's, it does not add to them.
@@ -140,7 +140,7 @@ fn overlay(onto: &mut Table, from: Table, (origin, path): (&str, &str), wrong: &
             continue;
         };
         match (current, value) {
-            (Value::Table(inner), Value::Table(value)) => overlay(inner, value, (origin, &key), wrong),
+            (Value::Table(inner), Value::Table(value)) => apply_layer(inner, value, (origin, &key), wrong),
             (current, value) => match typed(&key, current, value, origin) {
                 Ok(value) => *current = value,
                 Err(error) => wrong.push(error),
@@ -150,7 +150,7 @@ fn overlay(onto: &mut Table, from: Table, (origin, path): (&str, &str), wrong: &
 }
 
 fn unknown(among: &Table, name: &str, key: String, origin: &str) -> ConfigError {
-    let hint = nearest(name, among.keys().map(String::as_str)).map(|n| format!("; did you mean `{n}`?"));
+    let hint = closest_match(name, among.keys().map(String::as_str)).map(|n| format!("; did you mean `{n}`?"));
     ConfigError::Unknown {
         origin: origin.to_owned(),
         key,
@@ -165,11 +165,11 @@ fn typed(key: &str, like: &Value, value: Value, origin: &str) -> Result<Value, C
     Err(ConfigError::Type {
         origin: origin.to_owned(),
         key: key.to_owned(),
-        wanted: in_words(like),
+        wanted: describe_type(like),
     })
 }
 
-fn in_words(like: &Value) -> &'static str {
+fn describe_type(like: &Value) -> &'static str {
     match like {
         Value::String(_) => "text in quotes (amounts and rates too)",
         Value::Integer(_) => "a whole number",
@@ -201,7 +201,7 @@ fn read(key: &str, like: &Value, text: &str, origin: &str) -> Result<Value, Conf
     let wrong = || ConfigError::Type {
         origin: origin.to_owned(),
         key: key.to_owned(),
-        wanted: in_words(like),
+        wanted: describe_type(like),
     };
     match like {
         Value::String(_) => Ok(Value::String(text.to_owned())),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use purser_actors::money::{Cents, FeeRule};
 use purser_actors::port::Timestamp;
-use purser_actors::product::{Line, PriceRange};
+use purser_actors::product::{ProductLine, PriceRange};
 use rust_decimal::Decimal;
 use serde::Deserialize;
 
@@ -14,28 +14,28 @@ use super::text;
 /// Codes of countries as ISO 3166-1 alpha-2, or no fixed list.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "Vec<String>")]
-pub enum Countries {
+pub enum CountryList {
     /// Exactly these.
     Listed(Vec<String>),
     /// Where the service serves; replaced by [`Countries::Listed`] at load.
-    Service,
+    Default,
     /// No fixed list.
-    Unlisted,
+    Unrestricted,
 }
 
-impl From<Vec<String>> for Countries {
+impl From<Vec<String>> for CountryList {
     fn from(codes: Vec<String>) -> Self {
         match codes.as_slice() {
-            [one] if one == "service" => Self::Service,
-            [one] if one == "*" => Self::Unlisted,
+            [one] if one == "service" => Self::Default,
+            [one] if one == "*" => Self::Unrestricted,
             _ => Self::Listed(codes),
         }
     }
 }
 
-impl Countries {
+impl CountryList {
     fn resolve(&mut self, service: &[String]) {
-        if *self == Self::Service {
+        if *self == Self::Default {
             *self = Self::Listed(service.to_vec());
         }
     }
@@ -44,7 +44,7 @@ impl Countries {
     pub fn codes(&self) -> Option<&[String]> {
         match self {
             Self::Listed(codes) => Some(codes),
-            Self::Service | Self::Unlisted => None,
+            Self::Default | Self::Unrestricted => None,
         }
     }
 
@@ -57,7 +57,7 @@ impl Countries {
 /// One product's price list entry.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Product {
+pub struct ProductConfig {
     /// The paid route that sells it.
     pub route: String,
     /// Whether it can be bought yet.
@@ -88,18 +88,18 @@ pub struct Product {
     /// Pricing rules in words; empty for none.
     pub note: String,
     /// Where it can be used or paid to.
-    pub countries: Countries,
+    pub countries: CountryList,
     /// Country rules in words; empty for none.
     pub country_note: String,
     /// By currency, for push to card.
     #[serde(default)]
-    pub countries_by_currency: BTreeMap<String, Countries>,
+    pub countries_by_currency: BTreeMap<String, CountryList>,
     /// By payment app, for app payments; the keys are the apps' names.
     #[serde(default)]
-    pub countries_by_platform: BTreeMap<String, Countries>,
+    pub countries_by_platform: BTreeMap<String, CountryList>,
 }
 
-impl Product {
+impl ProductConfig {
     /// The fee on top of the amount.
     pub fn fee(&self) -> FeeRule {
         FeeRule {
@@ -120,7 +120,7 @@ impl Product {
     }
 
     /// Every country table of the product.
-    pub(super) fn tables(&self) -> impl Iterator<Item = &Countries> {
+    pub(super) fn tables(&self) -> impl Iterator<Item = &CountryList> {
         let by_key = self
             .countries_by_currency
             .values()
@@ -133,32 +133,32 @@ impl Product {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the names are the contract's own product identifiers")]
-pub struct Products {
-    pub usa_prepaid_card: Product,
-    pub intl_prepaid_card: Product,
-    pub gift_card: Product,
-    pub push_to_card: Product,
-    pub bank_payment: Product,
-    pub app_payment: Product,
-    pub card_balance: Product,
+pub struct ProductsConfig {
+    pub usa_prepaid_card: ProductConfig,
+    pub intl_prepaid_card: ProductConfig,
+    pub gift_card: ProductConfig,
+    pub push_to_card: ProductConfig,
+    pub bank_payment: ProductConfig,
+    pub app_payment: ProductConfig,
+    pub card_balance: ProductConfig,
 }
 
-impl Products {
+impl ProductsConfig {
     /// All, with their identifiers, in the contract's order.
-    pub fn all(&self) -> [(&'static str, &Product); 7] {
-        Line::ALL.map(|line| (line.name(), self.of(line)))
+    pub fn all(&self) -> [(&'static str, &ProductConfig); 7] {
+        ProductLine::ALL.map(|line| (line.name(), self.of(line)))
     }
 
     /// The settings of a product line.
-    pub const fn of(&self, line: Line) -> &Product {
+    pub const fn of(&self, line: ProductLine) -> &ProductConfig {
         match line {
-            Line::UsaCard => &self.usa_prepaid_card,
-            Line::IntlCard => &self.intl_prepaid_card,
-            Line::GiftCard => &self.gift_card,
-            Line::PushToCard => &self.push_to_card,
-            Line::BankPayment => &self.bank_payment,
-            Line::AppPayment => &self.app_payment,
-            Line::CardBalance => &self.card_balance,
+            ProductLine::UsaCard => &self.usa_prepaid_card,
+            ProductLine::IntlCard => &self.intl_prepaid_card,
+            ProductLine::GiftCard => &self.gift_card,
+            ProductLine::PushToCard => &self.push_to_card,
+            ProductLine::BankPayment => &self.bank_payment,
+            ProductLine::AppPayment => &self.app_payment,
+            ProductLine::CardBalance => &self.card_balance,
         }
     }
 

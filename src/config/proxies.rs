@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 /// them lets the other pass as its client sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ForwardedBy {
+pub enum ForwardedHeader {
     /// What most proxies write.
     XForwardedFor,
     /// RFC 7239.
@@ -20,7 +20,7 @@ pub enum ForwardedBy {
 
 /// Addresses that begin alike: `10.0.0.0/8`, or one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AddressRange {
+pub struct IpNetwork {
     first: IpAddr,
     /// Bits that are given, of 32 or 128.
     prefix: u32,
@@ -31,9 +31,9 @@ pub struct AddressRange {
 #[error(
     "{0:?} is neither an address nor a network such as 10.0.0.0/8, with nothing behind its prefix and not of everybody"
 )]
-pub struct NotARange(String);
+pub struct ParseNetworkError(String);
 
-impl AddressRange {
+impl IpNetwork {
     /// Whether an address lies in it; IPv4 written as IPv6 is IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         let (own, other) = (bits(self.first), bits(address.to_canonical()));
@@ -51,11 +51,11 @@ fn bits(address: IpAddr) -> (u128, u32) {
     }
 }
 
-impl FromStr for AddressRange {
-    type Err = NotARange;
+impl FromStr for IpNetwork {
+    type Err = ParseNetworkError;
 
-    fn from_str(text: &str) -> Result<Self, NotARange> {
-        let wrong = || NotARange(text.to_owned());
+    fn from_str(text: &str) -> Result<Self, ParseNetworkError> {
+        let wrong = || ParseNetworkError(text.to_owned());
         let Some((address, prefix)) = text.split_once('/') else {
             let first = text.parse::<IpAddr>().map_err(|_| wrong())?.to_canonical();
             let prefix = bits(first).1;
@@ -79,13 +79,13 @@ impl FromStr for AddressRange {
     }
 }
 
-impl fmt::Display for AddressRange {
+impl fmt::Display for IpNetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.first, self.prefix)
     }
 }
 
-impl<'de> Deserialize<'de> for AddressRange {
+impl<'de> Deserialize<'de> for IpNetwork {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         text.parse().map_err(D::Error::custom)
@@ -99,7 +99,7 @@ mod tests {
 
     fn has(range: &str, address: &str) -> bool {
         range
-            .parse::<AddressRange>()
+            .parse::<IpNetwork>()
             .unwrap()
             .contains(address.parse().unwrap())
     }
@@ -132,7 +132,7 @@ mod tests {
             "10.0.0.0/-1",
         ];
         for text in wrong {
-            assert!(text.parse::<AddressRange>().is_err(), "{text}");
+            assert!(text.parse::<IpNetwork>().is_err(), "{text}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! How long nothing leaves after a restore.
 
 use super::Config;
-use super::check::Found;
-use crate::agent_wallet::custody::LONGEST_VALIDITY_S;
+use super::validate::Found;
+use crate::agent_wallet::signer::MAX_VALIDITY_S;
 use crate::payment::evm::MAX_EXTRA_LIFE_SECONDS;
 use crate::settlement::sandbox::LONGEST_SIGNED_S;
 
@@ -12,7 +12,7 @@ fn longest_authorization_s(config: &Config) -> u64 {
         .payment
         .max_timeout_seconds
         .saturating_add(MAX_EXTRA_LIFE_SECONDS);
-    accepted.max(LONGEST_VALIDITY_S.into()).max(LONGEST_SIGNED_S)
+    accepted.max(MAX_VALIDITY_S.into()).max(LONGEST_SIGNED_S)
 }
 
 /// A shorter time would let something leave a second time.

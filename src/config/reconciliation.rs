@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "config.toml holds the comment of every setting")]
 
-use purser_actors::engine::Pace;
+use purser_actors::engine::ReconcilerSettings;
 use serde::Deserialize;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -17,8 +17,8 @@ pub struct Reconciliation {
 
 impl Reconciliation {
     /// As the engine takes it.
-    pub const fn pace(&self) -> Pace {
-        Pace {
+    pub const fn pace(&self) -> ReconcilerSettings {
+        ReconcilerSettings {
             pause_ms: self.pause_ms,
             rest_ms: self.rest_ms,
             page: self.page,

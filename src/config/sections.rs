@@ -13,11 +13,11 @@ use purser_actors::engine::PayoutSettings;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::Role;
-use purser_actors::payout::Terms;
-use purser_actors::product::{Cap, Line};
+use purser_actors::payout::RailTerms;
+use purser_actors::product::{DailyCap, ProductLine};
 use serde::Deserialize;
 
-use super::proxies::{AddressRange, ForwardedBy};
+use super::proxies::{IpNetwork, ForwardedHeader};
 use super::text;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -36,8 +36,8 @@ pub struct Server {
     pub body_timeout_ms: u64,
     pub request_timeout_ms: u64,
     pub graceful_stop_seconds: u64,
-    pub trusted_proxies: Vec<AddressRange>,
-    pub forwarded_header: ForwardedBy,
+    pub trusted_proxies: Vec<IpNetwork>,
+    pub forwarded_header: ForwardedHeader,
 }
 
 impl Server {
@@ -79,7 +79,7 @@ pub struct Operator {
     #[serde(skip)]
     pub moves_on: bool,
     pub beyond_loopback: bool,
-    pub tokens: Vec<OperatorToken>,
+    pub tokens: Vec<OperatorTokenConfig>,
     pub lease_seconds: u64,
     #[serde(deserialize_with = "text::usdc")]
     pub alone_max_usd: Usdc,
@@ -91,7 +91,7 @@ pub struct Operator {
 /// Somebody who may use `/admin`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OperatorToken {
+pub struct OperatorTokenConfig {
     pub name: String,
     #[serde(deserialize_with = "text::parsed")]
     pub role: Role,
@@ -133,7 +133,7 @@ pub struct Engine {
 /// The library that recovers the signer of a payment on Base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Recovery {
+pub enum SignatureRecovery {
     Secp256k1,
     K256,
 }
@@ -142,7 +142,7 @@ pub enum Recovery {
 #[serde(deny_unknown_fields)]
 pub struct Payment {
     pub max_timeout_seconds: u64,
-    pub recovery: Recovery,
+    pub recovery: SignatureRecovery,
     pub pay_to: PayTo,
 }
 
@@ -175,35 +175,35 @@ impl PayTo {
 /// Which implementation of an outside party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ProviderKind {
+pub enum SettlementKind {
     Sandbox,
     Chains,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Provider {
-    pub kind: ProviderKind,
+pub struct SettlementConfig {
+    pub kind: SettlementKind,
 }
 
 /// Who makes what is sold, port by port.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Outsiders {
-    pub issuer: Outside,
-    pub gift_cards: Outside,
-    pub payouts: Outside,
-    pub identity: Outside,
-    pub card_accounts: Outside,
-    pub banking: Outside,
-    pub bridge: Outside,
-    pub rates: Outside,
-    pub merchants: Outside,
+pub struct RemoteProviders {
+    pub issuer: RemoteProvider,
+    pub gift_cards: RemoteProvider,
+    pub payouts: RemoteProvider,
+    pub identity: RemoteProvider,
+    pub card_accounts: RemoteProvider,
+    pub banking: RemoteProvider,
+    pub bridge: RemoteProvider,
+    pub rates: RemoteProvider,
+    pub merchants: RemoteProvider,
 }
 
-impl Outsiders {
+impl RemoteProviders {
     /// Each with its name in the settings.
-    pub const fn all(&self) -> [(&'static str, &Outside); 9] {
+    pub const fn all(&self) -> [(&'static str, &RemoteProvider); 9] {
         [
             ("providers.issuer", &self.issuer),
             ("providers.gift_cards", &self.gift_cards),
@@ -218,12 +218,12 @@ impl Outsiders {
     }
 
     /// Whether any is asked elsewhere, and so keeps a time of its own.
-    pub fn elsewhere(&self) -> bool {
+    pub fn configured(&self) -> bool {
         self.all().iter().any(|(_, outside)| !outside.url.is_empty())
     }
 
     /// Those that have something to tell of their own accord.
-    pub const fn tellers(&self) -> [&Outside; 3] {
+    pub const fn event_sources(&self) -> [&RemoteProvider; 3] {
         [&self.payouts, &self.card_accounts, &self.banking]
     }
 }
@@ -231,7 +231,7 @@ impl Outsiders {
 /// Where a provider is; an empty URL is the sandbox's own, in this process.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Outside {
+pub struct RemoteProvider {
     pub url: String,
     pub token_file: PathBuf,
     pub timeout_ms: u64,
@@ -285,34 +285,34 @@ pub struct Caps {
 
 impl Caps {
     /// As the engine takes them. A budget of which neither is set has no cap; of which one is, the other has no bound.
-    pub fn in_force(&self) -> purser_actors::product::Caps {
+    pub fn daily_caps(&self) -> purser_actors::product::DailyCaps {
         let all = [
-            (Line::UsaCard, self.cards_per_day, self.card_usd_per_day),
-            (Line::GiftCard, self.gift_cards_per_day, self.gift_card_usd_per_day),
+            (ProductLine::UsaCard, self.cards_per_day, self.card_usd_per_day),
+            (ProductLine::GiftCard, self.gift_cards_per_day, self.gift_card_usd_per_day),
             (
-                Line::PushToCard,
+                ProductLine::PushToCard,
                 self.push_to_card_per_day,
                 self.push_to_card_usd_per_day,
             ),
             (
-                Line::BankPayment,
+                ProductLine::BankPayment,
                 self.bank_payments_per_day,
                 self.bank_payment_usd_per_day,
             ),
             (
-                Line::AppPayment,
+                ProductLine::AppPayment,
                 self.app_payments_per_day,
                 self.app_payment_usd_per_day,
             ),
-            (Line::CardBalance, self.top_ups_per_day, self.top_up_usd_per_day),
+            (ProductLine::CardBalance, self.top_ups_per_day, self.top_up_usd_per_day),
         ];
         let set = all
             .into_iter()
             .filter(|(_, count, sum)| *count > 0 || *sum > Cents::ZERO);
-        set.fold(purser_actors::product::Caps::NONE, |caps, (line, count, sum)| {
+        set.fold(purser_actors::product::DailyCaps::NONE, |caps, (line, count, sum)| {
             let count = if count == 0 { u32::MAX } else { count };
             let sum = if sum == Cents::ZERO { Cents::new(u64::MAX) } else { sum };
-            caps.with(line, Cap { count, sum })
+            caps.with(line, DailyCap { count, sum })
         })
     }
 }
@@ -368,8 +368,8 @@ pub struct Payouts {
 
 impl Payouts {
     /// The rules of each rail.
-    pub fn in_force(&self, timeout_ms: u64, told_every_ms: u64) -> PayoutSettings {
-        let terms = |returns: u64, return_fee, wait: u64| Terms {
+    pub fn engine_settings(&self, timeout_ms: u64, told_every_ms: u64) -> PayoutSettings {
+        let terms = |returns: u64, return_fee, wait: u64| RailTerms {
             returns_ms: returns.saturating_mul(1_000),
             return_fee,
             wait_ms: wait.saturating_mul(1_000),
@@ -386,6 +386,6 @@ impl Payouts {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Service {
+pub struct Availability {
     pub countries: Vec<String>,
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::check::Found;
+use super::validate::Found;
 use super::{Limits, text};
 
 #[derive(Clone, Debug, Deserialize)]
@@ -41,7 +41,7 @@ impl Signup {
     }
 
     /// The two ceilings of an address, by the minute and by the hour.
-    pub fn ceilings(&self, of_service: &Limits) -> [Limits; 2] {
+    pub fn rate_limits(&self, of_service: &Limits) -> [Limits; 2] {
         let ceiling = |requests_per_window, window_seconds| Limits {
             requests_per_window,
             window_seconds,

@@ -2,26 +2,26 @@
 
 use purser_actors::money::Cents;
 
-use super::{Config, Countries, Mode, Sources};
+use super::{Config, CountryList, Mode, ConfigSources};
 
-fn file(text: &str) -> Sources {
-    Sources {
+fn file(text: &str) -> ConfigSources {
+    ConfigSources {
         file: Some(("my.toml".into(), text.into())),
-        ..Sources::default()
+        ..ConfigSources::default()
     }
 }
 
-fn env(name: &str, value: &str) -> Sources {
-    Sources {
+fn env(name: &str, value: &str) -> ConfigSources {
+    ConfigSources {
         env: vec![(name.into(), value.into())],
-        ..Sources::default()
+        ..ConfigSources::default()
     }
 }
 
 // Aim: the file in the repository is complete and every default passes its own checks.
 #[test]
 fn the_defaults_load() {
-    let config = Config::load(&Sources::default()).unwrap();
+    let config = Config::load(&ConfigSources::default()).unwrap();
     assert_eq!(config.mode, Mode::Sandbox);
     assert_eq!(config.products.usa_prepaid_card.max, Cents::new(100_000));
     let sold: Vec<_> = config
@@ -32,7 +32,7 @@ fn the_defaults_load() {
         .map(|(name, _)| name)
         .collect();
     assert!(sold.contains(&"usa_prepaid_card"), "{sold:?}");
-    assert_eq!(config.products.intl_prepaid_card.countries, Countries::Unlisted);
+    assert_eq!(config.products.intl_prepaid_card.countries, CountryList::Unrestricted);
     let paypal = &config.products.app_payment.countries_by_platform["paypal"];
     assert_eq!(paypal.codes(), Some(config.service.countries.as_slice()));
 }
@@ -40,7 +40,7 @@ fn the_defaults_load() {
 // Aim (case 25): the fee vectors of the decisions hold for the rates in config.toml.
 #[test]
 fn case_25_fees_round_up_to_the_cent() {
-    let products = Config::load(&Sources::default()).unwrap().products;
+    let products = Config::load(&ConfigSources::default()).unwrap().products;
     for (product, amount, total) in [
         (&products.bank_payment, "2000", 200_500),
         (&products.bank_payment, "10", 1_150),
@@ -82,7 +82,7 @@ fn the_environment_is_typed_by_the_defaults() {
     let proxies = Config::load(&env("PURSER_SERVER__TRUSTED_PROXIES", "[\"10.0.0.1\"]")).unwrap();
     assert_eq!(
         proxies.server.trusted_proxies,
-        ["10.0.0.1".parse::<super::AddressRange>().unwrap()]
+        ["10.0.0.1".parse::<super::IpNetwork>().unwrap()]
     );
     let sold = Config::load(&env("PURSER_PRODUCTS__GIFT_CARD__AVAILABLE", "true")).unwrap();
     assert!(sold.products.gift_card.available);
@@ -91,8 +91,8 @@ fn the_environment_is_typed_by_the_defaults() {
 // Aim: the operator's side stays on this machine unless somebody says otherwise, and can be left out.
 #[test]
 fn the_operators_address_is_on_this_machine_unless_said() {
-    let listen = |sources: &Sources| Config::load(sources).unwrap().operator.listen;
-    assert!(listen(&Sources::default()).unwrap().ip().is_loopback());
+    let listen = |sources: &ConfigSources| Config::load(sources).unwrap().operator.listen;
+    assert!(listen(&ConfigSources::default()).unwrap().ip().is_loopback());
     assert_eq!(listen(&env("PURSER_OPERATOR__LISTEN", "")), None);
     assert!(listen(&env("PURSER_OPERATOR__LISTEN", "[::1]:0")).is_some());
     let said = file("[operator]\nlisten = \"0.0.0.0:8403\"\nbeyond_loopback = true");
@@ -108,7 +108,7 @@ fn payment_apps_are_the_operators_to_name() {
 }
 
 /// In a file, each with what must be said of it.
-fn slips_in_a_file() -> Vec<(Sources, &'static str)> {
+fn slips_in_a_file() -> Vec<(ConfigSources, &'static str)> {
     vec![
         (
             file("[server]\nlisen = \"x\""),
@@ -146,7 +146,7 @@ fn slips_in_a_file() -> Vec<(Sources, &'static str)> {
 }
 
 /// In the environment and in values with a form of their own; no words: it is ignored.
-fn slips_in_names_and_addresses() -> Vec<(Sources, &'static str)> {
+fn slips_in_names_and_addresses() -> Vec<(ConfigSources, &'static str)> {
     vec![
         (file("= 1"), "my.toml is not valid TOML"),
         (
@@ -254,14 +254,14 @@ fn zero_is_no_cap_anywhere() {
                 [signup]\nper_minute = 0\nper_hour = 0\n[agent_wallet]\nper_day_usd = \"0\"\ncalls_per_minute = 0\n\
                 [stream]\nmessages_per_minute = 0";
     let config = Config::load(&file(text)).unwrap();
-    assert_eq!(config.caps.in_force(), purser_actors::product::Caps::NONE);
+    assert_eq!(config.caps.daily_caps(), purser_actors::product::DailyCaps::NONE);
     let limits = &config.limits;
     assert_eq!(
         (limits.requests_per_window, limits.payments_per_window),
         (u32::MAX, u32::MAX)
     );
     assert_eq!((config.signup.per_minute, config.signup.per_hour), (u32::MAX, u32::MAX));
-    assert_eq!(config.agent_wallet.limits().per_day, None);
+    assert_eq!(config.agent_wallet.default_caps().per_day, None);
     assert_eq!(
         (config.agent_wallet.calls_per_minute, config.stream.messages_per_minute),
         (u32::MAX, u32::MAX)
@@ -269,25 +269,25 @@ fn zero_is_no_cap_anywhere() {
     let by_sum = Config::load(&file("[caps]\ncards_per_day = 0"))
         .unwrap()
         .caps
-        .in_force();
-    let cap = by_sum.of(purser_actors::product::Line::UsaCard).unwrap();
+        .daily_caps();
+    let cap = by_sum.of(purser_actors::product::ProductLine::UsaCard).unwrap();
     assert_eq!((cap.count, cap.sum), (u32::MAX, Cents::new(2_000_000)));
 }
 
 // Aim: an address that a layer sets is not moved from; one of the defaults is.
 #[test]
 fn only_the_defaults_ports_move_on() {
-    let moves = |sources: &Sources| {
+    let moves = |sources: &ConfigSources| {
         let config = Config::load(sources).unwrap();
         (config.server.moves_on, config.operator.moves_on)
     };
-    assert_eq!(moves(&Sources::default()), (true, true));
+    assert_eq!(moves(&ConfigSources::default()), (true, true));
     assert_eq!(moves(&file("[server]\nlisten = \"127.0.0.1:8402\"")), (false, true));
     assert_eq!(moves(&env("PURSER_OPERATOR__LISTEN", "127.0.0.1:8403")), (true, false));
     let flags = vec![("server.listen".into(), "127.0.0.1:1".into())];
-    let flagged = Sources {
+    let flagged = ConfigSources {
         flags,
-        ..Sources::default()
+        ..ConfigSources::default()
     };
     assert_eq!(moves(&flagged), (false, true));
 }
@@ -319,7 +319,7 @@ fn production_refuses_every_sandbox_default() {
 // Aim: what clients call us by never comes out empty or unroutable.
 #[test]
 fn the_public_url_follows_the_socket_unless_it_is_set() {
-    let server = Config::load(&Sources::default()).unwrap().server;
+    let server = Config::load(&ConfigSources::default()).unwrap().server;
     assert_eq!(server.public_url("127.0.0.1:9".parse().unwrap()), "http://127.0.0.1:9");
     assert_eq!(server.public_url("0.0.0.0:9".parse().unwrap()), "http://localhost:9");
     let named = Config::load(&file("[server]\npublic_url = \"https://pay.example\""))
@@ -331,7 +331,7 @@ fn the_public_url_follows_the_socket_unless_it_is_set() {
 // Aim: rates are exact, a table of the operator's replaces ours, and one that money cannot be converted by is refused.
 #[test]
 fn rates_are_exact_and_replaced_as_a_whole() {
-    let defaults = Config::load(&Sources::default()).unwrap();
+    let defaults = Config::load(&ConfigSources::default()).unwrap();
     let rates = defaults.rates.table();
     assert_eq!(rates.usd_per_unit["JPY"].to_string(), "0.00661");
     assert_eq!(
@@ -378,5 +378,5 @@ fn case_78_the_quiet_time_covers_the_longest_authorization() {
             assert!(error.contains("engine.restored_quiet_seconds"), "{error}");
         }
     }
-    assert!(Config::load(&Sources::default()).unwrap().engine.restored_quiet_seconds >= 900);
+    assert!(Config::load(&ConfigSources::default()).unwrap().engine.restored_quiet_seconds >= 900);
 }

@@ -12,13 +12,13 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub struct Versions {
     /// Routes being retired.
-    pub retiring: Vec<Retirement>,
+    pub retiring: Vec<DeprecatedRoute>,
 }
 
 /// A route on its way out.
 #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Retirement {
+pub struct DeprecatedRoute {
     /// The route.
     pub route: String,
     /// What to call instead.
@@ -26,10 +26,10 @@ pub struct Retirement {
     /// The day it ends, as an HTTP date, once it is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
-    pub sunset: Option<Day>,
+    pub sunset: Option<SunsetDate>,
 }
 
-impl Retirement {
+impl DeprecatedRoute {
     /// Whether both names are paths that fit a header.
     pub(super) fn is_plain(&self) -> bool {
         let plain = |path: &str| {
@@ -44,21 +44,21 @@ impl Retirement {
 
 /// The first moment of a day, in UTC. Settings write it as `2027-11-20`, answers as an HTTP date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Day(SystemTime);
+pub struct SunsetDate(SystemTime);
 
-impl fmt::Display for Day {
+impl fmt::Display for SunsetDate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&httpdate::fmt_http_date(self.0))
     }
 }
 
-impl Serialize for Day {
+impl Serialize for SunsetDate {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Day {
+impl<'de> Deserialize<'de> for SunsetDate {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         let day = humantime::parse_rfc3339(&format!("{text}T00:00:00Z"));

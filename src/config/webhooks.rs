@@ -7,12 +7,12 @@
 
 use std::time::Duration;
 
-use purser_actors::engine::webhooks::{TRIES, WebhookSettings};
-use purser_actors::webhook::Patience;
+use purser_actors::engine::webhooks::{MAX_ATTEMPTS, WebhookSettings};
+use purser_actors::webhook::FailureThresholds;
 use serde::Deserialize;
 
-use super::check::Found;
-use crate::outbound::call::CallLimits;
+use super::validate::Found;
+use crate::outbound::client::CallLimits;
 
 /// How long a connection may take to stand.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -21,7 +21,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 #[serde(deny_unknown_fields)]
 pub struct Webhooks {
     pub max_per_account: usize,
-    pub retry_seconds: [u64; TRIES],
+    pub retry_seconds: [u64; MAX_ATTEMPTS],
     pub timeout_ms: u64,
     pub rotation_seconds: u64,
     pub warn_after_seconds: u64,
@@ -56,14 +56,14 @@ impl Webhooks {
     }
 
     /// As the engine takes them.
-    pub fn in_force(&self) -> WebhookSettings {
+    pub fn engine_settings(&self) -> WebhookSettings {
         let ms = |seconds: u64| seconds.saturating_mul(1_000);
         WebhookSettings {
             pauses_ms: self.retry_seconds.map(ms),
             timeout_ms: self.timeout_ms,
             per_account_max: self.max_per_account,
             overlap_ms: ms(self.rotation_seconds),
-            patience: Patience {
+            patience: FailureThresholds {
                 warn_ms: ms(self.warn_after_seconds),
                 disable_ms: ms(self.disable_after_seconds),
             },

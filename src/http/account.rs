@@ -10,19 +10,19 @@ use axum::routing::get;
 use http::request::Parts;
 use purser_actors::engine::Engine;
 use purser_actors::id::PaymentId;
-use purser_actors::kernel::{Entity, View};
+use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::payment::Payment;
 use utoipa::OpenApi;
 
-use super::caller::{Bearer, Claims, MaybeBearer};
+use super::auth::{BearerAuth, AuthClaims, MaybeBearer};
 use super::error::ApiError;
 use super::json;
 use super::payments::with_product;
 use super::query::Query;
-use super::shapes;
+use super::schemas;
 
 /// What these routes need.
-pub struct Accounts {
+pub struct AccountState {
     /// Reads.
     pub engine: Engine,
 }
@@ -30,10 +30,10 @@ pub struct Accounts {
 /// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(get_account_balance, get_payment))]
-pub struct Api;
+pub struct ApiDoc;
 
 /// The routes.
-pub fn router(accounts: Arc<Accounts>) -> Router {
+pub fn router(accounts: Arc<AccountState>) -> Router {
     Router::new()
         .route("/get-account-balance", get(get_account_balance))
         .route("/get-payment", get(get_payment))
@@ -41,9 +41,9 @@ pub fn router(accounts: Arc<Accounts>) -> Router {
 }
 
 /// The claims of a good bearer token; 401 without.
-pub struct Holder(pub Claims);
+pub struct BearerClaims(pub AuthClaims);
 
-impl<S: Sync> FromRequestParts<S> for Holder {
+impl<S: Sync> FromRequestParts<S> for BearerClaims {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
@@ -58,7 +58,7 @@ impl<S: Sync> FromRequestParts<S> for Holder {
 ///
 /// # Errors
 /// 403 with the `frozen_message`; 500 when storage fails.
-pub async fn active(engine: &Engine, claims: &Claims) -> Result<(), ApiError> {
+pub async fn authenticated_account(engine: &Engine, claims: &AuthClaims) -> Result<(), ApiError> {
     let account = engine.account(&claims.wallet).await.map_err(|_| ApiError::internal())?;
     match account.and_then(|a| a.frozen) {
         Some(message) => Err(ApiError::frozen(message)),
@@ -68,12 +68,12 @@ pub async fn active(engine: &Engine, claims: &Claims) -> Result<(), ApiError> {
 
 /// The account's balance
 #[utoipa::path(get, path = "/get-account-balance", tag = "Account", security(("bearer" = [])),
-    responses((status = 200, description = "`user_id`, `balance`, `available`, `held`, `total_deposits` in USD, `created_at`.", body = shapes::Balance),
+    responses((status = 200, description = "`user_id`, `balance`, `available`, `held`, `total_deposits` in USD, `created_at`.", body = schemas::AccountBalance),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen."),
         (status = 404, description = "No such account.")))]
 async fn get_account_balance(
-    State(accounts): State<Arc<Accounts>>,
-    Holder(claims): Holder,
+    State(accounts): State<Arc<AccountState>>,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
@@ -97,12 +97,12 @@ async fn get_account_balance(
 /// is `fulfilled` has bought something, and `product_status` says what became of that.
 #[utoipa::path(get, path = "/get-payment", tag = "Account", security((), ("bearer" = [])),
     params(("payment_id" = String, Query, description = "From a 202.")),
-    responses((status = 200, description = "`status`, `terminal`, `retry_after_seconds`; for the payer also the result.", body = shapes::PaymentProgress),
+    responses((status = 200, description = "`status`, `terminal`, `retry_after_seconds`; for the payer also the result.", body = schemas::PaymentProgress),
         (status = 400, description = "`payment_id` is missing."), (status = 401, description = "A bad token."),
         (status = 403, description = "Another wallet's payment, or a frozen account."),
         (status = 404, description = "No such payment.")))]
 async fn get_payment(
-    State(accounts): State<Arc<Accounts>>,
+    State(accounts): State<Arc<AccountState>>,
     MaybeBearer(bearer): MaybeBearer,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -110,7 +110,7 @@ async fn get_payment(
     let unknown = || ApiError::not_found("payment_unknown", "There is no such payment.");
     let id: PaymentId = query.required("payment_id")?.parse().map_err(|_| unknown())?;
     let claims = match &bearer {
-        Bearer::Absent => None,
+        BearerAuth::Absent => None,
         bearer => Some(bearer.claims()?),
     };
     let payment = accounts
@@ -127,17 +127,17 @@ async fn get_payment(
                 "This payment belongs to another wallet.",
             ));
         }
-        active(&accounts.engine, claims).await?;
+        authenticated_account(&accounts.engine, claims).await?;
         view = view.object("payment", &payment.view(&id));
         view = with_product(&accounts.engine, view, &payment, false).await?;
     }
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
-fn progress(payment: &Payment) -> View {
-    let view = View::new()
+fn progress(payment: &Payment) -> JsonObject {
+    let view = JsonObject::new()
         .text("status", payment.status())
-        .flag("terminal", payment.is_final());
+        .boolean("terminal", payment.is_final());
     if payment.is_final() {
         view
     } else {

@@ -3,9 +3,9 @@
 mod address_book;
 mod pay;
 mod refusal;
-mod spending;
+mod payments;
 mod transfer;
-mod url;
+mod call_target;
 mod wallet;
 
 use std::sync::Arc;
@@ -14,30 +14,30 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::post;
 use http::StatusCode;
-use purser_actors::agent_wallet::{AgentWallet, Limits, Rejection};
+use purser_actors::agent_wallet::{AgentWallet, WalletCaps, Rejection};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::port::{Clock, Entropy};
 use serde::Deserialize;
 use utoipa::{OpenApi, ToSchema};
 
-use super::callable::Callables;
+use super::callable::CallableState;
 use super::error::ApiError;
-use super::rate::{Counted, RateLimiter};
+use super::rate_limit::{RateLimitKey, RateLimiter};
 use super::readable::is_readable;
 use super::withdrawals::address;
-use crate::agent_wallet::calling::Calling;
-use crate::agent_wallet::custody::VaultedWallets;
-use crate::agent_wallet::terms::OwnAddresses;
+use crate::agent_wallet::paid_http_client::AgentWalletClient;
+use crate::agent_wallet::signer::SealedWalletSigner;
+use crate::agent_wallet::offer_selection::OwnAddresses;
 use crate::vault::Vault;
 
 /// What these functions need.
-pub struct AgentWallets {
+pub struct AgentWalletState {
     /// Reads calls, and the engine.
-    pub callables: Callables,
+    pub callables: CallableState,
     /// Makes keys and reads balances.
-    pub wallets: Arc<VaultedWallets>,
+    pub wallets: Arc<SealedWalletSigner>,
     /// Makes the calls that are paid for.
-    pub calling: Arc<Calling>,
+    pub calling: Arc<AgentWalletClient>,
     /// Opens what servers answered.
     pub vault: Arc<Vault>,
     /// Which day it is.
@@ -45,7 +45,7 @@ pub struct AgentWallets {
     /// Ids.
     pub entropy: Arc<dyn Entropy>,
     /// Of a new wallet.
-    pub limits: Limits,
+    pub limits: WalletCaps,
     /// How often an account may spend.
     pub ceiling: RateLimiter,
     /// Our own addresses, which nothing is transferred to and no other server is paid at.
@@ -56,7 +56,7 @@ pub struct AgentWallets {
     pub patience: Duration,
 }
 
-type Shared = axum::extract::State<Arc<AgentWallets>>;
+type Shared = axum::extract::State<Arc<AgentWalletState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -73,7 +73,7 @@ type Shared = axum::extract::State<Arc<AgentWallets>>;
 pub struct Api;
 
 /// The routes.
-pub fn router(room: Arc<AgentWallets>) -> Router {
+pub fn router(room: Arc<AgentWalletState>) -> Router {
     Router::new()
         .route("/createAgentWallet", post(wallet::create_agent_wallet))
         .route("/getAgentWallet", post(wallet::get_agent_wallet))
@@ -89,9 +89,9 @@ pub fn router(room: Arc<AgentWallets>) -> Router {
 /// What functions take that take nothing.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct EmptyRequest {}
 
-impl AgentWallets {
+impl AgentWalletState {
     /// The caller's wallet.
     ///
     /// # Errors
@@ -102,13 +102,13 @@ impl AgentWallets {
     }
 }
 
-impl AgentWallets {
+impl AgentWalletState {
     /// Counts a call that spends, once it is known to be a new one.
     ///
     /// # Errors
     /// 429 `rate_limited`.
     fn count(&self, owner: Wallet) -> Result<(), ApiError> {
-        let budget = self.ceiling.count(Counted::Wallet(owner), self.clock.now());
+        let budget = self.ceiling.count(RateLimitKey::Wallet(owner), self.clock.now());
         match budget.allowed {
             true => Ok(()),
             false => Err(ApiError::rate_limited(u64::from(budget.reset_seconds))),
@@ -122,14 +122,14 @@ fn unknown() -> ApiError {
 }
 
 /// The wallet's refusal. What a person's limits forbid is `policy_filtered`, as what the agent's own pins do.
-pub(super) fn refused(rejection: &Rejection) -> ApiError {
+pub(super) fn payment_error(rejection: &Rejection) -> ApiError {
     match rejection {
-        Rejection::Nothing => unknown(),
-        Rejection::PerCall { cap } => {
+        Rejection::NotFound => unknown(),
+        Rejection::PerCallCap { cap } => {
             let error = format!("One call may spend {} US dollars.", cap.decimal());
             policy_filtered(error).hint("The account's owner sets the cap on the account page.")
         }
-        Rejection::PerDay { cap, left } => {
+        Rejection::DailyCap { cap, left } => {
             let (cap, left) = (cap.decimal(), left.decimal());
             let error = format!("A day may spend {cap} US dollars (UTC), and {left} are left.");
             policy_filtered(error).hint("The account's owner sets the cap on the account page.")
@@ -139,9 +139,9 @@ pub(super) fn refused(rejection: &Rejection) -> ApiError {
             ApiError::new(StatusCode::CONFLICT, "insufficient_balance", error)
                 .hint("Send USDC to the wallet's address, for example with POST /withdraw.")
         }
-        Rejection::Busy => ApiError::unavailable("wallet_busy", "Too many of its spends are on their way.", 1),
-        Rejection::Unknown => ApiError::not_found("address_unknown", "No such address is kept."),
-        Rejection::Full => ApiError::new(StatusCode::CONFLICT, "address_book_full", "The address book is full."),
+        Rejection::TooManyPending => ApiError::unavailable("wallet_busy", "Too many of its spends are on their way.", 1),
+        Rejection::AddressNotFound => ApiError::not_found("address_unknown", "No such address is kept."),
+        Rejection::AddressBookFull => ApiError::new(StatusCode::CONFLICT, "address_book_full", "The address book is full."),
     }
 }
 

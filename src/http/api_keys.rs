@@ -13,39 +13,39 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
 use http::{HeaderMap, StatusCode, header};
-use purser_actors::api_key::{ApiKey, LONGEST_NAME, Rejection};
-use purser_actors::engine::Denied;
+use purser_actors::api_key::{ApiKey, MAX_NAME_LEN, Rejection};
+use purser_actors::engine::OperationError;
 use purser_actors::id::ApiKeyId;
-use purser_actors::kernel::{Entity as _, View};
+use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::port::Entropy;
-use purser_actors::session::{Agent, Amr};
+use purser_actors::session::{AgentInfo, AuthMethod};
 use serde::Deserialize;
 use utoipa::{OpenApi, ToSchema};
 
-use super::account::Holder;
+use super::account::BearerClaims;
 use super::agent_wallet::text;
-use super::callable::{Callables, result, signed_in};
-use super::caller::{Claims, TokenError, bearer_token};
+use super::callable::{CallableState, result, require_sign_in};
+use super::auth::{AuthClaims, TokenError, bearer_token};
 use super::error::ApiError;
-use super::shapes;
-use crate::identity::api_key::ApiKeys;
-use crate::identity::credentials::Credentials;
+use super::schemas;
+use crate::identity::api_key::ApiKeyCodec;
+use crate::identity::credentials::CredentialIssuer;
 
 /// What these functions need.
-pub struct KeyRoom {
+pub struct ApiKeyState {
     /// Reads calls, and the engine.
-    pub callables: Callables,
+    pub callables: CallableState,
     /// Writes and reads keys.
-    pub api_keys: ApiKeys,
+    pub api_keys: ApiKeyCodec,
     /// Makes tokens.
-    pub credentials: Arc<Credentials>,
+    pub credentials: Arc<CredentialIssuer>,
     /// Ids.
     pub entropy: Arc<dyn Entropy>,
     /// Keys that an account may have at a time.
     pub most: u8,
 }
 
-type Shared = State<Arc<KeyRoom>>;
+type Shared = State<Arc<ApiKeyState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -59,7 +59,7 @@ type Shared = State<Arc<KeyRoom>>;
 pub struct Api;
 
 /// The routes.
-pub fn router(room: Arc<KeyRoom>) -> Router {
+pub fn router(room: Arc<ApiKeyState>) -> Router {
     Router::new()
         .route("/createAgentApiKey", post(create_agent_api_key))
         .route("/listAgentApiKeys", post(list_agent_api_keys))
@@ -70,21 +70,21 @@ pub fn router(room: Arc<KeyRoom>) -> Router {
 }
 
 /// A refusal of the engine's.
-pub(super) fn refused(denied: &Denied<Rejection>) -> ApiError {
+pub(super) fn refused(denied: &OperationError<Rejection>) -> ApiError {
     match denied {
-        Denied::Rejected(Rejection::Unknown) => unknown(),
-        Denied::Rejected(Rejection::Revoked) => revoked(),
-        Denied::Rejected(Rejection::Suspended) => {
+        OperationError::Rejected(Rejection::NotFound) => unknown(),
+        OperationError::Rejected(Rejection::Revoked) => revoked(),
+        OperationError::Rejected(Rejection::Suspended) => {
             let error = "The service was restored from a backup, and it is not known whether this API key was revoked.";
             ApiError::new(StatusCode::UNAUTHORIZED, "api_key_suspended", error)
                 .hint("Make another with POST /createAgentApiKey, or ask the operator to confirm this one.")
         }
-        Denied::Rejected(Rejection::Full) => {
+        OperationError::Rejected(Rejection::LimitReached) => {
             let error = "The account has as many API keys as it can have.";
             ApiError::new(StatusCode::CONFLICT, "api_key_limit", error).hint("Revoke one that nobody needs.")
         }
-        Denied::Own(never) => match *never {},
-        Denied::Rejected(Rejection::Taken) | Denied::Used | Denied::Unavailable => {
+        OperationError::Own(never) => match *never {},
+        OperationError::Rejected(Rejection::AlreadyClaimed) | OperationError::AlreadyUsed | OperationError::Unavailable => {
             ApiError::unavailable("unavailable", "That could not be done now. Try again.", 1)
         }
     }
@@ -100,7 +100,7 @@ fn revoked() -> ApiError {
 }
 
 /// A key as lists show it: what it is called and how it stands, and of its text the beginning and the end.
-pub(super) fn shown(api_keys: &ApiKeys, id: ApiKeyId, key: &ApiKey) -> View {
+pub(super) fn shown(api_keys: &ApiKeyCodec, id: ApiKeyId, key: &ApiKey) -> JsonObject {
     let (prefix, last4) = api_keys.hints(id);
     key.view(&id).text("prefix", prefix).text("last4", last4)
 }
@@ -108,7 +108,7 @@ pub(super) fn shown(api_keys: &ApiKeys, id: ApiKeyId, key: &ApiKey) -> View {
 /// What `createAgentApiKey` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Named {
+struct CreateApiKeyRequest {
     /// What the key is called: 1 to 80 readable characters.
     name: String,
 }
@@ -117,25 +117,25 @@ struct Named {
 ///
 /// Only with the token of a wallet that signed in. `apiKey` is shown this once: if the answer is lost, revoke the key and
 /// make another.
-#[utoipa::path(post, path = "/createAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(Named),
-    responses((status = 200, description = "`apiKey`, and `key` as lists show it.", body = shapes::NewApiKey),
+#[utoipa::path(post, path = "/createAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(CreateApiKeyRequest),
+    responses((status = 200, description = "`apiKey`, and `key` as lists show it.", body = schemas::CreateApiKeyResult),
         (status = 400, description = "No name, or one that it cannot have."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token born of a payment or an API key."),
         (status = 409, description = "The account has as many keys as it can have."), (status = 503, description = "Not now.")))]
-async fn create_agent_api_key(State(room): Shared, Holder(claims): Holder, body: Body) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Named>(body).await?;
-    let name = text("name", &call.data.name, LONGEST_NAME)?;
+async fn create_agent_api_key(State(room): Shared, BearerClaims(claims): BearerClaims, body: Body) -> Result<Response, ApiError> {
+    let call = room.callables.read::<CreateApiKeyRequest>(body).await?;
+    let name = text("name", &call.data.name, MAX_NAME_LEN)?;
     room.callables.admit(&claims, &call).await?;
-    signed_in(&claims)?;
+    require_sign_in(&claims)?;
     let id = ApiKeyId(room.entropy.random());
     let made = room
         .callables
         .engine
-        .open_api_key(id, claims.wallet, &name, room.most)
+        .issue_api_key(id, claims.wallet, &name, room.most)
         .await;
     made.map_err(|denied| refused(&denied))?;
     let key = room.read(id).await?.ok_or_else(ApiError::internal)?;
-    let told = View::new()
+    let told = JsonObject::new()
         .text("api_key", room.api_keys.text(id).expose())
         .object("key", &shown(&room.api_keys, id, &key));
     Ok(result(&told))
@@ -144,28 +144,28 @@ async fn create_agent_api_key(State(room): Shared, Holder(claims): Holder, body:
 /// What functions take that take nothing.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct EmptyRequest {}
 
 /// The account's API keys
 ///
 /// Those that are not revoked, the oldest first; of their texts the beginning and the last four characters.
-#[utoipa::path(post, path = "/listAgentApiKeys", tag = "API keys", security(("bearer" = [])), request_body = inline(Nothing),
-    responses((status = 200, description = "`keys`.", body = shapes::ApiKeyList),
+#[utoipa::path(post, path = "/listAgentApiKeys", tag = "API keys", security(("bearer" = [])), request_body = inline(EmptyRequest),
+    responses((status = 200, description = "`keys`.", body = schemas::ListApiKeysResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen.")))]
-async fn list_agent_api_keys(State(room): Shared, Holder(claims): Holder, body: Body) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Nothing>(body).await?;
+async fn list_agent_api_keys(State(room): Shared, BearerClaims(claims): BearerClaims, body: Body) -> Result<Response, ApiError> {
+    let call = room.callables.read::<EmptyRequest>(body).await?;
     room.callables.admit(&claims, &call).await?;
     let keys = room.callables.engine.api_keys_of(&claims.wallet).await;
     let keys = keys.map_err(|_| ApiError::internal())?;
     let keys = keys.iter().map(|(id, key)| shown(&room.api_keys, *id, key));
-    Ok(result(&View::new().list("keys", keys)))
+    Ok(result(&JsonObject::new().list("keys", keys)))
 }
 
 /// What `revokeAgentApiKey` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Which {
+struct RevokeApiKeyRequest {
     /// As lists name it.
     api_key_id: String,
 }
@@ -174,31 +174,31 @@ struct Which {
 ///
 /// Its tokens are 401 at once and its streams are closed. With the token of a wallet that signed in, or with one of the
 /// key's own. A second time changes nothing.
-#[utoipa::path(post, path = "/revokeAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(Which),
-    responses((status = 200, description = "`key`, whose `state` is `revoked`.", body = shapes::OneApiKey),
+#[utoipa::path(post, path = "/revokeAgentApiKey", tag = "API keys", security(("bearer" = [])), request_body = inline(RevokeApiKeyRequest),
+    responses((status = 200, description = "`key`, whose `state` is `revoked`.", body = schemas::ApiKeyResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or key, frozen, or a token that may not."),
         (status = 404, description = "No such key."), (status = 503, description = "Not now.")))]
-async fn revoke_agent_api_key(State(room): Shared, Holder(claims): Holder, body: Body) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Which>(body).await?;
+async fn revoke_agent_api_key(State(room): Shared, BearerClaims(claims): BearerClaims, body: Body) -> Result<Response, ApiError> {
+    let call = room.callables.read::<RevokeApiKeyRequest>(body).await?;
     room.callables.admit(&claims, &call).await?;
     let id: ApiKeyId = call.data.api_key_id.parse().map_err(|_| unknown())?;
     let key = room.read(id).await?.ok_or_else(unknown)?;
-    own(&claims, &key)?;
-    if claims.amr != Amr::Key(id) {
-        signed_in(&claims)?;
+    authorize_owner(&claims, &key)?;
+    if claims.amr != AuthMethod::Key(id) {
+        require_sign_in(&claims)?;
     }
     let done = room.callables.engine.revoke_api_key(id).await;
     done.map_err(|denied| refused(&denied))?;
     let key = room.read(id).await?.ok_or_else(ApiError::internal)?;
-    Ok(result(&View::new().object("key", &shown(&room.api_keys, id, &key))))
+    Ok(result(&JsonObject::new().object("key", &shown(&room.api_keys, id, &key))))
 }
 
 /// The key is the caller's.
 ///
 /// # Errors
 /// 403 `api_key_of_another`.
-pub(super) fn own(claims: &Claims, key: &ApiKey) -> Result<(), ApiError> {
+pub(super) fn authorize_owner(claims: &AuthClaims, key: &ApiKey) -> Result<(), ApiError> {
     if key.owner == claims.wallet {
         return Ok(());
     }
@@ -209,7 +209,7 @@ pub(super) fn own(claims: &Claims, key: &ApiKey) -> Result<(), ApiError> {
 /// What `agentAuth` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Presented {
+struct ExchangeApiKeyRequest {
     /// The API key, if it is not in the `Authorization` header.
     api_key: Option<String>,
 }
@@ -218,27 +218,27 @@ struct Presented {
 ///
 /// The key is in `Authorization: Bearer`, or in `data.apiKey`. The tokens are as `POST /auth` gives them; the refresh token
 /// is exchanged there. Works while the account is frozen, as any sign-in does.
-#[utoipa::path(post, path = "/agentAuth", tag = "API keys", security(("api_key" = []), ()), request_body = inline(Presented),
-    responses((status = 200, description = "`idToken`, `refreshToken`, `expiresIn`, `userId`, `apiKeyId`.", body = shapes::AgentSignedIn),
+#[utoipa::path(post, path = "/agentAuth", tag = "API keys", security(("api_key" = []), ()), request_body = inline(ExchangeApiKeyRequest),
+    responses((status = 200, description = "`idToken`, `refreshToken`, `expiresIn`, `userId`, `apiKeyId`.", body = schemas::AgentAuthResult),
         (status = 400, description = "A member that it does not take, or two keys that differ."),
         (status = 401, description = "No key, none of ours, or one that was revoked."),
         (status = 403, description = "Another account's `userId`."), (status = 503, description = "Not now.")))]
 async fn agent_auth(State(room): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Presented>(body).await?;
+    let call = room.callables.read::<ExchangeApiKeyRequest>(body).await?;
     let id = room.presented(&headers, call.data.api_key.as_deref())?;
     // A key that its owner never said yes to is like one that was made up.
-    let key = room.read(id).await?.ok_or_else(not_ours)?;
+    let key = room.read(id).await?.ok_or_else(api_key_invalid)?;
     call.of(&key.owner)?;
     let session = room.credentials.new_session();
-    let done = room.callables.engine.use_api_key(id, session).await;
+    let done = room.callables.engine.exchange_api_key(id, session).await;
     done.map_err(|denied| refused(&denied))?;
-    let told = room.credentials.make(&key.owner, session.id, Amr::Key(id), 0);
+    let told = room.credentials.issue(&key.owner, session.id, AuthMethod::Key(id), 0);
     Ok(result(
         &told.text("user_id", key.owner.user_id()).text("api_key_id", id),
     ))
 }
 
-fn not_ours() -> ApiError {
+fn api_key_invalid() -> ApiError {
     ApiError::new(
         StatusCode::UNAUTHORIZED,
         "api_key_invalid",
@@ -250,7 +250,7 @@ fn not_ours() -> ApiError {
 /// What `announceAgentConnection` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Connection {
+struct AnnounceAgentRequest {
     /// What the agent is called: 1 to 80 readable characters.
     name: String,
     /// The program that runs it, likewise.
@@ -262,22 +262,22 @@ struct Connection {
 /// Name the agent that uses this token
 ///
 /// An agent's own words, which nobody checks. The account page and the stream show them with the session (`session.announced`).
-#[utoipa::path(post, path = "/announceAgentConnection", tag = "API keys", security(("bearer" = [])), request_body = inline(Connection),
-    responses((status = 200, description = "`sessionId`, and `agent` as it was understood.", body = shapes::AgentAnnounced),
+#[utoipa::path(post, path = "/announceAgentConnection", tag = "API keys", security(("bearer" = [])), request_body = inline(AnnounceAgentRequest),
+    responses((status = 200, description = "`sessionId`, and `agent` as it was understood.", body = schemas::AnnounceAgentResult),
         (status = 400, description = "A text that it cannot have."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 503, description = "Not now.")))]
 async fn announce_agent_connection(
     State(room): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Connection>(body).await?;
-    let Connection { name, client, version } = &call.data;
-    let agent = Agent {
-        name: text("name", name, LONGEST_NAME)?,
+    let call = room.callables.read::<AnnounceAgentRequest>(body).await?;
+    let AnnounceAgentRequest { name, client, version } = &call.data;
+    let agent = AgentInfo {
+        name: text("name", name, MAX_NAME_LEN)?,
         client: client
             .as_ref()
-            .map(|client| text("client", client, LONGEST_NAME))
+            .map(|client| text("client", client, MAX_NAME_LEN))
             .transpose()?,
         version: version
             .as_ref()
@@ -286,9 +286,9 @@ async fn announce_agent_connection(
     };
     room.callables.admit(&claims, &call).await?;
     let view = agent.view();
-    match room.callables.engine.announce(claims.session, agent).await {
+    match room.callables.engine.announce_agent(claims.session, agent).await {
         Ok(_) => {}
-        Err(Denied::Rejected(_)) => return Err(TokenError::Revoked.into()),
+        Err(OperationError::Rejected(_)) => return Err(TokenError::Revoked.into()),
         Err(_) => {
             return Err(ApiError::unavailable(
                 "unavailable",
@@ -297,11 +297,11 @@ async fn announce_agent_connection(
             ));
         }
     }
-    let told = View::new().text("session_id", claims.session).object("agent", &view);
+    let told = JsonObject::new().text("session_id", claims.session).object("agent", &view);
     Ok(result(&told))
 }
 
-impl KeyRoom {
+impl ApiKeyState {
     async fn read(&self, id: ApiKeyId) -> Result<Option<ApiKey>, ApiError> {
         let read = self.callables.engine.api_key(&id).await;
         read.map_err(|_| ApiError::internal())
@@ -312,8 +312,8 @@ impl KeyRoom {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let bearer = match (values.next(), values.next()) {
             (None, _) => None,
-            (Some(value), None) => Some(value.to_str().ok().and_then(bearer_token).ok_or_else(not_ours)?),
-            (Some(_), Some(_)) => return Err(not_ours()),
+            (Some(value), None) => Some(value.to_str().ok().and_then(bearer_token).ok_or_else(api_key_invalid)?),
+            (Some(_), Some(_)) => return Err(api_key_invalid()),
         };
         let text = match (bearer, member) {
             (Some(bearer), Some(member)) if bearer != member => {
@@ -327,6 +327,6 @@ impl KeyRoom {
                 return Err(error.hint("Ask for one with POST /signup."));
             }
         };
-        self.api_keys.read(text).ok_or_else(not_ours)
+        self.api_keys.read(text).ok_or_else(api_key_invalid)
     }
 }

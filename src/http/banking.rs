@@ -4,8 +4,8 @@ mod accounts;
 mod application;
 mod destination;
 mod documents;
-mod members;
-mod moving;
+mod fields;
+mod transfers;
 mod profile;
 mod recipients;
 mod transactions;
@@ -17,34 +17,34 @@ use axum::routing::post;
 use purser_actors::port::{Clock, Entropy};
 use utoipa::OpenApi;
 
-use super::callable::Callables;
-use crate::config::Product;
+use super::callable::CallableState;
+use crate::config::ProductConfig;
 use crate::prices::PriceBook;
-use crate::vault::{Documents, Vault};
+use crate::vault::{DocumentStore, Vault};
 
 pub use documents::UPLOAD_MAX;
 
 /// What these functions need.
-pub struct Banking {
+pub struct BankingState {
     /// Reads calls, and the engine.
-    pub callables: Callables,
+    pub callables: CallableState,
     /// Countries that banking is open to, as ISO 3166-1 alpha-2.
     pub countries: Vec<String>,
     /// The range of payouts.
-    pub product: Product,
+    pub product: ProductConfig,
     /// What they cost.
     pub prices: Arc<PriceBook>,
     /// Seals tax and account numbers.
     pub vault: Arc<Vault>,
     /// Keeps documents.
-    pub documents: Documents,
+    pub documents: DocumentStore,
     /// For days that must be over.
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub entropy: Arc<dyn Entropy>,
 }
 
-type Shared = axum::extract::State<Arc<Banking>>;
+type Shared = axum::extract::State<Arc<BankingState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -70,7 +70,7 @@ type Shared = axum::extract::State<Arc<Banking>>;
 pub struct Api;
 
 /// The routes.
-pub fn router(banking: Arc<Banking>) -> Router {
+pub fn router(banking: Arc<BankingState>) -> Router {
     Router::new()
         .route("/createBankingProfile", post(profile::create_banking_profile))
         .route("/getBankingProfileStatus", post(profile::get_banking_profile_status))
@@ -94,8 +94,8 @@ pub fn router(banking: Arc<Banking>) -> Router {
             post(destination::update_banking_destination),
         )
         .route("/deleteBankingRecipient", post(recipients::delete_banking_recipient))
-        .route("/createBankingTransfer", post(moving::create_banking_transfer))
-        .route("/sendBankingPayout", post(moving::send_banking_payout))
+        .route("/createBankingTransfer", post(transfers::create_banking_transfer))
+        .route("/sendBankingPayout", post(transfers::send_banking_payout))
         .route("/getBankingTransaction", post(transactions::get_banking_transaction))
         .route(
             "/listBankingTransactions",

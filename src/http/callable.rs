@@ -26,19 +26,19 @@ use axum::response::Response;
 use http::StatusCode;
 use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::View;
+use purser_actors::kernel::JsonObject;
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::account::active;
-use super::caller::Claims;
+use super::account::authenticated_account;
+use super::auth::AuthClaims;
 use super::error::ApiError;
-use super::idempotency::Reply;
+use super::idempotency::RecordedReply;
 use super::json;
 
 /// Every callable function's path.
-pub const NAMES: &[&str] = &[
+pub const FUNCTION_NAMES: &[&str] = &[
     "/agentWalletTransfer",
     "/agentX402Pay",
     "/createAgentWallet",
@@ -72,7 +72,7 @@ pub const NAMES: &[&str] = &[
 ];
 
 /// What is needed to read a call and to let it in.
-pub struct Callables {
+pub struct CallableState {
     /// Knows who is frozen.
     pub engine: Engine,
     /// Largest body.
@@ -83,14 +83,14 @@ pub struct Callables {
 
 /// A call as it was read.
 #[derive(Debug)]
-pub struct Call<T> {
+pub struct CallableCall<T> {
     /// What the function takes.
     pub data: T,
     /// `userId`, in lower case, if it was given.
     user: Option<String>,
 }
 
-impl<T> Call<T> {
+impl<T> CallableCall<T> {
     /// `userId`, if given, is this account's.
     ///
     /// # Errors
@@ -107,31 +107,31 @@ impl<T> Call<T> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Envelope {
+struct DataEnvelope {
     data: Box<RawValue>,
 }
 
 /// The members of `data`, each once, as they are written: numbers keep their digits.
 #[derive(Default)]
-struct Members(Vec<(String, Box<RawValue>)>);
+struct DataMembers(Vec<(String, Box<RawValue>)>);
 
-impl<'de> Deserialize<'de> for Members {
+impl<'de> Deserialize<'de> for DataMembers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Members;
+        struct MembersVisitor;
+        impl<'de> Visitor<'de> for MembersVisitor {
+            type Value = DataMembers;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
             // Clients of such functions send null where there is nothing to say.
-            fn visit_unit<E>(self) -> Result<Members, E> {
-                Ok(Members::default())
+            fn visit_unit<E>(self) -> Result<DataMembers, E> {
+                Ok(DataMembers::default())
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Members::default();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DataMembers, A::Error> {
+                let mut members = DataMembers::default();
                 while let Some((name, value)) = map.next_entry::<String, Box<RawValue>>()? {
                     if members.0.iter().any(|(known, _)| *known == name) {
                         return Err(A::Error::custom("a member is there twice"));
@@ -141,16 +141,16 @@ impl<'de> Deserialize<'de> for Members {
                 Ok(members)
             }
         }
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(MembersVisitor)
     }
 }
 
-impl Callables {
+impl CallableState {
     /// Reads a call: the envelope, `userId`, and the rest of `data` as what the function takes.
     ///
     /// # Errors
     /// 413, 408, 400 with the member at fault; of one that is not known with the nearest that is.
-    pub async fn read<T: DeserializeOwned>(&self, body: Body) -> Result<Call<T>, ApiError> {
+    pub async fn read<T: DeserializeOwned>(&self, body: Body) -> Result<CallableCall<T>, ApiError> {
         self.read_up_to(body, self.max_body_bytes).await
     }
 
@@ -158,7 +158,7 @@ impl Callables {
     ///
     /// # Errors
     /// As [`Callables::read`].
-    pub async fn read_up_to<T: DeserializeOwned>(&self, body: Body, max_bytes: usize) -> Result<Call<T>, ApiError> {
+    pub async fn read_up_to<T: DeserializeOwned>(&self, body: Body, max_bytes: usize) -> Result<CallableCall<T>, ApiError> {
         call(&json::collect(body, max_bytes, self.body_timeout).await?)
     }
 
@@ -166,15 +166,15 @@ impl Callables {
     ///
     /// # Errors
     /// 403 `user_of_another` or `account_frozen`; 500 when storage fails.
-    pub async fn admit<T: Sync>(&self, claims: &Claims, call: &Call<T>) -> Result<(), ApiError> {
+    pub async fn admit<T: Sync>(&self, claims: &AuthClaims, call: &CallableCall<T>) -> Result<(), ApiError> {
         call.of(&claims.wallet)?;
-        active(&self.engine, claims).await
+        authenticated_account(&self.engine, claims).await
     }
 }
 
-fn call<T: DeserializeOwned>(body: &[u8]) -> Result<Call<T>, ApiError> {
-    let envelope: Envelope = json::typed(body)?;
-    let members: Members = serde_json::from_str(envelope.data.get()).map_err(|_| {
+fn call<T: DeserializeOwned>(body: &[u8]) -> Result<CallableCall<T>, ApiError> {
+    let envelope: DataEnvelope = json::deserialize(body)?;
+    let members: DataMembers = serde_json::from_str(envelope.data.get()).map_err(|_| {
         ApiError::parameter(
             "parameter_invalid",
             "data",
@@ -185,7 +185,7 @@ fn call<T: DeserializeOwned>(body: &[u8]) -> Result<Call<T>, ApiError> {
     let mut rest = String::from("{");
     for (name, value) in members.0 {
         if name == "userId" {
-            let text: String = json::typed(value.get().as_bytes())
+            let text: String = json::deserialize(value.get().as_bytes())
                 .map_err(|_| ApiError::parameter("parameter_invalid", "userId", "`userId` is not a text."))?;
             user = Some(text.to_lowercase());
             continue;
@@ -195,8 +195,8 @@ fn call<T: DeserializeOwned>(body: &[u8]) -> Result<Call<T>, ApiError> {
         rest.push_str(&format!("{comma}{name}:{}", value.get()));
     }
     rest.push('}');
-    let data = json::typed(rest.as_bytes())?;
-    Ok(Call { data, user })
+    let data = json::deserialize(rest.as_bytes())?;
+    Ok(CallableCall { data, user })
 }
 
 /// Refuses a token that a payment brought about where something is changed that may have been there before that payment:
@@ -204,8 +204,8 @@ fn call<T: DeserializeOwned>(body: &[u8]) -> Result<Call<T>, ApiError> {
 ///
 /// # Errors
 /// 403 `sign_in_required`.
-pub fn may_change(claims: &Claims) -> Result<(), ApiError> {
-    may_spend(claims)
+pub fn may_change(claims: &AuthClaims) -> Result<(), ApiError> {
+    require_spend_rights(claims)
 }
 
 /// Refuses a token that a payment brought about: whoever relayed the payment may have it too, so it does not spend from the
@@ -213,8 +213,8 @@ pub fn may_change(claims: &Claims) -> Result<(), ApiError> {
 ///
 /// # Errors
 /// 403 `sign_in_required`.
-pub fn may_spend(claims: &Claims) -> Result<(), ApiError> {
-    if claims.by_payment() {
+pub fn require_spend_rights(claims: &AuthClaims) -> Result<(), ApiError> {
+    if claims.is_payment_token() {
         return Err(needs_sign_in("This token was born of a payment and may not do that."));
     }
     Ok(())
@@ -224,8 +224,8 @@ pub fn may_spend(claims: &Claims) -> Result<(), ApiError> {
 ///
 /// # Errors
 /// 403 `sign_in_required`.
-pub fn signed_in(claims: &Claims) -> Result<(), ApiError> {
-    may_spend(claims)?;
+pub fn require_sign_in(claims: &AuthClaims) -> Result<(), ApiError> {
+    require_spend_rights(claims)?;
     if !claims.is_signed_in() {
         return Err(needs_sign_in("This token was born of an API key and may not do that."));
     }
@@ -237,13 +237,13 @@ fn needs_sign_in(error: &'static str) -> ApiError {
 }
 
 /// 200 with this inside of `result`.
-pub fn result(view: &View) -> Response {
+pub fn result(view: &JsonObject) -> Response {
     result_of(&view.to_json())
 }
 
 /// 200 with a JSON object inside of `result`, its members renamed to camel case.
 pub fn result_of(json: &str) -> Response {
-    json::private(json::bytes_as_json(wrapped(&camel(json))))
+    json::private(json::bytes_as_json(wrapped(&to_camel_case(json))))
 }
 
 /// 200 with a JSON object inside of `result`, byte for byte: for what others wrote.
@@ -252,16 +252,16 @@ pub fn result_verbatim(json: &str) -> Response {
 }
 
 /// [`result`] as it is remembered under an idempotency key.
-pub fn reply(view: &View) -> Reply {
-    Reply {
+pub fn reply(view: &JsonObject) -> RecordedReply {
+    RecordedReply {
         status: StatusCode::OK,
-        body: wrapped(&camel(&view.to_json())),
+        body: wrapped(&to_camel_case(&view.to_json())),
     }
 }
 
 /// [`result_verbatim`] as it is remembered.
-pub fn reply_verbatim(json: &str) -> Reply {
-    Reply {
+pub fn reply_verbatim(json: &str) -> RecordedReply {
+    RecordedReply {
         status: StatusCode::OK,
         body: wrapped(json),
     }
@@ -272,7 +272,7 @@ fn wrapped(json: &str) -> String {
 }
 
 /// JSON text without spaces, with the names of members in camel case: `created_at` is `createdAt`. Values stay as they are.
-pub fn camel(json: &str) -> String {
+pub fn to_camel_case(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
     while let Some(start) = rest.find('"') {
@@ -316,7 +316,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "camelCase")]
-    struct Wanted {
+    struct UserIdField {
         max_amount: Option<Box<RawValue>>,
         note: Option<String>,
     }
@@ -324,14 +324,14 @@ mod tests {
     // Aim: what a function takes is read with exactly its digits; `userId` is the envelope's, whatever the function takes.
     #[test]
     fn a_call_is_read_with_its_digits_and_its_user() {
-        let read = call::<Wanted>(br#"{"data": {"maxAmount": 0.10, "userId": "0xAB", "note": "a \"b\""}}"#).unwrap();
+        let read = call::<UserIdField>(br#"{"data": {"maxAmount": 0.10, "userId": "0xAB", "note": "a \"b\""}}"#).unwrap();
         assert_eq!(read.data.max_amount.unwrap().get(), "0.10");
         assert_eq!(
             (read.user.as_deref(), read.data.note.as_deref()),
             (Some("0xab"), Some("a \"b\""))
         );
         for empty in [r#"{"data":{}}"#, r#"{"data":null}"#] {
-            assert!(call::<Wanted>(empty.as_bytes()).unwrap().user.is_none(), "{empty}");
+            assert!(call::<UserIdField>(empty.as_bytes()).unwrap().user.is_none(), "{empty}");
         }
     }
 
@@ -369,7 +369,7 @@ mod tests {
                 Some("Expected a string."),
             ),
         ] {
-            let error = call::<Wanted>(body.as_bytes()).unwrap_err();
+            let error = call::<UserIdField>(body.as_bytes()).unwrap_err();
             let said = (&*error.code, error.param.as_deref(), error.hint.as_deref());
             assert_eq!(said, (code, param, hint), "{body}");
         }
@@ -380,6 +380,6 @@ mod tests {
     fn members_are_in_camel_case_and_values_as_they_were() {
         let json = r#"{"created_at":"a_b\":c_d","user_id":{"x_y_z":[1.50,"q_r"]},"n":null,"a_\\":"_"}"#;
         let expected = r#"{"createdAt":"a_b\":c_d","userId":{"xYZ":[1.50,"q_r"]},"n":null,"a\\":"_"}"#;
-        assert_eq!(camel(json), expected);
+        assert_eq!(to_camel_case(json), expected);
     }
 }

@@ -18,14 +18,14 @@ use utoipa::OpenApi;
 
 use super::error::ApiError;
 use super::json;
-use super::shapes;
-use crate::provider::callback::{CallbackKey, Signed};
+use super::schemas;
+use crate::provider::callback::{CallbackKey, SignedCallback};
 
 /// A callback of a provider, in bytes.
 pub(super) const MAX_CALLBACK_BYTES: usize = 16 * 1024;
 
 /// What these routes need.
-pub struct Callbacks {
+pub struct CallbackState {
     /// To be told.
     pub engine: Engine,
     /// A signature is of its time.
@@ -46,7 +46,7 @@ pub struct Callbacks {
 pub struct Api;
 
 /// The routes.
-pub fn router(callbacks: Arc<Callbacks>) -> Router {
+pub fn router(callbacks: Arc<CallbackState>) -> Router {
     Router::new()
         .route("/payout-callback", post(post_payout_callback))
         .route("/card-callback", post(post_card_callback))
@@ -57,32 +57,32 @@ pub fn router(callbacks: Arc<Callbacks>) -> Router {
 /// The one thing that somebody says.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told<T> {
+struct CallbackBody<T> {
     #[serde(rename = "type")]
     _said: T,
 }
 
 #[derive(Deserialize)]
-enum Payouts {
+enum PayoutCallbackType {
     #[serde(rename = "payouts.told")]
-    Told,
+    Updated,
 }
 
 #[derive(Deserialize)]
-enum Cards {
+enum CardCallbackType {
     #[serde(rename = "cards.told")]
-    Told,
+    Updated,
 }
 
 #[derive(Deserialize)]
-enum Deposits {
+enum BankCallbackType {
     #[serde(rename = "deposits.told")]
-    Told,
+    Updated,
 }
 
-impl Callbacks {
+impl CallbackState {
     /// Whether the owner of the key says just this.
-    async fn heard<T: DeserializeOwned>(
+    async fn verified<T: DeserializeOwned>(
         &self,
         key: Option<&CallbackKey>,
         headers: &HeaderMap,
@@ -90,7 +90,7 @@ impl Callbacks {
     ) -> Result<Response, ApiError> {
         let body = json::collect(body, MAX_CALLBACK_BYTES, self.body_timeout).await?;
         signed(key.ok_or_else(unsigned)?, headers, &body, self.clock.now())?;
-        let _told: Told<T> = json::typed(&body)?;
+        let _told: CallbackBody<T> = json::deserialize(&body)?;
         Ok(json::ok(&serde_json::json!({ "received": true })))
     }
 }
@@ -101,17 +101,17 @@ impl Callbacks {
 /// when it is time, and their answer counts. So a callback may be lost, doubled or late without harm.
 #[utoipa::path(post, path = "/payout-callback", tag = "Payouts",
     request_body(content = serde_json::Value, description = "`type` is `payouts.told`."),
-    responses((status = 200, description = "They will be asked.", body = shapes::Received),
+    responses((status = 200, description = "They will be asked.", body = schemas::CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the rails' signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_payout_callback(
-    State(callbacks): State<Arc<Callbacks>>,
+    State(callbacks): State<Arc<CallbackState>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let answer = callbacks.heard::<Payouts>(callbacks.rails.as_ref(), &headers, body);
+    let answer = callbacks.verified::<PayoutCallbackType>(callbacks.rails.as_ref(), &headers, body);
     let answer = answer.await?;
-    callbacks.engine.rails_have_told();
+    callbacks.engine.wake_payout_poller();
     Ok(answer)
 }
 
@@ -120,17 +120,17 @@ async fn post_payout_callback(
 /// As `POST /payout-callback`, with the issuer's key: it is asked at once what became of cards.
 #[utoipa::path(post, path = "/card-callback", tag = "Card balance",
     request_body(content = serde_json::Value, description = "`type` is `cards.told`."),
-    responses((status = 200, description = "It will be asked.", body = shapes::Received),
+    responses((status = 200, description = "It will be asked.", body = schemas::CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the issuer's signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_card_callback(
-    State(callbacks): State<Arc<Callbacks>>,
+    State(callbacks): State<Arc<CallbackState>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let answer = callbacks.heard::<Cards>(callbacks.issuer.as_ref(), &headers, body);
+    let answer = callbacks.verified::<CardCallbackType>(callbacks.issuer.as_ref(), &headers, body);
     let answer = answer.await?;
-    callbacks.engine.issuer_has_told();
+    callbacks.engine.wake_card_poller();
     Ok(answer)
 }
 
@@ -139,17 +139,17 @@ async fn post_card_callback(
 /// As `POST /payout-callback`, with the bank's key. It names no money and credits none: the bank is asked at once what came in.
 #[utoipa::path(post, path = "/bank-callback", tag = "Banking",
     request_body(content = serde_json::Value, description = "`type` is `deposits.told`."),
-    responses((status = 200, description = "It will be asked.", body = shapes::Received),
+    responses((status = 200, description = "It will be asked.", body = schemas::CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the bank's signature."),
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_bank_callback(
-    State(callbacks): State<Arc<Callbacks>>,
+    State(callbacks): State<Arc<CallbackState>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let answer = callbacks.heard::<Deposits>(callbacks.bank.as_ref(), &headers, body);
+    let answer = callbacks.verified::<BankCallbackType>(callbacks.bank.as_ref(), &headers, body);
     let answer = answer.await?;
-    callbacks.engine.bank_has_told();
+    callbacks.engine.wake_bank_poller();
     Ok(answer)
 }
 
@@ -164,7 +164,7 @@ pub(super) fn signed(key: &CallbackKey, headers: &HeaderMap, body: &[u8], now: T
             .and_then(|value| value.to_str().ok())
             .unwrap_or_default()
     };
-    let signed = Signed {
+    let signed = SignedCallback {
         id: header("webhook-id"),
         at: header("webhook-timestamp"),
         signature: header("webhook-signature"),

@@ -10,20 +10,20 @@ use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
 use purser_actors::card::{Card, Rejection};
-use purser_actors::engine::{Denied, Engine};
+use purser_actors::engine::{OperationError, Engine};
 use purser_actors::id::CardId;
-use purser_actors::kernel::View;
-use purser_actors::kernel::memo::Told;
+use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::idempotency::CommandResult;
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
-use super::account::{Holder, active};
+use super::account::{BearerClaims, authenticated_account};
 use super::error::ApiError;
-use super::idempotency::{Key, Reply, memo, undecided};
-use super::{cards, json, shapes};
+use super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::{cards, json, schemas};
 
 /// What the route needs.
-pub struct CardRefresh {
+pub struct CardRefreshState {
     /// Answers.
     pub engine: Engine,
     /// Largest body.
@@ -38,7 +38,7 @@ pub struct CardRefresh {
 pub struct Api;
 
 /// The route.
-pub fn router(state: Arc<CardRefresh>) -> Router {
+pub fn router(state: Arc<CardRefreshState>) -> Router {
     Router::new()
         .route("/refresh-card-data", post(refresh_card_data))
         .with_state(state)
@@ -47,7 +47,7 @@ pub fn router(state: Arc<CardRefresh>) -> Router {
 /// What `POST /refresh-card-data` takes.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct RefreshCardRequest {
     /// A card from `GET /get-card` that is `ready`.
     card_id: String,
 }
@@ -56,9 +56,9 @@ struct Wanted {
 ///
 /// What was spent shows in `GET /get-card-data` a moment later: `refreshing` tells whether the answer is still under way. At
 /// most one refresh in 5 minutes and 12 in any 24 hours for each card.
-#[utoipa::path(post, path = "/refresh-card-data", tag = "Cards", security(("bearer" = [])), request_body = inline(Wanted),
+#[utoipa::path(post, path = "/refresh-card-data", tag = "Cards", security(("bearer" = [])), request_body = inline(RefreshCardRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "The issuer is asked.", body = shapes::Refreshing),
+    responses((status = 200, description = "The issuer is asked.", body = schemas::RefreshCardResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, or a frozen account."),
         (status = 404, description = "No such card."),
@@ -67,26 +67,26 @@ struct Wanted {
         (status = 429, description = "Too many refreshes of this card, or too many requests: `Retry-After` says when."),
         (status = 503, description = "Not now.")))]
 async fn refresh_card_data(
-    State(state): State<Arc<CardRefresh>>,
-    Holder(claims): Holder,
-    key: Key,
+    State(state): State<Arc<CardRefreshState>>,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: Wanted = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    active(&state.engine, &claims).await?;
+    let wanted: RefreshCardRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    authenticated_account(&state.engine, &claims).await?;
     let (engine, caller, named) = (state.engine.clone(), claims.clone(), wanted.card_id.clone());
-    key.once(
+    key.run(
         &state.engine,
         &claims,
         "/refresh-card-data",
         &wanted,
         move |place| async move {
             let id: CardId = cards::own_usa_card(&engine, &caller, &named).await?;
-            let memo = place.map(|place| memo::<Card>(place, move |told: Told<'_, Card>| answer(told.map(drop))));
+            let memo = place.map(|place| memo::<Card>(place, move |told: CommandResult<'_, Card>| answer(told.map(drop))));
             match engine.refresh_card(id, memo).await {
                 Ok(()) => answer(Ok(())),
-                Err(Denied::Rejected(why)) => answer(Err(&why)),
-                Err(denied) => Err(undecided(&denied)),
+                Err(OperationError::Rejected(why)) => answer(Err(&why)),
+                Err(denied) => Err(in_progress_response(&denied)),
             }
         },
     )
@@ -94,19 +94,19 @@ async fn refresh_card_data(
 }
 
 /// As it is sent and remembered.
-fn answer(told: Result<(), &Rejection>) -> Result<Reply, ApiError> {
+fn answer(told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
     let conflict = |code, error: &'static str| Err(ApiError::new(StatusCode::CONFLICT, code, error));
     match told {
-        Ok(()) => Ok(Reply::ok(
-            &View::new()
-                .flag("success", true)
+        Ok(()) => Ok(RecordedReply::ok(
+            &JsonObject::new()
+                .boolean("success", true)
                 .text("message", "The issuer is asked. GET /get-card-data shows what it says."),
         )),
-        Err(Rejection::Refreshing) => conflict("refresh_pending", "The issuer is being asked already."),
-        Err(Rejection::State(_) | Rejection::Busy(_)) => conflict(
+        Err(Rejection::RefreshInProgress) => conflict("refresh_pending", "The issuer is being asked already."),
+        Err(Rejection::InvalidState(_) | Rejection::Busy(_)) => conflict(
             "card_not_ready",
             "Only a card that is ready or paused can be refreshed.",
         ),
-        Err(Rejection::TooOften { wait_ms }) => Err(ApiError::rate_limited(wait_ms.div_ceil(1_000))),
+        Err(Rejection::RefreshTooSoon { wait_ms }) => Err(ApiError::rate_limited(wait_ms.div_ceil(1_000))),
     }
 }

@@ -11,19 +11,19 @@ use axum::routing::post;
 use http::StatusCode;
 use purser_actors::card_withdrawal::{CardWithdrawal, INSUFFICIENT, Status};
 use purser_actors::id::WithdrawalId;
-use purser_actors::kernel::View;
-use purser_actors::kernel::memo::Place;
+use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Cents;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{OpenApi, ToSchema};
 
-use super::account::{Holder, active};
+use super::account::{BearerClaims, authenticated_account};
 use super::error::ApiError;
-use super::idempotency::{Key, Reply, memo_of, undecided};
-use super::reloadables::PATIENCE;
-use super::withdrawals::{Withdrawals, address, in_range, to_own_wallet};
-use super::{json, shapes, top_ups};
+use super::idempotency::{IdempotencyKey, RecordedReply, recorder_of, in_progress_response};
+use super::reloadable_cards::ISSUER_TIMEOUT;
+use super::withdrawals::{WithdrawalState, address, in_range, to_own_wallet};
+use super::{json, schemas, top_ups};
 
 /// The operation of this room.
 #[derive(OpenApi)]
@@ -31,23 +31,23 @@ use super::{json, shapes, top_ups};
 pub struct Api;
 
 /// The route.
-pub fn router(withdrawals: Arc<Withdrawals>) -> Router {
+pub fn router(withdrawals: Arc<WithdrawalState>) -> Router {
     Router::new()
         .route("/withdraw-card-balance", post(withdraw_card_balance))
         .with_state(withdrawals)
 }
 
 /// 2 US dollars.
-const LEAST: Cents = Cents::new(200);
+const MIN_AMOUNT: Cents = Cents::new(200);
 /// 10,000 US dollars.
-const MOST: Cents = Cents::new(1_000_000);
+const MAX_AMOUNT: Cents = Cents::new(1_000_000);
 
 /// What `POST /withdraw-card-balance` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct CardWithdrawalRequest {
     /// US dollars, 2 to 10,000, at most 2 decimal places.
-    #[schema(value_type = shapes::Exact)]
+    #[schema(value_type = schemas::ExactDecimal)]
     amount: Box<RawValue>,
     /// Who receives USDC, on Base or Solana.
     destination_address: String,
@@ -55,7 +55,7 @@ struct Wanted {
 
 /// What was understood of it: what an idempotency key stands for.
 #[derive(Serialize)]
-struct Order {
+struct CardWithdrawalParams {
     amount: String,
     destination_address: String,
 }
@@ -65,9 +65,9 @@ struct Order {
 /// The issuer sets the amount aside at once; an operator pays it out. Follow `status_url`: `pending`, `queued`, `claimed`, then
 /// `complete`, or `rejected`, and then the issuer puts the amount back (`card_withdrawal.put_back`). An amount that the
 /// issuer refuses after this answer is `failed`.
-#[utoipa::path(post, path = "/withdraw-card-balance", tag = "Card balance", security(("bearer" = [])), request_body = inline(Wanted),
+#[utoipa::path(post, path = "/withdraw-card-balance", tag = "Card balance", security(("bearer" = [])), request_body = inline(CardWithdrawalRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = shapes::WithdrawalAccepted),
+    responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = schemas::CreateWithdrawalResponse),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A frozen account, or a token issued for a payment and another address than the wallet's."),
         (status = 409, description = "The balance is smaller than the amount (with `retry_after_seconds` while a top-up is on its way), the issuer refused, or the first request with this key is still running."),
@@ -75,13 +75,13 @@ struct Order {
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
 async fn withdraw_card_balance(
-    State(state): State<Arc<Withdrawals>>,
-    Holder(claims): Holder,
-    key: Key,
+    State(state): State<Arc<WithdrawalState>>,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: Wanted = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    let amount = in_range(wanted.amount.get(), "amount", LEAST, Some(MOST))?;
+    let wanted: CardWithdrawalRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let amount = in_range(wanted.amount.get(), "amount", MIN_AMOUNT, Some(MAX_AMOUNT))?;
     let to = address("destination_address", &wanted.destination_address)?;
     if state.treasuries.contains(&to) {
         return Err(ApiError::parameter(
@@ -90,32 +90,32 @@ async fn withdraw_card_balance(
             "`destination_address` is our own.",
         ));
     }
-    active(&state.engine, &claims).await?;
+    authenticated_account(&state.engine, &claims).await?;
     to_own_wallet(&claims, &to)?;
-    let order = Order {
+    let order = CardWithdrawalParams {
         amount: amount.to_string(),
         destination_address: to.address(),
     };
     let (owner, route) = (claims.wallet, "/withdraw-card-balance");
     let (first, later) = (state.clone(), state.clone());
-    let run = move |place: Option<Place>| async move {
+    let run = move |place: Option<IdempotencySlot>| async move {
         let account = top_ups::linked(&first.engine, &owner).await?;
         let pending =
             top_ups::await_pending(&first.engine, &*first.balances, (&owner, &account), ("amount", amount)).await?;
         let id = WithdrawalId(first.entropy.random());
-        let memo = place.map(|place| memo_of::<CardWithdrawal, CardWithdrawal>(place, id));
+        let memo = place.map(|place| recorder_of::<CardWithdrawal, CardWithdrawal>(place, id));
         let asked = first
             .engine
             .withdraw_card_balance((id, owner, account), (to, amount), memo);
         match asked.await {
-            Ok(()) => taken_on(&first, id, pending).await,
-            Err(denied) => Err(undecided(&denied)),
+            Ok(()) => accepted(&first, id, pending).await,
+            Err(denied) => Err(in_progress_response(&denied)),
         }
     };
     let follow = |key: Vec<u8>| async move {
         let id = <[u8; 16]>::try_from(key).map_err(|_| ApiError::internal())?;
         let pending = top_ups::pending(&later.engine, &owner).await?;
-        taken_on(&later, WithdrawalId(u128::from_be_bytes(id)), pending).await
+        accepted(&later, WithdrawalId(u128::from_be_bytes(id)), pending).await
     };
     key.once_answered(&state.engine, &claims, route, &order, run, follow)
         .await
@@ -123,7 +123,7 @@ async fn withdraw_card_balance(
 
 /// The answer, as it is sent each time: the issuer's refusal, if it comes soon enough to be known. `pending` was on its way to the
 /// balance when it was asked.
-async fn taken_on(state: &Withdrawals, id: WithdrawalId, pending: Cents) -> Result<Reply, ApiError> {
+async fn accepted(state: &WithdrawalState, id: WithdrawalId, pending: Cents) -> Result<RecordedReply, ApiError> {
     let read = async || {
         let read = state
             .engine
@@ -134,7 +134,7 @@ async fn taken_on(state: &Withdrawals, id: WithdrawalId, pending: Cents) -> Resu
     };
     let mut asked = read().await?;
     if asked.status == Status::Pending {
-        drop(tokio::time::timeout(PATIENCE, state.engine.card_withdrawal_answered(id)).await);
+        drop(tokio::time::timeout(ISSUER_TIMEOUT, state.engine.await_card_withdrawal(id)).await);
         asked = read().await?;
     }
     match &asked.status {
@@ -147,14 +147,14 @@ async fn taken_on(state: &Withdrawals, id: WithdrawalId, pending: Cents) -> Resu
         }
         _ => {}
     }
-    let withdrawal = View::new()
+    let withdrawal = JsonObject::new()
         .text("id", id)
         .number("amount", asked.amount.decimal())
         .text("state", "pending");
     let url = format!("{}/get-withdrawal-status?withdrawal_id={id}", state.public_url);
-    let body = View::new()
-        .flag("success", true)
+    let body = JsonObject::new()
+        .boolean("success", true)
         .object("withdrawal", &withdrawal)
         .text("status_url", url);
-    Ok(Reply::accepted(&body))
+    Ok(RecordedReply::accepted(&body))
 }

@@ -1,6 +1,6 @@
 //! `GET /get-card` (paid) and `GET /get-card-data`.
 
-mod held;
+mod any_card;
 
 use std::sync::Arc;
 
@@ -11,33 +11,33 @@ use axum::routing::get;
 use http::{HeaderMap, HeaderValue, Uri, header};
 use purser_actors::engine::{Engine, Held as Unopened};
 use purser_actors::id::{CardId, PaymentId};
-use purser_actors::kernel::View;
+use purser_actors::kernel::JsonObject;
 use purser_actors::product::Purchase;
 use utoipa::OpenApi;
 
-use self::held::CARD_TYPES;
-pub(super) use self::held::{Held, spent};
-use super::account::{Holder, active};
-use super::caller::{Claims, MaybeBearer};
+use self::any_card::CARD_TYPES;
+pub(super) use self::any_card::{AnyCard, spent};
+use super::account::{BearerClaims, authenticated_account};
+use super::auth::{AuthClaims, MaybeBearer};
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
-use super::shapes;
-use crate::checkout::{Call, Checkout};
-use crate::config::Product;
-use crate::provider::Issuer;
-use crate::provider::program::Program;
+use super::schemas;
+use crate::checkout::{PaidCall, Checkout};
+use crate::config::ProductConfig;
+use crate::provider::CardIssuerApi;
+use crate::provider::reloadable_cards::ReloadableCardApi;
 use crate::vault::{CvvVault, Vault};
 
 /// When to ask again for what is shown once its payment is final, in seconds.
 const FINAL_AGAIN_S: u64 = 2;
 
 /// What the routes of cards need.
-pub struct Cards {
+pub struct CardState {
     /// Sells them.
     pub checkout: Arc<Checkout>,
     /// Range of amounts.
-    pub product: Product,
+    pub product: ProductConfig,
     /// Reads them.
     pub engine: Engine,
     /// Opens their numbers.
@@ -45,9 +45,9 @@ pub struct Cards {
     /// Opens the CVVs that operators entered.
     pub cvvs: CvvVault,
     /// Gives CVV and balance of reloadable cards.
-    pub program: Arc<dyn Program>,
+    pub program: Arc<dyn ReloadableCardApi>,
     /// Gives those of prepaid cards.
-    pub issuer: Arc<dyn Issuer>,
+    pub issuer: Arc<dyn CardIssuerApi>,
     /// Whether a token issued for a payment reads what other payments bought.
     pub payment_token_reads_earlier: bool,
 }
@@ -58,7 +58,7 @@ pub struct Cards {
 pub struct Api;
 
 /// The routes.
-pub fn router(cards: Arc<Cards>) -> Router {
+pub fn router(cards: Arc<CardState>) -> Router {
     Router::new()
         .route("/get-card", get(get_card))
         .route("/get-card-data", get(get_card_data))
@@ -72,16 +72,16 @@ pub fn router(cards: Arc<Cards>) -> Router {
     params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5"),
         ("format" = Option<String>, Query, description = "`json` (default) or `html`.")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `card_id`, `status`, `card`. Or `status: credited`.",
-            content((shapes::Paid = "application/json"), (String = "text/html"))),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
+            content((schemas::CardPurchaseResponse = "application/json"), (String = "text/html"))),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
-        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. This call charged nothing.")))]
 async fn get_card(
-    State(cards): State<Arc<Cards>>,
+    State(cards): State<Arc<CardState>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
@@ -89,8 +89,8 @@ async fn get_card(
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["amount", "format"])?;
     let amount = query.amount(&cards.product)?;
-    let html = query.word("format", &["json", "html"])? == "html";
-    let call = Call {
+    let html = query.choice("format", &["json", "html"])? == "html";
+    let call = PaidCall {
         headers: &headers,
         bearer: &bearer,
         target: uri.path_and_query().map_or("/get-card", |p| p.as_str()),
@@ -100,7 +100,7 @@ async fn get_card(
         description: format!("USA prepaid card, {amount} USD"),
         html,
     };
-    cards.checkout.run(call).await
+    cards.checkout.handle(call).await
 }
 
 /// Read cards
@@ -115,47 +115,47 @@ async fn get_card(
         ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International`, `Reloadable` or `Gift Card`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `card_id` of the page before.")),
-    responses((status = 200, description = "`card_id`, `status`, and `card_details` when ready; or `cards`, `has_more`.", body = shapes::CardData),
+    responses((status = 200, description = "`card_id`, `status`, and `card_details` when ready; or `cards`, `has_more`.", body = schemas::CardDataResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, or a frozen account."),
         (status = 404, description = "No such card."), (status = 429, description = "Too many requests.")))]
 async fn get_card_data(
-    State(cards): State<Arc<Cards>>,
-    Holder(claims): Holder,
+    State(cards): State<Arc<CardState>>,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(
         query.as_deref(),
         &["card_id", "details", "card_type", "limit", "starting_after"],
     )?;
-    active(&cards.engine, &claims).await?;
-    let details = query.word("details", &["true", "false"])? == "true";
+    authenticated_account(&cards.engine, &claims).await?;
+    let details = query.choice("details", &["true", "false"])? == "true";
     match query.get("card_id") {
         Some(text) => {
-            let id: CardId = text.parse().map_err(|_| unknown())?;
+            let id: CardId = text.parse().map_err(|_| not_found())?;
             one(&cards, &claims, id, details).await
         }
         None => list(&cards, &claims, &query).await,
     }
 }
 
-async fn one(cards: &Cards, claims: &Claims, id: CardId, details: bool) -> Result<Response, ApiError> {
+async fn one(cards: &CardState, claims: &AuthClaims, id: CardId, details: bool) -> Result<Response, ApiError> {
     let held = own(&cards.engine, claims, id).await?;
     let mut view = held.view(&id);
-    if details && held.opens() {
+    if details && held.vault_record() {
         if !claims.may_read_secrets(held.payment(), cards.payment_token_reads_earlier) {
             return Err(of_earlier());
         }
         if held.is_unfinal(&cards.engine).await? {
             return not_final(&cards.engine, &held, view).await;
         }
-        view = held.opened(cards, id, view).await?;
+        view = held.with_details(cards, id, view).await?;
     }
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
 /// What opens the card is not shown before its payment is final; that has cost nothing, and nobody is told that it was shown.
-async fn not_final(engine: &Engine, held: &Held, view: View) -> Result<Response, ApiError> {
+async fn not_final(engine: &Engine, held: &AnyCard, view: JsonObject) -> Result<Response, ApiError> {
     let view = view.text("held", Unopened::Unfinal.name());
     if held.is_reversed(engine).await? {
         let hint = "The chain has taken the payment back: the code is not shown. Please contact support.";
@@ -170,27 +170,27 @@ async fn not_final(engine: &Engine, held: &Held, view: View) -> Result<Response,
 }
 
 /// The id of a U.S. card of the caller's. Cards of other kinds have no news.
-pub(super) async fn own_usa_card(engine: &Engine, claims: &Claims, text: &str) -> Result<CardId, ApiError> {
-    let id: CardId = text.parse().map_err(|_| unknown())?;
+pub(super) async fn own_usa_card(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<CardId, ApiError> {
+    let id: CardId = text.parse().map_err(|_| not_found())?;
     match own(engine, claims, id).await? {
-        Held::Usa(_) => Ok(id),
-        Held::Gift(_) | Held::Intl(_) | Held::Reloadable(_) => Err(unknown()),
+        AnyCard::Usa(_) => Ok(id),
+        AnyCard::Gift(_) | AnyCard::Intl(_) | AnyCard::Reloadable(_) => Err(not_found()),
     }
 }
 
 /// A card of the caller's, of whatever kind.
-pub(super) async fn own_card(engine: &Engine, claims: &Claims, text: &str) -> Result<(CardId, Held), ApiError> {
-    let id: CardId = text.parse().map_err(|_| unknown())?;
+pub(super) async fn own_card(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<(CardId, AnyCard), ApiError> {
+    let id: CardId = text.parse().map_err(|_| not_found())?;
     Ok((id, own(engine, claims, id).await?))
 }
 
-async fn own(engine: &Engine, claims: &Claims, id: CardId) -> Result<Held, ApiError> {
-    let held = Held::read(engine, id).await?.ok_or_else(unknown)?;
+async fn own(engine: &Engine, claims: &AuthClaims, id: CardId) -> Result<AnyCard, ApiError> {
+    let held = AnyCard::read(engine, id).await?.ok_or_else(not_found)?;
     // What a managed wallet bought in a history that a restore lost may be its address's: taken over before its owner was known.
     if engine.account_of(&held.owner()) == claims.wallet {
         Ok(held)
     } else {
-        Err(of_another())
+        Err(access_denied())
     }
 }
 
@@ -204,7 +204,7 @@ fn of_earlier() -> ApiError {
 ///
 /// # Errors
 /// 403 `sign_in_required`.
-pub(super) fn may_steer(claims: &Claims, bought_by: Option<PaymentId>, earlier: bool) -> Result<(), ApiError> {
+pub(super) fn may_steer(claims: &AuthClaims, bought_by: Option<PaymentId>, earlier: bool) -> Result<(), ApiError> {
     if claims.may_read_secrets(bought_by, earlier) {
         return Ok(());
     }
@@ -212,30 +212,30 @@ pub(super) fn may_steer(claims: &Claims, bought_by: Option<PaymentId>, earlier: 
     Err(ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth."))
 }
 
-async fn list(cards: &Cards, claims: &Claims, query: &Query) -> Result<Response, ApiError> {
-    let card_type = query.word("card_type", &CARD_TYPES)?;
+async fn list(cards: &CardState, claims: &AuthClaims, query: &Query) -> Result<Response, ApiError> {
+    let card_type = query.choice("card_type", &CARD_TYPES)?;
     let limit = query.number("limit", 20, 1, 100)?;
     let after = match query.get("starting_after") {
         None => None,
         // A place that is not in this list would tell when another's card was made, and begin the list anew without a word.
         Some(text) => {
-            let id: CardId = text.parse().map_err(|_| unknown())?;
+            let id: CardId = text.parse().map_err(|_| not_found())?;
             let held = own(&cards.engine, claims, id).await?;
             (held.card_type() == card_type)
                 .then_some(Some(id))
-                .ok_or_else(unknown)?
+                .ok_or_else(not_found)?
         }
     };
     let limit = usize::try_from(limit).unwrap_or(20);
-    let (shown, more) = Held::list(&cards.engine, card_type, &claims.wallet, after, limit).await?;
+    let (shown, more) = AnyCard::list(&cards.engine, card_type, &claims.wallet, after, limit).await?;
     let body = format!("{{\"cards\":[{}],\"has_more\":{more}}}", shown.join(","));
     Ok(json::private(json::bytes_as_json(body)))
 }
 
-pub(super) fn of_another() -> ApiError {
+pub(super) fn access_denied() -> ApiError {
     ApiError::forbidden("card_of_another", "This card belongs to another wallet.")
 }
 
-pub(super) fn unknown() -> ApiError {
+pub(super) fn not_found() -> ApiError {
     ApiError::not_found("card_unknown", "There is no such card.")
 }

@@ -4,14 +4,14 @@
 use http::header::{HeaderName, LINK};
 use http::{HeaderMap, HeaderValue};
 
-use crate::config::Retirement;
+use crate::config::DeprecatedRoute;
 
 /// The headers of each route on its way out.
-pub(super) struct Retiring(Vec<(String, HeaderMap)>);
+pub(super) struct DeprecationHeaders(Vec<(String, HeaderMap)>);
 
-impl Retiring {
+impl DeprecationHeaders {
     /// Of the settings, whose texts are checked when they are read.
-    pub(super) fn new(retirements: &[Retirement]) -> Self {
+    pub(super) fn new(retirements: &[DeprecatedRoute]) -> Self {
         Self(retirements.iter().map(|r| (r.route.clone(), announcement(r))).collect())
     }
 
@@ -24,7 +24,7 @@ impl Retiring {
     }
 }
 
-fn announcement(retirement: &Retirement) -> HeaderMap {
+fn announcement(retirement: &DeprecatedRoute) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(HeaderName::from_static("deprecation"), HeaderValue::from_static("true"));
     let link = format!("<{}>; rel=\"successor-version\"", retirement.successor);

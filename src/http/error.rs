@@ -13,12 +13,12 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use purser_actors::kernel::origin;
+use purser_actors::kernel::request_context;
 use serde::{Deserialize, Serialize};
 
-use super::caller::RequestId;
+use super::auth::RequestId;
 
-pub(super) use body::Form;
+pub(super) use body::ErrorFormat;
 
 type Text = Cow<'static, str>;
 
@@ -28,7 +28,7 @@ pub(super) const PROBLEM: &str = "application/problem+json";
 /// Codes of client errors that are no fault of the request: the same one succeeds once its wallet has signed in, a day has
 /// passed, stock or money has come, or what is missing has been handed in. Refusals that are remembered under an idempotency key stay
 /// terminal, because the same request is answered with them again.
-const MENDED: [&str; 7] = [
+const RETRYABLE_CODES: [&str; 7] = [
     "sign_in_required",
     "cap_exceeded",
     "out_of_stock",
@@ -40,11 +40,11 @@ const MENDED: [&str; 7] = [
 
 /// A refusal as the caller sees it. Boxed, so that every `Result` of the edge stays small.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApiError(Box<Refusal>);
+pub struct ApiError(Box<ErrorFields>);
 
 /// The fields of an [`ApiError`]; it derefs to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ErrorFields {
     /// The HTTP status.
     pub status: StatusCode,
     /// For programs; stable.
@@ -81,9 +81,9 @@ pub struct Seller {
 }
 
 impl Deref for ApiError {
-    type Target = Refusal;
+    type Target = ErrorFields;
 
-    fn deref(&self) -> &Refusal {
+    fn deref(&self) -> &ErrorFields {
         &self.0
     }
 }
@@ -94,8 +94,8 @@ impl ApiError {
     pub fn new(status: StatusCode, code: &'static str, error: impl Into<Text>) -> Self {
         let mends = matches!(status.as_u16(), 401 | 402 | 408 | 412 | 425 | 429)
             || status.is_server_error()
-            || MENDED.contains(&code);
-        Self(Box::new(Refusal {
+            || RETRYABLE_CODES.contains(&code);
+        Self(Box::new(ErrorFields {
             status,
             code: code.into(),
             error: error.into(),
@@ -161,7 +161,7 @@ impl ApiError {
 
     /// Says that the same request can never succeed.
     #[must_use]
-    pub fn for_good(mut self) -> Self {
+    pub fn terminal(mut self) -> Self {
         self.0.terminal = true;
         self
     }
@@ -251,9 +251,9 @@ impl ApiError {
 
     /// As it is said where it is remembered under an idempotency key: the same request is answered with it again, so that what would
     /// mend it helps under another key only.
-    pub(super) fn under_a_key(self) -> Self {
-        if MENDED.contains(&&*self.code) {
-            self.for_good()
+    pub(super) fn with_key(self) -> Self {
+        if RETRYABLE_CODES.contains(&&*self.code) {
+            self.terminal()
         } else {
             self
         }
@@ -261,13 +261,13 @@ impl ApiError {
 
     /// What is remembered of a refusal under an idempotency key.
     pub(super) fn to_record(&self) -> String {
-        let fields = Recorded {
+        let fields = RecordedError {
             code: self.code.clone(),
             error: self.error.clone(),
             param: self.param.clone(),
             hint: self.hint.clone(),
             missing: self.missing.clone(),
-            terminal: self.clone().under_a_key().terminal,
+            terminal: self.clone().with_key().terminal,
             retry_after_seconds: self.retry_after_seconds,
         };
         // Strings and numbers always serialise.
@@ -276,10 +276,10 @@ impl ApiError {
 
     /// The refusal that was remembered.
     pub(super) fn of_record(status: StatusCode, record: &str) -> Self {
-        let Ok(fields) = serde_json::from_str::<Recorded>(record) else {
+        let Ok(fields) = serde_json::from_str::<RecordedError>(record) else {
             return Self::internal();
         };
-        Self(Box::new(Refusal {
+        Self(Box::new(ErrorFields {
             status,
             code: fields.code,
             error: fields.error,
@@ -313,14 +313,14 @@ impl ApiError {
     }
 
     /// The answer: body and headers of its own (`Retry-After`, `Allow`, `WWW-Authenticate`, no caching).
-    pub(super) fn render(&self, request_id: RequestId, form: Form) -> Response {
+    pub(super) fn render(&self, request_id: RequestId, form: ErrorFormat) -> Response {
         let body = self.body(request_id, form);
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         let kind = match form {
-            Form::Problem => PROBLEM,
-            Form::Plain | Form::Callable => JSON,
+            ErrorFormat::Problem => PROBLEM,
+            ErrorFormat::Plain | ErrorFormat::Callable => JSON,
         };
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -339,7 +339,7 @@ impl ApiError {
 
 /// A refusal under an idempotency key. Stored: members are only added.
 #[derive(Serialize, Deserialize)]
-struct Recorded {
+struct RecordedError {
     code: Text,
     error: Text,
     param: Option<Text>,
@@ -352,18 +352,18 @@ struct Recorded {
 
 /// An error on its way to the front.
 #[derive(Clone)]
-pub(super) struct Parked(pub(super) Arc<ApiError>);
+pub(super) struct PendingError(pub(super) Arc<ApiError>);
 
 /// Marks a refusal whose body its handler wrote (a 402 with its challenge), so that the front leaves it alone.
 #[derive(Clone, Copy)]
-pub(super) struct Complete;
+pub(super) struct PrebuiltBody;
 
 /// A 402 in members of its own gets those of every refusal: whether the same request can ever succeed, which is so once it is paid or
 /// signed, and the id of the request. `body` is a JSON object with at least one member.
 pub fn with_members(body: &[u8]) -> Vec<u8> {
     let head = format!(
         "{{\"terminal\":false,\"request_id\":\"{}\",",
-        RequestId(origin::current().0)
+        RequestId(request_context::current_request().0)
     );
     let mut whole = Vec::with_capacity(head.len() + body.len());
     whole.extend_from_slice(head.as_bytes());
@@ -372,8 +372,8 @@ pub fn with_members(body: &[u8]) -> Vec<u8> {
 }
 
 /// Keeps the body of an answer with an error status as it is.
-pub fn complete(mut response: Response) -> Response {
-    response.extensions_mut().insert(Complete);
+pub fn with_prebuilt_body(mut response: Response) -> Response {
+    response.extensions_mut().insert(PrebuiltBody);
     response
 }
 
@@ -381,7 +381,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = self.status;
-        response.extensions_mut().insert(Parked(Arc::new(self)));
+        response.extensions_mut().insert(PendingError(Arc::new(self)));
         response
     }
 }

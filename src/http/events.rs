@@ -14,12 +14,12 @@ use purser_storage::{Cursor, Span, Store, StoreError};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::caller::{Bearer, Claims, MaybeBearer, TokenError, not_frozen};
+use super::auth::{BearerAuth, AuthClaims, MaybeBearer, TokenError, require_not_frozen};
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
-use super::shapes;
-use crate::stream::{AHEAD, Access, Announced, Filter, StreamState, is_ahead, upgrade};
+use super::schemas;
+use crate::stream::{AHEAD, ClientAccess, StreamEvent, EventFilter, StreamContext, is_ahead, upgrade};
 
 /// Events looked through for one page, at most: a rare type must not read a whole history in one call.
 const SCAN_LIMIT: usize = 5_000;
@@ -27,15 +27,15 @@ const SCAN_PAGE: usize = 500;
 
 /// What the two routes share.
 #[derive(Clone)]
-pub struct EventRoutes {
+pub struct EventState {
     /// The stream's own needs.
-    pub stream: Arc<StreamState>,
+    pub stream: Arc<StreamContext>,
     /// Scheme, host and port that a browser must send as `Origin` with the session cookie.
     pub origin: Arc<str>,
 }
 
 /// The two routes.
-pub fn router(state: EventRoutes) -> Router {
+pub fn router(state: EventState) -> Router {
     Router::new()
         .route("/events", get(get_events))
         .route("/stream", get(get_stream))
@@ -44,7 +44,7 @@ pub fn router(state: EventRoutes) -> Router {
 
 /// A page of events.
 #[derive(Serialize)]
-struct Page {
+struct EventPage {
     events: Vec<Box<RawValue>>,
     has_more: bool,
     /// Pass as `after` for the next page.
@@ -66,12 +66,12 @@ struct Page {
         ("order" = Option<String>, Query, description = "`asc`, the default, or `desc`."),
         ("types" = Option<String>, Query, description = "Comma-separated types such as `card.ready` or `card.*`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default.")),
-    responses((status = 200, description = "`events`, `has_more`, and `next_after`, or `next_before` if more follow.", body = shapes::Events),
+    responses((status = 200, description = "`events`, `has_more`, and `next_after`, or `next_before` if more follow.", body = schemas::EventList),
         (status = 400, description = "A malformed parameter, or `cursor_ahead`: `after` is no event yet."),
         (status = 403, description = "Frozen."), (status = 401, description = "No good token."),
         (status = 410, description = "`cursor_expired`: events after that sequence are no longer kept.")))]
 async fn get_events(
-    State(state): State<EventRoutes>,
+    State(state): State<EventState>,
     RawQuery(raw): RawQuery,
     MaybeBearer(bearer): MaybeBearer,
     headers: HeaderMap,
@@ -79,20 +79,20 @@ async fn get_events(
     let claims = reader(&state, &bearer, &headers).await?;
     let query = Query::parse(raw.as_deref(), &["after", "before", "order", "types", "limit"])?;
     let (span, limit) = span_and_limit(&query)?;
-    let filter = Filter::from_query(query.get("types").unwrap_or(""))
+    let filter = EventFilter::from_query(query.get("types").unwrap_or(""))
         .map_err(|why| ApiError::parameter("parameter_invalid", "types", why.to_string()))?;
-    not_frozen(&*state.stream.gate, &claims).await?;
+    require_not_frozen(&*state.stream.gate, &claims).await?;
     let page = page(&*state.stream.store, &claims.wallet.key(), span, limit, &filter).await;
     let page = page
-        .map_err(|error| of_store(&error))?
+        .map_err(|error| load_page(&error))?
         .ok_or_else(|| ApiError::parameter("cursor_ahead", "after", AHEAD))?;
     Ok(json::private(json::ok(&page)))
 }
 
 /// Whose events are read. Without a token the session cookie counts: nothing is changed, and a page of another origin cannot
 /// read the answer.
-async fn reader(state: &EventRoutes, bearer: &Bearer, headers: &HeaderMap) -> Result<Claims, ApiError> {
-    if let (Bearer::Absent, Some(cookie)) = (bearer, headers.get(COOKIE).and_then(|v| v.to_str().ok())) {
+async fn reader(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
+    if let (BearerAuth::Absent, Some(cookie)) = (bearer, headers.get(COOKIE).and_then(|v| v.to_str().ok())) {
         match state.stream.authenticator.authenticate_session(cookie).await {
             Ok(claims) => return Ok(claims),
             // Cookies of another site's.
@@ -123,8 +123,8 @@ async fn page(
     subject: &[u8],
     mut span: Span,
     limit: usize,
-    filter: &Filter,
-) -> Result<Option<Page>, StoreError> {
+    filter: &EventFilter,
+) -> Result<Option<EventPage>, StoreError> {
     let (mut events, mut looked, mut has_more) = (Vec::new(), 0, false);
     'reading: loop {
         let read = store.events_of(subject, span, SCAN_PAGE).await?;
@@ -140,7 +140,7 @@ async fn page(
                 break 'reading;
             }
             looked += 1;
-            if let Some(event) = Announced::read(event).filter(|e| filter.wants(e.kind())) {
+            if let Some(event) = StreamEvent::read(event).filter(|e| filter.matches(e.kind())) {
                 let envelope = RawValue::from_string(event.to_json());
                 events.push(envelope.map_err(|e| StoreError::Damaged(e.to_string()))?);
             }
@@ -157,7 +157,7 @@ async fn page(
         Span::After(after) => (Some(after), None),
         Span::Before(before) => (None, has_more.then_some(before)),
     };
-    Ok(Some(Page {
+    Ok(Some(EventPage {
         events,
         has_more,
         next_after,
@@ -165,7 +165,7 @@ async fn page(
     }))
 }
 
-fn of_store(error: &StoreError) -> ApiError {
+fn load_page(error: &StoreError) -> ApiError {
     match error {
         StoreError::Expired { oldest } => {
             let error = "Events after that sequence are no longer kept.";
@@ -197,14 +197,14 @@ fn of_store(error: &StoreError) -> ApiError {
         (status = 429, description = "Too many requests, or `too_many_streams` of this account."),
         (status = 503, description = "`streams_full`: too many streams in all.")))]
 async fn get_stream(
-    State(state): State<EventRoutes>,
+    State(state): State<EventState>,
     MaybeBearer(bearer): MaybeBearer,
     headers: HeaderMap,
     socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
     let claims = admit(&state, &bearer, &headers).await?;
     if let Some(claims) = &claims {
-        not_frozen(&*state.stream.gate, claims).await?;
+        require_not_frozen(&*state.stream.gate, claims).await?;
     }
     let socket = socket.map_err(|_| {
         ApiError::new(
@@ -217,18 +217,18 @@ async fn get_stream(
     let access = match claims {
         Some(claims) => {
             let subscription = hub.subscribe(claims.wallet, claims.families());
-            Access::Granted(claims, subscription.map_err(|_| too_many(&state.stream))?)
+            ClientAccess::Granted(claims, subscription.map_err(|_| stream_limit(&state.stream))?)
         }
-        None => Access::FirstMessage,
+        None => ClientAccess::FirstMessage,
     };
     let seat = hub
-        .seat()
+        .acquire_slot()
         .map_err(|_| ApiError::unavailable("streams_full", "The service has as many streams as it can serve.", 5))?;
     Ok(upgrade(socket, state.stream, access, seat))
 }
 
 /// 429: the account has its streams.
-fn too_many(stream: &StreamState) -> ApiError {
+fn stream_limit(stream: &StreamContext) -> ApiError {
     let error = format!("The account has its {} streams.", stream.config.max_per_account);
     ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", error)
         .hint("Close one of them first.")
@@ -239,11 +239,11 @@ fn too_many(stream: &StreamState) -> ApiError {
 /// and cannot make it lie about where the page came from.
 ///
 /// `None`: the first message must hold a token.
-async fn admit(state: &EventRoutes, bearer: &Bearer, headers: &HeaderMap) -> Result<Option<Claims>, ApiError> {
+async fn admit(state: &EventState, bearer: &BearerAuth, headers: &HeaderMap) -> Result<Option<AuthClaims>, ApiError> {
     match bearer {
-        Bearer::Known(claims) => return Ok(Some(claims.clone())),
-        Bearer::Refused(error) => return Err((*error).into()),
-        Bearer::Absent => {}
+        BearerAuth::Known(claims) => return Ok(Some(claims.clone())),
+        BearerAuth::Invalid(error) => return Err((*error).into()),
+        BearerAuth::Absent => {}
     }
     let Some(cookie) = headers.get(COOKIE).and_then(|v| v.to_str().ok()) else {
         return Ok(None);

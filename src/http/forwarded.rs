@@ -7,17 +7,17 @@ use std::net::{IpAddr, SocketAddr};
 
 use http::HeaderMap;
 
-use crate::config::{AddressRange, ForwardedBy};
+use crate::config::{IpNetwork, ForwardedHeader};
 
 /// Whose word counts, and where they write it.
 #[derive(Clone, Debug)]
-pub(super) struct Proxies {
-    trusted: Vec<AddressRange>,
-    header: ForwardedBy,
+pub(super) struct TrustedProxies {
+    trusted: Vec<IpNetwork>,
+    header: ForwardedHeader,
 }
 
-impl Proxies {
-    pub(super) const fn new(trusted: Vec<AddressRange>, header: ForwardedBy) -> Self {
+impl TrustedProxies {
+    pub(super) const fn new(trusted: Vec<IpNetwork>, header: ForwardedHeader) -> Self {
         Self { trusted, header }
     }
 
@@ -33,8 +33,8 @@ impl Proxies {
             return client;
         }
         let (name, read): (_, fn(&str) -> Option<IpAddr>) = match self.header {
-            ForwardedBy::XForwardedFor => ("x-forwarded-for", node),
-            ForwardedBy::Forwarded => ("forwarded", element),
+            ForwardedHeader::XForwardedFor => ("x-forwarded-for", node),
+            ForwardedHeader::Forwarded => ("forwarded", element),
         };
         let mut lines: Vec<_> = headers.get_all(name).iter().collect();
         while let Some(line) = lines.pop() {
@@ -98,26 +98,26 @@ mod tests {
 
     const PROXY: &str = "10.0.0.1";
 
-    fn client(peer: &str, by: ForwardedBy, lines: &[&str]) -> String {
+    fn client(peer: &str, by: ForwardedHeader, lines: &[&str]) -> String {
         let mut headers = HeaderMap::new();
         for line in lines {
             // The other header is always there, as a client sent it.
             let (own, other) = match by {
-                ForwardedBy::XForwardedFor => ("x-forwarded-for", "forwarded"),
-                ForwardedBy::Forwarded => ("forwarded", "x-forwarded-for"),
+                ForwardedHeader::XForwardedFor => ("x-forwarded-for", "forwarded"),
+                ForwardedHeader::Forwarded => ("forwarded", "x-forwarded-for"),
             };
             headers.append(own, line.parse().unwrap());
             headers.append(other, "for=6.6.6.6".parse().unwrap());
         }
         let trusted = ["10.0.0.0/8", "fd00::/8"].map(|range| range.parse().unwrap());
-        let proxies = Proxies::new(trusted.into(), by);
+        let proxies = TrustedProxies::new(trusted.into(), by);
         proxies.client(peer.parse().unwrap(), &headers).to_string()
     }
 
     // Aim (cases 21 and 51): a forwarded address counts only from a proxy we trust, and only its last foreign hop.
     #[test]
     fn case_51_forwarded_addresses_are_not_believed() {
-        let by = ForwardedBy::XForwardedFor;
+        let by = ForwardedHeader::XForwardedFor;
         assert_eq!(client("9.9.9.9", by, &["1.1.1.1"]), "9.9.9.9");
         assert_eq!(client(PROXY, by, &[]), PROXY);
         assert_eq!(client(PROXY, by, &["1.1.1.1, 2.2.2.2", "3.3.3.3, 10.0.0.2"]), "3.3.3.3");
@@ -131,7 +131,7 @@ mod tests {
     // Aim: what cannot be read ends the list at whoever wrote it; it does not reach through to what a client invented.
     #[test]
     fn what_cannot_be_read_counts_against_its_writer() {
-        let by = ForwardedBy::XForwardedFor;
+        let by = ForwardedHeader::XForwardedFor;
         assert_eq!(client(PROXY, by, &["1.1.1.1, nonsense"]), PROXY);
         assert_eq!(client(PROXY, by, &["1.1.1.1, unknown, 10.0.0.2"]), "10.0.0.2");
         assert_eq!(client(PROXY, by, &["1.1.1.1,, 10.0.0.2"]), "10.0.0.2");
@@ -142,7 +142,7 @@ mod tests {
     // nothing of what the proxy appended.
     #[test]
     fn case_51_the_forwarded_header_is_read_from_its_end() {
-        let by = ForwardedBy::Forwarded;
+        let by = ForwardedHeader::Forwarded;
         assert_eq!(client("9.9.9.9", by, &["for=1.1.1.1"]), "9.9.9.9");
         assert_eq!(
             client(PROXY, by, &["for=1.1.1.1, For=2.2.2.2;proto=https;by=10.0.0.1"]),

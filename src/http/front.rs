@@ -15,39 +15,39 @@ use futures_util::FutureExt;
 use http::header::{ACCEPT, ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version};
-use purser_actors::kernel::origin;
+use purser_actors::kernel::request_context;
 use purser_actors::port::{Clock, Entropy};
 use tower::Service;
 use tracing::Instrument;
 
-use super::caller::{Asked, Authenticator, Bearer, RequestId, RequestIds};
-use super::deprecation::Retiring;
-use super::error::{ApiError, Complete, Form, JSON, PROBLEM, Parked};
-use super::forwarded::Proxies;
+use super::auth::{RequestExtensions, Authenticator, BearerAuth, RequestId, RequestIds};
+use super::deprecation::DeprecationHeaders;
+use super::error::{ApiError, PrebuiltBody, ErrorFormat, JSON, PROBLEM, PendingError};
+use super::forwarded::TrustedProxies;
 use super::headers::{FixedHeaders, write_preflight};
-use super::meter::RequestMeter;
-use super::rate::{Budget, Counted, RateLimiter};
+use super::request_metrics::RequestMetrics;
+use super::rate_limit::{RateLimitStatus, RateLimitKey, RateLimiter};
 use crate::config::Config;
 use crate::system::Stopwatch;
 
 /// What the front needs of the rest of the house.
-pub struct Inside {
+pub struct FrontConfig {
     /// All routes.
     pub routes: Router,
     /// GET routes that a HEAD must not reach: paid ones, and those that consume something.
-    pub no_head: Vec<&'static str>,
+    pub head_not_allowed: Vec<&'static str>,
     /// Callable functions, whose refusals have a form of their own.
     pub callables: Vec<&'static str>,
     /// Routes that take larger bodies than the others, with how large.
-    pub large: Vec<(&'static str, usize)>,
+    pub body_limit_overrides: Vec<(&'static str, usize)>,
     /// Routes that wait for somebody, with how long an answer of theirs may take.
-    pub patient: Vec<(&'static str, Duration)>,
+    pub timeout_overrides: Vec<(&'static str, Duration)>,
     /// Judges bearer tokens.
     pub authenticator: Arc<dyn Authenticator>,
     /// Shared with the paid routes, which count verified payments.
     pub limiter: Arc<RateLimiter>,
     /// Counts what is answered.
-    pub meter: Arc<RequestMeter>,
+    pub meter: Arc<RequestMetrics>,
     /// Wall clock.
     pub clock: Arc<dyn Clock>,
     /// Seeds the request ids.
@@ -56,7 +56,7 @@ pub struct Inside {
     pub docs_version: String,
     /// Whether pages of any origin may call, by whatever name they found us. If not, there is no CORS, and a `Host` that
     /// is neither an address nor `localhost` is refused: a page that rebinds its name to this machine reads nothing.
-    pub open_to_pages: bool,
+    pub cors: bool,
 }
 
 /// Paths that are never limited.
@@ -71,13 +71,13 @@ pub struct Front {
     patient: Vec<(&'static str, Duration)>,
     authenticator: Arc<dyn Authenticator>,
     limiter: Arc<RateLimiter>,
-    meter: Arc<RequestMeter>,
+    meter: Arc<RequestMetrics>,
     clock: Arc<dyn Clock>,
     ids: RequestIds,
     fixed: FixedHeaders,
-    retiring: Retiring,
+    retiring: DeprecationHeaders,
     open_to_pages: bool,
-    proxies: Proxies,
+    proxies: TrustedProxies,
     max_url_bytes: usize,
     max_header_bytes: usize,
     max_body_bytes: usize,
@@ -86,24 +86,24 @@ pub struct Front {
 
 impl Front {
     /// Around the routes, with the limits of the settings.
-    pub fn new(config: &Config, parts: Inside) -> Self {
+    pub fn new(config: &Config, parts: FrontConfig) -> Self {
         let limits = &config.limits;
         let (docs, sandbox) = (&parts.docs_version, config.is_sandbox());
         Self {
             routes: parts.routes,
-            no_head: parts.no_head,
+            no_head: parts.head_not_allowed,
             callables: parts.callables,
-            large: parts.large,
-            patient: parts.patient,
+            large: parts.body_limit_overrides,
+            patient: parts.timeout_overrides,
             authenticator: parts.authenticator,
             limiter: parts.limiter,
             meter: parts.meter,
             clock: parts.clock,
             ids: RequestIds::new(&*parts.entropy),
-            retiring: Retiring::new(&config.versions.retiring),
-            open_to_pages: parts.open_to_pages,
-            fixed: FixedHeaders::new(docs, limits, sandbox, parts.open_to_pages),
-            proxies: Proxies::new(config.server.trusted_proxies.clone(), config.server.forwarded_header),
+            retiring: DeprecationHeaders::new(&config.versions.retiring),
+            open_to_pages: parts.cors,
+            fixed: FixedHeaders::new(docs, limits, sandbox, parts.cors),
+            proxies: TrustedProxies::new(config.server.trusted_proxies.clone(), config.server.forwarded_header),
             max_url_bytes: config.server.max_url_bytes,
             max_header_bytes: config.server.max_header_bytes,
             max_body_bytes: config.server.max_body_bytes,
@@ -116,7 +116,7 @@ impl Front {
         let watch = Stopwatch::start();
         let route = self.meter.route(request.uri().path());
         let response = self.answer(request, peer).await;
-        self.meter.note(route, response.status(), watch.micros());
+        self.meter.record(route, response.status(), watch.micros());
         response
     }
 
@@ -124,10 +124,10 @@ impl Front {
         let id = self.ids.next();
         let (mut parts, body) = request.into_parts();
         let ip = self.proxies.client(peer.ip(), &parts.headers);
-        let bearer = Bearer::judge(&parts.headers, &*self.authenticator);
+        let bearer = BearerAuth::authenticate(&parts.headers, &*self.authenticator);
         let caller = match &bearer {
-            Bearer::Known(claims) => Counted::Wallet(claims.wallet),
-            _ => Counted::from(ip),
+            BearerAuth::Known(claims) => RateLimitKey::Wallet(claims.wallet),
+            _ => RateLimitKey::from(ip),
         };
         let now = self.clock.now();
         let free = parts.method == Method::OPTIONS || HEALTH.contains(&parts.uri.path());
@@ -136,7 +136,7 @@ impl Front {
         } else {
             self.limiter.count(caller, now)
         };
-        let form = self.form(&parts);
+        let form = self.error_format(&parts);
         let is_preflight = parts.method == Method::OPTIONS;
         let announced = self.retiring.of(parts.uri.path());
         let uri = parts.uri.clone();
@@ -151,16 +151,16 @@ impl Front {
             // The span is written for every request, so it holds only what every line needs.
             let span = tracing::error_span!("request", id = %id);
             span.in_scope(|| tracing::debug!(method = %parts.method, path = parts.uri.path(), "asked"));
-            parts.extensions.insert(Asked { bearer, id, ip });
+            parts.extensions.insert(RequestExtensions { bearer, id, ip });
             let work = self.route(Request::from_parts(parts, body)).instrument(span);
-            let answer = origin::scope(purser_actors::id::RequestId(id.0), work).await;
+            let answer = request_context::with_request(purser_actors::id::RequestId(id.0), work).await;
             finish(answer, id, form)
         };
         if let Some(announced) = announced {
             response.headers_mut().extend(announced.clone());
         }
         self.correct(&mut response, uri.path());
-        self.dress(response, id, &budget)
+        self.add_headers(response, id, &budget)
     }
 
     /// What only the front knows of a refusal.
@@ -177,17 +177,17 @@ impl Front {
         }
     }
 
-    fn form(&self, parts: &Parts) -> Form {
+    fn error_format(&self, parts: &Parts) -> ErrorFormat {
         if wants_problem(&parts.headers) {
-            Form::Problem
+            ErrorFormat::Problem
         } else if self.callables.contains(&parts.uri.path()) {
-            Form::Callable
+            ErrorFormat::Callable
         } else {
-            Form::Plain
+            ErrorFormat::Plain
         }
     }
 
-    fn dress(&self, mut response: Response, id: RequestId, budget: &Budget) -> Response {
+    fn add_headers(&self, mut response: Response, id: RequestId, budget: &RateLimitStatus) -> Response {
         self.fixed.write(response.headers_mut(), id.header(), budget);
         response
     }
@@ -232,7 +232,7 @@ impl Front {
     }
 
     /// 405 before 429: a method that a route does not take is told so even to a caller over its limit.
-    async fn refused(&self, parts: &Parts, budget: &Budget, free: bool) -> Option<ApiError> {
+    async fn refused(&self, parts: &Parts, budget: &RateLimitStatus, free: bool) -> Option<ApiError> {
         if parts.method == Method::HEAD && self.no_head.contains(&parts.uri.path()) {
             return Some(ApiError::method_not_allowed(HeaderValue::from_static("GET")));
         }
@@ -295,14 +295,14 @@ impl Front {
     }
 
     /// The whole answer, as bytes, to something that could not be parsed as a request.
-    pub(super) fn unparsed(&self, status: StatusCode, peer: IpAddr) -> Vec<u8> {
+    pub(super) fn respond_to_parse_error(&self, status: StatusCode, peer: IpAddr) -> Vec<u8> {
         let id = self.ids.next();
         // What is no request has no route, and its time is its sender's.
-        self.meter.note(self.meter.route(""), status, 0);
+        self.meter.record(self.meter.route(""), status, 0);
         let error = ApiError::of_status(status, &HeaderMap::new());
-        let budget = self.limiter.count(Counted::from(peer), self.clock.now());
-        let body = error.body(id, Form::Plain);
-        let response = self.dress(error.render(id, Form::Plain), id, &budget);
+        let budget = self.limiter.count(RateLimitKey::from(peer), self.clock.now());
+        let body = error.body(id, ErrorFormat::Plain);
+        let response = self.add_headers(error.render(id, ErrorFormat::Plain), id, &budget);
         let mut bytes = format!(
             "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n",
             body.len()
@@ -340,12 +340,12 @@ fn preflight(allow: Option<HeaderValue>) -> Response {
 }
 
 /// Writes the body of a refusal; leaves every other answer alone.
-fn finish(mut response: Response, id: RequestId, form: Form) -> Response {
+fn finish(mut response: Response, id: RequestId, form: ErrorFormat) -> Response {
     let status = response.status();
     if status.as_u16() < 400 {
         return response;
     }
-    if let Some(Parked(error)) = response.extensions_mut().remove::<Parked>() {
+    if let Some(PendingError(error)) = response.extensions_mut().remove::<PendingError>() {
         let mut rendered = error.render(id, form);
         // The routes have measured the empty body that carried the error here.
         response.headers_mut().remove(CONTENT_LENGTH);
@@ -355,10 +355,10 @@ fn finish(mut response: Response, id: RequestId, form: Form) -> Response {
         }
         return rendered;
     }
-    if response.extensions().get::<Complete>().is_some() {
+    if response.extensions().get::<PrebuiltBody>().is_some() {
         // A 402 says what it has to in members of its own, which a problem may have; a page stays a page.
         let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == JSON);
-        if form == Form::Problem && is_json {
+        if form == ErrorFormat::Problem && is_json {
             response
                 .headers_mut()
                 .insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM));

@@ -14,21 +14,21 @@ use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 
 use super::error::ApiError;
-use super::json::{self, Number};
-use super::merchants::{LONGEST_QUERY, unavailable};
+use super::json::{self, ExactNumber};
+use super::merchants::{LONGEST_QUERY, directory_unavailable};
 use super::query::Query;
-use super::shapes::Exact;
-use crate::config::Countries;
-use crate::provider::gift_cards::{GiftCatalog, GiftFacets, GiftProduct, GiftSearch, Reach, Values};
+use super::schemas::ExactDecimal;
+use crate::config::CountryList;
+use crate::provider::gift_cards::{GiftCardApi, GiftCardFacets, GiftCardProduct, GiftCardQuery, Redeemability, Denominations};
 
 const PARAMETERS: [&str; 6] = ["q", "country", "currency", "category", "limit", "starting_after"];
 
 /// What the route needs.
-pub struct GiftCards {
+pub struct GiftCardSearchState {
     /// Who offers them.
-    pub catalog: Arc<dyn GiftCatalog>,
+    pub catalog: Arc<dyn GiftCardApi>,
     /// Where gift cards are sold at all.
-    pub countries: Countries,
+    pub countries: CountryList,
     /// The most that comes on top, whatever the catalog says.
     pub most: Decimal,
     /// How long the catalog may take.
@@ -39,11 +39,11 @@ pub struct GiftCards {
 ///
 /// # Errors
 /// 503 when it does not.
-pub(super) async fn told<T>(
+pub(super) async fn provider_error<T>(
     patience: Duration,
     asked: impl Future<Output = Result<T, PortError>>,
 ) -> Result<T, ApiError> {
-    answer(patience, asked).await.map_err(|error| unavailable(&error))
+    answer(patience, asked).await.map_err(|error| directory_unavailable(&error))
 }
 
 /// What a catalog answers, if it does in time.
@@ -60,7 +60,7 @@ pub(super) async fn answer<T>(
 }
 
 /// What comes on top of a product: ours, and so never below nothing nor above what we publish.
-pub(super) fn on_top(product: &GiftProduct, most: Decimal) -> Decimal {
+pub(super) fn fee_for(product: &GiftCardProduct, most: Decimal) -> Decimal {
     product.fee_rate.clamp(Decimal::ZERO, most.max(Decimal::ZERO))
 }
 
@@ -70,7 +70,7 @@ pub(super) fn on_top(product: &GiftProduct, most: Decimal) -> Decimal {
 pub struct Api;
 
 /// The route.
-pub fn router(state: Arc<GiftCards>) -> Router {
+pub fn router(state: Arc<GiftCardSearchState>) -> Router {
     Router::new()
         .route("/search-gift-cards", get(search_gift_cards))
         .with_state(state)
@@ -78,22 +78,22 @@ pub fn router(state: Arc<GiftCards>) -> Router {
 
 /// What was found.
 #[derive(Serialize, ToSchema)]
-struct FoundGiftCards {
+struct GiftCardSearchResponse {
     /// Best match first.
-    gift_cards: Vec<FoundGiftCard>,
+    gift_cards: Vec<GiftCardOffer>,
     /// Gift cards found in all.
     count: usize,
     /// Whether more follow.
     has_more: bool,
     /// What was looked for.
-    filters: Filters,
+    filters: AppliedFilters,
     /// What each choice of a filter would leave, the other filters being as they are.
-    facets: Facets,
+    facets: SearchFacets,
 }
 
 /// A gift card as it is offered now.
 #[derive(Serialize, ToSchema)]
-struct FoundGiftCard {
+struct GiftCardOffer {
     /// For `/order-gift-card`, and for `starting_after`.
     product_id: String,
     /// For people.
@@ -109,20 +109,20 @@ struct FoundGiftCard {
     /// ISO 4217, of every amount here.
     currency: String,
     /// Exactly these amounts; null where any within the range will do.
-    #[schema(value_type = Option<Vec<Exact>>)]
-    amounts: Option<Vec<Number>>,
+    #[schema(value_type = Option<Vec<ExactDecimal>>)]
+    amounts: Option<Vec<ExactNumber>>,
     /// Smallest amount.
-    #[schema(value_type = Exact)]
-    min_amount: Number,
+    #[schema(value_type = ExactDecimal)]
+    min_amount: ExactNumber,
     /// Largest amount.
-    #[schema(value_type = Exact)]
-    max_amount: Number,
+    #[schema(value_type = ExactDecimal)]
+    max_amount: ExactNumber,
     /// Amounts of a range go up from the smallest in these steps; null for a list.
-    #[schema(value_type = Option<Exact>)]
-    amount_step: Option<Number>,
+    #[schema(value_type = Option<ExactDecimal>)]
+    amount_step: Option<ExactNumber>,
     /// Fraction of the amount that comes on top.
-    #[schema(value_type = Exact)]
-    fee_rate: Number,
+    #[schema(value_type = ExactDecimal)]
+    fee_rate: ExactNumber,
     /// Whether an order now would find one.
     in_stock: bool,
     /// What it is good for.
@@ -133,7 +133,7 @@ struct FoundGiftCard {
 
 /// What was looked for; null where nothing was said.
 #[derive(Serialize, ToSchema)]
-struct Filters {
+struct AppliedFilters {
     /// As it was asked.
     q: Option<String>,
     /// ISO 3166-1 alpha-2.
@@ -146,35 +146,35 @@ struct Filters {
 
 /// Choices with what they would leave.
 #[derive(Serialize, ToSchema)]
-struct Facets {
+struct SearchFacets {
     /// Where gift cards are redeemed.
-    countries: Vec<Choice>,
+    countries: Vec<FacetValue>,
     /// In which they are issued.
-    currencies: Vec<Choice>,
+    currencies: Vec<FacetValue>,
     /// What their brands sell.
-    categories: Vec<Choice>,
+    categories: Vec<FacetValue>,
 }
 
 /// A value of a filter.
 #[derive(Serialize, ToSchema)]
-struct Choice {
+struct FacetValue {
     /// For the parameter of that name.
     value: String,
     /// Gift cards it would leave.
     count: usize,
 }
 
-impl FoundGiftCard {
-    fn of(product: GiftProduct, most: Decimal) -> Self {
-        let fee_rate = on_top(&product, most);
+impl GiftCardOffer {
+    fn of(product: GiftCardProduct, most: Decimal) -> Self {
+        let fee_rate = fee_for(&product, most);
         let (least, most) = product.values.ends();
         let (amounts, step) = match product.values {
-            Values::Fixed(amounts) => (Some(amounts.into_iter().map(Number::from).collect()), None),
-            Values::Range { step, .. } => (None, Some(step.into())),
+            Denominations::Fixed(amounts) => (Some(amounts.into_iter().map(ExactNumber::from).collect()), None),
+            Denominations::Range { step, .. } => (None, Some(step.into())),
         };
         let countries = match product.reach {
-            Reach::Borderless => None,
-            Reach::Countries(codes) => Some(codes),
+            Redeemability::Worldwide => None,
+            Redeemability::Countries(codes) => Some(codes),
         };
         Self {
             product_id: product.product_id,
@@ -188,7 +188,7 @@ impl FoundGiftCard {
             min_amount: least.into(),
             max_amount: most.into(),
             amount_step: step,
-            fee_rate: Number(fee_rate),
+            fee_rate: ExactNumber(fee_rate),
             in_stock: product.in_stock,
             description: product.description,
             terms: product.terms,
@@ -196,10 +196,10 @@ impl FoundGiftCard {
     }
 }
 
-impl From<GiftFacets> for Facets {
-    fn from(facets: GiftFacets) -> Self {
+impl From<GiftCardFacets> for SearchFacets {
+    fn from(facets: GiftCardFacets) -> Self {
         let choices = |counted: BTreeMap<String, usize>| {
-            let choices = counted.into_iter().map(|(value, count)| Choice { value, count });
+            let choices = counted.into_iter().map(|(value, count)| FacetValue { value, count });
             choices.collect()
         };
         Self {
@@ -221,11 +221,11 @@ impl From<GiftFacets> for Facets {
         ("category" = Option<String>, Query, description = "One of the facet's values."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `product_id` of the page before.")),
-    responses((status = 200, description = "A page of gift cards with facets.", body = FoundGiftCards),
+    responses((status = 200, description = "A page of gift cards with facets.", body = GiftCardSearchResponse),
         (status = 400, description = "A malformed parameter, or a country in which gift cards are not sold."),
         (status = 404, description = "`product_unknown`: `starting_after` is not in this list."),
         (status = 503, description = "`catalog_unavailable`: the catalog does not answer.")))]
-async fn search_gift_cards(State(state): State<Arc<GiftCards>>, RawQuery(raw): RawQuery) -> Result<Response, ApiError> {
+async fn search_gift_cards(State(state): State<Arc<GiftCardSearchState>>, RawQuery(raw): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(raw.as_deref(), &PARAMETERS)?;
     let country = query.code("country", 2, "ISO 3166-1 alpha-2")?;
     if country.is_some_and(|code| !state.countries.serves(code)) {
@@ -240,7 +240,7 @@ async fn search_gift_cards(State(state): State<Arc<GiftCards>>, RawQuery(raw): R
     let category = query.text("category", LONGEST_QUERY)?;
     let limit = query.number("limit", 20, 1, 100)?;
     let owned = |text: Option<&str>| text.map(str::to_owned);
-    let wanted = GiftSearch {
+    let wanted = GiftCardQuery {
         q: owned(query.text("q", LONGEST_QUERY)?),
         country: owned(country),
         currency: owned(currency),
@@ -248,18 +248,18 @@ async fn search_gift_cards(State(state): State<Arc<GiftCards>>, RawQuery(raw): R
         starting_after: owned(query.get("starting_after")),
         limit: usize::try_from(limit).unwrap_or(20),
     };
-    let page = told(state.patience, state.catalog.search(&wanted)).await?;
+    let page = provider_error(state.patience, state.catalog.search(&wanted)).await?;
     let page =
         page.ok_or_else(|| ApiError::not_found("product_unknown", "There is no such gift card in this list."))?;
-    Ok(json::inert(&FoundGiftCards {
+    Ok(json::inert(&GiftCardSearchResponse {
         gift_cards: page
             .products
             .into_iter()
-            .map(|product| FoundGiftCard::of(product, state.most))
+            .map(|product| GiftCardOffer::of(product, state.most))
             .collect(),
         count: page.count,
         has_more: page.has_more,
-        filters: Filters {
+        filters: AppliedFilters {
             q: wanted.q,
             country: wanted.country,
             currency: wanted.currency,

@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::{self, HeaderName, HeaderValue};
 
-use super::rate::Budget;
+use super::rate_limit::RateLimitStatus;
 use crate::config::Limits;
 
 /// Version of the contract; a new value means a breaking change.
@@ -78,7 +78,7 @@ impl FixedHeaders {
     }
 
     /// Adds them. What a route has put there already (a tighter budget) stays.
-    pub(super) fn write(&self, headers: &mut HeaderMap, request_id: HeaderValue, budget: &Budget) {
+    pub(super) fn write(&self, headers: &mut HeaderMap, request_id: HeaderValue, budget: &RateLimitStatus) {
         let own = std::mem::replace(headers, self.template.clone());
         for (names, value) in [(&REMAINING, budget.remaining), (&RESET, budget.reset_seconds)] {
             let value = self.number(value);
@@ -104,7 +104,7 @@ impl FixedHeaders {
 }
 
 /// A route's own budget, which takes the place of the service's.
-pub(super) fn write_budget(headers: &mut HeaderMap, budget: &Budget, window_seconds: u32) {
+pub(super) fn write_budget(headers: &mut HeaderMap, budget: &RateLimitStatus, window_seconds: u32) {
     let policy = HeaderValue::from_str(&format!("{};w={window_seconds}", budget.limit));
     for (names, value) in [
         (&LIMIT, HeaderValue::from(budget.limit)),
@@ -131,9 +131,9 @@ pub(super) fn write_preflight(headers: &mut HeaderMap) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::config::{Config, Sources};
+    use crate::config::{Config, ConfigSources};
 
-    const BUDGET: Budget = Budget {
+    const BUDGET: RateLimitStatus = RateLimitStatus {
         limit: 600,
         remaining: 599,
         reset_seconds: 7,
@@ -145,7 +145,7 @@ mod tests {
         for (name, value) in own {
             headers.append(*name, HeaderValue::from_static(value));
         }
-        let limits = Config::load(&Sources::default()).unwrap().limits;
+        let limits = Config::load(&ConfigSources::default()).unwrap().limits;
         let fixed = FixedHeaders::new("abc", &limits, true, true);
         fixed.write(&mut headers, HeaderValue::from_static("req_1"), &BUDGET);
         headers

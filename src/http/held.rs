@@ -2,8 +2,8 @@
 
 use http::StatusCode;
 use purser_actors::engine::{Engine, NotPromised};
-use purser_actors::kernel::View;
-use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::job::Job;
 
 use super::error::ApiError;
 
@@ -11,7 +11,7 @@ use super::error::ApiError;
 ///
 /// # Errors
 /// 500 when storage fails.
-pub(super) async fn with_held(engine: &Engine, work: &Work, view: View) -> Result<View, ApiError> {
+pub(super) async fn with_held(engine: &Engine, work: &Job, view: JsonObject) -> Result<JsonObject, ApiError> {
     let held = engine.held(work).await.map_err(|_| ApiError::internal())?;
     Ok(match held {
         Some(held) => view.text("held", held.name()),
@@ -24,7 +24,7 @@ pub(super) async fn with_held(engine: &Engine, work: &Work, view: View) -> Resul
 /// # Errors
 /// 503 `withdrawals_held`.
 pub(super) fn takes_on(engine: &Engine) -> Result<(), ApiError> {
-    if !engine.is_held() {
+    if !engine.are_withdrawals_paused() {
         return Ok(());
     }
     let error = "Nothing leaves a balance until the books have been checked after a restore.";

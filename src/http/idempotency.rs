@@ -33,27 +33,27 @@ use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use purser_actors::engine::{Denied, Engine, Once};
-use purser_actors::kernel::memo::{Kept, Place};
-use purser_actors::kernel::{View, origin};
+use purser_actors::engine::{OperationError, Engine, KeyState};
+use purser_actors::kernel::idempotency::{RecordedResponse, IdempotencySlot};
+use purser_actors::kernel::{JsonObject, request_context};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tracing::Instrument as _;
 use zeroize::Zeroizing;
 
-use super::account::active;
-use super::caller::{Asked, Bearer, Claims};
+use super::account::authenticated_account;
+use super::auth::{RequestExtensions, BearerAuth, AuthClaims};
 use super::error::ApiError;
 use super::json;
 use crate::vault::Vault;
 
 use self::memos::keep;
-pub use self::memos::{memo, memo_following, memo_of};
+pub use self::memos::{memo, entity_recorder, recorder_of};
 
 const HEADER: &str = "idempotency-key";
 static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Characters of a key, at most.
-const LONGEST: usize = 255;
+const MAX_KEY_LEN: usize = 255;
 /// Bytes of a fingerprint that are its route's.
 const OF_ROUTE: usize = 16;
 
@@ -63,16 +63,16 @@ pub struct UsedKeys(pub Engine);
 
 /// The request's `Idempotency-Key`, if it has one. 400 `idempotency_key_invalid` for one that cannot be a key.
 #[derive(Clone, Debug)]
-pub struct Key(Option<String>);
+pub struct IdempotencyKey(Option<String>);
 
-impl<S: Sync> FromRequestParts<S> for Key {
+impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let key = Self::read(&parts.headers)?;
         let used = parts.extensions.get::<UsedKeys>().cloned();
-        let asked = parts.extensions.get::<Asked>();
-        if let (Some(text), Some(UsedKeys(engine)), Some(Bearer::Known(claims))) =
+        let asked = parts.extensions.get::<RequestExtensions>();
+        if let (Some(text), Some(UsedKeys(engine)), Some(BearerAuth::Known(claims))) =
             (&key.0, used, asked.map(|asked| asked.bearer.clone()))
         {
             here(
@@ -100,11 +100,11 @@ pub fn route_of<'a>(method: &Method, path: &'a str) -> Cow<'a, str> {
 ///
 /// # Errors
 /// 422 `idempotency_key_reused`.
-async fn here(engine: &Engine, claims: &Claims, key: &str, route: &str) -> Result<(), ApiError> {
+async fn here(engine: &Engine, claims: &AuthClaims, key: &str, route: &str) -> Result<(), ApiError> {
     let used = engine.key_used(claims.wallet, key).await;
     let used = used.map_err(|_| ApiError::internal())?;
     let is_elsewhere = used.is_some_and(|print| !print.starts_with(&print_of_route(route)));
-    if is_elsewhere && active(engine, claims).await.is_ok() {
+    if is_elsewhere && authenticated_account(engine, claims).await.is_ok() {
         return Err(reused());
     }
     Ok(())
@@ -112,16 +112,16 @@ async fn here(engine: &Engine, claims: &Claims, key: &str, route: &str) -> Resul
 
 /// An answer as it is sent and remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct RecordedReply {
     /// 200 or 202.
     pub status: StatusCode,
     /// A JSON object.
     pub body: String,
 }
 
-impl Reply {
+impl RecordedReply {
     /// 200.
-    pub fn ok(body: &View) -> Self {
+    pub fn ok(body: &JsonObject) -> Self {
         Self {
             status: StatusCode::OK,
             body: body.to_json(),
@@ -129,7 +129,7 @@ impl Reply {
     }
 
     /// 202.
-    pub fn accepted(body: &View) -> Self {
+    pub fn accepted(body: &JsonObject) -> Self {
         Self {
             status: StatusCode::ACCEPTED,
             ..Self::ok(body)
@@ -144,12 +144,12 @@ impl Reply {
 }
 
 /// The refusal of a command whose fate this request does not know, or that could not be taken now.
-pub fn undecided<R>(denied: &Denied<R>) -> ApiError {
+pub fn in_progress_response<R>(denied: &OperationError<R>) -> ApiError {
     match denied {
         // The key's record came to be in between: of an earlier request whose answer was lost.
-        Denied::Used => in_progress(),
-        Denied::Own(never) => match *never {},
-        Denied::Rejected(_) | Denied::Unavailable => {
+        OperationError::AlreadyUsed => in_progress(),
+        OperationError::Own(never) => match *never {},
+        OperationError::Rejected(_) | OperationError::Unavailable => {
             ApiError::unavailable("unavailable", "The engine could not answer now.", 1)
                 .hint("Send the same request again with the same Idempotency-Key: it is executed at most once.")
         }
@@ -165,13 +165,13 @@ enum Answered {
     Kept,
 }
 
-impl Key {
+impl IdempotencyKey {
     fn read(headers: &HeaderMap) -> Result<Self, ApiError> {
         let mut values = headers.get_all(HEADER).iter();
         let Some(value) = values.next() else {
             return Ok(Self(None));
         };
-        let plain = |text: &&str| (1..=LONGEST).contains(&text.len()) && text.bytes().all(|b| matches!(b, b' '..=b'~'));
+        let plain = |text: &&str| (1..=MAX_KEY_LEN).contains(&text.len()) && text.bytes().all(|b| matches!(b, b' '..=b'~'));
         let text = value.to_str().ok().filter(plain);
         match (text, values.next()) {
             (Some(text), None) => Ok(Self(Some(text.to_owned()))),
@@ -188,19 +188,19 @@ impl Key {
     ///
     /// # Errors
     /// 409 `idempotency_key_in_progress`, 422 `idempotency_key_reused`, and whatever the command answers or answered.
-    pub async fn once<F>(
+    pub async fn run<F>(
         self,
         engine: &Engine,
-        claims: &Claims,
+        claims: &AuthClaims,
         route: &'static str,
         wanted: &(impl Serialize + Sync),
-        run: impl FnOnce(Option<Place>) -> F + Send,
+        run: impl FnOnce(Option<IdempotencySlot>) -> F + Send,
     ) -> Result<Response, ApiError>
     where
-        F: Future<Output = Result<Reply, ApiError>> + Send + 'static,
+        F: Future<Output = Result<RecordedReply, ApiError>> + Send + 'static,
     {
         let follow = |_| async { Err(ApiError::internal()) };
-        self.once_following(engine, claims, route, wanted, run, follow).await
+        self.run_following(engine, claims, route, wanted, run, follow).await
     }
 
     /// As [`Key::once`], for a command whose memo may say [`Kept::Follow`]: `follow` renders what has become of the
@@ -208,18 +208,18 @@ impl Key {
     ///
     /// # Errors
     /// As [`Key::once`].
-    pub async fn once_following<F, G>(
+    pub async fn run_following<F, G>(
         self,
         engine: &Engine,
-        claims: &Claims,
+        claims: &AuthClaims,
         route: &'static str,
         wanted: &(impl Serialize + Sync),
-        run: impl FnOnce(Option<Place>) -> F + Send,
+        run: impl FnOnce(Option<IdempotencySlot>) -> F + Send,
         follow: impl FnOnce(Vec<u8>) -> G + Send,
     ) -> Result<Response, ApiError>
     where
-        F: Future<Output = Result<Reply, ApiError>> + Send + 'static,
-        G: Future<Output = Result<Reply, ApiError>> + Send,
+        F: Future<Output = Result<RecordedReply, ApiError>> + Send + 'static,
+        G: Future<Output = Result<RecordedReply, ApiError>> + Send,
     {
         let plain = Answered::Followed;
         self.used(engine, claims, (route, plain), wanted, run, follow).await
@@ -233,15 +233,15 @@ impl Key {
     pub async fn once_answered<F, G>(
         self,
         engine: &Engine,
-        claims: &Claims,
+        claims: &AuthClaims,
         route: &'static str,
         wanted: &(impl Serialize + Sync),
-        run: impl FnOnce(Option<Place>) -> F + Send,
+        run: impl FnOnce(Option<IdempotencySlot>) -> F + Send,
         follow: impl FnOnce(Vec<u8>) -> G + Send,
     ) -> Result<Response, ApiError>
     where
-        F: Future<Output = Result<Reply, ApiError>> + Send + 'static,
-        G: Future<Output = Result<Reply, ApiError>> + Send,
+        F: Future<Output = Result<RecordedReply, ApiError>> + Send + 'static,
+        G: Future<Output = Result<RecordedReply, ApiError>> + Send,
     {
         let kept = Answered::Kept;
         self.used(engine, claims, (route, kept), wanted, run, follow).await
@@ -250,38 +250,38 @@ impl Key {
     async fn used<F, G>(
         self,
         engine: &Engine,
-        claims: &Claims,
+        claims: &AuthClaims,
         (route, answered): (&'static str, Answered),
         wanted: &(impl Serialize + Sync),
-        run: impl FnOnce(Option<Place>) -> F + Send,
+        run: impl FnOnce(Option<IdempotencySlot>) -> F + Send,
         follow: impl FnOnce(Vec<u8>) -> G + Send,
     ) -> Result<Response, ApiError>
     where
-        F: Future<Output = Result<Reply, ApiError>> + Send + 'static,
-        G: Future<Output = Result<Reply, ApiError>> + Send,
+        F: Future<Output = Result<RecordedReply, ApiError>> + Send + 'static,
+        G: Future<Output = Result<RecordedReply, ApiError>> + Send,
     {
         let Some(key) = self.0 else {
-            return run(None).await.map(Reply::into_response);
+            return run(None).await.map(RecordedReply::into_response);
         };
         let print = fingerprint(route, wanted)?;
-        let once = engine.once(claims.wallet, &key, print).await;
+        let once = engine.acquire_key(claims.wallet, &key, print).await;
         match once.map_err(|_| ApiError::internal())? {
-            Once::New(turn) => {
-                let work = run(Some(turn.place().clone()));
+            KeyState::Acquired(turn) => {
+                let work = run(Some(turn.slot().clone()));
                 // A task of its own: the key is taken for as long as the command runs, whoever listens.
                 let writer = engine.clone();
                 let work = async move {
                     let told = work.await;
                     if answered == Answered::Kept
                         && let Some(kept) = keep(&told)
-                        && let Err(error) = writer.answered(turn.place(), kept).await
+                        && let Err(error) = writer.answered(turn.slot(), kept).await
                     {
                         tracing::warn!(%error, "an answer could not be recorded under its key");
                     }
                     drop(turn);
                     told
                 };
-                let told = tokio::spawn(origin::scope(origin::current(), work).in_current_span()).await;
+                let told = tokio::spawn(request_context::with_request(request_context::current_request(), work).in_current_span()).await;
                 match told.unwrap_or_else(|_| Err(ApiError::internal())) {
                     Ok(reply) => Ok(reply.into_response()),
                     // What was remembered is said the first time as it is said from then on.
@@ -291,15 +291,15 @@ impl Key {
                             .await
                             .is_ok_and(|used| used == Some(print)) =>
                     {
-                        Err(error.under_a_key())
+                        Err(error.with_key())
                     }
                     Err(error) => Err(error),
                 }
             }
-            Once::Known(Kept::Answer { status, body }) => Ok(replayed(again(status, body))),
-            Once::Known(Kept::Follow { id, .. }) => Ok(replayed(follow(id).await.map_err(ApiError::under_a_key))),
-            Once::Running => Err(in_progress()),
-            Once::Reused => Err(reused()),
+            KeyState::Replay(RecordedResponse::Body { status, body }) => Ok(replayed(replay(status, body))),
+            KeyState::Replay(RecordedResponse::EntityRef { id, .. }) => Ok(replayed(follow(id).await.map_err(ApiError::with_key))),
+            KeyState::InProgress => Err(in_progress()),
+            KeyState::Mismatch => Err(reused()),
         }
     }
 }
@@ -335,21 +335,21 @@ fn print_of_route(route: &str) -> [u8; OF_ROUTE] {
 ///
 /// # Errors
 /// 500, for no request that can be written down.
-pub fn secret_print(vault: &Vault, wanted: &impl Serialize) -> Result<String, ApiError> {
+pub fn keyed_fingerprint(vault: &Vault, wanted: &impl Serialize) -> Result<String, ApiError> {
     let body = serde_json::to_vec(wanted).map(Zeroizing::new);
     Ok(hex::encode(vault.digest(&body.map_err(|_| ApiError::internal())?)))
 }
 
-fn again(status: u16, body: String) -> Result<Reply, ApiError> {
+fn replay(status: u16, body: String) -> Result<RecordedReply, ApiError> {
     let status = StatusCode::from_u16(status).map_err(|_| ApiError::internal())?;
     if status.is_success() {
-        return Ok(Reply { status, body });
+        return Ok(RecordedReply { status, body });
     }
     Err(ApiError::of_record(status, &body))
 }
 
-fn replayed(answer: Result<Reply, ApiError>) -> Response {
-    marked_replayed(answer.map_or_else(ApiError::into_response, Reply::into_response))
+fn replayed(answer: Result<RecordedReply, ApiError>) -> Response {
+    marked_replayed(answer.map_or_else(ApiError::into_response, RecordedReply::into_response))
 }
 
 /// With `Idempotency-Replayed`: what was asked for had been done before.

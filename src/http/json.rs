@@ -12,26 +12,26 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::error::ApiError;
-use crate::nearest::nearest;
+use crate::suggest::closest_match;
 
 /// A decimal that serialises as a JSON number with exactly its digits. Must be written straight to text:
 /// `serde_json::Value` would make a float of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Number(pub Decimal);
+pub struct ExactNumber(pub Decimal);
 
-impl From<Cents> for Number {
+impl From<Cents> for ExactNumber {
     fn from(cents: Cents) -> Self {
         Self(cents.decimal())
     }
 }
 
-impl From<Usdc> for Number {
+impl From<Usdc> for ExactNumber {
     fn from(usdc: Usdc) -> Self {
         Self(usdc.decimal())
     }
 }
 
-impl Serialize for Number {
+impl Serialize for ExactNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let text = self.0.normalize().to_string();
         RawValue::from_string(text)
@@ -50,7 +50,7 @@ pub fn ok<T: Serialize>(value: &T) -> Response {
 pub fn inert<T: Serialize>(value: &T) -> Response {
     written(
         StatusCode::OK,
-        serde_json::to_string(value).map(purser_actors::kernel::inert),
+        serde_json::to_string(value).map(purser_actors::kernel::sanitize_text),
     )
 }
 
@@ -96,7 +96,7 @@ pub fn private(mut response: Response) -> Response {
 /// # Errors
 /// 413 `body_too_large`, 408 `request_timeout`, 400 `body_malformed`, or `parameter_…` with the field at fault.
 pub async fn read<T: DeserializeOwned>(body: Body, max_bytes: usize, within: Duration) -> Result<T, ApiError> {
-    typed(&collect(body, max_bytes, within).await?)
+    deserialize(&collect(body, max_bytes, within).await?)
 }
 
 /// Reads a body within a size and a time.
@@ -124,12 +124,12 @@ pub async fn collect(body: Body, max_bytes: usize, within: Duration) -> Result<b
 ///
 /// # Errors
 /// 400 `body_malformed`, or `parameter_…` with the field at fault.
-pub fn typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+pub fn deserialize<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let mut text = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut text).map_err(|error| {
         let (path, error) = (error.path().to_string(), error.into_inner());
         if error.is_data() {
-            unfit(&path, &error.to_string())
+            field_error(&path, &error.to_string())
         } else {
             malformed("The body is not valid JSON.")
         }
@@ -144,7 +144,7 @@ pub fn typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
 
 /// A field that is missing, not known, or of another type. The texts are serde's, of which only what the route wants is
 /// passed on; a path can hold the caller's own names.
-fn unfit(path: &str, said: &str) -> ApiError {
+fn field_error(path: &str, said: &str) -> ApiError {
     let quoted = |before: &str| said.strip_prefix(before)?.split('`').next();
     let (code, name, error) = if let Some(name) = quoted("missing field `") {
         ("parameter_missing", name, "The body lacks this field.")
@@ -165,7 +165,7 @@ fn unfit(path: &str, said: &str) -> ApiError {
     // Of a list of names every other part between the quotes is one.
     let known = wanted.unwrap_or_default().split('`').skip(1).step_by(2);
     if code == "parameter_unknown"
-        && let Some(near) = nearest(name, known)
+        && let Some(near) = closest_match(name, known)
     {
         return error.hint(format!("Did you mean `{near}`?"));
     }
@@ -193,7 +193,7 @@ mod tests {
             ("9007199254740993.07", "9007199254740993.07"),
             ("0", "0"),
         ] {
-            let number = Number(Decimal::from_str_exact(text).unwrap());
+            let number = ExactNumber(Decimal::from_str_exact(text).unwrap());
             assert_eq!(serde_json::to_string(&[number]).unwrap(), format!("[{json}]"));
         }
     }
@@ -208,16 +208,16 @@ mod tests {
 
     #[derive(Debug, serde::Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Wanted {
+    struct FieldProbe {
         #[serde(rename = "fault")]
-        _fault: Fault,
+        _fault: BodyFault,
         #[serde(rename = "times")]
         _times: Option<u32>,
     }
 
     #[derive(Debug, serde::Deserialize)]
     #[serde(rename_all = "lowercase")]
-    enum Fault {
+    enum BodyFault {
         Slow,
         Drop,
     }
@@ -257,7 +257,7 @@ mod tests {
             ("{", "body_malformed", None, None),
             (r#"{"fault":"slow"} x"#, "body_malformed", None, None),
         ] {
-            let error = typed::<Wanted>(body.as_bytes()).unwrap_err();
+            let error = deserialize::<FieldProbe>(body.as_bytes()).unwrap_err();
             let said = (&*error.code, error.param.as_deref(), error.hint.as_deref());
             assert_eq!(said, (code, param, hint), "{body}");
             assert!(!format!("{error:?}").contains("rt_secret"), "{body}");

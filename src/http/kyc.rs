@@ -10,28 +10,28 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::{HeaderMap, StatusCode};
-use purser_actors::engine::Denied;
+use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
-use purser_actors::identity::Rejection;
-use purser_actors::kernel::{Entity, View};
-use purser_actors::port::{Said, Verdict};
+use purser_actors::identity_verification::Rejection;
+use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::port::{ExternalText, Verdict};
 use serde::Deserialize;
 use utoipa::OpenApi;
 
-use super::account::{Holder, active};
+use super::account::{BearerClaims, authenticated_account};
 use super::callbacks::{MAX_CALLBACK_BYTES, signed};
 use super::error::ApiError;
 use super::json;
-use super::login::{Login, login_link, signed_in};
+use super::login::{LoginState, login_link, signed_in};
 use super::query::Query;
-use super::shapes;
+use super::schemas;
 use crate::identity::login::LOGIN_CODE_LIFETIME_S;
 use crate::provider::callback::CallbackKey;
 
 /// What these routes need.
-pub struct Kyc {
+pub struct KycState {
     /// Makes links, and knows engine and clock.
-    pub login: Arc<Login>,
+    pub login: Arc<LoginState>,
     /// The provider signs with it.
     pub callback_key: CallbackKey,
 }
@@ -42,7 +42,7 @@ pub struct Kyc {
 pub struct Api;
 
 /// The routes.
-pub fn router(kyc: Arc<Kyc>) -> Router {
+pub fn router(kyc: Arc<KycState>) -> Router {
     Router::new()
         .route("/get-kyc-status", get(get_kyc_status))
         .route("/get-kyc-link", get(get_kyc_link))
@@ -50,30 +50,30 @@ pub fn router(kyc: Arc<Kyc>) -> Router {
         .with_state(kyc)
 }
 
-type Shared = State<Arc<Kyc>>;
+type Shared = State<Arc<KycState>>;
 
 /// Where the check of the owner's identity stands
 #[utoipa::path(get, path = "/get-kyc-status", tag = "Identity check", security(("bearer" = [])),
-    responses((status = 200, description = "`status` is `none`, `in-review`, `verified` or `rejected`; a rejected owner may try again.", body = shapes::KycStatus),
+    responses((status = 200, description = "`status` is `none`, `in-review`, `verified` or `rejected`; a rejected owner may try again.", body = schemas::KycStatusResponse),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen.")))]
 async fn get_kyc_status(
     State(kyc): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     let engine = &kyc.login.engine;
-    active(engine, &claims).await?;
+    authenticated_account(engine, &claims).await?;
     let identity = engine
         .identity(&claims.wallet)
         .await
         .map_err(|_| ApiError::internal())?;
     let view = match identity {
         Some(identity) => identity.view(&claims.wallet),
-        None => View::new()
+        None => JsonObject::new()
             .text("user_id", claims.wallet.user_id())
             .text("status", "none")
-            .maybe("rejection_reason", None::<&str>)
+            .optional_text("rejection_reason", None::<&str>)
             .integer("checks", 0),
     };
     Ok(json::private(json::bytes_as_json(view.to_json())))
@@ -83,24 +83,24 @@ async fn get_kyc_status(
 ///
 /// Give `kyc_url` to the account's owner unchanged; opening it uses it up. Only a person can go on from there.
 #[utoipa::path(get, path = "/get-kyc-link", tag = "Identity check", security(("bearer" = [])),
-    responses((status = 200, description = "`kyc_url`, `user_id`, `status` of the check, `expires_in` (seconds).", body = shapes::KycLink),
+    responses((status = 200, description = "`kyc_url`, `user_id`, `status` of the check, `expires_in` (seconds).", body = schemas::KycLinkResponse),
         (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or a token born of a payment: `GET /auth` gives one that may.")))]
 async fn get_kyc_link(
     State(kyc): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     let engine = &kyc.login.engine;
-    active(engine, &claims).await?;
+    authenticated_account(engine, &claims).await?;
     signed_in(&claims)?;
     let identity = engine
         .identity(&claims.wallet)
         .await
         .map_err(|_| ApiError::internal())?;
     let url = login_link(&kyc.login, &claims).await?;
-    let body = View::new()
+    let body = JsonObject::new()
         .text("kyc_url", url.expose())
         .text("user_id", claims.wallet.user_id())
         .text("status", identity.as_ref().map_or("none", Entity::status))
@@ -111,15 +111,15 @@ async fn get_kyc_link(
 /// What the provider says.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Callback {
-    r#type: CallbackKind,
+struct IdentityCallback {
+    r#type: IdentityCallbackType,
     reference: String,
     wallet: String,
     reason: Option<String>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
-enum CallbackKind {
+enum IdentityCallbackType {
     #[serde(rename = "check.passed")]
     Passed,
     #[serde(rename = "check.failed")]
@@ -131,7 +131,7 @@ enum CallbackKind {
 /// Signed as Standard Webhooks says, with the provider's key. The same callback again changes nothing.
 #[utoipa::path(post, path = "/identity-callback", tag = "Identity check",
     request_body(content = serde_json::Value, description = "`type` (`check.passed` or `check.failed`), `reference`, `wallet`, `reason`."),
-    responses((status = 200, description = "Taken, now or before.", body = shapes::Received),
+    responses((status = 200, description = "Taken, now or before.", body = schemas::CallbackReceived),
         (status = 400, description = "Not a callback."), (status = 401, description = "Not the provider's signature."),
         (status = 404, description = "No such check."), (status = 408, description = "The body did not come."),
         (status = 409, description = "It was decided otherwise."), (status = 413, description = "Too long.")))]
@@ -139,28 +139,28 @@ async fn post_callback(State(kyc): Shared, headers: HeaderMap, body: Body) -> Re
     let login = &kyc.login;
     let body = json::collect(body, MAX_CALLBACK_BYTES, login.body_timeout).await?;
     signed(&kyc.callback_key, &headers, &body, login.clock.now())?;
-    let Callback {
+    let IdentityCallback {
         r#type,
         reference,
         wallet,
         reason,
-    } = json::typed(&body)?;
+    } = json::deserialize(&body)?;
     let unknown = || ApiError::not_found("check_unknown", "There is no such identity check.");
     let wallet: Wallet = wallet.parse().map_err(|_| unknown())?;
     let verdict = match r#type {
-        CallbackKind::Passed => Verdict::Passed,
-        CallbackKind::Failed => Verdict::Failed {
-            reason: reason.map_or_else(|| "not_given".into(), Said::from),
+        IdentityCallbackType::Passed => Verdict::Passed,
+        IdentityCallbackType::Failed => Verdict::Failed {
+            reason: reason.map_or_else(|| "not_given".into(), ExternalText::from),
         },
     };
-    match login.engine.decide_identity(wallet, reference, verdict).await {
+    match login.engine.record_identity_verdict(wallet, reference, verdict).await {
         Ok(()) => Ok(json::ok(&serde_json::json!({ "received": true }))),
-        Err(Denied::Rejected(Rejection::Decided(status))) => {
+        Err(OperationError::Rejected(Rejection::AlreadyDecided(status))) => {
             tracing::warn!(%wallet, status, "a callback contradicts what the identity check came to");
             let error = "The check was decided otherwise, and that stands.";
             Err(ApiError::new(StatusCode::CONFLICT, "check_decided", error))
         }
-        Err(Denied::Rejected(_) | Denied::Used) => Err(unknown()),
-        Err(Denied::Unavailable) => Err(ApiError::unavailable("unavailable", "Try again.", 1)),
+        Err(OperationError::Rejected(_) | OperationError::AlreadyUsed) => Err(unknown()),
+        Err(OperationError::Unavailable) => Err(ApiError::unavailable("unavailable", "Try again.", 1)),
     }
 }

@@ -11,26 +11,26 @@ use axum::response::Response;
 use axum::routing::get;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
-use purser_actors::account::LinkCode;
-use purser_actors::engine::{Denied, Engine};
-use purser_actors::kernel::{Entity, View};
+use purser_actors::account::LoginCode;
+use purser_actors::engine::{OperationError, Engine};
+use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::port::{Clock, Entropy};
-use purser_actors::product::Caps;
+use purser_actors::product::DailyCaps;
 use purser_storage::Store;
 use utoipa::OpenApi;
 
-use super::account::{Holder, active};
-use super::caller::{Authenticator, Claims};
+use super::account::{BearerClaims, authenticated_account};
+use super::auth::{Authenticator, AuthClaims};
 use super::error::ApiError;
 use super::json;
 use super::login_page::LoginPage;
 use super::query::Query;
-use super::shapes;
+use super::schemas;
 use super::{owner, owner_page};
-use crate::checkout::account_refused;
-use crate::identity::api_key::ApiKeys;
-use crate::identity::credentials::Credentials;
-use crate::identity::doorkeeper::Doorkeeper;
+use crate::checkout::account_error;
+use crate::identity::api_key::ApiKeyCodec;
+use crate::identity::credentials::CredentialIssuer;
+use crate::identity::authenticator::TokenAuthenticator;
 use crate::identity::login::{LOGIN_CODE_LIFETIME_S, SessionCookies, login_code_hash, login_url, new_login_code};
 use crate::identity::origin::Origin;
 use crate::identity::secret::SecretText;
@@ -42,17 +42,17 @@ const MAX_FORM_BYTES: usize = 1024;
 const CARDS_SHOWN: usize = 50;
 
 /// What these routes need.
-pub struct Login {
+pub struct LoginState {
     /// Keeps codes and sessions.
     pub engine: Engine,
     /// For the account's newest event.
     pub store: Arc<dyn Store>,
     /// Opens sessions.
-    pub credentials: Arc<Credentials>,
+    pub credentials: Arc<CredentialIssuer>,
     /// Writes the cookie.
     pub cookies: SessionCookies,
     /// Reads it.
-    pub doorkeeper: Arc<Doorkeeper>,
+    pub doorkeeper: Arc<TokenAuthenticator>,
     /// Where the page is.
     pub origin: Origin,
     /// Now.
@@ -66,9 +66,9 @@ pub struct Login {
     /// The page.
     pub page: LoginPage,
     /// The service's daily caps, which an owner can tighten.
-    pub caps: Caps,
+    pub caps: DailyCaps,
     /// For what the page shows of API keys.
-    pub api_keys: ApiKeys,
+    pub api_keys: ApiKeyCodec,
     /// API keys that an account may have at a time.
     pub keys_per_account: u8,
 }
@@ -79,7 +79,7 @@ pub struct Login {
 pub struct Api;
 
 /// The routes.
-pub fn router(login: Arc<Login>) -> Router {
+pub fn router(login: Arc<LoginState>) -> Router {
     Router::new()
         .route("/get-auth-link", get(get_auth_link))
         .route("/login", get(get_login).post(post_login))
@@ -91,17 +91,17 @@ pub fn router(login: Arc<Login>) -> Router {
 ///
 /// Give `auth_url` to a person unchanged; opening it uses it up. While the account is frozen the page says why, and no more.
 #[utoipa::path(get, path = "/get-auth-link", tag = "Identity", security(("bearer" = [])),
-    responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds).", body = shapes::AuthLink),
+    responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds).", body = schemas::AuthLinkResponse),
         (status = 401, description = "No good token.")))]
 async fn get_auth_link(
-    State(login): State<Arc<Login>>,
-    Holder(claims): Holder,
+    State(login): State<Arc<LoginState>>,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     // A frozen account's owner too: the page behind the link says why, and nothing else.
     let url = login_link(&login, &claims).await?;
-    let body = View::new()
+    let body = JsonObject::new()
         .text("auth_url", url.expose())
         .text("user_id", claims.wallet.user_id())
         .integer("expires_in", LOGIN_CODE_LIFETIME_S);
@@ -112,14 +112,14 @@ async fn get_auth_link(
 ///
 /// # Errors
 /// 404 when the account is not there, 503 when the link could not be made.
-pub(super) async fn login_link(login: &Login, claims: &Claims) -> Result<SecretText, ApiError> {
+pub(super) async fn login_link(login: &LoginState, claims: &AuthClaims) -> Result<SecretText, ApiError> {
     let (code, hash) = new_login_code(&*login.entropy);
     let expires_s = login.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
     let offered = login
         .engine
-        .offer_link(
+        .create_login_code(
             claims.wallet,
-            LinkCode {
+            LoginCode {
                 hash: hash.0,
                 expires_s,
             },
@@ -129,7 +129,7 @@ pub(super) async fn login_link(login: &Login, claims: &Claims) -> Result<SecretT
         .await;
     match offered {
         Ok(()) => Ok(login_url(&login.origin, &code)),
-        Err(Denied::Rejected(rejection)) => Err(account_refused(rejection)),
+        Err(OperationError::Rejected(rejection)) => Err(account_error(rejection)),
         Err(_) => Err(ApiError::unavailable(
             "unavailable",
             "The link could not be made. Try again.",
@@ -143,11 +143,11 @@ pub(super) async fn login_link(login: &Login, claims: &Claims) -> Result<SecretT
 ///
 /// # Errors
 /// 403 `sign_in_required` for what was born of either.
-pub(super) fn signed_in(claims: &Claims) -> Result<(), ApiError> {
+pub(super) fn signed_in(claims: &AuthClaims) -> Result<(), ApiError> {
     if claims.is_signed_in() {
         return Ok(());
     }
-    let error = match claims.by_payment() {
+    let error = match claims.is_payment_token() {
         true => "This needs a sign-in with the wallet; a payment alone is not enough.",
         false => "This needs a sign-in with the wallet; an API key is an agent's.",
     };
@@ -161,13 +161,13 @@ pub(super) fn signed_in(claims: &Claims) -> Result<(), ApiError> {
 #[utoipa::path(get, path = "/login", tag = "Page",
     params(("code" = Option<String>, Query, description = "Of the link; the page posts it back.")),
     responses((status = 200, description = "The page.", body = String, content_type = "text/html")))]
-async fn get_login(State(login): State<Arc<Login>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
-    let page = login.page.offering(query.as_deref());
+async fn get_login(State(login): State<Arc<LoginState>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
+    let page = login.page.sign_in(query.as_deref());
     if query.is_some_and(|query| !query.is_empty()) {
         return page;
     }
     match owner_page::section(&login, cookie_of(&headers)).await {
-        Some(section) => login.page.owned(StatusCode::OK, &section),
+        Some(section) => login.page.account(StatusCode::OK, &section),
         None => page,
     }
 }
@@ -177,7 +177,7 @@ async fn get_login(State(login): State<Arc<Login>>, headers: HeaderMap, RawQuery
 ///
 /// # Errors
 /// 401 `token_missing` without the cookie, `token_invalid`, `token_expired` or `token_revoked` for one that is not good.
-pub(super) async fn session(login: &Login, headers: &HeaderMap) -> Result<Claims, ApiError> {
+pub(super) async fn session(login: &LoginState, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
     let cookie = cookie_of(headers);
     if !login.cookies.is_in(cookie) {
         let error = "This route needs the session cookie that a login link sets; it takes no token.";
@@ -199,10 +199,10 @@ pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Signed in: back to the page."),
         (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html")))]
-async fn post_login(State(login): State<Arc<Login>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn post_login(State(login): State<Arc<LoginState>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     if !is_own_form(&login, &headers) {
         let refused = ApiError::forbidden("origin_refused", "This form is sent by our own page only.");
-        return owner::told(&login, &headers, Err(refused));
+        return owner::redirect_or_error(&login, &headers, Err(refused));
     }
     Ok(match open_session(&login, body).await {
         Some(cookie) => {
@@ -214,14 +214,14 @@ async fn post_login(State(login): State<Arc<Login>>, headers: HeaderMap, body: B
             headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
             json::private(response)
         }
-        None => super::error::complete(login.page.response(StatusCode::FORBIDDEN)),
+        None => super::error::with_prebuilt_body(login.page.response(StatusCode::FORBIDDEN)),
     })
 }
 
 /// Whether another page has not sent it: that would sign its visitor in to an account that it did not choose. Our own page sends
 /// no referrer, so that a browser hides where its form comes from (`null`) and says only that it is the same site's; what is no browser
 /// says neither.
-fn is_own_form(login: &Login, headers: &HeaderMap) -> bool {
+fn is_own_form(login: &LoginState, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let (origin, another) = (origins.next(), origins.next());
     let fetched = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
@@ -234,7 +234,7 @@ fn is_own_form(login: &Login, headers: &HeaderMap) -> bool {
     }
 }
 
-async fn open_session(login: &Login, body: Body) -> Option<HeaderValue> {
+async fn open_session(login: &LoginState, body: Body) -> Option<HeaderValue> {
     let read = Limited::new(body, MAX_FORM_BYTES).collect();
     let form = tokio::time::timeout(login.body_timeout, read)
         .await
@@ -248,7 +248,7 @@ async fn open_session(login: &Login, body: Body) -> Option<HeaderValue> {
         .find_map(|pair| pair.strip_prefix("code="))?;
     let hash = login_code_hash(code)?;
     let session = login.credentials.new_session();
-    login.engine.use_link(hash.0, session).await.ok()?;
+    login.engine.redeem_login_code(hash.0, session).await.ok()?;
     let cookie = login.cookies.set(session.id, login.clock.now(), login.session_seconds);
     HeaderValue::from_str(cookie.expose()).ok()
 }
@@ -257,11 +257,11 @@ async fn open_session(login: &Login, body: Body) -> Option<HeaderValue> {
 ///
 /// By the session cookie only.
 #[utoipa::path(get, path = "/account", tag = "Page",
-    responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = shapes::AccountPage),
+    responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = schemas::AccountOverview),
         (status = 401, description = "No session."), (status = 403, description = "Frozen.")))]
-async fn get_account(State(login): State<Arc<Login>>, headers: HeaderMap) -> Result<Response, ApiError> {
+async fn get_account(State(login): State<Arc<LoginState>>, headers: HeaderMap) -> Result<Response, ApiError> {
     let claims = session(&login, &headers).await?;
-    active(&login.engine, &claims).await?;
+    authenticated_account(&login.engine, &claims).await?;
     // Read before the state: what happens in between comes by the stream again rather than never.
     let seq = stream::newest(&*login.store, &claims.wallet.key()).await;
     let seq = seq.map_err(|_| ApiError::internal())?;
@@ -274,7 +274,7 @@ async fn get_account(State(login): State<Arc<Login>>, headers: HeaderMap) -> Res
     let account = account.ok_or_else(ApiError::internal)?;
     let cards = login.engine.newest_cards(&claims.wallet, CARDS_SHOWN).await;
     let cards = cards.map_err(|_| ApiError::internal())?;
-    let cards: Vec<String> = cards.iter().map(View::to_json).collect();
+    let cards: Vec<String> = cards.iter().map(JsonObject::to_json).collect();
     let mut body = account.view(&claims.wallet).integer("seq", seq).to_json();
     body.truncate(body.len() - 1);
     body.push_str(",\"cards\":[");

@@ -47,7 +47,7 @@ impl LoginPage {
     }
 
     /// The page with its form filled for the code in this query. Whatever has not a code's form is left out.
-    pub fn offering(&self, query: Option<&str>) -> Response {
+    pub fn sign_in(&self, query: Option<&str>) -> Response {
         let mut pairs = query.unwrap_or_default().split('&');
         let code = pairs.find_map(|pair| pair.strip_prefix("code="));
         match code.filter(|code| login_code_hash(code).is_some()) {
@@ -61,7 +61,7 @@ impl LoginPage {
 
     /// The page of somebody who is signed in, with this section of forms. Its markup is ours, with every text of others'
     /// escaped. The address holds no code, so the forms may say where they come from.
-    pub fn owned(&self, status: StatusCode, section: &str) -> Response {
+    pub fn account(&self, status: StatusCode, section: &str) -> Response {
         let body = self.body.replace(OWNER, section).replace(SIGN_IN, NO_SIGN_IN);
         let mut response = self.with(status, body);
         let referrer = HeaderValue::from_static("same-origin");
@@ -136,7 +136,7 @@ mod tests {
         use http_body_util::BodyExt as _;
         let page = LoginPage::new();
         let text = async |query: Option<&str>| {
-            let body = page.offering(query).into_body().collect().await.unwrap().to_bytes();
+            let body = page.sign_in(query).into_body().collect().await.unwrap().to_bytes();
             String::from_utf8(body.to_vec()).unwrap()
         };
         let filled = text(Some("code=AAECAwQFBgcICQoLDA0ODw")).await;

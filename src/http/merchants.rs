@@ -12,7 +12,7 @@ use utoipa::{OpenApi, ToSchema};
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
-use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantSearch, Merchants};
+use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantQuery, MerchantDirectory};
 
 /// Longest `q`, in characters.
 pub(super) const LONGEST_QUERY: usize = 100;
@@ -25,7 +25,7 @@ const UNKNOWN: &str = "No such merchant is known, which says nothing of whether 
 pub struct Api;
 
 /// The route.
-pub fn router(merchants: Arc<dyn Merchants>) -> Router {
+pub fn router(merchants: Arc<dyn MerchantDirectory>) -> Router {
     Router::new()
         .route("/search-merchants", get(search_merchants))
         .with_state(merchants)
@@ -33,10 +33,10 @@ pub fn router(merchants: Arc<dyn Merchants>) -> Router {
 
 /// What was found.
 #[derive(Serialize, ToSchema)]
-struct FoundMerchants {
+struct MerchantSearchResponse {
     /// Best match first; by name where nothing was looked for. One row with the name that was asked for and `unknown` when no
     /// such merchant is known.
-    merchants: Vec<FoundMerchant>,
+    merchants: Vec<MerchantResult>,
     /// Whether more follow.
     has_more: bool,
     /// The kind of card that every `status` is about.
@@ -47,7 +47,7 @@ struct FoundMerchants {
 
 /// A merchant and what is known of the card there.
 #[derive(Serialize, ToSchema)]
-struct FoundMerchant {
+struct MerchantResult {
     /// For `starting_after`; null for one that is not known.
     merchant_id: Option<String>,
     /// As the merchant writes it; as it was asked for where no such merchant is known.
@@ -64,7 +64,7 @@ struct FoundMerchant {
     notes: Option<String>,
 }
 
-impl From<Merchant> for FoundMerchant {
+impl From<Merchant> for MerchantResult {
     fn from(merchant: Merchant) -> Self {
         Self {
             merchant_id: Some(merchant.id),
@@ -78,7 +78,7 @@ impl From<Merchant> for FoundMerchant {
     }
 }
 
-impl FoundMerchant {
+impl MerchantResult {
     /// A merchant that the directory does not know.
     fn unknown(asked: &str) -> Self {
         Self {
@@ -103,34 +103,34 @@ impl FoundMerchant {
         ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International` or `Reloadable`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `merchant_id` of the page before.")),
-    responses((status = 200, description = "A page of merchants.", body = FoundMerchants),
+    responses((status = 200, description = "A page of merchants.", body = MerchantSearchResponse),
         (status = 400, description = "A malformed parameter."),
         (status = 404, description = "`merchant_unknown`: `starting_after` is not in this list."),
         (status = 503, description = "`catalog_unavailable`: the directory does not answer.")))]
 async fn search_merchants(
-    State(merchants): State<Arc<dyn Merchants>>,
+    State(merchants): State<Arc<dyn MerchantDirectory>>,
     RawQuery(raw): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(raw.as_deref(), &PARAMETERS)?;
-    let word = query.word("card_type", &CardType::ALL.map(CardType::name))?;
+    let word = query.choice("card_type", &CardType::ALL.map(CardType::name))?;
     let card_type = CardType::ALL.into_iter().find(|card| card.name() == word);
     let limit = query.number("limit", 20, 1, 100)?;
-    let wanted = MerchantSearch {
+    let wanted = MerchantQuery {
         q: query.text("q", LONGEST_QUERY)?.map(str::to_owned),
         card_type: card_type.ok_or_else(ApiError::internal)?,
         starting_after: query.get("starting_after").map(str::to_owned),
         limit: usize::try_from(limit).unwrap_or(20),
     };
-    let page = merchants.search(&wanted).await.map_err(|error| unavailable(&error))?;
+    let page = merchants.search(&wanted).await.map_err(|error| directory_unavailable(&error))?;
     let page =
         page.ok_or_else(|| ApiError::not_found("merchant_unknown", "There is no such merchant in this list."))?;
-    let mut merchants: Vec<FoundMerchant> = page.merchants.into_iter().map(FoundMerchant::from).collect();
+    let mut merchants: Vec<MerchantResult> = page.merchants.into_iter().map(MerchantResult::from).collect();
     let unknown = wanted
         .q
         .as_deref()
         .filter(|_| merchants.is_empty() && wanted.starting_after.is_none());
-    merchants.extend(unknown.map(FoundMerchant::unknown));
-    Ok(json::inert(&FoundMerchants {
+    merchants.extend(unknown.map(MerchantResult::unknown));
+    Ok(json::inert(&MerchantSearchResponse {
         has_more: page.has_more,
         card_type: word,
         note: unknown.map(|_| UNKNOWN),
@@ -139,7 +139,7 @@ async fn search_merchants(
 }
 
 /// Whatever a directory says instead of an answer, asking again is all that helps.
-pub(super) fn unavailable(error: &purser_actors::port::PortError) -> ApiError {
+pub(super) fn directory_unavailable(error: &purser_actors::port::PortError) -> ApiError {
     tracing::warn!(%error, "a catalog does not answer");
     ApiError::unavailable("catalog_unavailable", "The catalog does not answer.", 2)
 }

@@ -2,9 +2,9 @@
 //! service's address) is added here, from the same tables the handlers use; `answers.rs` completes what every operation may
 //! answer, `examples.rs` shows each of them.
 
-mod answers;
+mod responses;
 mod examples;
-mod sample;
+mod schema_example;
 
 use axum::Router;
 use axum::extract::State;
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
-pub(super) use answers::complete;
+pub(super) use responses::complete;
 
 use super::json as answer;
 use crate::config::Config;
@@ -39,9 +39,9 @@ use purser_actors::id::Network;
         super::events::get_stream,
         get_openapi,
     ),
-    components(schemas(super::shapes::Refusal, super::shapes::CallableRefusal))
+    components(schemas(super::schemas::Error, super::schemas::CallableError))
 )]
-struct Front;
+struct FrontApiDoc;
 
 /// The whole document. `rooms` are the documents of the other areas.
 ///
@@ -52,7 +52,7 @@ pub fn document(
     public_url: &str,
     rooms: Vec<utoipa::openapi::OpenApi>,
 ) -> Result<Value, serde_json::Error> {
-    let mut api = Front::openapi();
+    let mut api = FrontApiDoc::openapi();
     for room in rooms {
         api.merge(room);
     }
@@ -62,7 +62,7 @@ pub fn document(
         .get_or_insert_default()
         .add_security_scheme("bearer", bearer);
     let mut document = serde_json::to_value(&api)?;
-    answers::correct(&mut document);
+    responses::patch(&mut document);
     for retirement in &config.versions.retiring {
         let methods = document["paths"].get_mut(&retirement.route);
         for operation in methods
@@ -99,12 +99,12 @@ pub fn document(
         "description": "A credential of the Machine Payments Protocol: method evm, intent charge, on Base.",
     });
     let retired: Vec<&str> = config.versions.retiring.iter().map(|r| r.route.as_str()).collect();
-    answers::complete(&mut document, &retired);
+    responses::complete(&mut document, &retired);
     examples::add(&mut document);
     Ok(document)
 }
 
-fn payment_info(config: &Config, name: &str, product: &crate::config::Product) -> Value {
+fn payment_info(config: &Config, name: &str, product: &crate::config::ProductConfig) -> Value {
     let offer = |method: &str, network: Network| {
         json!({
             "intent": "charge",
@@ -124,7 +124,7 @@ fn payment_info(config: &Config, name: &str, product: &crate::config::Product) -
 }
 
 /// What the caller pays for an amount, as decimal text.
-fn price(product: &crate::config::Product, amount: purser_actors::money::Cents) -> String {
+fn price(product: &crate::config::ProductConfig, amount: purser_actors::money::Cents) -> String {
     product.fee().total(amount).unwrap_or(amount).to_string()
 }
 
@@ -143,18 +143,18 @@ pub fn docs_version(document: &Value, others: &[&[u8]]) -> String {
 }
 
 #[derive(Clone)]
-struct Page(Bytes);
+struct PageApiDoc(Bytes);
 
 /// The route.
 pub fn router(document: &Value) -> Router {
-    let page = Page(document.to_string().into());
+    let page = PageApiDoc(document.to_string().into());
     Router::new().route("/openapi.json", get(get_openapi).with_state(page))
 }
 
 /// Every route, as OpenAPI 3.1
 #[utoipa::path(get, path = "/openapi.json", tag = "Free",
     responses((status = 200, description = "OpenAPI 3.1.", body = serde_json::Value)))]
-async fn get_openapi(State(page): State<Page>) -> Response {
+async fn get_openapi(State(page): State<PageApiDoc>) -> Response {
     answer::bytes_as_json(page.0)
 }
 
@@ -162,7 +162,7 @@ async fn get_openapi(State(page): State<Page>) -> Response {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::config::Sources;
+    use crate::config::ConfigSources;
 
     #[utoipa::path(get, path = "/get-card", responses((status = 200, description = "A card."),
         (status = 402, description = "Its price.", body = serde_json::Value)))]
@@ -170,14 +170,14 @@ mod tests {
 
     #[derive(OpenApi)]
     #[openapi(paths(get_card))]
-    struct Room;
+    struct ModuleApiDoc;
 
     // Aim: a paid operation carries its prices and its 402; a free one carries neither.
     #[test]
     fn paid_operations_name_their_price() {
         drop(Router::<()>::new().route("/get-card", get(get_card)));
-        let config = Config::load(&Sources::default()).unwrap();
-        let document = document(&config, "https://pay.example", vec![Room::openapi()]).unwrap();
+        let config = Config::load(&ConfigSources::default()).unwrap();
+        let document = document(&config, "https://pay.example", vec![ModuleApiDoc::openapi()]).unwrap();
         let card = &document["paths"]["/get-card"]["get"];
         let info = &card["x-payment-info"];
         assert_eq!((&info["minPrice"], &info["maxPrice"]), (&"5".into(), &"1000".into()));

@@ -2,26 +2,26 @@
 //! reachable on the public one.
 
 mod approvals;
-mod asked;
-mod audit;
+mod extractors;
+mod audit_log;
 mod card_withdrawals;
 mod chains;
 mod copies;
 mod customers;
-mod departures;
-mod desk;
-mod document;
-mod doors;
+mod untracked_transfers;
+mod accounts;
+mod api_doc;
+mod auth;
 mod incoming;
-mod intl;
+mod intl_orders;
 mod intl_cards;
 mod leases;
 mod lines;
 mod operations;
 mod reconciliation;
 mod refunds;
-pub mod shapes;
-mod stuck;
+pub mod schemas;
+mod jobs;
 mod suspended;
 pub mod system;
 mod tokens;
@@ -40,7 +40,7 @@ use purser_actors::engine::Engine;
 use purser_actors::port::{BoxFuture, Clock, Entropy};
 use purser_storage::Store;
 
-use super::caller::{Authenticator, Claims, TokenError};
+use super::auth::{Authenticator, AuthClaims, TokenError};
 use super::error::ApiError;
 use crate::metrics::{self, Metrics};
 use crate::revocations::RevocationLog;
@@ -48,13 +48,13 @@ use crate::vault::{CvvVault, Vault};
 
 pub use chains::ChainDesk;
 pub use copies::{Copies, Copy, Listed};
-pub use doors::{Doors, hash_of, is_token, new_token};
+pub use auth::{OperatorAuth, hash_of, is_token, new_token};
 pub use tokens::first_token;
 
 /// What the routes under `/admin` need.
-pub struct Admin {
+pub struct AdminState {
     /// Says who is there.
-    pub doors: Doors,
+    pub doors: OperatorAuth,
     /// Acts and reads.
     pub engine: Engine,
     /// What is counted and how it stands.
@@ -85,25 +85,25 @@ pub struct Admin {
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<Admin>>;
+type Shared = State<Arc<AdminState>>;
 
 /// The routes.
-pub fn router(admin: Arc<Admin>) -> Router {
+pub fn router(admin: Arc<AdminState>) -> Router {
     let metrics = admin.metrics.clone();
     let desk = Router::new()
         .route("/copy", get(copies::get_copy))
         .route("/admin/customers", get(customers::get_customers))
         .route("/admin/system", get(system::get_system))
-        .route("/admin/openapi.json", get(document::get_openapi))
-        .route("/admin/freeze", post(desk::post_freeze))
-        .route("/admin/unfreeze", post(desk::post_unfreeze))
-        .route("/admin/stuck", get(stuck::get_stuck))
-        .route("/admin/retry", post(stuck::post_retry))
-        .route("/admin/stuck/resolve", post(stuck::post_resolve))
-        .route("/admin/stuck/credit", post(stuck::post_credit))
-        .route("/admin/stuck/keep", post(stuck::post_keep))
-        .route("/admin/late-returns", get(desk::get_late_returns))
-        .route("/admin/departures/book", post(departures::post_book))
+        .route("/admin/openapi.json", get(api_doc::get_openapi))
+        .route("/admin/freeze", post(accounts::post_freeze))
+        .route("/admin/unfreeze", post(accounts::post_unfreeze))
+        .route("/admin/stuck", get(jobs::get_dead_letters))
+        .route("/admin/retry", post(jobs::post_retry))
+        .route("/admin/stuck/resolve", post(jobs::post_resolve))
+        .route("/admin/stuck/credit", post(jobs::post_credit))
+        .route("/admin/stuck/keep", post(jobs::post_keep))
+        .route("/admin/late-returns", get(accounts::get_late_returns))
+        .route("/admin/departures/book", post(untracked_transfers::post_attribute))
         .route("/admin/incoming-transfers", get(incoming::get_incoming))
         .route("/admin/incoming-transfers/credit", post(incoming::post_credit))
         .route(
@@ -124,12 +124,12 @@ pub fn router(admin: Arc<Admin>) -> Router {
         .route("/admin/lines/close", post(lines::post_close))
         .route("/admin/lines/open", post(lines::post_open))
         .route("/admin/chains/accept", post(chains::post_accept))
-        .route("/admin/audit", get(audit::get_audit))
-        .route("/admin/intl-orders", get(intl::get_queue))
-        .route("/admin/intl-orders/claim", post(intl::post_claim))
-        .route("/admin/intl-orders/release", post(intl::post_release))
-        .route("/admin/intl-orders/fulfil", post(intl::post_fulfil))
-        .route("/admin/intl-orders/reject", post(intl::post_reject))
+        .route("/admin/audit", get(audit_log::get_audit))
+        .route("/admin/intl-orders", get(intl_orders::get_queue))
+        .route("/admin/intl-orders/claim", post(intl_orders::post_claim))
+        .route("/admin/intl-orders/release", post(intl_orders::post_release))
+        .route("/admin/intl-orders/fulfil", post(intl_orders::post_fulfil))
+        .route("/admin/intl-orders/reject", post(intl_orders::post_reject))
         .route("/admin/intl-cards", get(intl_cards::get_wishes))
         .route("/admin/intl-cards/report", post(intl_cards::post_report))
         .route("/admin/card-withdrawals", get(card_withdrawals::get_queue))
@@ -151,7 +151,7 @@ pub fn router(admin: Arc<Admin>) -> Router {
 }
 
 async fn get_metrics(State(metrics): State<Arc<Metrics>>) -> Result<Response, ApiError> {
-    let page = metrics.page().await.map_err(|error| {
+    let page = metrics.render().await.map_err(|error| {
         tracing::error!(%error, "the figures could not be read");
         ApiError::internal()
     })?;
@@ -159,19 +159,19 @@ async fn get_metrics(State(metrics): State<Arc<Metrics>>) -> Result<Response, Ap
     Ok((HeaderMap::from_iter([(CONTENT_TYPE, kind)]), page).into_response())
 }
 
-fn not_now() -> ApiError {
+fn unavailable() -> ApiError {
     ApiError::unavailable("unavailable", "The engine could not answer now.", 1)
 }
 
 /// The wallets' tokens open nothing here; operators' tokens are for [`Doors`] to judge, route by route.
-pub struct NoWallets;
+pub struct NoWalletAuth;
 
-impl Authenticator for NoWallets {
-    fn authenticate(&self, _: &str) -> Result<Claims, TokenError> {
+impl Authenticator for NoWalletAuth {
+    fn authenticate(&self, _: &str) -> Result<AuthClaims, TokenError> {
         Err(TokenError::Invalid)
     }
 
-    fn authenticate_session<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Claims, TokenError>> {
+    fn authenticate_session<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<AuthClaims, TokenError>> {
         Box::pin(std::future::ready(Err(TokenError::Invalid)))
     }
 }

@@ -11,24 +11,24 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use purser_actors::account::{OwnCap, OwnCaps};
-use purser_actors::agent_wallet::Limits;
+use purser_actors::account::{OwnerCap, OwnerCaps};
+use purser_actors::agent_wallet::WalletCaps;
 use purser_actors::api_key::Rejection;
-use purser_actors::engine::Denied;
+use purser_actors::engine::OperationError;
 use purser_actors::money::Cents;
-use purser_actors::product::Line;
+use purser_actors::product::ProductLine;
 use utoipa::OpenApi;
 
-use super::account::active;
+use super::account::authenticated_account;
 use super::agent_wallet;
 use super::api_keys;
-use super::caller::Claims;
-use super::error::{ApiError, complete};
+use super::auth::AuthClaims;
+use super::error::{ApiError, with_prebuilt_body};
 use super::json;
-use super::login::{Login, session, signed_in};
+use super::login::{LoginState, session, signed_in};
 use super::owner_page;
 use super::query::Query;
-use crate::checkout::account_refused;
+use crate::checkout::account_error;
 
 /// Every budget with both numbers.
 const MAX_FORM_BYTES: usize = 4 * 1024;
@@ -36,13 +36,13 @@ const MAX_FORM_BYTES: usize = 4 * 1024;
 const WAIT: Duration = Duration::from_secs(3);
 
 /// The budgets that an owner can tighten, with the names of their fields.
-pub(super) const BUDGETS: [(Line, &str, &str); 6] = [
-    (Line::UsaCard, "usa_prepaid_card_count", "usa_prepaid_card_usd"),
-    (Line::GiftCard, "gift_card_count", "gift_card_usd"),
-    (Line::PushToCard, "push_to_card_count", "push_to_card_usd"),
-    (Line::BankPayment, "bank_payment_count", "bank_payment_usd"),
-    (Line::AppPayment, "app_payment_count", "app_payment_usd"),
-    (Line::CardBalance, "card_balance_count", "card_balance_usd"),
+pub(super) const BUDGETS: [(ProductLine, &str, &str); 6] = [
+    (ProductLine::UsaCard, "usa_prepaid_card_count", "usa_prepaid_card_usd"),
+    (ProductLine::GiftCard, "gift_card_count", "gift_card_usd"),
+    (ProductLine::PushToCard, "push_to_card_count", "push_to_card_usd"),
+    (ProductLine::BankPayment, "bank_payment_count", "bank_payment_usd"),
+    (ProductLine::AppPayment, "app_payment_count", "app_payment_usd"),
+    (ProductLine::CardBalance, "card_balance_count", "card_balance_usd"),
 ];
 
 /// The operations of this room.
@@ -50,10 +50,10 @@ pub(super) const BUDGETS: [(Line, &str, &str); 6] = [
 #[openapi(paths(post_identity, post_link, post_unlink, post_caps, post_spending, post_revoke))]
 pub struct Api;
 
-type Shared = State<Arc<Login>>;
+type Shared = State<Arc<LoginState>>;
 
 /// The routes.
-pub fn router(login: Arc<Login>) -> Router {
+pub fn router(login: Arc<LoginState>) -> Router {
     Router::new()
         .route("/account/identity", post(post_identity))
         .route("/account/link", post(post_link))
@@ -73,17 +73,17 @@ pub fn router(login: Arc<Login>) -> Router {
         (status = 409, description = "Verified already.")))]
 async fn post_identity(State(login): Shared, headers: HeaderMap) -> Result<Response, ApiError> {
     let done = begin_identity(&login, &headers).await;
-    told(&login, &headers, done)
+    redirect_or_error(&login, &headers, done)
 }
 
-async fn begin_identity(login: &Login, headers: &HeaderMap) -> Result<Response, ApiError> {
+async fn begin_identity(login: &LoginState, headers: &HeaderMap) -> Result<Response, ApiError> {
     let claims = owner(login, headers).await?;
-    match login.engine.begin_identity(claims.wallet).await {
+    match login.engine.request_identity_check(claims.wallet).await {
         Ok(()) => {
-            drop(tokio::time::timeout(WAIT, login.engine.identity_begun(claims.wallet)).await);
+            drop(tokio::time::timeout(WAIT, login.engine.await_identity_started(claims.wallet)).await);
             Ok(back())
         }
-        Err(Denied::Rejected(_)) => Err(ApiError::new(
+        Err(OperationError::Rejected(_)) => Err(ApiError::new(
             StatusCode::CONFLICT,
             "identity_verified",
             "The identity is verified already.",
@@ -100,15 +100,15 @@ async fn begin_identity(login: &Login, headers: &HeaderMap) -> Result<Response, 
         (status = 403, description = "Another page's form, a session born of a payment, or frozen.")))]
 async fn post_link(State(login): Shared, headers: HeaderMap) -> Result<Response, ApiError> {
     let done = set_linked(&login, &headers, true).await;
-    told(&login, &headers, done)
+    redirect_or_error(&login, &headers, done)
 }
 
-async fn set_linked(login: &Login, headers: &HeaderMap, linked: bool) -> Result<Response, ApiError> {
+async fn set_linked(login: &LoginState, headers: &HeaderMap, linked: bool) -> Result<Response, ApiError> {
     let claims = owner(login, headers).await?;
-    let set = login.engine.set_linked(claims.wallet, linked).await;
+    let set = login.engine.request_issuer_link(claims.wallet, linked).await;
     set.map_err(|_| unavailable())?;
     if linked {
-        drop(tokio::time::timeout(WAIT, login.engine.link_opened(claims.wallet)).await);
+        drop(tokio::time::timeout(WAIT, login.engine.await_issuer_link(claims.wallet)).await);
     }
     Ok(back())
 }
@@ -121,7 +121,7 @@ async fn set_linked(login: &Login, headers: &HeaderMap, linked: bool) -> Result<
         (status = 403, description = "Another page's form, a session born of a payment, or frozen.")))]
 async fn post_unlink(State(login): Shared, headers: HeaderMap) -> Result<Response, ApiError> {
     let done = set_linked(&login, &headers, false).await;
-    told(&login, &headers, done)
+    redirect_or_error(&login, &headers, done)
 }
 
 /// Set the owner's own daily caps
@@ -136,16 +136,16 @@ async fn post_unlink(State(login): Shared, headers: HeaderMap) -> Result<Respons
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_caps(State(login): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let done = set_caps(&login, &headers, body).await;
-    told(&login, &headers, done)
+    redirect_or_error(&login, &headers, done)
 }
 
-async fn set_caps(login: &Login, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn set_caps(login: &LoginState, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = owner(login, headers).await?;
     let body = json::collect(body, MAX_FORM_BYTES, login.body_timeout).await?;
-    let caps = caps_of(&body)?;
-    match login.engine.set_own_caps(claims.wallet, caps).await {
+    let caps = parse_caps(&body)?;
+    match login.engine.set_owner_caps(claims.wallet, caps).await {
         Ok(()) => Ok(back()),
-        Err(Denied::Rejected(rejection)) => Err(account_refused(rejection)),
+        Err(OperationError::Rejected(rejection)) => Err(account_error(rejection)),
         Err(_) => Err(unavailable()),
     }
 }
@@ -162,16 +162,16 @@ async fn set_caps(login: &Login, headers: &HeaderMap, body: Body) -> Result<Resp
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_spending(State(login): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let done = set_spending(&login, &headers, body).await;
-    told(&login, &headers, done)
+    redirect_or_error(&login, &headers, done)
 }
 
-async fn set_spending(login: &Login, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn set_spending(login: &LoginState, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = owner(login, headers).await?;
     let body = json::collect(body, MAX_FORM_BYTES, login.body_timeout).await?;
-    let limits = spending_of(&body)?;
-    match login.engine.set_spend_limits(claims.wallet, limits).await {
+    let limits = parse_spending(&body)?;
+    match login.engine.set_wallet_caps(claims.wallet, limits).await {
         Ok(()) => Ok(back()),
-        Err(Denied::Rejected(why)) => Err(agent_wallet::refused(&why)),
+        Err(OperationError::Rejected(why)) => Err(agent_wallet::payment_error(&why)),
         Err(_) => Err(unavailable()),
     }
 }
@@ -188,17 +188,17 @@ async fn set_spending(login: &Login, headers: &HeaderMap, body: Body) -> Result<
         (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
 async fn post_revoke(State(login): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let done = revoke(&login, &headers, body).await;
-    told(&login, &headers, done)
+    redirect_or_error(&login, &headers, done)
 }
 
-async fn revoke(login: &Login, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+async fn revoke(login: &LoginState, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
     let claims = owner(login, headers).await?;
     let body = json::collect(body, MAX_FORM_BYTES, login.body_timeout).await?;
-    let form = Query::parse(Some(utf8(&body)?), &["api_key_id"])?;
-    let unknown = || api_keys::refused(&Denied::Rejected(Rejection::Unknown));
+    let form = Query::parse(Some(parse_form(&body)?), &["api_key_id"])?;
+    let unknown = || api_keys::refused(&OperationError::Rejected(Rejection::NotFound));
     let id = form.required("api_key_id")?.parse().map_err(|_| unknown())?;
     let key = login.engine.api_key(&id).await.map_err(|_| ApiError::internal())?;
-    api_keys::own(&claims, &key.ok_or_else(unknown)?)?;
+    api_keys::authorize_owner(&claims, &key.ok_or_else(unknown)?)?;
     let done = login.engine.revoke_api_key(id).await;
     done.map_err(|denied| api_keys::refused(&denied))?;
     Ok(back())
@@ -208,7 +208,7 @@ async fn revoke(login: &Login, headers: &HeaderMap, body: Body) -> Result<Respon
 ///
 /// # Errors
 /// 403 for another page's form, 401 without a session, 403 for one born of a payment or of a frozen account.
-pub(super) async fn owner(login: &Login, headers: &HeaderMap) -> Result<Claims, ApiError> {
+pub(super) async fn owner(login: &LoginState, headers: &HeaderMap) -> Result<AuthClaims, ApiError> {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let ours = origins
         .next()
@@ -220,13 +220,13 @@ pub(super) async fn owner(login: &Login, headers: &HeaderMap) -> Result<Claims, 
         ));
     }
     let claims = session(login, headers).await?;
-    active(&login.engine, &claims).await?;
+    authenticated_account(&login.engine, &claims).await?;
     signed_in(&claims)?;
     Ok(claims)
 }
 
 /// A browser is shown a refusal on the page, everybody else gets it as JSON.
-pub(super) fn told(login: &Login, headers: &HeaderMap, done: Result<Response, ApiError>) -> Result<Response, ApiError> {
+pub(super) fn redirect_or_error(login: &LoginState, headers: &HeaderMap, done: Result<Response, ApiError>) -> Result<Response, ApiError> {
     match done {
         Err(error) if accepts(headers, "text/html") => Ok(refused_page(login, &error)),
         done => done,
@@ -240,43 +240,43 @@ pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 }
 
 /// A refusal as a page.
-pub(super) fn refused_page(login: &Login, error: &ApiError) -> Response {
+pub(super) fn refused_page(login: &LoginState, error: &ApiError) -> Response {
     let words = error.frozen_message.as_deref().unwrap_or(&error.error);
-    let section = owner_page::refusal(words, &error.code, error.hint.as_deref());
-    let mut page = login.page.owned(error.status, &section);
+    let section = owner_page::render_error(words, &error.code, error.hint.as_deref());
+    let mut page = login.page.account(error.status, &section);
     if let Some(seconds) = error.retry_after_seconds {
         page.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
-    complete(page)
+    with_prebuilt_body(page)
 }
 
-fn spending_of(form: &[u8]) -> Result<Limits, ApiError> {
-    let form = Query::parse(Some(utf8(form)?), &["per_call_usd", "per_day_usd"])?;
+fn parse_spending(form: &[u8]) -> Result<WalletCaps, ApiError> {
+    let form = Query::parse(Some(parse_form(form)?), &["per_call_usd", "per_day_usd"])?;
     let wrong = |name: &'static str, what: &'static str| ApiError::parameter("parameter_invalid", name, what);
     let amount = |name: &'static str| {
         let text = form.get(name).map(str::trim).filter(|value| !value.is_empty());
         let read = text.map(Cents::parse).transpose();
         read.map_err(|_| wrong(name, "Not an amount of US dollars."))
     };
-    let allowed = Limits::LEAST_PER_CALL..=Limits::MOST_PER_CALL;
+    let allowed = WalletCaps::LEAST_PER_CALL..=WalletCaps::MOST_PER_CALL;
     let per_call = amount("per_call_usd")?.filter(|cap| allowed.contains(cap));
-    Ok(Limits {
+    Ok(WalletCaps {
         per_call: per_call.ok_or_else(|| wrong("per_call_usd", "It must lie between 1 and 50000."))?,
         per_day: amount("per_day_usd")?,
     })
 }
 
-pub(super) fn utf8(form: &[u8]) -> Result<&str, ApiError> {
+pub(super) fn parse_form(form: &[u8]) -> Result<&str, ApiError> {
     let malformed = |_| ApiError::parameter("parameter_malformed", "body", "The form is not percent-encoded UTF-8.");
     std::str::from_utf8(form).map_err(malformed)
 }
 
-fn caps_of(form: &[u8]) -> Result<OwnCaps, ApiError> {
-    let text = utf8(form)?;
+fn parse_caps(form: &[u8]) -> Result<OwnerCaps, ApiError> {
+    let text = parse_form(form)?;
     let names: Vec<&'static str> = BUDGETS.iter().flat_map(|(_, count, usd)| [*count, *usd]).collect();
     let form = Query::parse(Some(text), &names)?;
     let filled = |name: &str| form.get(name).map(str::trim).filter(|value| !value.is_empty());
-    BUDGETS.iter().try_fold(OwnCaps::default(), |caps, (line, count, usd)| {
+    BUDGETS.iter().try_fold(OwnerCaps::default(), |caps, (line, count, usd)| {
         let wrong = |name: &'static str, what: &'static str| ApiError::parameter("parameter_invalid", name, what);
         let whole = |text: &str| {
             text.bytes()
@@ -292,7 +292,7 @@ fn caps_of(form: &[u8]) -> Result<OwnCaps, ApiError> {
             Some(text) => Some(Cents::parse(text).map_err(|_| wrong(usd, "Not an amount of US dollars."))?),
             None => None,
         };
-        Ok(caps.with(*line, OwnCap { count, sum }))
+        Ok(caps.with(*line, OwnerCap { count, sum }))
     })
 }
 

@@ -3,29 +3,29 @@
 
 use std::fmt::Write as _;
 
-use purser_actors::account::{Account, OwnCap};
+use purser_actors::account::{Account, OwnerCap};
 use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::api_key::ApiKey;
 use purser_actors::id::{ApiKeyId, Network, Wallet};
-use purser_actors::identity::{Identity, Status as IdentityStatus};
-use purser_actors::kernel::record::rfc3339;
-use purser_actors::link::{Link, Status as LinkStatus};
+use purser_actors::identity_verification::{IdentityVerification, Status as IdentityStatus};
+use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::issuer_link::{IssuerLink, Status as LinkStatus};
 use purser_actors::money::Cents;
-use purser_actors::product::{Cap, Line};
+use purser_actors::product::{DailyCap, ProductLine};
 
-use super::caller::Authenticator as _;
-use super::login::Login;
+use super::auth::Authenticator as _;
+use super::login::LoginState;
 use super::owner::BUDGETS;
-use crate::identity::api_key::ApiKeys;
+use crate::identity::api_key::ApiKeyCodec;
 
 /// The section for whoever holds this cookie; `None` for nobody.
-pub(super) async fn section(login: &Login, cookie: &str) -> Option<String> {
+pub(super) async fn section(login: &LoginState, cookie: &str) -> Option<String> {
     let claims = login.doorkeeper.authenticate_session(cookie).await.ok()?;
     let (engine, wallet) = (&login.engine, claims.wallet);
     let account = engine.account(&wallet).await.ok()??;
     if let Some(message) = &account.frozen {
         let said = escaped(message);
-        return Some(whole(&format!(
+        return Some(section_html(&format!(
             "<p role=\"alert\" class=\"bad\">This account is frozen: {said}</p>"
         )));
     }
@@ -40,7 +40,7 @@ pub(super) async fn section(login: &Login, cookie: &str) -> Option<String> {
          to sign in with the wallet and for a new link: then these can be changed here.</p>"
     };
     let keys = engine.api_keys_of(&wallet).await.ok()?;
-    Some(whole(&format!(
+    Some(section_html(&format!(
         "{forms}{}{}{}{}{}",
         of_identity(identity.as_ref(), may),
         of_link(link.as_ref(), may),
@@ -51,16 +51,16 @@ pub(super) async fn section(login: &Login, cookie: &str) -> Option<String> {
 }
 
 /// The section with a refusal and the way back.
-pub(super) fn refusal(error: &str, code: &str, hint: Option<&str>) -> String {
+pub(super) fn render_error(error: &str, code: &str, hint: Option<&str>) -> String {
     let hint = hint.map(|hint| format!(" {}", escaped(hint))).unwrap_or_default();
-    whole(&format!(
+    section_html(&format!(
         "<p role=\"alert\" class=\"bad\">{}{hint} <code>{}</code></p>\n    <p><a href=\"/login\">Back to your account</a></p>",
         escaped(error),
         escaped(code)
     ))
 }
 
-fn whole(content: &str) -> String {
+fn section_html(content: &str) -> String {
     format!(
         "<section id=\"owner\">\n    <noscript><p class=\"quiet\">Scripts are off: cards, balance and events are shown by a \
          script. The forms work without.</p></noscript>\n    <h2>Only you</h2>\n    {content}\n  </section>"
@@ -68,7 +68,7 @@ fn whole(content: &str) -> String {
 }
 
 /// One part: what it is, how it stands, what can be done.
-fn part(id: &str, title: &str, tone: &str, status: &str, rest: &str) -> String {
+fn panel(id: &str, title: &str, tone: &str, status: &str, rest: &str) -> String {
     format!(
         "<div id=\"{id}\"><h3>{title}: <span class=\"{tone}\">{}</span></h3>{rest}</div>\n    ",
         escaped(status)
@@ -80,7 +80,7 @@ fn button(action: &str, label: &str, may: bool) -> String {
     format!("<form method=\"post\" action=\"{action}\"><button type=\"submit\"{off}>{label}</button></form>")
 }
 
-fn of_identity(identity: Option<&Identity>, may: bool) -> String {
+fn of_identity(identity: Option<&IdentityVerification>, may: bool) -> String {
     const BEGIN: &str = "/account/identity";
     let quiet = |text: String| format!("<p class=\"quiet\">{text}</p>");
     let (tone, status, rest) = match identity.map(|identity| &identity.status) {
@@ -114,10 +114,10 @@ fn of_identity(identity: Option<&Identity>, may: bool) -> String {
             quiet(format!("The provider says: {}", escaped(reason))) + &button(BEGIN, "Try again", may),
         ),
     };
-    part("identity", "Identity", tone, status, &rest)
+    panel("identity", "Identity", tone, status, &rest)
 }
 
-fn of_link(link: Option<&Link>, may: bool) -> String {
+fn of_link(link: Option<&IssuerLink>, may: bool) -> String {
     let link_it = || button("/account/link", "Link the card issuer", may);
     let (tone, status, rest) = match link.map(|link| &link.status) {
         Some(LinkStatus::Linked { deposit_address }) => {
@@ -144,30 +144,30 @@ fn of_link(link: Option<&Link>, may: bool) -> String {
             ("wait", "not linked", rest + &link_it())
         }
     };
-    part("issuer", "Card issuer", tone, status, &rest)
+    panel("issuer", "Card issuer", tone, status, &rest)
 }
 
-const fn title(line: Line) -> &'static str {
+const fn title(line: ProductLine) -> &'static str {
     match line {
-        Line::UsaCard | Line::IntlCard => "Prepaid cards",
-        Line::GiftCard => "Gift cards",
-        Line::PushToCard => "Payouts to debit cards",
-        Line::BankPayment => "Payouts to banks",
-        Line::AppPayment => "Payouts to payment apps",
-        Line::CardBalance => "Card balance top-ups",
+        ProductLine::UsaCard | ProductLine::IntlCard => "Prepaid cards",
+        ProductLine::GiftCard => "Gift cards",
+        ProductLine::PushToCard => "Payouts to debit cards",
+        ProductLine::BankPayment => "Payouts to banks",
+        ProductLine::AppPayment => "Payouts to payment apps",
+        ProductLine::CardBalance => "Card balance top-ups",
     }
 }
 
-fn of_caps(account: &Account, login: &Login, may: bool) -> String {
+fn of_caps(account: &Account, login: &LoginState, may: bool) -> String {
     let off = if may { "" } else { " disabled" };
     let mut rows = String::new();
     for (line, count, usd) in BUDGETS {
-        let OwnCap { count: own, sum } = account.own_caps.of(line);
+        let OwnerCap { count: own, sum } = account.own_caps.of(line);
         let (own, sum) = (
             own.map(|n| n.to_string()).unwrap_or_default(),
             sum.map(|sum| format!("{:.2}", sum.decimal())).unwrap_or_default(),
         );
-        let (name, most) = (title(line), of_service(login.caps.of(line)));
+        let (name, most) = (title(line), service_cap_text(login.caps.of(line)));
         // Writing to a String cannot fail.
         let _ = write!(
             rows,
@@ -189,7 +189,7 @@ fn of_caps(account: &Account, login: &Login, may: bool) -> String {
          <th scope=\"col\">Purchases</th><th scope=\"col\">US dollars</th></tr></thead><tbody>{rows}</tbody></table>\
          <button type=\"submit\"{off}>Set caps</button></form>"
     );
-    part("caps", "Daily caps", "quiet", status, &form)
+    panel("caps", "Daily caps", "quiet", status, &form)
 }
 
 /// What agents may spend from the managed wallet.
@@ -197,7 +197,7 @@ fn of_spending(wallet: Option<&AgentWallet>, may: bool) -> String {
     let Some(wallet) = wallet else {
         let rest =
             "<p class=\"quiet\">Your agent makes it with createAgentWallet; then you say here what it may spend.</p>";
-        return part("spending", "Managed wallet", "quiet", "none", rest);
+        return panel("spending", "Managed wallet", "quiet", "none", rest);
     };
     let off = if may { "" } else { " disabled" };
     let shown = |cap: Cents| format!("{:.2}", cap.decimal());
@@ -228,11 +228,11 @@ fn of_spending(wallet: Option<&AgentWallet>, may: bool) -> String {
             ""
         ),
     );
-    part("spending", "Managed wallet", "good", "active", &rest)
+    panel("spending", "Managed wallet", "good", "active", &rest)
 }
 
 /// The agents that have a key.
-fn of_keys(api_keys: &ApiKeys, keys: &[(ApiKeyId, ApiKey)], may: bool) -> String {
+fn of_keys(api_keys: &ApiKeyCodec, keys: &[(ApiKeyId, ApiKey)], may: bool) -> String {
     let off = if may { "" } else { " disabled" };
     let mut rows = String::new();
     for (id, key) in keys {
@@ -260,10 +260,10 @@ fn of_keys(api_keys: &ApiKeys, keys: &[(ApiKeyId, ApiKey)], may: bool) -> String
         0 => "none".to_owned(),
         n => n.to_string(),
     };
-    part("api-keys", "API keys", "quiet", &status, &rows)
+    panel("api-keys", "API keys", "quiet", &status, &rows)
 }
 
-fn of_service(cap: Option<Cap>) -> String {
+fn service_cap_text(cap: Option<DailyCap>) -> String {
     let Some(cap) = cap else {
         return "no cap of the service".into();
     };
@@ -301,7 +301,7 @@ mod tests {
         let text = escaped(hostile);
         assert!(!text.contains(['<', '>', '"', '\'', '\u{7}']), "{text}");
         assert_eq!(escaped("plain words"), "plain words");
-        let page = refusal(hostile, "code", Some(hostile));
+        let page = render_error(hostile, "code", Some(hostile));
         assert_eq!(page.matches("<script").count(), 0, "{page}");
         assert_eq!(page.matches("</section>").count(), 1, "{page}");
     }
@@ -310,16 +310,16 @@ mod tests {
     #[test]
     fn the_services_caps_are_told() {
         let cap = |count, sum| {
-            Some(Cap {
+            Some(DailyCap {
                 count,
                 sum: purser_actors::money::Cents::new(sum),
             })
         };
-        assert_eq!(of_service(None), "no cap of the service");
+        assert_eq!(service_cap_text(None), "no cap of the service");
         assert_eq!(
-            of_service(cap(20, 2_000_000)),
+            service_cap_text(cap(20, 2_000_000)),
             "the service allows 20 purchases, 20000.00 USD"
         );
-        assert_eq!(of_service(cap(u32::MAX, 5_00)), "the service allows 5.00 USD");
+        assert_eq!(service_cap_text(cap(u32::MAX, 5_00)), "the service allows 5.00 USD");
     }
 }

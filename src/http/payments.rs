@@ -8,17 +8,17 @@ use axum::response::Response;
 use axum::routing::get;
 use purser_actors::engine::Engine;
 use purser_actors::id::{PaymentId, Wallet};
-use purser_actors::kernel::{Entity, View};
+use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
-use purser_actors::product::Product;
+use purser_actors::product::PurchasedProduct;
 use utoipa::OpenApi;
 
-use super::account::{Holder, active};
+use super::account::{BearerClaims, authenticated_account};
 use super::error::ApiError;
 use super::query::Query;
-use super::{json, shapes};
-use crate::payment::receipt::Settled;
+use super::{json, schemas};
+use crate::payment::receipt::SettledReceipt;
 
 /// What the route needs.
 pub struct Payments {
@@ -45,17 +45,17 @@ pub fn router(payments: Arc<Payments>) -> Router {
 #[utoipa::path(get, path = "/list-payments", tag = "Account", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `payment_id` of the page before.")),
-    responses((status = 200, description = "`payments`, `has_more`.", body = shapes::PaymentList),
+    responses((status = 200, description = "`payments`, `has_more`.", body = schemas::PaymentList),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or `starting_after` is another wallet's."),
         (status = 404, description = "`starting_after` is no payment.")))]
 async fn list_payments(
     State(payments): State<Arc<Payments>>,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
-    active(&payments.engine, &claims).await?;
+    authenticated_account(&payments.engine, &claims).await?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let after = match query.get("starting_after") {
         None => None,
@@ -67,7 +67,7 @@ async fn list_payments(
     for (id, payment) in &found {
         shown.push(payments.shown(*id, payment).await?);
     }
-    let body = View::new().list("payments", shown).flag("has_more", more);
+    let body = JsonObject::new().list("payments", shown).boolean("has_more", more);
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
@@ -84,11 +84,11 @@ impl Payments {
         Err(ApiError::forbidden("payment_of_another", error))
     }
 
-    async fn shown(&self, id: PaymentId, payment: &Payment) -> Result<View, ApiError> {
-        let view = payment.view(&id).flag("terminal", payment.is_final());
+    async fn shown(&self, id: PaymentId, payment: &Payment) -> Result<JsonObject, ApiError> {
+        let view = payment.view(&id).boolean("terminal", payment.is_final());
         let view = match receipt(payment) {
             Some(receipt) => view.object("receipt", &receipt),
-            None => view.maybe("receipt", None::<&str>),
+            None => view.optional_text("receipt", None::<&str>),
         };
         with_product(&self.engine, view, payment, true).await
     }
@@ -101,19 +101,19 @@ impl Payments {
 /// 500 when storage fails.
 pub(super) async fn with_product(
     engine: &Engine,
-    view: View,
+    view: JsonObject,
     payment: &Payment,
     whole: bool,
-) -> Result<View, ApiError> {
+) -> Result<JsonObject, ApiError> {
     let product = match &payment.status {
         Status::Fulfilled { product, .. } => *product,
         // What a settled payment could not buy is credited whole.
         Status::Credited { .. } => return Ok(of_credit(view, None, payment.price())),
-        _ => return Ok(view.maybe("product_status", None::<&str>)),
+        _ => return Ok(view.optional_text("product_status", None::<&str>)),
     };
     let view = view.text(product.field(), product);
     let Some(bought) = Bought::read(engine, product).await? else {
-        return Ok(view.maybe("product_status", None::<&str>));
+        return Ok(view.optional_text("product_status", None::<&str>));
     };
     let view = of_credit(view, Some(bought.status), bought.credited);
     Ok(if whole {
@@ -123,8 +123,8 @@ pub(super) async fn with_product(
     })
 }
 
-fn of_credit(view: View, status: Option<&str>, credited: Usdc) -> View {
-    let view = view.maybe("product_status", status);
+fn of_credit(view: JsonObject, status: Option<&str>, credited: Usdc) -> JsonObject {
+    let view = view.optional_text("product_status", status);
     if credited == Usdc::ZERO {
         return view;
     }
@@ -139,7 +139,7 @@ struct Bought {
     /// Of the charge, on the account's balance.
     credited: Usdc,
     /// As its own list shows it.
-    view: View,
+    view: JsonObject,
 }
 
 impl Bought {
@@ -152,27 +152,27 @@ impl Bought {
         }
     }
 
-    async fn read(engine: &Engine, product: Product) -> Result<Option<Self>, ApiError> {
+    async fn read(engine: &Engine, product: PurchasedProduct) -> Result<Option<Self>, ApiError> {
         let failed = |_| ApiError::internal();
         let none = Usdc::ZERO;
         Ok(match product {
-            Product::Card(id) => {
+            PurchasedProduct::Card(id) => {
                 let card = engine.card(&id).await.map_err(failed)?;
                 card.map(|card| Self::of("card", &id, &card, card.credited()))
             }
-            Product::GiftCard(id) => {
+            PurchasedProduct::GiftCard(id) => {
                 let gift = engine.gift_card(&id).await.map_err(failed)?;
                 gift.map(|gift| Self::of("gift_card", &id, &gift, gift.credited()))
             }
-            Product::IntlOrder(id) => {
+            PurchasedProduct::IntlOrder(id) => {
                 let order = engine.intl_order(&id).await.map_err(failed)?;
                 order.map(|order| Self::of("intl_card_order", &id, &order, order.credited()))
             }
-            Product::Payout(id) => {
+            PurchasedProduct::Payout(id) => {
                 let payout = engine.payout(&id).await.map_err(failed)?;
                 payout.map(|payout| Self::of("payout", &id, &payout, payout.credited().unwrap_or(none)))
             }
-            Product::TopUp(id) => {
+            PurchasedProduct::TopUp(id) => {
                 let top_up = engine.top_up(&id).await.map_err(failed)?;
                 top_up.map(|top_up| Self::of("top_up", &id, &top_up, top_up.credited()))
             }
@@ -181,13 +181,13 @@ impl Bought {
 }
 
 /// What `PAYMENT-RESPONSE` said when the payment settled.
-fn receipt(payment: &Payment) -> Option<View> {
+fn receipt(payment: &Payment) -> Option<JsonObject> {
     let landed = matches!(
         payment.status,
         Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. } | Status::Resolved { .. }
     );
     let transaction = payment.transaction().filter(|_| landed)?;
-    let settled = Settled {
+    let settled = SettledReceipt {
         transaction,
         network: payment.claim.authorization.network(),
         payer: &payment.payer(),

@@ -10,38 +10,38 @@ use axum::response::Response;
 use axum::routing::get;
 use http::{HeaderMap, Uri};
 use purser_actors::engine::Engine;
-use purser_actors::id::{DestinationId, LateReturnId, PayoutId};
-use purser_actors::kernel::effect::Work;
-use purser_actors::kernel::{Entity as _, View};
+use purser_actors::id::{BankDestinationId, LateReturnId, PayoutId};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::payout::{Payout, Status};
 use purser_actors::product::{Currency, Purchase};
 use utoipa::OpenApi;
 
 pub(super) use self::payee::{is_email, platform};
-use super::account::{Holder, active};
-use super::caller::{Bearer, Claims, MaybeBearer};
+use super::account::{BearerClaims, authenticated_account};
+use super::auth::{BearerAuth, AuthClaims, MaybeBearer};
 use super::error::ApiError;
 use super::held::with_held;
 use super::query::Query;
-use super::{json, shapes};
-use crate::checkout::{Call, Checkout};
-use crate::config::Product;
-use crate::identity::form_link::FormLinks;
+use super::{json, schemas};
+use crate::checkout::{PaidCall, Checkout};
+use crate::config::ProductConfig;
+use crate::identity::payout_form_link::PayoutFormLinks;
 
 /// What these routes need.
-pub struct Payouts {
+pub struct PayoutState {
     /// Sells them.
     pub checkout: Arc<Checkout>,
     /// Range of amounts and currencies of a push to card.
-    pub push_to_card: Product,
+    pub push_to_card: ProductConfig,
     /// Range of amounts of a bank payment.
-    pub bank_payment: Product,
+    pub bank_payment: ProductConfig,
     /// Range of amounts and apps of an app payment.
-    pub app_payment: Product,
+    pub app_payment: ProductConfig,
     /// Reads them.
     pub engine: Engine,
     /// Makes the links that a push to card's recipient gets.
-    pub forms: FormLinks,
+    pub forms: PayoutFormLinks,
     /// Whether a token issued for a payment reads what other payments bought.
     pub payment_token_reads_earlier: bool,
 }
@@ -52,7 +52,7 @@ pub struct Payouts {
 pub struct Api;
 
 /// The routes.
-pub fn router(payouts: Arc<Payouts>) -> Router {
+pub fn router(payouts: Arc<PayoutState>) -> Router {
     Router::new()
         .route("/get-push-to-card", get(get_push_to_card))
         .route("/send-bank-payment", get(send_bank_payment))
@@ -62,21 +62,21 @@ pub fn router(payouts: Arc<Payouts>) -> Router {
 }
 
 /// The parts of a request that checkout looks at.
-struct Asked<'a> {
+struct CheckoutInput<'a> {
     headers: &'a HeaderMap,
-    bearer: &'a Bearer,
+    bearer: &'a BearerAuth,
     uri: &'a Uri,
 }
 
-impl Payouts {
+impl PayoutState {
     async fn sell(
         &self,
-        asked: Asked<'_>,
+        asked: CheckoutInput<'_>,
         route: &'static str,
         purchase: Purchase,
         description: String,
     ) -> Result<Response, ApiError> {
-        let call = Call {
+        let call = PaidCall {
             headers: asked.headers,
             bearer: asked.bearer,
             target: asked.uri.path_and_query().map_or(route, |p| p.as_str()),
@@ -86,7 +86,7 @@ impl Payouts {
             description,
             html: false,
         };
-        self.checkout.run(call).await
+        self.checkout.handle(call).await
     }
 }
 
@@ -99,22 +99,22 @@ impl Payouts {
     params(("amount" = String, Query, description = "What the recipient gets, in `currency`, at most 2 decimal places.", example = "25"),
         ("currency" = String, Query, description = "`USD`, `EUR` or `GBP`.", example = "USD")),
     responses((status = 200, description = "Bought: `auth` and `redemption_url` (for the call that paid first), `payout_id`, `status`. Or `status: credited`.",
-            body = shapes::PaidPushToCard),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
+            body = schemas::PushToCardPurchaseResponse),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
-        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn get_push_to_card(
-    State(payouts): State<Arc<Payouts>>,
+    State(payouts): State<Arc<PayoutState>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["amount", "currency"])?.needing(&["amount", "currency"]);
+    let query = Query::parse(query.as_deref(), &["amount", "currency"])?.require(&["amount", "currency"]);
     let amount = query.amount(&payouts.push_to_card)?;
     let given = query.required("currency")?;
     let sold = &payouts.push_to_card.currencies;
@@ -125,7 +125,7 @@ async fn get_push_to_card(
             return Err(ApiError::parameter("parameter_invalid", "currency", error));
         }
     };
-    let asked = Asked {
+    let asked = CheckoutInput {
         headers: &headers,
         bearer: &bearer,
         uri: &uri,
@@ -142,29 +142,29 @@ async fn get_push_to_card(
     params(("amount" = String, Query, description = "US dollars that arrive, at most 2 decimal places.", example = "2000"),
         ("destination_id" = String, Query, description = "One of the account's own, from `GET /bank-recipients`.", example = "dst_0123456789abcdef0123456789abcdef")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `bank_payment`. Or `status: credited`.",
-            body = shapes::PaidBankPayment),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
+            body = schemas::BankPaymentPurchaseResponse),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
-        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
         (status = 404, description = "`destination_unknown`: the account has no such destination. Nothing was charged."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn send_bank_payment(
-    State(payouts): State<Arc<Payouts>>,
+    State(payouts): State<Arc<PayoutState>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["amount", "destination_id"])?.needing(&["amount", "destination_id"]);
+    let query = Query::parse(query.as_deref(), &["amount", "destination_id"])?.require(&["amount", "destination_id"]);
     let amount = query.amount(&payouts.bank_payment)?;
-    let destination: DestinationId = query.required("destination_id")?.parse().map_err(|_| {
+    let destination: BankDestinationId = query.required("destination_id")?.parse().map_err(|_| {
         let error = "`destination_id` is not the id of a bank destination.";
         ApiError::parameter("parameter_invalid", "destination_id", error).hint("GET /bank-recipients lists them.")
     })?;
-    let asked = Asked {
+    let asked = CheckoutInput {
         headers: &headers,
         bearer: &bearer,
         uri: &uri,
@@ -188,10 +188,10 @@ async fn send_bank_payment(
         ("recipient_last_name" = Option<String>, Query, description = "At most 100 characters; as saved without it.", example = "Lovelace"),
         ("recipient_email" = Option<String>, Query, description = "The recipient's e-mail address; as saved without it.", example = "ada@example.com")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `payment`, `status_url`. Or `status: credited`.",
-            body = shapes::PaidAppPayment),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
+            body = schemas::AppPaymentPurchaseResponse),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
-        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
         (status = 404, description = "`recipient_unknown`: a saved recipient that the account does not have. Nothing was charged."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it, or `recipient_differs`: what is said of a saved recipient is not what is saved. This call charged nothing."),
@@ -199,14 +199,14 @@ async fn send_bank_payment(
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
 async fn send_payment(
-    State(payouts): State<Arc<Payouts>>,
+    State(payouts): State<Arc<PayoutState>>,
     MaybeBearer(bearer): MaybeBearer,
     uri: Uri,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (amount, platform, payee) = payouts.wanted(query.as_deref()).await?;
-    let asked = Asked {
+    let asked = CheckoutInput {
         headers: &headers,
         bearer: &bearer,
         uri: &uri,
@@ -232,17 +232,17 @@ async fn send_payment(
     params(("payout_id" = Option<String>, Query, description = "One payout."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `payout_id` of the page before.")),
-    responses((status = 200, description = "The payout; or `payouts`, `has_more`.", body = shapes::PaymentStatus),
+    responses((status = 200, description = "The payout; or `payouts`, `has_more`.", body = schemas::PayoutStatusResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's payout, or a frozen account."),
         (status = 404, description = "No such payout."), (status = 429, description = "Too many requests.")))]
 async fn get_payment_status(
-    State(payouts): State<Arc<Payouts>>,
-    Holder(claims): Holder,
+    State(payouts): State<Arc<PayoutState>>,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["payout_id", "limit", "starting_after"])?;
-    active(&payouts.engine, &claims).await?;
+    authenticated_account(&payouts.engine, &claims).await?;
     if let Some(text) = query.get("payout_id") {
         let id: PayoutId = text.parse().map_err(|_| unknown())?;
         let payout = payouts.own(&claims, id).await?;
@@ -262,15 +262,15 @@ async fn get_payment_status(
     let (found, more) = found.map_err(|_| ApiError::internal())?;
     let mut shown = Vec::with_capacity(found.len());
     for (id, payout) in &found {
-        let view = with_held(&payouts.engine, &Work::SendPayout(*id), payout.view(id)).await?;
+        let view = with_held(&payouts.engine, &Job::SendPayout(*id), payout.view(id)).await?;
         shown.push(view.to_json());
     }
     let body = format!("{{\"payouts\":[{}],\"has_more\":{more}}}", shown.join(","));
     Ok(json::private(json::bytes_as_json(body)))
 }
 
-impl Payouts {
-    async fn own(&self, claims: &Claims, id: PayoutId) -> Result<Payout, ApiError> {
+impl PayoutState {
+    async fn own(&self, claims: &AuthClaims, id: PayoutId) -> Result<Payout, ApiError> {
         let payout = self.engine.payout(&id).await.map_err(|_| ApiError::internal())?;
         let payout = payout.ok_or_else(unknown)?;
         if payout.owner == claims.wallet {
@@ -280,8 +280,8 @@ impl Payouts {
         Err(ApiError::forbidden("payout_of_another", error))
     }
 
-    async fn one(&self, claims: &Claims, id: PayoutId, payout: &Payout) -> Result<View, ApiError> {
-        let view = with_held(&self.engine, &Work::SendPayout(id), payout.view(&id)).await?;
+    async fn one(&self, claims: &AuthClaims, id: PayoutId, payout: &Payout) -> Result<JsonObject, ApiError> {
+        let view = with_held(&self.engine, &Job::SendPayout(id), payout.view(&id)).await?;
         let view = self.with_late_return(id, payout, view).await?;
         Ok(match payout.status {
             // The caller that opens the form is paid.
@@ -299,7 +299,7 @@ impl Payouts {
     }
 
     /// What became of money that came back after the payout was final.
-    async fn with_late_return(&self, id: PayoutId, payout: &Payout, view: View) -> Result<View, ApiError> {
+    async fn with_late_return(&self, id: PayoutId, payout: &Payout, view: JsonObject) -> Result<JsonObject, ApiError> {
         if !payout.came_back_late {
             return Ok(view);
         }

@@ -9,13 +9,13 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
-use purser_actors::product::Line;
+use purser_actors::product::ProductLine;
 use rust_decimal::Decimal;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::json::{self, Number};
-use crate::config::{Config, Countries};
+use super::json::{self, ExactNumber};
+use crate::config::{Config, CountryList};
 
 const FEE_NOTE: &str = "Fees are added on top of amount. The recipient or card receives the full amount. The caller pays \
     amount + max(amount x fee_rate, min_fee), rounded up to the cent, in USDC.";
@@ -25,16 +25,16 @@ const COUNTRY_NOTE: &str = "Codes are ISO 3166-1 alpha-2. A request for a countr
 
 /// The fee schedule.
 #[derive(Serialize, ToSchema)]
-struct Pricing<'a> {
+struct PricingResponse<'a> {
     /// How fees are applied.
     note: &'a str,
     /// One entry a paid product.
-    products: Vec<Price<'a>>,
+    products: Vec<ProductPrice<'a>>,
 }
 
 /// A product's price.
 #[derive(Serialize, ToSchema)]
-struct Price<'a> {
+struct ProductPrice<'a> {
     /// Product identifier.
     product: &'a str,
     /// The paid route selling it.
@@ -43,16 +43,16 @@ struct Price<'a> {
     amount_currencies: Option<&'a [String]>,
     /// Smallest accepted `amount`.
     #[schema(value_type = f64)]
-    min_amount: Number,
+    min_amount: ExactNumber,
     /// Largest accepted `amount`.
     #[schema(value_type = f64)]
-    max_amount: Number,
+    max_amount: ExactNumber,
     /// Fraction of `amount` (0.0025 means 0.25%).
     #[schema(value_type = f64)]
-    fee_rate: Number,
+    fee_rate: ExactNumber,
     /// Smallest fee, in the amount's currency.
     #[schema(value_type = f64)]
-    min_fee: Number,
+    min_fee: ExactNumber,
     /// Product-specific pricing rules.
     note: Option<&'a str>,
     /// Whether it is sold now.
@@ -61,16 +61,16 @@ struct Price<'a> {
 
 /// Supported countries.
 #[derive(Serialize, ToSchema)]
-struct Supported<'a> {
+struct SupportedCountriesResponse<'a> {
     /// How to read this.
     note: &'a str,
     /// One entry a product.
-    products: Vec<Places<'a>>,
+    products: Vec<ProductCountries<'a>>,
 }
 
 /// Where one product is served.
 #[derive(Serialize, ToSchema)]
-struct Places<'a> {
+struct ProductCountries<'a> {
     /// Product identifier.
     product: &'a str,
     /// The selling route.
@@ -90,15 +90,15 @@ struct Places<'a> {
 }
 
 /// The fee rate of a line in force now, where one is known.
-pub type Rates = Arc<dyn Fn(Line) -> Option<Decimal> + Send + Sync>;
+pub type FeeRateLookup = Arc<dyn Fn(ProductLine) -> Option<Decimal> + Send + Sync>;
 
 /// Whether a line is sold now.
-pub type Sold = Arc<dyn Fn(Line) -> bool + Send + Sync>;
+pub type Sold = Arc<dyn Fn(ProductLine) -> bool + Send + Sync>;
 
 #[derive(Clone)]
-struct Pages {
+struct PricingPages {
     config: Arc<Config>,
-    rates: Rates,
+    rates: FeeRateLookup,
     sold: Sold,
     countries: Bytes,
 }
@@ -107,8 +107,8 @@ struct Pages {
 ///
 /// # Errors
 /// Never for settings that were loaded: the tables are text and decimals.
-pub fn router(config: &Arc<Config>, rates: Rates, sold: Sold) -> Result<Router, serde_json::Error> {
-    let pages = Pages {
+pub fn router(config: &Arc<Config>, rates: FeeRateLookup, sold: Sold) -> Result<Router, serde_json::Error> {
+    let pages = PricingPages {
         config: config.clone(),
         rates,
         sold,
@@ -124,8 +124,8 @@ pub fn router(config: &Arc<Config>, rates: Rates, sold: Sold) -> Result<Router, 
 ///
 /// What every paid product costs. Free; needs no authentication.
 #[utoipa::path(get, path = "/get-pricing", tag = "Free",
-    responses((status = 200, description = "The fee schedule.", body = inline(Pricing<'static>))))]
-async fn get_pricing(State(pages): State<Pages>) -> Response {
+    responses((status = 200, description = "The fee schedule.", body = inline(PricingResponse<'static>))))]
+async fn get_pricing(State(pages): State<PricingPages>) -> Response {
     json::ok(&pricing(&pages))
 }
 
@@ -133,52 +133,52 @@ async fn get_pricing(State(pages): State<Pages>) -> Response {
 ///
 /// Where every product is served. Free; needs no authentication.
 #[utoipa::path(get, path = "/get-supported-countries", tag = "Free",
-    responses((status = 200, description = "Countries by product.", body = inline(Supported<'static>))))]
-async fn get_supported_countries(State(pages): State<Pages>) -> Response {
+    responses((status = 200, description = "Countries by product.", body = inline(SupportedCountriesResponse<'static>))))]
+async fn get_supported_countries(State(pages): State<PricingPages>) -> Response {
     json::bytes_as_json(pages.countries)
 }
 
-fn words(text: &str) -> Option<&str> {
+fn amount_note(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-fn pricing(pages: &Pages) -> Pricing<'_> {
-    let products = Line::ALL.map(|line| (line, pages.config.products.of(line)));
-    let products = products.into_iter().map(|(line, product)| Price {
+fn pricing(pages: &PricingPages) -> PricingResponse<'_> {
+    let products = ProductLine::ALL.map(|line| (line, pages.config.products.of(line)));
+    let products = products.into_iter().map(|(line, product)| ProductPrice {
         product: line.name(),
         route: &product.route,
         amount_currencies: (!product.currencies.is_empty()).then_some(product.currencies.as_slice()),
         min_amount: product.min.into(),
         max_amount: product.max.into(),
-        fee_rate: Number((pages.rates)(line).unwrap_or(product.fee_rate)),
-        min_fee: Number(product.min_fee),
-        note: words(&product.note),
+        fee_rate: ExactNumber((pages.rates)(line).unwrap_or(product.fee_rate)),
+        min_fee: ExactNumber(product.min_fee),
+        note: amount_note(&product.note),
         available: product.available && (pages.sold)(line),
     });
-    Pricing {
+    PricingResponse {
         note: FEE_NOTE,
         products: products.collect(),
     }
 }
 
-fn supported(config: &Config) -> Supported<'_> {
-    let products = config.products.all().into_iter().map(|(name, product)| Places {
+fn supported(config: &Config) -> SupportedCountriesResponse<'_> {
+    let products = config.products.all().into_iter().map(|(name, product)| ProductCountries {
         product: name,
         route: &product.route,
         countries: everywhere(product),
         countries_by_currency: by_key(&product.countries_by_currency),
         countries_by_platform: by_key(&product.countries_by_platform),
-        note: words(&product.country_note),
+        note: amount_note(&product.country_note),
         available: product.available,
     });
-    Supported {
+    SupportedCountriesResponse {
         note: COUNTRY_NOTE,
         products: products.collect(),
     }
 }
 
 /// The product's countries, or all that its currencies or apps serve together.
-fn everywhere(product: &crate::config::Product) -> Option<Vec<&str>> {
+fn everywhere(product: &crate::config::ProductConfig) -> Option<Vec<&str>> {
     let parts = product
         .countries_by_currency
         .values()
@@ -192,7 +192,7 @@ fn everywhere(product: &crate::config::Product) -> Option<Vec<&str>> {
     Some(all)
 }
 
-fn by_key(tables: &BTreeMap<String, Countries>) -> BTreeMap<&str, Option<&[String]>> {
+fn by_key(tables: &BTreeMap<String, CountryList>) -> BTreeMap<&str, Option<&[String]>> {
     tables
         .iter()
         .map(|(key, countries)| (key.as_str(), countries.codes()))

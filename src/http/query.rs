@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use purser_actors::money::{AmountError, Cents};
 
 use super::error::ApiError;
-use crate::config::Product;
-use crate::nearest::nearest;
+use crate::config::ProductConfig;
+use crate::suggest::closest_match;
 
 /// A query whose names are all known and unrepeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Query {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let name = decode(name)?;
             let Some(name) = known.iter().copied().find(|k| *k == name) else {
-                return Err(unknown(&name, known));
+                return Err(unrecognized_parameter(&name, known));
             };
             if pairs.iter().any(|(seen, _)| *seen == name) {
                 let error = format!("The parameter `{name}` is given more than once.");
@@ -39,7 +39,7 @@ impl Query {
 
     /// Says which parameters the route cannot do without: whoever leaves one out is told of all that are lacking at once.
     #[must_use]
-    pub const fn needing(mut self, needed: &'static [&'static str]) -> Self {
+    pub const fn require(mut self, needed: &'static [&'static str]) -> Self {
         self.needed = needed;
         self
     }
@@ -57,14 +57,14 @@ impl Query {
     /// # Errors
     /// 400 `parameter_missing`, which names every other one that is needed and lacking too ([`Query::needing`]).
     pub fn required(&self, name: &'static str) -> Result<&str, ApiError> {
-        self.given(name).ok_or_else(|| {
+        self.names(name).ok_or_else(|| {
             let others = self.needed.iter().copied();
-            let others = others.filter(|other| *other != name && self.given(other).is_none());
-            lacking(&std::iter::once(name).chain(others).collect::<Vec<_>>())
+            let others = others.filter(|other| *other != name && self.names(other).is_none());
+            missing_parameters(&std::iter::once(name).chain(others).collect::<Vec<_>>())
         })
     }
 
-    fn given(&self, name: &str) -> Option<&str> {
+    fn names(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
     }
 
@@ -72,7 +72,7 @@ impl Query {
     ///
     /// # Errors
     /// 400 `parameter_missing`, `amount_invalid` or `amount_out_of_range`.
-    pub fn amount(&self, product: &Product) -> Result<Cents, ApiError> {
+    pub fn amount(&self, product: &ProductConfig) -> Result<Cents, ApiError> {
         let range = || {
             format!(
                 "Between {} and {}, with at most 2 decimal places.",
@@ -139,7 +139,7 @@ impl Query {
     ///
     /// # Errors
     /// 400 `parameter_invalid`.
-    pub fn word(&self, name: &'static str, words: &[&'static str]) -> Result<&'static str, ApiError> {
+    pub fn choice(&self, name: &'static str, words: &[&'static str]) -> Result<&'static str, ApiError> {
         let Some(given) = self.get(name) else {
             return Ok(words.first().copied().unwrap_or_default());
         };
@@ -167,7 +167,7 @@ impl Query {
 }
 
 /// 400 about the first of these, which names them all.
-fn lacking(names: &[&'static str]) -> ApiError {
+fn missing_parameters(names: &[&'static str]) -> ApiError {
     let error = match names {
         [_, _, ..] => format!("The parameters `{}` are required.", names.join("`, `")),
         _ => format!("The parameter `{}` is required.", names.concat()),
@@ -179,11 +179,11 @@ fn lacking(names: &[&'static str]) -> ApiError {
     }
 }
 
-fn unknown(name: &str, known: &[&'static str]) -> ApiError {
+fn unrecognized_parameter(name: &str, known: &[&'static str]) -> ApiError {
     // The name is the caller's own text: shown back short and without anything unprintable.
     let shown: String = name.chars().filter(|c| c.is_ascii_graphic()).take(64).collect();
     let error = ApiError::parameter("parameter_unknown", shown, "This route does not take that parameter.");
-    match nearest(name, known.iter().copied()) {
+    match closest_match(name, known.iter().copied()) {
         Some(near) => error.hint(format!("Did you mean `{near}`?")),
         None if known.is_empty() => error.hint("This route takes no parameters."),
         None => error.hint(format!("Known parameters: {}.", known.join(", "))),
@@ -228,12 +228,12 @@ fn decode(text: &str) -> Result<String, ApiError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::config::{Config, Sources};
+    use crate::config::{Config, ConfigSources};
 
     const KNOWN: [&str; 2] = ["amount", "format"];
 
     fn amount(raw: &str) -> Result<u64, std::borrow::Cow<'static, str>> {
-        let config = Config::load(&Sources::default()).unwrap();
+        let config = Config::load(&ConfigSources::default()).unwrap();
         let query = Query::parse(Some(raw), &KNOWN).map_err(|e| e.code.clone())?;
         query
             .amount(&config.products.usa_prepaid_card)
@@ -319,7 +319,7 @@ mod tests {
         let query = |raw| {
             Query::parse(Some(raw), &["amount", "format", "country"])
                 .unwrap()
-                .needing(&["amount", "country"])
+                .require(&["amount", "country"])
         };
         let told = |error: ApiError| (error.param.clone().unwrap(), error.error.clone(), error.missing.clone());
         let both = told(query("country=").required("country").unwrap_err());
@@ -336,10 +336,10 @@ mod tests {
     #[test]
     fn words_and_numbers_are_literal() {
         let query = |raw| Query::parse(Some(raw), &["format", "limit"]).unwrap();
-        assert_eq!(query("").word("format", &["json", "html"]).unwrap(), "json");
-        assert_eq!(query("format=html").word("format", &["json", "html"]).unwrap(), "html");
+        assert_eq!(query("").choice("format", &["json", "html"]).unwrap(), "json");
+        assert_eq!(query("format=html").choice("format", &["json", "html"]).unwrap(), "html");
         assert_eq!(
-            query("format=HTML").word("format", &["json", "html"]).unwrap_err().code,
+            query("format=HTML").choice("format", &["json", "html"]).unwrap_err().code,
             "parameter_invalid"
         );
         assert_eq!(query("limit=3").number("limit", 20, 1, 100).unwrap(), 3);

@@ -8,27 +8,27 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::get;
-use purser_actors::destination::Destination;
-use purser_actors::engine::{Denied, Engine};
-use purser_actors::id::{BankRecipientId, DestinationId, RecipientId, Wallet};
-use purser_actors::kernel::memo::Told;
-use purser_actors::kernel::{Entity as _, View};
-use purser_actors::recipient::{Recipient, Status};
+use purser_actors::bank_destination::BankDestination;
+use purser_actors::engine::{OperationError, Engine};
+use purser_actors::id::{BankRecipientId, BankDestinationId, PaymentRecipientId, Wallet};
+use purser_actors::kernel::idempotency::CommandResult;
+use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::payment_recipient::{PaymentRecipient, Status};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
 
-use super::account::{Holder, active};
+use super::account::{BearerClaims, authenticated_account};
 use super::callable::may_change;
 use super::error::ApiError;
-use super::idempotency::{Key, Reply, memo, undecided};
+use super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
 use super::payouts::platform;
 use super::query::Query;
 use super::readable::is_readable;
-use super::{json, shapes};
+use super::{json, schemas};
 
 /// What these routes need.
-pub struct Recipients {
+pub struct RecipientState {
     /// Reads and changes them.
     pub engine: Engine,
     /// Largest body.
@@ -48,7 +48,7 @@ pub struct Recipients {
 pub struct Api;
 
 /// The routes.
-pub fn router(recipients: Arc<Recipients>) -> Router {
+pub fn router(recipients: Arc<RecipientState>) -> Router {
     let saved = get(get_payment_recipients)
         .post(post_payment_recipients)
         .delete(delete_payment_recipients);
@@ -71,26 +71,26 @@ const NAME_MAX: usize = 100;
         ("include_archived" = Option<String>, Query, description = "`false` (default) or `true`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `recipient_id` of the page before.")),
-    responses((status = 200, description = "`recipients`, `has_more`.", body = shapes::SavedRecipients),
+    responses((status = 200, description = "`recipients`, `has_more`.", body = schemas::PaymentRecipientList),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen, or `starting_after` is another wallet's."), (status = 404, description = "`starting_after` is no recipient.")))]
 async fn get_payment_recipients(
-    State(recipients): State<Arc<Recipients>>,
-    Holder(claims): Holder,
+    State(recipients): State<Arc<RecipientState>>,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let known = ["platform", "include_archived", "limit", "starting_after"];
     let query = Query::parse(query.as_deref(), &known)?;
-    active(&recipients.engine, &claims).await?;
+    authenticated_account(&recipients.engine, &claims).await?;
     let platform = platform(&query)?;
-    let archived = query.word("include_archived", &["false", "true"])? == "true";
+    let archived = query.choice("include_archived", &["false", "true"])? == "true";
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     // Another's place in time would tell when it was saved.
     let after = match query.get("starting_after") {
         None => None,
         Some(text) => Some(recipients.place(&claims.wallet, text).await?.0),
     };
-    let shown = |saved: &Recipient| {
+    let shown = |saved: &PaymentRecipient| {
         let listed = saved.status == Status::Active || archived && saved.status == Status::Archived;
         listed && platform.is_none_or(|platform| platform == saved.platform)
     };
@@ -104,7 +104,7 @@ async fn get_payment_recipients(
     Ok(json::private(json::bytes_as_json(body)))
 }
 
-fn listed(id: RecipientId, saved: &Recipient) -> View {
+fn listed(id: PaymentRecipientId, saved: &PaymentRecipient) -> JsonObject {
     saved
         .view(&id)
         .text("recipient", &saved.payee.recipient)
@@ -120,7 +120,7 @@ const DELETE: &str = "DELETE /payment-recipients";
 /// What `POST /payment-recipients` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Change {
+struct UpdateRecipientRequest {
     /// From `GET /payment-recipients`.
     recipient_id: String,
     /// The recipient's app.
@@ -143,21 +143,21 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Erro
 /// Rename or archive a recipient
 ///
 /// At least one of `display_name` and `archived`. Archiving hides the recipient and keeps its history.
-#[utoipa::path(post, path = "/payment-recipients", tag = "Payouts", security(("bearer" = [])), request_body = inline(Change),
+#[utoipa::path(post, path = "/payment-recipients", tag = "Payouts", security(("bearer" = [])), request_body = inline(UpdateRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "The recipient after it.", body = shapes::SavedRecipient),
+    responses((status = 200, description = "The recipient after it.", body = schemas::UpdatedPaymentRecipient),
         (status = 400, description = "`invalid_display_name`, `invalid_archived`, a field that is missing, or a malformed key."),
         (status = 401, description = "No good token."), (status = 403, description = "Another wallet's recipient, a token issued for a payment, or frozen."),
         (status = 404, description = "No such recipient on that platform."),
         (status = 409, description = "The first request with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 async fn post_payment_recipients(
-    State(recipients): State<Arc<Recipients>>,
-    Holder(claims): Holder,
-    key: Key,
+    State(recipients): State<Arc<RecipientState>>,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: Change = json::read(body, recipients.max_body_bytes, recipients.body_timeout).await?;
+    let wanted: UpdateRecipientRequest = json::read(body, recipients.max_body_bytes, recipients.body_timeout).await?;
     let name = wanted.display_name.map(display_name).transpose()?;
     let archived = wanted.archived.map(|value| match value {
         Value::Bool(archived) => Ok(archived),
@@ -172,27 +172,27 @@ async fn post_payment_recipients(
         let error = "Give `display_name`, `archived` or both.";
         return Err(ApiError::parameter("parameter_missing", "display_name", error));
     }
-    active(&recipients.engine, &claims).await?;
-    let asked = Asked {
+    authenticated_account(&recipients.engine, &claims).await?;
+    let asked = UpdateRecipientParams {
         recipient_id: wanted.recipient_id.clone(),
         platform: wanted.platform.clone(),
         display_name: name.clone(),
         archived,
     };
     let (rooms, owner) = (recipients.clone(), claims.wallet);
-    key.once(&recipients.engine, &claims, CHANGE, &asked, move |place| async move {
+    key.run(&recipients.engine, &claims, CHANGE, &asked, move |place| async move {
         // Behind the key: what was answered stays answered, even if the recipient is deleted meanwhile.
         let id = rooms.own(&owner, &wanted.recipient_id, &wanted.platform).await?;
         let memo = place.map(|place| {
-            memo::<Recipient>(place, move |told: Told<'_, Recipient>| match told {
+            memo::<PaymentRecipient>(place, move |told: CommandResult<'_, PaymentRecipient>| match told {
                 Ok((_, Some(saved))) => Ok(changed(&owner, id, saved)),
                 Ok((_, None)) | Err(_) => Err(unknown()),
             })
         });
-        match rooms.engine.change_recipient(id, name, archived, memo).await {
+        match rooms.engine.update_recipient(id, name, archived, memo).await {
             Ok(()) => {}
-            Err(Denied::Rejected(_)) => return Err(unknown()),
-            Err(denied) => return Err(undecided(&denied)),
+            Err(OperationError::Rejected(_)) => return Err(unknown()),
+            Err(denied) => return Err(in_progress_response(&denied)),
         }
         let saved = rooms.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
         Ok(changed(&owner, id, &saved.ok_or_else(unknown)?))
@@ -202,7 +202,7 @@ async fn post_payment_recipients(
 
 /// What was understood of a change: what an idempotency key stands for.
 #[derive(Serialize)]
-struct Asked {
+struct UpdateRecipientParams {
     recipient_id: String,
     platform: String,
     display_name: Option<String>,
@@ -211,20 +211,20 @@ struct Asked {
 
 /// What was understood of a deletion, for the same.
 #[derive(Clone, Serialize)]
-struct Gone {
+struct DeleteRecipientParams {
     recipient_id: String,
     platform: String,
 }
 
 /// The answer to a change, as it is sent and remembered.
-fn changed(owner: &Wallet, id: RecipientId, saved: &Recipient) -> Reply {
-    Reply::ok(
-        &View::new()
+fn changed(owner: &Wallet, id: PaymentRecipientId, saved: &PaymentRecipient) -> RecordedReply {
+    RecordedReply::ok(
+        &JsonObject::new()
             .text("user_id", owner.user_id())
             .text("platform", saved.platform.name())
             .text("recipient_id", id)
             .text("display_name", &saved.display_name)
-            .flag("archived", saved.status == Status::Archived),
+            .boolean("archived", saved.status == Status::Archived),
     )
 }
 
@@ -246,50 +246,50 @@ fn display_name(value: Value) -> Result<String, ApiError> {
     params(("platform" = String, Query, description = "The recipient's app."),
         ("recipient_id" = String, Query, description = "From `GET /payment-recipients`."),
         ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same parameters is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`recipient_id`, `deleted`.", body = shapes::DeletedRecipient),
+    responses((status = 200, description = "`recipient_id`, `deleted`.", body = schemas::DeletedPaymentRecipient),
         (status = 400, description = "A parameter is missing or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's recipient, a token issued for a payment, or frozen."),
         (status = 404, description = "No such recipient on that platform."),
         (status = 409, description = "The first request with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 async fn delete_payment_recipients(
-    State(recipients): State<Arc<Recipients>>,
-    Holder(claims): Holder,
-    key: Key,
+    State(recipients): State<Arc<RecipientState>>,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["platform", "recipient_id"])?.needing(&["platform", "recipient_id"]);
-    let asked = Gone {
+    let query = Query::parse(query.as_deref(), &["platform", "recipient_id"])?.require(&["platform", "recipient_id"]);
+    let asked = DeleteRecipientParams {
         platform: query.required("platform")?.to_owned(),
         recipient_id: query.required("recipient_id")?.to_owned(),
     };
-    active(&recipients.engine, &claims).await?;
+    authenticated_account(&recipients.engine, &claims).await?;
     may_change(&claims)?;
     let (rooms, owner, wanted) = (recipients.clone(), claims.wallet, asked.clone());
-    key.once(&recipients.engine, &claims, DELETE, &asked, move |place| async move {
+    key.run(&recipients.engine, &claims, DELETE, &asked, move |place| async move {
         let id = rooms.own(&owner, &wanted.recipient_id, &wanted.platform).await?;
         let memo = place.map(|place| {
-            memo::<Recipient>(place, move |told: Told<'_, Recipient>| {
+            memo::<PaymentRecipient>(place, move |told: CommandResult<'_, PaymentRecipient>| {
                 told.map(|_| deleted(id)).map_err(|_| unknown())
             })
         });
         match rooms.engine.delete_recipient(id, memo).await {
             Ok(()) => Ok(deleted(id)),
-            Err(Denied::Rejected(_)) => Err(unknown()),
-            Err(denied) => Err(undecided(&denied)),
+            Err(OperationError::Rejected(_)) => Err(unknown()),
+            Err(denied) => Err(in_progress_response(&denied)),
         }
     })
     .await
 }
 
 /// The answer to a deletion, as it is sent and remembered.
-fn deleted(id: RecipientId) -> Reply {
-    Reply::ok(&View::new().text("recipient_id", id).flag("deleted", true))
+fn deleted(id: PaymentRecipientId) -> RecordedReply {
+    RecordedReply::ok(&JsonObject::new().text("recipient_id", id).boolean("deleted", true))
 }
 
-impl Recipients {
+impl RecipientState {
     /// A recipient of the caller's, of that app, that is not deleted.
-    async fn own(&self, owner: &Wallet, id: &str, platform: &str) -> Result<RecipientId, ApiError> {
+    async fn own(&self, owner: &Wallet, id: &str, platform: &str) -> Result<PaymentRecipientId, ApiError> {
         let (id, saved) = self.place(owner, id).await?;
         if saved.status == Status::Deleted || saved.platform.name() != platform {
             return Err(unknown());
@@ -298,8 +298,8 @@ impl Recipients {
     }
 
     /// A recipient of the caller's, deleted or not.
-    async fn place(&self, owner: &Wallet, id: &str) -> Result<(RecipientId, Recipient), ApiError> {
-        let id: RecipientId = id.parse().map_err(|_| unknown())?;
+    async fn place(&self, owner: &Wallet, id: &str) -> Result<(PaymentRecipientId, PaymentRecipient), ApiError> {
+        let id: PaymentRecipientId = id.parse().map_err(|_| unknown())?;
         let saved = self.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
         let saved = saved.ok_or_else(unknown)?;
         if saved.owner == *owner {
@@ -320,22 +320,22 @@ fn unknown() -> ApiError {
 #[utoipa::path(get, path = "/bank-recipients", tag = "Payouts", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "Destinations, 1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `destination_id` of the page before.")),
-    responses((status = 200, description = "`recipients`, `has_more`.", body = shapes::BankRecipients),
+    responses((status = 200, description = "`recipients`, `has_more`.", body = schemas::BankRecipientList),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen."), (status = 404, description = "`starting_after` is no destination.")))]
 async fn get_bank_recipients(
-    State(recipients): State<Arc<Recipients>>,
-    Holder(claims): Holder,
+    State(recipients): State<Arc<RecipientState>>,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
-    active(&recipients.engine, &claims).await?;
+    authenticated_account(&recipients.engine, &claims).await?;
     let unknown = || ApiError::not_found("destination_unknown", "There is no such bank destination.");
     let after = match query.get("starting_after") {
         None => None,
         Some(text) => {
-            let id: DestinationId = text.parse().map_err(|_| unknown())?;
+            let id: BankDestinationId = text.parse().map_err(|_| unknown())?;
             let known = recipients
                 .engine
                 .destination(&id)
@@ -352,7 +352,7 @@ async fn get_bank_recipients(
 }
 
 /// Each recipient with its destinations, in the order in which the first of them was registered.
-pub(super) fn by_recipient(found: &[(DestinationId, Destination)]) -> String {
+pub(super) fn by_recipient(found: &[(BankDestinationId, BankDestination)]) -> String {
     let mut order: Vec<BankRecipientId> = Vec::new();
     for (_, destination) in found.iter().filter(|(_, destination)| destination.active) {
         if !order.contains(&destination.recipient.id) {
@@ -363,7 +363,7 @@ pub(super) fn by_recipient(found: &[(DestinationId, Destination)]) -> String {
         let own = found.iter().filter(|(_, d)| d.active && d.recipient.id == id);
         let first = &own.clone().next()?.1.recipient;
         let destinations: Vec<_> = own.map(|(id, destination)| destination.view(id).to_json()).collect();
-        let mut text = View::new()
+        let mut text = JsonObject::new()
             .text("recipient_id", id)
             .text("name", &first.name)
             .text("status", "active")

@@ -15,7 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
-use purser_actors::engine::{Denied, Engine};
+use purser_actors::engine::{OperationError, Engine};
 use purser_actors::id::{CardId, PayoutId};
 use purser_actors::payout::{Payout, Status};
 use purser_actors::port::{Clock, PortError};
@@ -23,30 +23,30 @@ use sha2::{Digest as _, Sha256};
 use utoipa::OpenApi;
 use zeroize::Zeroizing;
 
-use super::error::complete;
+use super::error::with_prebuilt_body;
 use super::query::Query;
-use crate::config::Product;
-use crate::identity::form_link::FormLinks;
-use crate::provider::payouts::Rails;
+use crate::config::ProductConfig;
+use crate::identity::payout_form_link::PayoutFormLinks;
+use crate::provider::payouts::PayoutApi;
 use crate::secret::Secret;
-use crate::vault::{CardNumber, Vault};
+use crate::vault::{CardNumberRecord, Vault};
 
 const STYLE: &str = include_str!("pages/redeem.css");
 /// A number, an expiry and the key, percent-encoded.
 const MAX_FORM_BYTES: usize = 1_024;
 
 /// What the page needs.
-pub struct Redeem {
+pub struct RedeemState {
     /// Reads payouts and takes cards.
     pub engine: Engine,
     /// Judges links.
-    pub forms: FormLinks,
+    pub forms: PayoutFormLinks,
     /// Seals numbers.
     pub vault: Arc<Vault>,
     /// Knows whose bank a card is of.
-    pub rails: Arc<dyn Rails>,
+    pub rails: Arc<dyn PayoutApi>,
     /// Countries by currency.
-    pub product: Product,
+    pub product: ProductConfig,
     /// For expiry dates.
     pub clock: Arc<dyn Clock>,
     /// A form must arrive within this.
@@ -59,7 +59,7 @@ pub struct Redeem {
 pub struct Api;
 
 /// The routes.
-pub fn router(redeem: Arc<Redeem>) -> Router {
+pub fn router(redeem: Arc<RedeemState>) -> Router {
     Router::new()
         .route("/redeem", get(get_redeem).post(post_redeem))
         .with_state(redeem)
@@ -73,12 +73,12 @@ pub fn router(redeem: Arc<Redeem>) -> Router {
     responses((status = 200, description = "The form, or what became of the payout.", body = String, content_type = "text/html"),
         (status = 403, description = "Not now: the payer's account is frozen.", body = String, content_type = "text/html"),
         (status = 404, description = "The link is not one.", body = String, content_type = "text/html")))]
-async fn get_redeem(State(redeem): State<Arc<Redeem>>, RawQuery(query): RawQuery) -> Response {
+async fn get_redeem(State(redeem): State<Arc<RedeemState>>, RawQuery(query): RawQuery) -> Response {
     let Some((id, key)) = link(&redeem, query.as_deref()) else {
-        return wrong_link();
+        return invalid_link_page();
     };
     match redeem.payout(id).await {
-        Ok(payout) => standing(id, &key, &payout),
+        Ok(payout) => status_page(id, &key, &payout),
         Err(answer) => answer,
     }
 }
@@ -94,7 +94,7 @@ async fn get_redeem(State(redeem): State<Arc<Redeem>>, RawQuery(query): RawQuery
         (status = 409, description = "The payout waits for no card any more.", body = String, content_type = "text/html"),
         (status = 422, description = "The form again, with what is wrong.", body = String, content_type = "text/html"),
         (status = 503, description = "Not now.", body = String, content_type = "text/html")))]
-async fn post_redeem(State(redeem): State<Arc<Redeem>>, headers: HeaderMap, body: Body) -> Response {
+async fn post_redeem(State(redeem): State<Arc<RedeemState>>, headers: HeaderMap, body: Body) -> Response {
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     if !matches!(site, None | Some(b"same-origin" | b"none")) {
         let text = "<p>Open the link itself and fill the form in there.</p>";
@@ -102,21 +102,21 @@ async fn post_redeem(State(redeem): State<Arc<Redeem>>, headers: HeaderMap, body
     }
     let read = Limited::new(body, MAX_FORM_BYTES).collect();
     let Ok(Ok(form)) = tokio::time::timeout(redeem.body_timeout, read).await else {
-        return wrong_link();
+        return invalid_link_page();
     };
     let form = Zeroizing::new(form.to_bytes().to_vec());
     let form = std::str::from_utf8(&form).ok();
     let Some((id, key)) = link(&redeem, form) else {
-        return wrong_link();
+        return invalid_link_page();
     };
     let payout = match redeem.payout(id).await {
         Ok(payout) => payout,
         Err(answer) => return answer,
     };
     if payout.status != Status::AwaitingDetails {
-        return standing(id, &key, &payout);
+        return status_page(id, &key, &payout);
     }
-    let wrong = |wrong| asking(StatusCode::UNPROCESSABLE_ENTITY, id, &key, &payout, wrong);
+    let wrong = |wrong| form_page(StatusCode::UNPROCESSABLE_ENTITY, id, &key, &payout, wrong);
     let card = match redeem.card(form) {
         Ok(card) => card,
         Err(what) => return wrong(what),
@@ -126,34 +126,34 @@ async fn post_redeem(State(redeem): State<Arc<Redeem>>, headers: HeaderMap, body
         Ok(false) => wrong("That card cannot be paid in this currency. Please use a debit card of a bank where it is."),
         Err(error) => {
             tracing::warn!(%error, "the rails do not say whose a debit card is");
-            not_now()
+            unavailable_page()
         }
     }
 }
 
 /// The payout that a link's parameters open. A form has further ones.
-fn link(redeem: &Redeem, pairs: Option<&str>) -> Option<(PayoutId, String)> {
+fn link(redeem: &RedeemState, pairs: Option<&str>) -> Option<(PayoutId, String)> {
     let query = Query::parse(pairs, &["payout_id", "key", "card_number", "expiry"]).ok()?;
     let id: PayoutId = query.get("payout_id")?.parse().ok()?;
     let key = query.get("key")?;
-    redeem.forms.opens(id, key).then(|| (id, key.to_owned()))
+    redeem.forms.verify(id, key).then(|| (id, key.to_owned()))
 }
 
-impl Redeem {
+impl RedeemState {
     /// What a link opens. While its payer is frozen it moves no money: nothing changes by the form, and its 30 days go by.
     async fn payout(&self, id: PayoutId) -> Result<Payout, Response> {
-        let read = self.engine.payout(&id).await.map_err(|_| not_now())?;
-        let payout = read.ok_or_else(wrong_link)?;
-        let account = self.engine.account(&payout.owner).await.map_err(|_| not_now())?;
+        let read = self.engine.payout(&id).await.map_err(|_| unavailable_page())?;
+        let payout = read.ok_or_else(invalid_link_page)?;
+        let account = self.engine.account(&payout.owner).await.map_err(|_| unavailable_page())?;
         let frozen = account.is_some_and(|account| account.frozen.is_some());
         if frozen && payout.status == Status::AwaitingDetails {
-            return Err(on_hold());
+            return Err(frozen_page());
         }
         Ok(payout)
     }
 
     /// The card of a form, or what is wrong with it, in words that repeat nothing of it.
-    fn card(&self, form: Option<&str>) -> Result<CardNumber, &'static str> {
+    fn card(&self, form: Option<&str>) -> Result<CardNumberRecord, &'static str> {
         let query =
             Query::parse(form, &["payout_id", "key", "card_number", "expiry"]).map_err(|_| "Please try again.")?;
         let number = query.get("card_number").unwrap_or_default();
@@ -162,7 +162,7 @@ impl Redeem {
             expiry(query.get("expiry").unwrap_or_default()).ok_or("The expiry is MM/YY, as on the card.")?;
         let number = Secret::new(digits.as_str().to_owned());
         let wrong = "That is not a card number. Please check its digits.";
-        let card = CardNumber::new(number, month, year).map_err(|_| wrong)?;
+        let card = CardNumberRecord::new(number, month, year).map_err(|_| wrong)?;
         if !card.has_check_digit() {
             return Err(wrong);
         }
@@ -173,7 +173,7 @@ impl Redeem {
     }
 
     /// Whether the card's bank is where this payout's currency is paid.
-    async fn is_payable(&self, payout: &Payout, card: &CardNumber) -> Result<bool, PortError> {
+    async fn is_payable(&self, payout: &Payout, card: &CardNumberRecord) -> Result<bool, PortError> {
         let country = self.rails.card_country(card.number()).await?;
         let served = self.product.countries_by_currency.get(payout.currency.as_str());
         Ok(match (country, served) {
@@ -182,18 +182,18 @@ impl Redeem {
         })
     }
 
-    async fn take(&self, id: PayoutId, card: &CardNumber) -> Response {
+    async fn take(&self, id: PayoutId, card: &CardNumberRecord) -> Response {
         let Ok(sealed) = self.vault.seal(CardId(id.0), card) else {
-            return not_now();
+            return unavailable_page();
         };
-        match self.engine.detail_payout(id, card.last4(), sealed).await {
+        match self.engine.submit_payout_details(id, card.last4(), sealed).await {
             Ok(()) => page(
                 StatusCode::OK,
                 "Thank you",
                 &format!("<p>The money is on its way to the card ending in {}.</p>", card.last4()),
             ),
-            Err(Denied::Rejected(_)) => closed(),
-            Err(_) => not_now(),
+            Err(OperationError::Rejected(_)) => closed_page(),
+            Err(_) => unavailable_page(),
         }
     }
 }
@@ -212,21 +212,21 @@ fn expiry(text: &str) -> Option<(u8, u16)> {
 }
 
 fn this_month(clock: &dyn Clock) -> (u16, u8) {
-    let now = purser_actors::kernel::record::rfc3339(clock.now());
+    let now = purser_actors::kernel::event_record::rfc3339(clock.now());
     let part = |from: usize, to: usize| now.get(from..to).and_then(|text| text.parse::<u16>().ok()).unwrap_or(0);
     (part(0, 4), u8::try_from(part(5, 7)).unwrap_or(1))
 }
 
 /// The form, or that there is none any more.
-fn standing(id: PayoutId, key: &str, payout: &Payout) -> Response {
+fn status_page(id: PayoutId, key: &str, payout: &Payout) -> Response {
     match payout.status {
-        Status::AwaitingDetails => asking(StatusCode::OK, id, key, payout, ""),
-        _ => closed(),
+        Status::AwaitingDetails => form_page(StatusCode::OK, id, key, payout, ""),
+        _ => closed_page(),
     }
 }
 
 /// Everything in it is our own: ids and keys are of fixed alphabets, amounts are numbers.
-fn asking(status: StatusCode, id: PayoutId, key: &str, payout: &Payout, wrong: &str) -> Response {
+fn form_page(status: StatusCode, id: PayoutId, key: &str, payout: &Payout, wrong: &str) -> Response {
     let (amount, currency) = (payout.amount.decimal(), payout.currency);
     let wrong = match wrong {
         "" => String::new(),
@@ -244,24 +244,24 @@ fn asking(status: StatusCode, id: PayoutId, key: &str, payout: &Payout, wrong: &
     page(status, "You are being paid", &form)
 }
 
-fn closed() -> Response {
+fn closed_page() -> Response {
     let text = "<p>This payment waits for no card any more.</p>";
     page(StatusCode::CONFLICT, "Nothing to do", text)
 }
 
 /// Why is between us and the payer.
-fn on_hold() -> Response {
+fn frozen_page() -> Response {
     let text = "<p>This payment is on hold, and no card can be entered now. Nothing is lost: please try again later, or \
                 ask whoever sent you the link.</p>";
     page(StatusCode::FORBIDDEN, "Not now", text)
 }
 
-fn wrong_link() -> Response {
+fn invalid_link_page() -> Response {
     let text = "<p>This link is not complete, or not ours. Please ask whoever sent it for the whole link.</p>";
     page(StatusCode::NOT_FOUND, "No such link", text)
 }
 
-fn not_now() -> Response {
+fn unavailable_page() -> Response {
     page(
         StatusCode::SERVICE_UNAVAILABLE,
         "Not now",
@@ -293,7 +293,7 @@ fn page(status: StatusCode, title: &str, text: &str) -> Response {
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
-    complete(response)
+    with_prebuilt_body(response)
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 pub mod bank;
 pub mod catalogs;
-pub mod charging;
-pub mod crossing;
-pub mod elsewhere;
+pub mod card_charges;
+pub mod bridge;
+pub mod remote_guard;
 pub mod payouts;
-pub mod people;
-pub mod program;
-pub mod time;
-pub mod verdict;
+pub mod identity;
+pub mod reloadable_cards;
+pub mod clock;
+pub mod identity_result;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
-use purser_actors::port::{Authorization, Prepared, Settlement as _, Submitted};
+use purser_actors::port::{Authorization, PreparedTransaction, Settlement as _, SubmitResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
@@ -30,18 +30,18 @@ use super::error::ApiError;
 use super::json;
 use super::query::Query;
 use crate::payment::decode::{Payload, decode};
-use crate::payment::evm::as_signed;
-use crate::sandbox::desk::{
-    BalanceAnswer, BalanceRequest, ChainFaultRequest, DeskError, DeskState, FaucetRequest, IssuerFaultRequest,
-    MagicSeen, NetworkName, SandboxDesk, TransfersAnswer, TransfersRequest,
+use crate::payment::evm::parse_fields;
+use crate::sandbox::control::{
+    BalanceResponse, BalanceRequest, ChainFaultRequest, ControlError, SandboxView, FaucetRequest, IssuerFaultRequest,
+    MagicValue, NetworkParam, SandboxControl, TransferList, TransfersRequest,
 };
 use crate::settlement::sandbox::SandboxSettlement;
-use crate::settlement::sandbox::afar::{Question, Reply};
+use crate::settlement::sandbox::remote::{ChainRpcRequest, ChainRpcResponse};
 
 /// What these routes need.
-pub struct SandboxRoutes {
+pub struct SandboxState {
     /// Chains and issuer.
-    pub desk: SandboxDesk,
+    pub desk: SandboxControl,
     /// Answers Solana's JSON-RPC.
     pub settlement: Arc<SandboxSettlement>,
     /// To freeze accounts.
@@ -52,7 +52,7 @@ pub struct SandboxRoutes {
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<SandboxRoutes>>;
+type Shared = State<Arc<SandboxState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -72,7 +72,7 @@ type Shared = State<Arc<SandboxRoutes>>;
 pub struct Api;
 
 /// The routes.
-pub fn router(state: Arc<SandboxRoutes>) -> Router {
+pub fn router(state: Arc<SandboxState>) -> Router {
     Router::new()
         .route("/sandbox", get(get_state))
         .route("/sandbox/balances", get(get_balance))
@@ -88,19 +88,19 @@ pub fn router(state: Arc<SandboxRoutes>) -> Router {
         .with_state(state)
 }
 
-impl From<DeskError> for ApiError {
-    fn from(error: DeskError) -> Self {
+impl From<ControlError> for ApiError {
+    fn from(error: ControlError) -> Self {
         match error {
-            DeskError::Invalid { param, .. } => {
+            ControlError::Invalid { param, .. } => {
                 let text = error.to_string();
                 Self::parameter("parameter_invalid", param, text)
             }
-            DeskError::Stopped(_) => Self::unavailable("sandbox_stopped", "The sandbox has stopped.", 1),
+            ControlError::Stopped(_) => Self::unavailable("sandbox_stopped", "The sandbox has stopped.", 1),
         }
     }
 }
 
-impl SandboxRoutes {
+impl SandboxState {
     async fn body<T: serde::de::DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
         json::read(body, self.max_body_bytes, self.body_timeout).await
     }
@@ -108,14 +108,14 @@ impl SandboxRoutes {
 
 /// Chains and issuer at a glance
 #[utoipa::path(get, path = "/sandbox", tag = "Sandbox",
-    responses((status = 200, description = "The simulated world.", body = DeskState)))]
+    responses((status = 200, description = "The simulated world.", body = SandboxView)))]
 async fn get_state(State(sandbox): Shared) -> Result<Response, ApiError> {
     Ok(json::ok(&sandbox.desk.state().await?))
 }
 
 /// A wallet on its chain
 #[utoipa::path(get, path = "/sandbox/balances", tag = "Sandbox", params(("wallet" = String, Query, description = "An address of either chain.")),
-    responses((status = 200, description = "Its balance.", body = BalanceAnswer)))]
+    responses((status = 200, description = "Its balance.", body = BalanceResponse)))]
 async fn get_balance(State(sandbox): Shared, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet"])?;
     let wallet = query.required("wallet")?.to_owned();
@@ -126,12 +126,12 @@ async fn get_balance(State(sandbox): Shared, RawQuery(query): RawQuery) -> Resul
 #[utoipa::path(get, path = "/sandbox/transfers", tag = "Sandbox", params(("network" = Option<String>, Query, description = "`base` (default) or `solana`."),
     ("after" = Option<u64>, Query, description = "The position behind which the page begins."),
     ("limit" = Option<u32>, Query, description = "1 to 1,000, 100 by default.")),
-    responses((status = 200, description = "A page of transfers, oldest first.", body = TransfersAnswer)))]
+    responses((status = 200, description = "A page of transfers, oldest first.", body = TransferList)))]
 async fn get_transfers(State(sandbox): Shared, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["network", "after", "limit"])?;
-    let network = match query.word("network", &["base", "solana"])? {
-        "solana" => NetworkName::Solana,
-        _ => NetworkName::Base,
+    let network = match query.choice("network", &["base", "solana"])? {
+        "solana" => NetworkParam::Solana,
+        _ => NetworkParam::Base,
     };
     let request = TransfersRequest {
         network: Some(network),
@@ -143,31 +143,31 @@ async fn get_transfers(State(sandbox): Shared, RawQuery(query): RawQuery) -> Res
 
 /// Amounts that force an outcome
 #[utoipa::path(get, path = "/sandbox/magic", tag = "Sandbox",
-    responses((status = 200, description = "The list.", body = Vec<MagicSeen>)))]
+    responses((status = 200, description = "The list.", body = Vec<MagicValue>)))]
 async fn get_magic(State(sandbox): Shared) -> Response {
-    json::ok(&sandbox.desk.magic())
+    json::ok(&sandbox.desk.magic_values())
 }
 
 /// Make a chain misbehave
 #[utoipa::path(post, path = "/sandbox/chain", tag = "Sandbox", request_body = inline(ChainFaultRequest),
-    responses((status = 200, description = "The chains after it.", body = DeskState)))]
+    responses((status = 200, description = "The chains after it.", body = SandboxView)))]
 async fn post_chain(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: ChainFaultRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.steer_chain(&request).await?))
+    Ok(json::ok(&sandbox.desk.set_chain_fault(&request).await?))
 }
 
 /// Make the issuer misbehave
 #[utoipa::path(post, path = "/sandbox/issuer", tag = "Sandbox", request_body = inline(IssuerFaultRequest),
-    responses((status = 200, description = "The issuer after it.", body = DeskState),
+    responses((status = 200, description = "The issuer after it.", body = SandboxView),
         (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_issuer(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: IssuerFaultRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.steer_issuer(&request).await?))
+    Ok(json::ok(&sandbox.desk.set_issuer_fault(&request).await?))
 }
 
 /// Give a wallet test money
 #[utoipa::path(post, path = "/sandbox/faucet", tag = "Sandbox", request_body = inline(FaucetRequest),
-    responses((status = 200, description = "Its balance after it.", body = BalanceAnswer)))]
+    responses((status = 200, description = "Its balance after it.", body = BalanceResponse)))]
 async fn post_faucet(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: FaucetRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.desk.faucet(&request).await?))
@@ -176,7 +176,7 @@ async fn post_faucet(State(sandbox): Shared, body: Body) -> Result<Response, Api
 /// Whom to freeze.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Freeze {
+struct SandboxFreezeRequest {
     /// An address of either chain.
     wallet: String,
     /// What its holder is told; without it the account is unfrozen.
@@ -185,7 +185,7 @@ struct Freeze {
 
 /// Whether an account is frozen.
 #[derive(Serialize, ToSchema)]
-struct Frozen {
+struct SandboxFreezeResponse {
     /// The exact address.
     wallet: String,
     /// Whether it is frozen now.
@@ -193,10 +193,10 @@ struct Frozen {
 }
 
 /// Freeze an account, or unfreeze it without a message
-#[utoipa::path(post, path = "/sandbox/freeze", tag = "Sandbox", request_body = inline(Freeze),
-    responses((status = 200, description = "What is true now.", body = Frozen)))]
+#[utoipa::path(post, path = "/sandbox/freeze", tag = "Sandbox", request_body = inline(SandboxFreezeRequest),
+    responses((status = 200, description = "What is true now.", body = SandboxFreezeResponse)))]
 async fn post_freeze(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
-    let request: Freeze = sandbox.body(body).await?;
+    let request: SandboxFreezeRequest = sandbox.body(body).await?;
     let wallet: Wallet = request
         .wallet
         .parse()
@@ -207,7 +207,7 @@ async fn post_freeze(State(sandbox): Shared, body: Body) -> Result<Response, Api
         .set_frozen(wallet, request.message, None)
         .await
         .map_err(|_| ApiError::unavailable("unavailable", "The account could not be changed.", 1))?;
-    Ok(json::ok(&Frozen {
+    Ok(json::ok(&SandboxFreezeResponse {
         wallet: wallet.address(),
         frozen,
     }))
@@ -216,14 +216,14 @@ async fn post_freeze(State(sandbox): Shared, body: Body) -> Result<Response, Api
 /// A payment that a seller was given.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Taken {
+struct SubmitBasePaymentRequest {
     /// The value of `PAYMENT-SIGNATURE`, on Base.
     payment: String,
 }
 
 /// What the chain did with it.
 #[derive(Serialize, ToSchema)]
-struct Settled {
+struct SubmitBasePaymentResponse {
     /// Whether it is on chain.
     success: bool,
     /// The transaction's id, if it is.
@@ -235,30 +235,30 @@ struct Settled {
 /// Submit a payment on Base
 ///
 /// As anybody can who was given one: this is how another seller of the sandbox settles what it was paid.
-#[utoipa::path(post, path = "/sandbox/base", tag = "Sandbox", request_body = inline(Taken),
-    responses((status = 200, description = "What the chain did with it.", body = Settled),
+#[utoipa::path(post, path = "/sandbox/base", tag = "Sandbox", request_body = inline(SubmitBasePaymentRequest),
+    responses((status = 200, description = "What the chain did with it.", body = SubmitBasePaymentResponse),
         (status = 400, description = "No payment on Base."), (status = 503, description = "The chain gave no answer.")))]
 async fn post_base(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
-    let taken: Taken = sandbox.body(body).await?;
+    let taken: SubmitBasePaymentRequest = sandbox.body(body).await?;
     let none = || ApiError::parameter("parameter_invalid", "payment", "`payment` is no EIP-3009 payment.");
     let payment = decode(taken.payment.as_bytes()).map_err(|_| none())?;
     let Payload::Evm(payload) = payment.payload else {
         return Err(none());
     };
-    let authorization = Authorization::Evm(as_signed(&payload).ok_or_else(none)?);
+    let authorization = Authorization::Evm(parse_fields(&payload).ok_or_else(none)?);
     // On Base the authorization is what is sent.
-    let prepared = Prepared {
+    let prepared = PreparedTransaction {
         bytes: Vec::new(),
         transaction: String::new(),
     };
     let submitted = sandbox.settlement.submit(&authorization, &prepared).await;
     let told = match submitted {
-        Ok(Submitted::Settled { transaction, .. }) => Settled {
+        Ok(SubmitResult::Settled { transaction, .. }) => SubmitBasePaymentResponse {
             success: true,
             transaction: Some(transaction),
             reason: None,
         },
-        Ok(Submitted::Declined(decline)) => Settled {
+        Ok(SubmitResult::Declined(decline)) => SubmitBasePaymentResponse {
             success: false,
             transaction: None,
             reason: Some(decline.reason.to_string()),
@@ -285,10 +285,10 @@ async fn post_solana(State(sandbox): Shared, body: Body) -> Result<Response, Api
 /// What a bridge in another process asks the chains
 ///
 /// For `purser provider --chain-of`. Question and answer are in `purser`'s own encoding, of the same version.
-#[utoipa::path(post, path = "/sandbox/settlement", tag = "Sandbox", request_body = inline(Question),
-    responses((status = 200, description = "What they say.", body = inline(Reply))))]
+#[utoipa::path(post, path = "/sandbox/settlement", tag = "Sandbox", request_body = inline(ChainRpcRequest),
+    responses((status = 200, description = "What they say.", body = inline(ChainRpcResponse))))]
 async fn post_settlement(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
-    let question: Question = sandbox.body(body).await?;
+    let question: ChainRpcRequest = sandbox.body(body).await?;
     match question.put(&sandbox.settlement).await {
         Some(reply) => Ok(json::ok(&reply)),
         None => Err(ApiError::parameter(

@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::front::Front;
-use super::unparsed::Socket;
+use super::parse_error::RewritingSocket;
 use crate::config::Config;
 
 /// Bytes of request head that hyper takes before it gives up: beyond the URL and header limits of the front, which
@@ -96,7 +96,7 @@ impl Server {
     ) -> impl Future<Output = ()> + Send + 'static {
         let _ = stream.set_nodelay(true);
         let front = self.front.clone();
-        let socket = TokioIo::new(Socket::new(stream, front.clone(), peer));
+        let socket = TokioIo::new(RewritingSocket::new(stream, front.clone(), peer));
         let service = service_fn(move |request: Request<Incoming>| {
             let front = front.clone();
             async move { Ok::<_, std::convert::Infallible>(front.respond(request.map(Body::new), peer).await) }

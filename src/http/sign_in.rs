@@ -9,24 +9,24 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use purser_actors::engine::{Collision, Denied, Engine};
+use purser_actors::engine::{UserIdCollision, OperationError, Engine};
 use purser_actors::id::Network;
-use purser_actors::kernel::View;
+use purser_actors::kernel::JsonObject;
 use purser_actors::port::{Clock, Entropy};
-use purser_actors::session::{Amr, Answer, Command, Rejection, Session};
+use purser_actors::session::{AuthMethod, Reply, Command, Rejection, Session};
 use serde::Deserialize;
 use utoipa::{OpenApi, ToSchema};
 
-use super::error::{ApiError, complete, with_members};
+use super::error::{ApiError, with_prebuilt_body, with_members};
 use super::json;
 use super::query::Query;
-use super::shapes;
-use crate::checkout::collision;
-use crate::identity::challenge::Challenges;
-use crate::identity::credentials::Credentials;
-use crate::identity::proof::ProofChecker;
-use crate::identity::refresh::{PresentedRefresh, RefreshTokens};
-use crate::identity::refusal::Refusal;
+use super::schemas;
+use crate::checkout::user_id_collision;
+use crate::identity::challenge::SignInChallenges;
+use crate::identity::credentials::CredentialIssuer;
+use crate::identity::proof::ProofVerifier;
+use crate::identity::refresh::{ParsedRefreshToken, RefreshTokenCodec};
+use crate::identity::sign_in_error::SignInError;
 use crate::payment::header::PAYMENT_REQUIRED;
 
 const SIGN_IN_WITH_X: &str = "sign-in-with-x";
@@ -34,15 +34,15 @@ const SIGN_IN_WITH_X: &str = "sign-in-with-x";
 const RACES: usize = 4;
 
 /// What these routes need.
-pub struct SignIn {
+pub struct SignInState {
     /// Opens sessions.
     pub engine: Engine,
     /// Writes 402 challenges.
-    pub challenges: Challenges,
+    pub challenges: SignInChallenges,
     /// Judges proofs.
-    pub checker: ProofChecker,
+    pub checker: ProofVerifier,
     /// Makes tokens.
-    pub credentials: Arc<Credentials>,
+    pub credentials: Arc<CredentialIssuer>,
     /// Now.
     pub clock: Arc<dyn Clock>,
     /// For nonces.
@@ -59,7 +59,7 @@ pub struct SignIn {
 pub struct Api;
 
 /// The routes.
-pub fn router(state: Arc<SignIn>) -> Router {
+pub fn router(state: Arc<SignInState>) -> Router {
     Router::new()
         .route("/auth", get(get_auth).post(post_auth))
         .route("/refresh", post(post_refresh))
@@ -73,16 +73,16 @@ pub fn router(state: Arc<SignIn>) -> Router {
 #[utoipa::path(get, path = "/auth", tag = "Identity",
     params(("network" = Option<String>, Query, description = "`base` (default) or `solana`: which network the challenge names first."),
         ("SIGN-IN-WITH-X" = Option<String>, Header, description = "Base64 of the signed CAIP-122 message.")),
-    responses((status = 200, description = "`auth` {`id_token`, `refresh_token`, `expires_in`} and `user_id`.", body = shapes::SignedIn),
-        (status = 402, description = "A challenge in `PAYMENT-REQUIRED`; sign it and try again.", body = shapes::Challenge),
+    responses((status = 200, description = "`auth` {`id_token`, `refresh_token`, `expires_in`} and `user_id`.", body = schemas::SignInResponse),
+        (status = 402, description = "A challenge in `PAYMENT-REQUIRED`; sign it and try again.", body = schemas::PaymentChallenge),
         (status = 409, description = "Another wallet has this address in lower case.")))]
 async fn get_auth(
-    State(state): State<Arc<SignIn>>,
+    State(state): State<Arc<SignInState>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["network"])?;
-    let first = match query.word("network", &["base", "solana"])? {
+    let first = match query.choice("network", &["base", "solana"])? {
         "solana" => Network::Solana,
         _ => Network::Base,
     };
@@ -90,7 +90,7 @@ async fn get_auth(
     let mut proofs = headers.get_all(SIGN_IN_WITH_X).iter();
     let signed = match (proofs.next(), proofs.next()) {
         (None, _) => return Ok(challenge(&state, first, None)),
-        (Some(_), Some(_)) => return Ok(challenge(&state, first, Some(Refusal::Header("sent more than once")))),
+        (Some(_), Some(_)) => return Ok(challenge(&state, first, Some(SignInError::Header("sent more than once")))),
         (Some(proof), None) => match state.checker.check(proof.as_bytes(), now) {
             Ok(signed) => signed,
             Err(refusal) => return Ok(challenge(&state, first, Some(refusal))),
@@ -101,20 +101,20 @@ async fn get_auth(
     let nonce = (signed.nonce.bytes, signed.nonce.expires.seconds() + 1);
     match state.engine.sign_in(signed.wallet, nonce, session).await {
         Ok(()) => {}
-        Err(Denied::Used) => return Ok(challenge(&state, first, Some(Refusal::NonceUsed))),
-        Err(Denied::Own(Collision)) => return Err(collision()),
-        Err(Denied::Rejected(_) | Denied::Unavailable) => return Err(busy()),
+        Err(OperationError::AlreadyUsed) => return Ok(challenge(&state, first, Some(SignInError::NonceUsed))),
+        Err(OperationError::Own(UserIdCollision)) => return Err(user_id_collision()),
+        Err(OperationError::Rejected(_) | OperationError::Unavailable) => return Err(unavailable()),
     }
-    let body = View::new()
+    let body = JsonObject::new()
         .object(
             "auth",
-            &state.credentials.make(&signed.wallet, session.id, Amr::Wallet, 0),
+            &state.credentials.issue(&signed.wallet, session.id, AuthMethod::Wallet, 0),
         )
         .text("user_id", signed.wallet.user_id());
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
-fn challenge(state: &SignIn, first: Network, refusal: Option<Refusal>) -> Response {
+fn challenge(state: &SignInState, first: Network, refusal: Option<SignInError>) -> Response {
     let challenge = state
         .challenges
         .issue(first, refusal, state.clock.now(), &*state.entropy);
@@ -125,12 +125,12 @@ fn challenge(state: &SignIn, first: Network, refusal: Option<Refusal>) -> Respon
     if let Ok(value) = HeaderValue::try_from(challenge.header) {
         headers.insert(HeaderName::from_static(PAYMENT_REQUIRED), value);
     }
-    complete(response)
+    with_prebuilt_body(response)
 }
 
 /// What `POST /auth` takes.
 #[derive(Deserialize, ToSchema)]
-struct Exchange {
+struct TokenRequest {
     /// `refresh_token`.
     #[schema(value_type = String)]
     grant_type: Option<serde_json::Value>,
@@ -142,31 +142,31 @@ struct Exchange {
 /// Exchange a refresh token
 ///
 /// Each token is good once; store the new one. A lost answer may be asked for again within 30 seconds.
-#[utoipa::path(post, path = "/auth", tag = "Identity", request_body = inline(Exchange),
-    responses((status = 200, description = "`id_token`, `refresh_token`, `expires_in`, `user_id`.", body = shapes::Renewed),
+#[utoipa::path(post, path = "/auth", tag = "Identity", request_body = inline(TokenRequest),
+    responses((status = 200, description = "`id_token`, `refresh_token`, `expires_in`, `user_id`.", body = schemas::TokenResponse),
         (status = 400, description = "`grant_type` or `refresh_token` is missing or malformed."),
         (status = 401, description = "The token is invalid, expired or revoked: sign in with `GET /auth`.")))]
-async fn post_auth(State(state): State<Arc<SignIn>>, body: Body) -> Result<Response, ApiError> {
-    exchange(&state, body).await
+async fn post_auth(State(state): State<Arc<SignInState>>, body: Body) -> Result<Response, ApiError> {
+    refresh_session(&state, body).await
 }
 
 /// The old form of `POST /auth`
-#[utoipa::path(post, path = "/refresh", tag = "Identity", request_body = inline(Exchange),
-    responses((status = 200, description = "As `POST /auth`. Deprecated.", body = shapes::Renewed), (status = 400, description = "As `POST /auth`."),
+#[utoipa::path(post, path = "/refresh", tag = "Identity", request_body = inline(TokenRequest),
+    responses((status = 200, description = "As `POST /auth`. Deprecated.", body = schemas::TokenResponse), (status = 400, description = "As `POST /auth`."),
         (status = 401, description = "As `POST /auth`.")))]
-async fn post_refresh(State(state): State<Arc<SignIn>>, body: Body) -> Result<Response, ApiError> {
-    exchange(&state, body).await
+async fn post_refresh(State(state): State<Arc<SignInState>>, body: Body) -> Result<Response, ApiError> {
+    refresh_session(&state, body).await
 }
 
 /// The keys that verify id_tokens
 #[utoipa::path(get, path = "/.well-known/jwks.json", tag = "Identity",
-    responses((status = 200, description = "A JWK Set (RFC 7517).", body = shapes::KeySet)))]
-async fn get_jwks(State(state): State<Arc<SignIn>>) -> Response {
+    responses((status = 200, description = "A JWK Set (RFC 7517).", body = schemas::JsonWebKeySet)))]
+async fn get_jwks(State(state): State<Arc<SignInState>>) -> Response {
     json::bytes_as_json(state.credentials.tokens.jwks().to_owned())
 }
 
-async fn exchange(state: &SignIn, body: Body) -> Result<Response, ApiError> {
-    let sent: Exchange = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+async fn refresh_session(state: &SignInState, body: Body) -> Result<Response, ApiError> {
+    let sent: TokenRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     let text = |name: &'static str, value: Option<serde_json::Value>| match value {
         Some(serde_json::Value::String(text)) => Ok(text),
         None => Err(ApiError::parameter(
@@ -185,17 +185,17 @@ async fn exchange(state: &SignIn, body: Body) -> Result<Response, ApiError> {
         return Err(ApiError::parameter("parameter_invalid", "grant_type", error));
     }
     let token = text("refresh_token", sent.refresh_token)?;
-    let presented = RefreshTokens::parse(&token).map_err(|_| invalid())?;
+    let presented = RefreshTokenCodec::parse(&token).map_err(|_| invalid())?;
     for _ in 0..RACES {
         if let Some(response) = attempt(state, &presented).await? {
             return Ok(response);
         }
     }
-    Err(busy())
+    Err(unavailable())
 }
 
 /// One try; `None` when the session moved on meanwhile.
-async fn attempt(state: &SignIn, presented: &PresentedRefresh) -> Result<Option<Response>, ApiError> {
+async fn attempt(state: &SignInState, presented: &ParsedRefreshToken) -> Result<Option<Response>, ApiError> {
     let read = state
         .engine
         .session(&presented.session)
@@ -203,13 +203,13 @@ async fn attempt(state: &SignIn, presented: &PresentedRefresh) -> Result<Option<
         .map_err(|_| ApiError::internal())?;
     let session: Session = read.ok_or_else(invalid)?;
     // A made-up token must not be able to revoke anybody's family.
-    if !state.credentials.is_of(presented, &session) {
+    if !state.credentials.belongs_to(presented, &session) {
         return Err(invalid());
     }
     // Nothing of a revoked API key goes on, whether its families were told or not.
     if state
         .engine
-        .has_ended(&session)
+        .is_api_key_inactive(&session)
         .await
         .map_err(|_| ApiError::internal())?
     {
@@ -223,17 +223,17 @@ async fn attempt(state: &SignIn, presented: &PresentedRefresh) -> Result<Option<
         next,
     };
     let generation = match state.engine.refresh(presented.session, command).await {
-        Ok(Answer::Generation(generation)) => generation,
-        Ok(Answer::ReuseDetected) => return Err(revoked()),
-        Ok(Answer::Done) | Err(Denied::Unavailable) => return Err(busy()),
-        Err(Denied::Rejected(Rejection::Stale) | Denied::Used) => return Ok(None),
-        Err(Denied::Rejected(Rejection::Revoked)) => return Err(revoked()),
-        Err(Denied::Rejected(Rejection::Expired)) => return Err(invalid()),
+        Ok(Reply::Generation(generation)) => generation,
+        Ok(Reply::ReuseDetected) => return Err(revoked()),
+        Ok(Reply::Done) | Err(OperationError::Unavailable) => return Err(unavailable()),
+        Err(OperationError::Rejected(Rejection::Stale) | OperationError::AlreadyUsed) => return Ok(None),
+        Err(OperationError::Rejected(Rejection::Revoked)) => return Err(revoked()),
+        Err(OperationError::Rejected(Rejection::Expired)) => return Err(invalid()),
     };
     let owner = session.owner;
     let made = state
         .credentials
-        .make(&owner, presented.session, session.amr, generation);
+        .issue(&owner, presented.session, session.amr, generation);
     Ok(Some(json::private(json::bytes_as_json(
         made.text("user_id", owner.user_id()).to_json(),
     ))))
@@ -257,6 +257,6 @@ fn revoked() -> ApiError {
     .hint("Sign in with GET /auth.")
 }
 
-fn busy() -> ApiError {
+fn unavailable() -> ApiError {
     ApiError::unavailable("unavailable", "The service could not answer. Try again.", 1)
 }

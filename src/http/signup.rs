@@ -4,7 +4,7 @@
 //! Nothing is kept of a signup until then: its token and its page's address are MACs. The key that comes of it can be read
 //! with the token until it is first used, and for ten minutes at most.
 
-mod budget;
+mod rate_limit;
 mod claim;
 
 use std::sync::Arc;
@@ -17,36 +17,36 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use http::{HeaderValue, StatusCode, header};
 use purser_actors::api_key::ApiKey;
-use purser_actors::kernel::{Entity as _, View};
+use purser_actors::kernel::{Entity as _, JsonObject};
 use serde::Deserialize;
 use utoipa::OpenApi;
 
-pub use self::budget::Budgets;
-use super::caller::ClientIp;
+pub use self::rate_limit::SignupRateLimiter;
+use super::auth::ClientIp;
 use super::error::ApiError;
 use super::json;
-use super::login::Login;
+use super::login::LoginState;
 use super::query::Query;
-use super::shapes;
-use crate::identity::api_key::{Signup, Signups};
-use crate::identity::arrivals::Arrivals;
+use super::schemas;
+use crate::identity::api_key::{Signup, SignupCodec};
+use crate::identity::signup_waiters::SignupWaiters;
 use crate::stream::Hub;
 
 /// When to ask again where there was no place to wait, in seconds.
 const CROWDED_S: u64 = 5;
 
 /// What these routes need.
-pub struct SigningUp {
+pub struct SignupState {
     /// Who may sign up how often.
-    pub budgets: Budgets,
+    pub budgets: SignupRateLimiter,
     /// Makes and recognises signups.
-    pub signups: Signups,
+    pub signups: SignupCodec,
     /// Where agents wait.
-    pub arrivals: Arc<Arrivals>,
+    pub arrivals: Arc<SignupWaiters>,
     /// Says when the service stops.
     pub hub: Arc<Hub>,
     /// The person's side, and the engine.
-    pub login: Arc<Login>,
+    pub login: Arc<LoginState>,
     /// How long a person has to say yes, in seconds.
     pub life_s: u64,
     /// How long an agent waits for it.
@@ -55,7 +55,7 @@ pub struct SigningUp {
     pub max_body_bytes: usize,
 }
 
-type Shared = State<Arc<SigningUp>>;
+type Shared = State<Arc<SignupState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -63,7 +63,7 @@ type Shared = State<Arc<SigningUp>>;
 pub struct Api;
 
 /// The routes.
-pub fn router(room: Arc<SigningUp>) -> Router {
+pub fn router(room: Arc<SignupState>) -> Router {
     Router::new()
         .route("/signup", post(post_signup))
         .route("/signup-status", get(get_signup_status))
@@ -74,7 +74,7 @@ pub fn router(room: Arc<SigningUp>) -> Router {
 /// It takes nothing so far.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Nothing {}
+struct EmptyRequest {}
 
 /// Ask for an API key
 ///
@@ -82,7 +82,7 @@ struct Nothing {}
 /// `claim_code` there and says yes has made a key for their account, which `GET /signup-status` then hands out. Each address
 /// (IPv6 by /64) has a budget by the minute and one by the hour; the headers show the tighter.
 #[utoipa::path(post, path = "/signup", tag = "Identity",
-    responses((status = 200, description = "`claim_url`, `claim_token`, `claim_code`, `message_for_human`, `expires_in` (seconds).", body = shapes::SignedUp),
+    responses((status = 200, description = "`claim_url`, `claim_token`, `claim_code`, `message_for_human`, `expires_in` (seconds).", body = schemas::SignupResponse),
         (status = 400, description = "It takes no members."), (status = 408, description = "The body did not come."),
         (status = 413, description = "Too long.")))]
 async fn post_signup(State(room): Shared, ClientIp(ip): ClientIp, body: Body) -> Response {
@@ -96,17 +96,17 @@ async fn post_signup(State(room): Shared, ClientIp(ip): ClientIp, body: Body) ->
     response
 }
 
-async fn sign_up(room: &SigningUp, body: Body) -> Result<Response, ApiError> {
+async fn sign_up(room: &SignupState, body: Body) -> Result<Response, ApiError> {
     let body = json::collect(body, room.max_body_bytes, room.login.body_timeout).await?;
     if !body.is_empty() {
-        let Nothing {} = json::typed(&body)?;
+        let EmptyRequest {} = json::deserialize(&body)?;
     }
-    let signup = Signups::begin(room.login.clock.now(), room.life_s, &*room.login.entropy);
+    let signup = SignupCodec::begin(room.login.clock.now(), room.life_s, &*room.login.entropy);
     let (url, code) = (room.signups.url(signup), room.signups.code(signup));
     let message = format!(
         "An agent asks for access to your account: {url} Approve it there if you asked for it and the page shows the code {code}."
     );
-    let told = View::new()
+    let told = JsonObject::new()
         .text("claim_url", &url)
         .text("claim_token", room.signups.token(signup).expose())
         .text("claim_code", code)
@@ -121,22 +121,22 @@ async fn sign_up(room: &SigningUp, body: Body) -> Result<Response, ApiError> {
 /// minutes at most; exchange it with `agentAuth`. 401 and 410 are final.
 #[utoipa::path(get, path = "/signup-status", tag = "Identity",
     params(("claim_token" = String, Query, description = "Of the signup.")),
-    responses((status = 200, description = "`status` (`claimed`), `api_key`, `api_key_id`, `name`, `user_id`.", body = shapes::Claimed),
+    responses((status = 200, description = "`status` (`claimed`), `api_key`, `api_key_id`, `name`, `user_id`.", body = schemas::SignupStatusResponse),
         (status = 204, description = "Nobody has said yes so far; `Retry-After` says when to ask again."),
         (status = 400, description = "No `claim_token`, or something else."),
         (status = 401, description = "The token is not one of ours (`terminal: true`)."),
         (status = 410, description = "Too late, or over (`terminal: true`).")))]
 async fn get_signup_status(State(room): Shared, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["claim_token"])?;
-    let signup = room.signups.of_token(query.required("claim_token")?).ok_or_else(|| {
+    let signup = room.signups.parse_token(query.required("claim_token")?).ok_or_else(|| {
         let error = "The claim token is not one of ours.";
         ApiError::new(StatusCode::UNAUTHORIZED, "claim_token_invalid", error)
             .hint("Begin again with POST /signup.")
-            .for_good()
+            .terminal()
     })?;
     let Some(place) = room.arrivals.wait_for(signup.key) else {
         let told = room.told(signup).await?;
-        return Ok(told.unwrap_or_else(|| not_yet(CROWDED_S)));
+        return Ok(told.unwrap_or_else(|| pending(CROWDED_S)));
     };
     // Whoever says yes between the look and the wait has woken this.
     let woken = place.woken();
@@ -150,10 +150,10 @@ async fn get_signup_status(State(room): Shared, RawQuery(query): RawQuery) -> Re
         () = tokio::time::sleep(wait) => {}
         () = room.hub.stopped() => {}
     }
-    Ok(room.told(signup).await?.unwrap_or_else(|| not_yet(1)))
+    Ok(room.told(signup).await?.unwrap_or_else(|| pending(1)))
 }
 
-fn not_yet(seconds: u64) -> Response {
+fn pending(seconds: u64) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
@@ -162,15 +162,15 @@ fn not_yet(seconds: u64) -> Response {
 }
 
 /// 410: what can never come any more.
-fn over(code: &'static str, error: &'static str) -> ApiError {
+fn no_longer_available(code: &'static str, error: &'static str) -> ApiError {
     ApiError::new(StatusCode::GONE, code, error).hint("Begin again with POST /signup.")
 }
 
-fn too_late() -> ApiError {
-    over("signup_expired", "Nobody said yes in time.")
+fn expired() -> ApiError {
+    no_longer_available("signup_expired", "Nobody said yes in time.")
 }
 
-impl SigningUp {
+impl SignupState {
     async fn key_of(&self, signup: Signup) -> Result<Option<ApiKey>, ApiError> {
         let read = self.login.engine.api_key(&signup.key).await;
         read.map_err(|_| ApiError::internal())
@@ -180,13 +180,13 @@ impl SigningUp {
     async fn told(&self, signup: Signup) -> Result<Option<Response>, ApiError> {
         let now = self.login.clock.now();
         let Some(key) = self.key_of(signup).await? else {
-            return if signup.is_over(now) { Err(too_late()) } else { Ok(None) };
+            return if signup.is_expired(now) { Err(expired()) } else { Ok(None) };
         };
-        if !key.is_readable(now) {
+        if !key.is_revealable(now) {
             let error = "The API key was used, was revoked or is older than ten minutes: it is not shown again.";
-            return Err(over("signup_over", error));
+            return Err(no_longer_available("signup_over", error));
         }
-        let told = View::new()
+        let told = JsonObject::new()
             .text("status", "claimed")
             .text("api_key", self.login.api_keys.text(signup.key).expose())
             .text("api_key_id", signup.key)

@@ -10,22 +10,22 @@ use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
 use purser_actors::card::{self, Card};
-use purser_actors::engine::{Denied, Engine};
+use purser_actors::engine::{OperationError, Engine};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{self, IntlOrder};
-use purser_actors::kernel::View;
-use purser_actors::kernel::memo::{Place, Told};
-use purser_actors::port::Wish;
-use purser_actors::reloadable::{self, Reloadable};
+use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::idempotency::{IdempotencySlot, CommandResult};
+use purser_actors::port::CardAction;
+use purser_actors::reloadable_card::{self, ReloadableCard};
 use serde::{Deserialize, Serialize};
 use utoipa::{OpenApi, ToSchema};
 
-use super::account::{Holder, active};
-use super::cards::{self, Held};
+use super::account::{BearerClaims, authenticated_account};
+use super::cards::{self, AnyCard};
 use super::error::ApiError;
-use super::idempotency::{Key, Reply, memo, undecided};
-use super::reloadables::Reloadables;
-use super::{json, shapes};
+use super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::reloadable_cards::ReloadableCardState;
+use super::{json, schemas};
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -33,7 +33,7 @@ use super::{json, shapes};
 pub struct Api;
 
 /// The routes.
-pub fn router(state: Arc<Reloadables>) -> Router {
+pub fn router(state: Arc<ReloadableCardState>) -> Router {
     Router::new()
         .route("/pause-card", post(pause_card))
         .route("/resume-card", post(resume_card))
@@ -41,7 +41,7 @@ pub fn router(state: Arc<Reloadables>) -> Router {
         .with_state(state)
 }
 
-type Shared = State<Arc<Reloadables>>;
+type Shared = State<Arc<ReloadableCardState>>;
 
 /// What these routes take.
 #[derive(Deserialize, Serialize, ToSchema)]
@@ -58,16 +58,16 @@ struct Which {
 /// charged. 200 when it is paused already.
 #[utoipa::path(post, path = "/pause-card", tag = "Cards", security(("bearer" = [])), request_body = inline(Which),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "It is paused already.", body = shapes::CardSteered),
-        (status = 202, description = "Whoever made it is asked.", body = shapes::CardSteered),
+    responses((status = 200, description = "It is paused already.", body = schemas::CardActionResponse),
+        (status = 202, description = "Whoever made it is asked.", body = schemas::CardActionResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, a frozen account, or a token issued for another payment than bought the card."),
         (status = 404, description = "No such card, or a gift card."),
         (status = 409, description = "It was not made or has ended, something else is asked of it, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
-async fn pause_card(state: Shared, holder: Holder, key: Key, body: Body) -> Result<Response, ApiError> {
-    steer(state, holder, key, body, ("/pause-card", Wish::Pause)).await
+async fn pause_card(state: Shared, holder: BearerClaims, key: IdempotencyKey, body: Body) -> Result<Response, ApiError> {
+    steer(state, holder, key, body, ("/pause-card", CardAction::Pause)).await
 }
 
 /// Resume a card
@@ -76,16 +76,16 @@ async fn pause_card(state: Shared, holder: Holder, key: Key, body: Body) -> Resu
 /// 200 when it can be charged already.
 #[utoipa::path(post, path = "/resume-card", tag = "Cards", security(("bearer" = [])), request_body = inline(Which),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "It can be charged already.", body = shapes::CardSteered),
-        (status = 202, description = "Whoever made it is asked.", body = shapes::CardSteered),
+    responses((status = 200, description = "It can be charged already.", body = schemas::CardActionResponse),
+        (status = 202, description = "Whoever made it is asked.", body = schemas::CardActionResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, a frozen account, or a token issued for another payment than bought the card."),
         (status = 404, description = "No such card, or a gift card."),
         (status = 409, description = "It was not made or has ended, something else is asked of it, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
-async fn resume_card(state: Shared, holder: Holder, key: Key, body: Body) -> Result<Response, ApiError> {
-    steer(state, holder, key, body, ("/resume-card", Wish::Resume)).await
+async fn resume_card(state: Shared, holder: BearerClaims, key: IdempotencyKey, body: Body) -> Result<Response, ApiError> {
+    steer(state, holder, key, body, ("/resume-card", CardAction::Resume)).await
 }
 
 /// Close a card
@@ -95,38 +95,38 @@ async fn resume_card(state: Shared, holder: Holder, key: Key, body: Body) -> Res
 /// 202 while they are asked: `card.closed`, `intl_order.closed` or `reloadable_card.closed` tells that it is done.
 #[utoipa::path(post, path = "/close-card", tag = "Cards", security(("bearer" = [])), request_body = inline(Which),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 202, description = "Whoever made it is asked.", body = shapes::CardSteered),
+    responses((status = 202, description = "Whoever made it is asked.", body = schemas::CardActionResponse),
         (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, a frozen account, or a token issued for another payment than bought the card."),
         (status = 404, description = "No such card, or a gift card."),
         (status = 409, description = "It was not made or has ended, something else is asked of it, or the first request with this key is still running."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
-async fn close_card(state: Shared, holder: Holder, key: Key, body: Body) -> Result<Response, ApiError> {
-    steer(state, holder, key, body, ("/close-card", Wish::Close)).await
+async fn close_card(state: Shared, holder: BearerClaims, key: IdempotencyKey, body: Body) -> Result<Response, ApiError> {
+    steer(state, holder, key, body, ("/close-card", CardAction::Close)).await
 }
 
 async fn steer(
     State(state): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
-    (route, wish): (&'static str, Wish),
+    (route, wish): (&'static str, CardAction),
 ) -> Result<Response, ApiError> {
     let wanted: Which = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    active(&state.engine, &claims).await?;
+    authenticated_account(&state.engine, &claims).await?;
     let (steering, caller, named) = (state.clone(), claims.clone(), wanted.card_id.clone());
-    key.once(&state.engine, &claims, route, &wanted, move |place| async move {
+    key.run(&state.engine, &claims, route, &wanted, move |place| async move {
         let engine = &steering.engine;
         let (id, held) = cards::own_card(engine, &caller, &named).await?;
         cards::may_steer(&caller, held.payment(), steering.payment_token_reads_earlier)?;
         let url = steering.status_url(id);
         let asked = Asked { id, wish, url };
         match held {
-            Held::Usa(_) => asked.of_usa(engine, place).await,
-            Held::Intl(_) => asked.of_intl(engine, place).await,
-            Held::Reloadable(_) => asked.of_reloadable(engine, place).await,
-            Held::Gift(_) => Err(cards::unknown().hint("A gift card is neither paused nor closed.")),
+            AnyCard::Usa(_) => asked.of_usa(engine, place).await,
+            AnyCard::Intl(_) => asked.of_intl(engine, place).await,
+            AnyCard::Reloadable(_) => asked.of_reloadable(engine, place).await,
+            AnyCard::Gift(_) => Err(cards::not_found().hint("A gift card is neither paused nor closed.")),
         }
     })
     .await
@@ -136,7 +136,7 @@ async fn steer(
 #[derive(Clone)]
 struct Asked {
     id: CardId,
-    wish: Wish,
+    wish: CardAction,
     url: String,
 }
 
@@ -145,28 +145,28 @@ enum Not {
     /// The state it met.
     Open(&'static str),
     /// Whoever made it is asked for something else.
-    Busy(Wish),
+    Busy(CardAction),
 }
 
 impl Asked {
-    async fn of_usa(&self, engine: &Engine, place: Option<Place>) -> Result<Reply, ApiError> {
+    async fn of_usa(&self, engine: &Engine, place: Option<IdempotencySlot>) -> Result<RecordedReply, ApiError> {
         let not = |why: &card::Rejection| match why {
-            card::Rejection::State(status) => Not::Open(status),
+            card::Rejection::InvalidState(status) => Not::Open(status),
             card::Rejection::Busy(other) => Not::Busy(*other),
-            card::Rejection::Refreshing | card::Rejection::TooOften { .. } => Not::Open("being refreshed"),
+            card::Rejection::RefreshInProgress | card::Rejection::RefreshTooSoon { .. } => Not::Open("being refreshed"),
         };
         let memo = place.map(|place| {
             let told = self.clone();
-            memo::<Card>(place, move |said: Told<'_, Card>| {
+            memo::<Card>(place, move |said: CommandResult<'_, Card>| {
                 told.answer(said.map(|(asked, _)| *asked), not)
             })
         });
         self.told(engine.steer_card(self.id, self.wish, memo).await, not)
     }
 
-    async fn of_intl(&self, engine: &Engine, place: Option<Place>) -> Result<Reply, ApiError> {
+    async fn of_intl(&self, engine: &Engine, place: Option<IdempotencySlot>) -> Result<RecordedReply, ApiError> {
         let not = |why: &intl_order::Rejection| match why {
-            intl_order::Rejection::State(status) => Not::Open(status),
+            intl_order::Rejection::InvalidState(status) => Not::Open(status),
             intl_order::Rejection::Lease(_)
             | intl_order::Rejection::Released
             | intl_order::Rejection::Ended
@@ -174,7 +174,7 @@ impl Asked {
         };
         let memo = place.map(|place| {
             let told = self.clone();
-            memo::<IntlOrder>(place, move |said: Told<'_, IntlOrder>| {
+            memo::<IntlOrder>(place, move |said: CommandResult<'_, IntlOrder>| {
                 let asked = said.map(|(answer, _)| *answer == intl_order::Answer::Asked(true));
                 told.answer(asked, not)
             })
@@ -182,42 +182,42 @@ impl Asked {
         self.told(engine.steer_intl(self.id, self.wish, memo).await, not)
     }
 
-    async fn of_reloadable(&self, engine: &Engine, place: Option<Place>) -> Result<Reply, ApiError> {
-        let not = |why: &reloadable::Rejection| match why {
-            reloadable::Rejection::State(status) => Not::Open(status),
-            reloadable::Rejection::Busy(other) => Not::Busy(*other),
+    async fn of_reloadable(&self, engine: &Engine, place: Option<IdempotencySlot>) -> Result<RecordedReply, ApiError> {
+        let not = |why: &reloadable_card::Rejection| match why {
+            reloadable_card::Rejection::InvalidState(status) => Not::Open(status),
+            reloadable_card::Rejection::ActionInProgress(other) => Not::Busy(*other),
         };
         let memo = place.map(|place| {
             let told = self.clone();
-            memo::<Reloadable>(place, move |said: Told<'_, Reloadable>| {
+            memo::<ReloadableCard>(place, move |said: CommandResult<'_, ReloadableCard>| {
                 told.answer(said.map(|(asked, _)| *asked), not)
             })
         });
-        self.told(engine.steer_reloadable(self.id, self.wish, memo).await, not)
+        self.told(engine.request_card_action(self.id, self.wish, memo).await, not)
     }
 
-    fn told<R>(&self, told: Result<bool, Denied<R>>, not: impl Fn(&R) -> Not) -> Result<Reply, ApiError> {
+    fn told<R>(&self, told: Result<bool, OperationError<R>>, not: impl Fn(&R) -> Not) -> Result<RecordedReply, ApiError> {
         match told {
             Ok(asked) => self.answer(Ok(asked), not),
-            Err(Denied::Rejected(why)) => self.answer(Err(&why), not),
-            Err(denied) => Err(undecided(&denied)),
+            Err(OperationError::Rejected(why)) => self.answer(Err(&why), not),
+            Err(denied) => Err(in_progress_response(&denied)),
         }
     }
 
     /// As it is sent and remembered. `told` says whether somebody is asked; if not, it is so already.
-    fn answer<R>(&self, told: Result<bool, &R>, not: impl Fn(&R) -> Not) -> Result<Reply, ApiError> {
+    fn answer<R>(&self, told: Result<bool, &R>, not: impl Fn(&R) -> Not) -> Result<RecordedReply, ApiError> {
         let conflict = |code, error: String| Err(ApiError::new(StatusCode::CONFLICT, code, error));
         match told.map_err(not) {
             Ok(is_asked) => {
-                let body = View::new()
-                    .flag("success", true)
+                let body = JsonObject::new()
+                    .boolean("success", true)
                     .text("card_id", self.id)
-                    .maybe("requested", is_asked.then(|| self.wish.name()))
+                    .optional_text("requested", is_asked.then(|| self.wish.name()))
                     .text("status_url", &self.url);
                 Ok(if is_asked {
-                    Reply::accepted(&body)
+                    RecordedReply::accepted(&body)
                 } else {
-                    Reply::ok(&body)
+                    RecordedReply::ok(&body)
                 })
             }
             Err(Not::Open(status)) => conflict("card_not_open", format!("The card is {status}.")),

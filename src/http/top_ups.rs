@@ -10,34 +10,34 @@ use axum::routing::get;
 use http::{HeaderMap, StatusCode, Uri};
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, TopUpId, Wallet};
-use purser_actors::kernel::effect::Work;
-use purser_actors::kernel::{Entity, View};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{Entity, JsonObject};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::product::Purchase;
 use purser_actors::top_up::{Status, TopUp};
 use utoipa::OpenApi;
 
-use super::account::{Holder, active};
-use super::caller::MaybeBearer;
+use super::account::{BearerClaims, authenticated_account};
+use super::auth::MaybeBearer;
 use super::error::ApiError;
 use super::held::with_held;
 use super::query::Query;
-use super::{cards, json, shapes};
-use crate::checkout::{Call, Checkout};
-use crate::config::Product;
-use crate::provider::Balances;
+use super::{cards, json, schemas};
+use crate::checkout::{PaidCall, Checkout};
+use crate::config::ProductConfig;
+use crate::provider::CardBalanceReader;
 
 /// What these routes need.
-pub struct TopUps {
+pub struct TopUpState {
     /// Sells them.
     pub checkout: Arc<Checkout>,
     /// Range of amounts.
-    pub product: Product,
+    pub product: ProductConfig,
     /// Reads them.
     pub engine: Engine,
     /// Knows what holders have at the issuer.
-    pub balances: Arc<dyn Balances>,
+    pub balances: Arc<dyn CardBalanceReader>,
 }
 
 /// The operations of this room.
@@ -46,7 +46,7 @@ pub struct TopUps {
 pub struct Api;
 
 /// The routes.
-pub fn router(top_ups: Arc<TopUps>) -> Router {
+pub fn router(top_ups: Arc<TopUpState>) -> Router {
     Router::new()
         .route("/fund-card-balance", get(fund_card_balance))
         .route("/list-card-transactions", get(list_card_transactions))
@@ -54,7 +54,7 @@ pub fn router(top_ups: Arc<TopUps>) -> Router {
         .with_state(top_ups)
 }
 
-type Shared = State<Arc<TopUps>>;
+type Shared = State<Arc<TopUpState>>;
 
 /// Cards of each kind that a list of all looks at, the newest.
 const CARDS_READ: usize = 100;
@@ -78,10 +78,10 @@ const STATUSES: [&str; 9] = [
 /// costs the payer nothing. Needs an account at the card issuer, linked by the account owner.
 #[utoipa::path(get, path = "/fund-card-balance", tag = "Card balance",
     params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5")),
-    responses((status = 200, description = "Paid: `auth` (for the call that paid first), `user_id` and the top-up. Or `status: credited`.", body = shapes::PaidTopUp),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
+    responses((status = 200, description = "Paid: `auth` (for the call that paid first), `user_id` and the top-up. Or `status: credited`.", body = schemas::TopUpPurchaseResponse),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
-        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
         (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
         (status = 412, description = "No account at the card issuer is linked. Nothing was charged."),
@@ -96,7 +96,7 @@ async fn fund_card_balance(
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["amount"])?;
     let amount = query.amount(&top_ups.product)?;
-    let call = Call {
+    let call = PaidCall {
         headers: &headers,
         bearer: &bearer,
         target: uri.path_and_query().map_or(FUND, |p| p.as_str()),
@@ -106,7 +106,7 @@ async fn fund_card_balance(
         description: format!("Card balance top-up, {amount} USD"),
         html: false,
     };
-    top_ups.checkout.run(call).await
+    top_ups.checkout.handle(call).await
 }
 
 /// What cards were charged, and what moved on the card balance
@@ -118,21 +118,21 @@ async fn fund_card_balance(
         ("status" = Option<String>, Query, description = "Only charges and top-ups in this state: `pending`, `settled`, `declined` or `refunded` of charges; `paid`, `bridging`, `delivered`, `credited` or `failed` of top-ups."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default; of each list."),
         ("starting_after" = Option<String>, Query, description = "The last `top_up_id` of the page before.")),
-    responses((status = 200, description = "`transactions`, `top_ups`, `card_events`, `note`.", body = shapes::CardActivity),
+    responses((status = 200, description = "`transactions`, `top_ups`, `card_events`, `note`.", body = schemas::CardTransactionsResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card or top-up, or a frozen account."),
         (status = 404, description = "No such card or top-up.")))]
 async fn list_card_transactions(
     State(top_ups): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["card_id", "status", "limit", "starting_after"])?;
-    active(&top_ups.engine, &claims).await?;
+    authenticated_account(&top_ups.engine, &claims).await?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
     let status = match query.get("status") {
         None => "",
-        Some(_) => query.word("status", &STATUSES)?,
+        Some(_) => query.choice("status", &STATUSES)?,
     };
     let card = match query.get("card_id") {
         None => None,
@@ -144,7 +144,7 @@ async fn list_card_transactions(
     };
     let found = match card {
         Some(_) => (Vec::new(), false),
-        None => matching(&top_ups.engine, &claims.wallet, after, (status, limit)).await?,
+        None => filter_by_status(&top_ups.engine, &claims.wallet, after, (status, limit)).await?,
     };
     let linked = top_ups.engine.deposit_address(&claims.wallet).await;
     let note = match linked.map_err(|_| ApiError::internal())? {
@@ -155,24 +155,24 @@ async fn list_card_transactions(
     };
     let cards = match card {
         Some(one) => vec![one],
-        None => cards::Held::newest(&top_ups.engine, &claims.wallet, CARDS_READ).await?,
+        None => cards::AnyCard::newest(&top_ups.engine, &claims.wallet, CARDS_READ).await?,
     };
     let mut loaded = Vec::with_capacity(found.0.len());
     for (id, top_up) in &found.0 {
-        loaded.push(with_held(&top_ups.engine, &Work::SendTopUp(*id), top_up.view(id)).await?);
+        loaded.push(with_held(&top_ups.engine, &Job::SendTopUp(*id), top_up.view(id)).await?);
     }
-    let body = View::new()
+    let body = JsonObject::new()
         .list("transactions", charges(&cards, (status, limit)))
         .list("top_ups", loaded)
         .list("card_events", card_events(&cards, limit))
-        .flag("has_more", found.1)
+        .boolean("has_more", found.1)
         .text("note", note);
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
-type Cards = [(CardId, cards::Held)];
+type CardIndex = [(CardId, cards::AnyCard)];
 
-fn charges(cards: &Cards, (status, limit): (&str, usize)) -> Vec<View> {
+fn charges(cards: &CardIndex, (status, limit): (&str, usize)) -> Vec<JsonObject> {
     let spent = cards
         .iter()
         .flat_map(|(id, card)| card.spent().iter().map(move |one| (id, one)));
@@ -184,7 +184,7 @@ fn charges(cards: &Cards, (status, limit): (&str, usize)) -> Vec<View> {
     shown.map(|(id, one)| cards::spent(one).text("card_id", id)).collect()
 }
 
-fn card_events(cards: &Cards, limit: usize) -> Vec<View> {
+fn card_events(cards: &CardIndex, limit: usize) -> Vec<JsonObject> {
     let happened = cards
         .iter()
         .flat_map(|(id, card)| card.history().into_iter().map(move |(event, at)| (at, id, event)));
@@ -193,13 +193,13 @@ fn card_events(cards: &Cards, limit: usize) -> Vec<View> {
     happened.reverse();
     happened.sort_by_key(|(at, ..)| std::cmp::Reverse(*at));
     let view = |(at, id, event): (Timestamp, &CardId, &'static str)| {
-        View::new().text("card_id", id).text("event", event).time("at", at)
+        JsonObject::new().text("card_id", id).text("event", event).time("at", at)
     };
     happened.into_iter().take(limit).map(view).collect()
 }
 
 /// Top-ups in a state, or in any, and whether there are more.
-async fn matching(
+async fn filter_by_status(
     engine: &Engine,
     wallet: &Wallet,
     mut after: Option<TopUpId>,
@@ -225,20 +225,20 @@ async fn matching(
 
 /// Where the card balance is loaded
 #[utoipa::path(get, path = "/get-card-deposit-address", tag = "Card balance", security(("bearer" = [])),
-    responses((status = 200, description = "The holder's own deposit address on Base, and what the balance is now.", body = shapes::DepositAddress),
+    responses((status = 200, description = "The holder's own deposit address on Base, and what the balance is now.", body = schemas::DepositAddress),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen."),
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 503, description = "The card issuer does not answer.")))]
 async fn get_card_deposit_address(
     State(top_ups): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    active(&top_ups.engine, &claims).await?;
+    authenticated_account(&top_ups.engine, &claims).await?;
     let address = linked(&top_ups.engine, &claims.wallet).await?;
-    let balance = top_ups.balances.balance(&address).await.map_err(|_| issuer_silent())?;
-    let body = View::new()
+    let balance = top_ups.balances.balance(&address).await.map_err(|_| issuer_unavailable())?;
+    let body = JsonObject::new()
         .text("address", Wallet::Evm(address).address())
         .text("network", "base")
         .number("balance", balance.decimal());
@@ -282,7 +282,7 @@ pub(super) async fn pending(engine: &Engine, owner: &Wallet) -> Result<Cents, Ap
 /// 409 `insufficient_card_balance`; 500 when storage fails.
 pub(super) async fn await_pending(
     engine: &Engine,
-    balances: &dyn Balances,
+    balances: &dyn CardBalanceReader,
     (owner, address): (&Wallet, &[u8; 20]),
     (param, amount): (&'static str, Cents),
 ) -> Result<Cents, ApiError> {
@@ -317,11 +317,11 @@ pub(super) fn insufficient(param: &'static str, pending: Cents) -> ApiError {
 /// Seconds after which a top-up may have arrived.
 const PENDING_RETRY_S: u64 = 5;
 
-fn issuer_silent() -> ApiError {
+fn issuer_unavailable() -> ApiError {
     ApiError::unavailable("issuer_unavailable", "The card issuer does not answer.", 2)
 }
 
-async fn own_top_up(top_ups: &TopUps, wallet: &Wallet, text: &str) -> Result<TopUpId, ApiError> {
+async fn own_top_up(top_ups: &TopUpState, wallet: &Wallet, text: &str) -> Result<TopUpId, ApiError> {
     let unknown = || ApiError::not_found("top_up_unknown", "There is no such top-up.");
     let id: TopUpId = text.parse().map_err(|_| unknown())?;
     let known = top_ups.engine.top_up(&id).await.map_err(|_| ApiError::internal())?;

@@ -10,11 +10,11 @@ use utoipa::ToSchema;
 
 use super::headers::API_VERSION;
 use super::json;
-use crate::config::Retirement;
+use crate::config::DeprecatedRoute;
 
 /// The version and its policy.
 #[derive(Serialize, ToSchema)]
-struct Version<'a> {
+struct VersionResponse<'a> {
     /// The contract's version, a date; also in `X-Service-Api-Version`.
     api_version: &'a str,
     /// Hash of the documents; also in `X-Service-Docs-Version`.
@@ -22,12 +22,12 @@ struct Version<'a> {
     /// `sandbox` or `production`.
     mode: &'a str,
     /// What may change and how it is announced.
-    policy: Policy<'a>,
+    policy: VersionPolicy<'a>,
 }
 
 /// What may change and how it is announced.
 #[derive(Serialize, ToSchema)]
-struct Policy<'a> {
+struct VersionPolicy<'a> {
     /// Form of `api_version`.
     version_format: &'static str,
     /// Changes that leave `api_version` as it is; clients tolerate them.
@@ -39,22 +39,22 @@ struct Policy<'a> {
     /// No blanket notice period: the date of each route is the commitment.
     notice_period: Option<&'static str>,
     /// Routes being retired.
-    deprecated_routes: &'a [Retirement],
+    deprecated_routes: &'a [DeprecatedRoute],
 }
 
 #[derive(Clone)]
-struct Page(Bytes);
+struct VersionPage(Bytes);
 
 /// The route.
 ///
 /// # Errors
 /// Never: the parts are text.
-pub fn router(docs_version: &str, sandbox: bool, retiring: &[Retirement]) -> Result<Router, serde_json::Error> {
-    let version = Version {
+pub fn router(docs_version: &str, sandbox: bool, retiring: &[DeprecatedRoute]) -> Result<Router, serde_json::Error> {
+    let version = VersionResponse {
         api_version: API_VERSION,
         docs_version,
         mode: if sandbox { "sandbox" } else { "production" },
-        policy: Policy {
+        policy: VersionPolicy {
             version_format: "YYYY-MM-DD",
             compatible_changes: ["new_route", "new_optional_request_field", "new_response_field"],
             breaking_changes: "new_api_version",
@@ -63,7 +63,7 @@ pub fn router(docs_version: &str, sandbox: bool, retiring: &[Retirement]) -> Res
             deprecated_routes: retiring,
         },
     };
-    let page = Page(serde_json::to_vec(&version)?.into());
+    let page = VersionPage(serde_json::to_vec(&version)?.into());
     Ok(Router::new().route("/version", get(get_version)).with_state(page))
 }
 
@@ -71,7 +71,7 @@ pub fn router(docs_version: &str, sandbox: bool, retiring: &[Retirement]) -> Res
 ///
 /// The same value as the header `X-Service-Api-Version`, with the policy about changes.
 #[utoipa::path(get, path = "/version", tag = "Free",
-    responses((status = 200, description = "Version and policy.", body = inline(Version<'static>))))]
-async fn get_version(State(page): State<Page>) -> Response {
+    responses((status = 200, description = "Version and policy.", body = inline(VersionResponse<'static>))))]
+async fn get_version(State(page): State<VersionPage>) -> Response {
     json::bytes_as_json(page.0)
 }

@@ -11,37 +11,37 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
 use purser_actors::account::{Account, Rejection};
-use purser_actors::engine::{AnyWithdrawal, Denied, Engine, NotPromised, Promise};
-use purser_actors::id::{EntryId, Network, Wallet, WithdrawalId};
-use purser_actors::kernel::View;
-use purser_actors::kernel::effect::Work;
-use purser_actors::kernel::memo::Told;
+use purser_actors::engine::{AnyWithdrawal, OperationError, Engine, NotPromised, Promise};
+use purser_actors::id::{StatementLineId, Network, Wallet, WithdrawalId};
+use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::idempotency::CommandResult;
 use purser_actors::money::{AmountError, Cents, Usdc};
 use purser_actors::port::Entropy;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{OpenApi, ToSchema};
 
-use super::account::{Holder, active};
-use super::caller::Claims;
+use super::account::{BearerClaims, authenticated_account};
+use super::auth::AuthClaims;
 use super::error::ApiError;
 use super::held::{not_promised, takes_on, with_held};
-use super::idempotency::{Key, Reply, memo, undecided};
+use super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
 use super::query::Query;
-use super::{json, shapes};
+use super::{json, schemas};
 use crate::payment::evm::checksummed;
 use crate::payment::terms::can_own_usdc;
-use crate::provider::Balances;
+use crate::provider::CardBalanceReader;
 
 /// What is withdrawn at least.
-const LEAST: Cents = Cents::new(1);
+const MIN_AMOUNT: Cents = Cents::new(1);
 
 /// What these routes need.
-pub struct Withdrawals {
+pub struct WithdrawalState {
     /// Asks and reads.
     pub engine: Engine,
     /// Knows what holders have at the card issuer.
-    pub balances: Arc<dyn Balances>,
+    pub balances: Arc<dyn CardBalanceReader>,
     /// Ids.
     pub entropy: Arc<dyn Entropy>,
     /// Our own addresses, which nothing is sent to.
@@ -60,7 +60,7 @@ pub struct Withdrawals {
 pub struct Api;
 
 /// The routes.
-pub fn router(withdrawals: Arc<Withdrawals>) -> Router {
+pub fn router(withdrawals: Arc<WithdrawalState>) -> Router {
     Router::new()
         .route("/withdraw", post(post_withdraw))
         .route("/get-withdrawal-status", get(get_withdrawal_status))
@@ -68,14 +68,14 @@ pub fn router(withdrawals: Arc<Withdrawals>) -> Router {
         .with_state(withdrawals)
 }
 
-type Shared = State<Arc<Withdrawals>>;
+type Shared = State<Arc<WithdrawalState>>;
 
 /// What `POST /withdraw` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct WithdrawRequest {
     /// US dollars, at least 0.01, at most 2 decimal places.
-    #[schema(value_type = shapes::Exact)]
+    #[schema(value_type = schemas::ExactDecimal)]
     amount: Box<RawValue>,
     /// Who receives it, on either chain; the caller's own wallet without it.
     address: Option<String>,
@@ -85,7 +85,7 @@ struct Wanted {
 
 /// What was understood of it: what an idempotency key stands for.
 #[derive(Serialize)]
-struct Order {
+struct WithdrawParams {
     amount: String,
     address: String,
 }
@@ -95,9 +95,9 @@ struct Order {
 /// The amount is held at once and sent as USDC on the chain of the address. Follow `status_url`: a withdrawal that can never
 /// reach the chain becomes `failed`, and its amount is available again. An address on Solana needs a token account for USDC, and
 /// each chain pays out what its own treasury has.
-#[utoipa::path(post, path = "/withdraw", tag = "Account", security(("bearer" = [])), request_body = inline(Wanted),
+#[utoipa::path(post, path = "/withdraw", tag = "Account", security(("bearer" = [])), request_body = inline(WithdrawRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = shapes::WithdrawalAccepted),
+    responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = schemas::CreateWithdrawalResponse),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A frozen account, or a token born of a payment and another address than the wallet's."),
         (status = 409, description = "More than is available, an owner on Solana without a token account, or the first request with this key is still running."),
@@ -105,26 +105,26 @@ struct Order {
         (status = 503, description = "Not now: too little on this chain, after a restore, or no answer.")))]
 async fn post_withdraw(
     State(state): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wanted: Wanted = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    let amount = in_range(wanted.amount.get(), "amount", LEAST, None)?;
+    let wanted: WithdrawRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let amount = in_range(wanted.amount.get(), "amount", MIN_AMOUNT, None)?;
     let to = recipient(&state, &claims, &wanted)?;
-    active(&state.engine, &claims).await?;
+    authenticated_account(&state.engine, &claims).await?;
     to_own_wallet(&claims, &to)?;
-    let order = Order {
+    let order = WithdrawParams {
         amount: amount.to_string(),
         address: to.address(),
     };
-    let usdc = Usdc::from_cents(amount).map_err(|_| out_of_range("amount", LEAST, None))?;
+    let usdc = Usdc::from_cents(amount).map_err(|_| out_of_range("amount", MIN_AMOUNT, None))?;
     let id = WithdrawalId(state.entropy.random());
     let (engine, from, public_url) = (state.engine.clone(), claims.wallet, state.public_url.clone());
-    key.once(&state.engine, &claims, "/withdraw", &order, move |place| async move {
+    key.run(&state.engine, &claims, "/withdraw", &order, move |place| async move {
         let url = public_url.clone();
         let memo = place.map(|place| {
-            memo::<Account>(place, move |told: Told<'_, Account>| {
+            memo::<Account>(place, move |told: CommandResult<'_, Account>| {
                 accepted(id, usdc, &url, told.map(drop))
             })
         });
@@ -135,8 +135,8 @@ async fn post_withdraw(
                 promise.into_iter().for_each(Promise::keep);
                 accepted(id, usdc, &public_url, Ok(()))
             }
-            Err(Denied::Rejected(why)) => accepted(id, usdc, &public_url, Err(&why)),
-            Err(denied) => Err(undecided(&denied)),
+            Err(OperationError::Rejected(why)) => accepted(id, usdc, &public_url, Err(&why)),
+            Err(denied) => Err(in_progress_response(&denied)),
         }
     })
     .await
@@ -164,18 +164,18 @@ async fn promised(
 }
 
 /// The answer to a withdrawal, as it is sent and remembered.
-fn accepted(id: WithdrawalId, amount: Usdc, url: &str, told: Result<(), &Rejection>) -> Result<Reply, ApiError> {
+fn accepted(id: WithdrawalId, amount: Usdc, url: &str, told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
     match told {
         Ok(()) => {
-            let withdrawal = View::new()
+            let withdrawal = JsonObject::new()
                 .text("id", id)
                 .number("amount", amount.decimal())
                 .text("state", "pending");
-            let body = View::new()
-                .flag("success", true)
+            let body = JsonObject::new()
+                .boolean("success", true)
                 .object("withdrawal", &withdrawal)
                 .text("status_url", format!("{url}/get-withdrawal-status?withdrawal_id={id}"));
-            Ok(Reply::accepted(&body))
+            Ok(RecordedReply::accepted(&body))
         }
         Err(Rejection::Frozen { message }) => Err(ApiError::frozen(message.clone())),
         Err(Rejection::Insufficient { available }) => {
@@ -244,18 +244,18 @@ pub(super) fn address(name: &'static str, text: &str) -> Result<Wallet, ApiError
 
 /// A token that was born of a payment may have been relayed, and an API key is an agent's: they withdraw to the account's own
 /// wallet only.
-pub(super) fn to_own_wallet(claims: &Claims, to: &Wallet) -> Result<(), ApiError> {
+pub(super) fn to_own_wallet(claims: &AuthClaims, to: &Wallet) -> Result<(), ApiError> {
     if claims.is_signed_in() || *to == claims.wallet {
         return Ok(());
     }
-    let error = match claims.by_payment() {
+    let error = match claims.is_payment_token() {
         true => "This token was born of a payment and withdraws to its own wallet only.",
         false => "This token was born of an API key and withdraws to its owner's wallet only.",
     };
     Err(ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth."))
 }
 
-fn recipient(state: &Withdrawals, claims: &Claims, wanted: &Wanted) -> Result<Wallet, ApiError> {
+fn recipient(state: &WithdrawalState, claims: &AuthClaims, wanted: &WithdrawRequest) -> Result<Wallet, ApiError> {
     let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
     let to = match &wanted.address {
         None => claims.wallet,
@@ -283,20 +283,20 @@ fn recipient(state: &Withdrawals, claims: &Claims, wanted: &Wanted) -> Result<Wa
     params(("withdrawal_id" = Option<String>, Query, description = "One withdrawal; without it all, oldest first."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `id` of the page before.")),
-    responses((status = 200, description = "`withdrawal`; or `withdrawals`, `has_more`.", body = shapes::WithdrawalStatus),
+    responses((status = 200, description = "`withdrawal`; or `withdrawals`, `has_more`.", body = schemas::WithdrawalStatusResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's withdrawal, or a frozen account."),
         (status = 404, description = "No such withdrawal.")))]
 async fn get_withdrawal_status(
     State(state): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["withdrawal_id", "limit", "starting_after"])?;
-    active(&state.engine, &claims).await?;
+    authenticated_account(&state.engine, &claims).await?;
     if let Some(text) = query.get("withdrawal_id") {
         let (id, withdrawal) = own(&state.engine, &claims, text).await?;
-        let body = View::new().object("withdrawal", &shown(&state.engine, &id, &withdrawal).await?);
+        let body = JsonObject::new().object("withdrawal", &shown(&state.engine, &id, &withdrawal).await?);
         return Ok(json::private(json::bytes_as_json(body.to_json())));
     }
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
@@ -314,17 +314,17 @@ async fn get_withdrawal_status(
 }
 
 /// As it stands, and why it waits if it does.
-async fn shown(engine: &Engine, id: &WithdrawalId, withdrawal: &AnyWithdrawal) -> Result<View, ApiError> {
+async fn shown(engine: &Engine, id: &WithdrawalId, withdrawal: &AnyWithdrawal) -> Result<JsonObject, ApiError> {
     let view = withdrawal.view(id);
     match withdrawal {
-        AnyWithdrawal::Account(_) => with_held(engine, &Work::Withdraw(*id), view).await,
+        AnyWithdrawal::Account(_) => with_held(engine, &Job::SendWithdrawal(*id), view).await,
         // An operator pays it, and none may while its owner is frozen: who asks here is not.
         AnyWithdrawal::Card(_) => Ok(view),
     }
 }
 
 /// The withdrawal of this name, if it is the caller's.
-async fn own(engine: &Engine, claims: &Claims, text: &str) -> Result<(WithdrawalId, AnyWithdrawal), ApiError> {
+async fn own(engine: &Engine, claims: &AuthClaims, text: &str) -> Result<(WithdrawalId, AnyWithdrawal), ApiError> {
     let id: WithdrawalId = text.parse().map_err(|_| unknown())?;
     let found = engine.any_withdrawal(&id).await.map_err(|_| ApiError::internal())?;
     let withdrawal = found.ok_or_else(unknown)?;
@@ -341,18 +341,18 @@ async fn own(engine: &Engine, claims: &Claims, text: &str) -> Result<(Withdrawal
 #[utoipa::path(get, path = "/get-account-statement", tag = "Account", security(("bearer" = [])),
     params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `entry_id` of the page before.")),
-    responses((status = 200, description = "`entries`, `has_more`.", body = shapes::Statement),
+    responses((status = 200, description = "`entries`, `has_more`.", body = schemas::StatementResponse),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Frozen.")))]
 async fn get_account_statement(
     State(state): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
-    active(&state.engine, &claims).await?;
+    authenticated_account(&state.engine, &claims).await?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
-    let after: Option<EntryId> = query.get("starting_after").map(str::parse).transpose().map_err(|_| {
+    let after: Option<StatementLineId> = query.get("starting_after").map(str::parse).transpose().map_err(|_| {
         ApiError::parameter(
             "parameter_invalid",
             "starting_after",

@@ -18,11 +18,11 @@ const LENGTH: usize = 3 + 32 + 1 + 43;
 
 /// Writes and reads API keys.
 #[derive(Clone, Debug)]
-pub struct ApiKeys {
+pub struct ApiKeyCodec {
     mac: MacKey,
 }
 
-impl ApiKeys {
+impl ApiKeyCodec {
     /// With a key used for nothing else.
     pub fn new(key: &Key32) -> Self {
         Self { mac: MacKey::new(key) }
@@ -81,19 +81,19 @@ pub struct Signup {
 
 impl Signup {
     /// Whether it is too late to say yes.
-    pub const fn is_over(&self, now: Timestamp) -> bool {
+    pub const fn is_expired(&self, now: Timestamp) -> bool {
         now.seconds() >= self.expires_s
     }
 }
 
 /// Makes and recognises signups.
 #[derive(Clone, Debug)]
-pub struct Signups {
+pub struct SignupCodec {
     mac: MacKey,
     page: String,
 }
 
-impl Signups {
+impl SignupCodec {
     /// Under a key of their own, with the page at this origin.
     pub fn new(key: &Key32, dashboard: &Origin) -> Self {
         Self {
@@ -110,13 +110,13 @@ impl Signups {
         }
     }
 
-    fn pass(&self, label: &[u8; 4], signup: Signup) -> String {
+    fn mac_text(&self, label: &[u8; 4], signup: Signup) -> String {
         let (id, end) = (signup.key.0.to_be_bytes(), signup.expires_s.to_be_bytes());
         let tag = self.mac.tag(&[label, &id, &end]);
         URL_SAFE_NO_PAD.encode([&id[..], &end, &tag].concat())
     }
 
-    fn opened(&self, label: &[u8; 4], pass: &str) -> Option<Signup> {
+    fn verify(&self, label: &[u8; 4], pass: &str) -> Option<Signup> {
         let mut bytes = [0; 56];
         if pass.len() != PASS_LENGTH || URL_SAFE_NO_PAD.decode_slice(pass, &mut bytes) != Ok(56) {
             return None;
@@ -131,27 +131,27 @@ impl Signups {
 
     /// `claim_token`: whoever has it is given the key.
     pub fn token(&self, signup: Signup) -> SecretText {
-        SecretText::new(format!("{TOKEN_PREFIX}{}", self.pass(POLL, signup)))
+        SecretText::new(format!("{TOKEN_PREFIX}{}", self.mac_text(POLL, signup)))
     }
 
     /// The signup of a token.
-    pub fn of_token(&self, token: &str) -> Option<Signup> {
-        self.opened(POLL, token.strip_prefix(TOKEN_PREFIX)?)
+    pub fn parse_token(&self, token: &str) -> Option<Signup> {
+        self.verify(POLL, token.strip_prefix(TOKEN_PREFIX)?)
     }
 
     /// What the page's address names it by.
-    pub fn page_pass(&self, signup: Signup) -> String {
-        self.pass(PAGE, signup)
+    pub fn claim_key(&self, signup: Signup) -> String {
+        self.mac_text(PAGE, signup)
     }
 
     /// The signup that a page is about.
-    pub fn of_page(&self, pass: &str) -> Option<Signup> {
-        self.opened(PAGE, pass)
+    pub fn parse_claim_key(&self, pass: &str) -> Option<Signup> {
+        self.verify(PAGE, pass)
     }
 
     /// `claim_url`.
     pub fn url(&self, signup: Signup) -> String {
-        format!("{}{}", self.page, self.page_pass(signup))
+        format!("{}{}", self.page, self.claim_key(signup))
     }
 
     /// `claim_code`: eight characters that a person compares, so that a link from somebody else is noticed.
@@ -170,14 +170,14 @@ impl Signups {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::identity::test_ports::Counting;
+    use crate::identity::test_entropy::CountingEntropy;
 
     /// Aim: a key is read under its own house's key, whole and unchanged, and nothing else is one; what a list shows of it
     /// tells neither the secret nor another key's.
     #[test]
     fn an_api_key_is_one_text_of_one_house() {
-        let keys = ApiKeys::new(&Key32::new([1; 32]));
-        let other = ApiKeys::new(&Key32::new([2; 32]));
+        let keys = ApiKeyCodec::new(&Key32::new([1; 32]));
+        let other = ApiKeyCodec::new(&Key32::new([2; 32]));
         let text = keys.text(ApiKeyId(7));
         let text = text.expose();
         assert_eq!((text.len(), keys.read(text)), (LENGTH, Some(ApiKeyId(7))));
@@ -210,25 +210,25 @@ mod tests {
     #[test]
     fn token_and_page_open_only_their_own() {
         let origin = Origin::parse("https://d.example").unwrap();
-        let signups = Signups::new(&Key32::new([1; 32]), &origin);
-        let other = Signups::new(&Key32::new([2; 32]), &origin);
-        let signup = Signups::begin(Timestamp(5_000), 60, &Counting::new(3));
+        let signups = SignupCodec::new(&Key32::new([1; 32]), &origin);
+        let other = SignupCodec::new(&Key32::new([2; 32]), &origin);
+        let signup = SignupCodec::begin(Timestamp(5_000), 60, &CountingEntropy::new(3));
         assert_eq!(signup.expires_s, 65);
-        assert!(!signup.is_over(Timestamp(64_999)) && signup.is_over(Timestamp(65_000)));
-        let (token, page) = (signups.token(signup), signups.page_pass(signup));
+        assert!(!signup.is_expired(Timestamp(64_999)) && signup.is_expired(Timestamp(65_000)));
+        let (token, page) = (signups.token(signup), signups.claim_key(signup));
         let token = token.expose();
-        assert_eq!(signups.of_token(token), Some(signup));
-        assert_eq!(signups.of_page(&page), Some(signup));
+        assert_eq!(signups.parse_token(token), Some(signup));
+        assert_eq!(signups.parse_claim_key(&page), Some(signup));
         assert_eq!(signups.url(signup), format!("https://d.example/claim?signup={page}"));
-        assert_eq!(signups.of_token(&page), None);
-        assert_eq!(signups.of_token(&format!("{TOKEN_PREFIX}{page}")), None);
-        assert_eq!(signups.of_page(&token[TOKEN_PREFIX.len()..]), None);
-        assert_eq!((other.of_token(token), other.of_page(&page)), (None, None));
+        assert_eq!(signups.parse_token(&page), None);
+        assert_eq!(signups.parse_token(&format!("{TOKEN_PREFIX}{page}")), None);
+        assert_eq!(signups.parse_claim_key(&token[TOKEN_PREFIX.len()..]), None);
+        assert_eq!((other.parse_token(token), other.parse_claim_key(&page)), (None, None));
         for at in 0..page.len() {
             let mut bytes = page.clone().into_bytes();
             bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
             assert_eq!(
-                signups.of_page(std::str::from_utf8(&bytes).unwrap()),
+                signups.parse_claim_key(std::str::from_utf8(&bytes).unwrap()),
                 None,
                 "character {at}"
             );

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::nonce::{CHALLENGE_LIFETIME_MS, Nonces};
 use super::origin::Origin;
-use super::refusal::Refusal;
+use super::sign_in_error::SignInError;
 use super::rfc3339;
 
 /// Path of the route, and so of the `uri` that is signed.
@@ -20,7 +20,7 @@ const DESCRIPTION: &str = "Sign in with a wallet. Free.";
 
 /// How USDC would be paid on Base. Clients want every field even of a zero amount.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BaseTerms {
+pub struct BasePaymentTerms {
     /// The USDC contract.
     pub asset: String,
     /// Our address.
@@ -33,7 +33,7 @@ pub struct BaseTerms {
 
 /// How USDC would be paid on Solana.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SolanaTerms {
+pub struct SolanaPaymentTerms {
     /// The USDC mint.
     pub asset: String,
     /// Our address.
@@ -46,16 +46,16 @@ pub struct SolanaTerms {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeTerms {
     /// On Base.
-    pub base: BaseTerms,
+    pub base: BasePaymentTerms,
     /// On Solana.
-    pub solana: SolanaTerms,
+    pub solana: SolanaPaymentTerms,
     /// `maxTimeoutSeconds` of both entries.
     pub max_timeout_seconds: u32,
 }
 
 /// One challenge, ready to send with status 402 and `Cache-Control: no-store`, without `WWW-Authenticate`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Challenge {
+pub struct SignInChallenge {
     /// Value of the `PAYMENT-REQUIRED` header: padded standard base64 of the JSON.
     pub header: String,
     /// The JSON body: the same object, with `error`, `code` and the older names of the terms beside it.
@@ -64,14 +64,14 @@ pub struct Challenge {
 
 /// Makes challenges.
 #[derive(Clone, Debug)]
-pub struct Challenges {
+pub struct SignInChallenges {
     nonces: Nonces,
-    base_first: Forms,
-    solana_first: Forms,
+    base_first: ChallengeTemplates,
+    solana_first: ChallengeTemplates,
 }
 
 #[derive(Clone, Debug)]
-struct Forms {
+struct ChallengeTemplates {
     header: Template,
     body: Template,
 }
@@ -83,19 +83,19 @@ struct Template {
     after_times: String,
 }
 
-impl Challenges {
+impl SignInChallenges {
     /// For one origin; `nonces` must be those that the [`super::proof::ProofChecker`] recognises.
     pub fn new(origin: &Origin, terms: &ChallengeTerms, nonces: Nonces) -> Self {
         Self {
             nonces,
-            base_first: Forms::new(origin, terms, Network::Base),
-            solana_first: Forms::new(origin, terms, Network::Solana),
+            base_first: ChallengeTemplates::new(origin, terms, Network::Base),
+            solana_first: ChallengeTemplates::new(origin, terms, Network::Solana),
         }
     }
 
     /// A fresh challenge with `first` first in `accepts`; Base unless the caller asked for `?network=solana`. After a
     /// refused proof it says why.
-    pub fn issue(&self, first: Network, refusal: Option<Refusal>, now: Timestamp, entropy: &dyn Entropy) -> Challenge {
+    pub fn issue(&self, first: Network, refusal: Option<SignInError>, now: Timestamp, entropy: &dyn Entropy) -> SignInChallenge {
         let nonce = self.nonces.issue(now, entropy);
         let forms = match first {
             Network::Base => &self.base_first,
@@ -107,18 +107,18 @@ impl Challenges {
             rfc3339::format(nonce.issued),
             rfc3339::format(nonce.issued.plus_ms(CHALLENGE_LIFETIME_MS)),
         );
-        let reason = refusal.map_or("Sign-in required", Refusal::reason);
+        let reason = refusal.map_or("Sign-in required", SignInError::reason);
         let header = forms
             .header
             .fill(&format!(r#"{{"x402Version":2,"error":"{reason}","#), &times);
-        Challenge {
+        SignInChallenge {
             header: STANDARD.encode(header),
             body: forms.body.fill(&body_head(refusal), &times),
         }
     }
 }
 
-fn body_head(refusal: Option<Refusal>) -> String {
+fn body_head(refusal: Option<SignInError>) -> String {
     // Texts of refusals are our own constants, plain ASCII without quotes.
     match refusal {
         None => r#"{"error":"Sign-in required","code":"sign_in_required","x402Version":2,"#.to_owned(),
@@ -129,7 +129,7 @@ fn body_head(refusal: Option<Refusal>) -> String {
     }
 }
 
-impl Forms {
+impl ChallengeTemplates {
     fn new(origin: &Origin, terms: &ChallengeTerms, first: Network) -> Self {
         // The resource is the very URL that was asked for, its query included.
         let url = match first {

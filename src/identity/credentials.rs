@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use purser_actors::id::{SessionId, Wallet};
-use purser_actors::kernel::View;
-use purser_actors::payment::NewSession;
+use purser_actors::kernel::JsonObject;
+use purser_actors::payment::SessionSeed;
 use purser_actors::port::{Clock, Entropy};
-use purser_actors::session::{Amr, Session};
+use purser_actors::session::{AuthMethod, Session};
 
-use super::refresh::{PresentedRefresh, RefreshTokens};
+use super::refresh::{ParsedRefreshToken, RefreshTokenCodec};
 use super::secret::SecretText;
-use super::token::{ID_TOKEN_LIFETIME_S, SignInMethod, Tokens};
+use super::token::{ID_TOKEN_LIFETIME_S, TokenAuthMethod, IdTokens};
 
 /// Makes credentials.
-pub struct Credentials {
+pub struct CredentialIssuer {
     /// Signs and verifies id_tokens.
-    pub tokens: Arc<Tokens>,
+    pub tokens: Arc<IdTokens>,
     /// Derives refresh tokens.
-    pub refresh: RefreshTokens,
+    pub refresh: RefreshTokenCodec,
     /// For `iat` and `exp`.
     pub clock: Arc<dyn Clock>,
     /// For session and token ids.
@@ -26,11 +26,11 @@ pub struct Credentials {
     pub session_life_ms: u64,
 }
 
-impl Credentials {
+impl CredentialIssuer {
     /// A session that does not exist yet: its id, and the hash of the first refresh token.
-    pub fn new_session(&self) -> NewSession {
+    pub fn new_session(&self) -> SessionSeed {
         let id = SessionId(self.entropy.random());
-        NewSession {
+        SessionSeed {
             id,
             first: self.refresh_hash(id, 0),
             life_ms: self.session_life_ms,
@@ -44,23 +44,23 @@ impl Credentials {
 
     /// Whether a presented token is one that this session was really given, now or before: only then may it revoke
     /// anything. One computation, however old the session is.
-    pub fn is_of(&self, presented: &PresentedRefresh, session: &Session) -> bool {
+    pub fn belongs_to(&self, presented: &ParsedRefreshToken, session: &Session) -> bool {
         presented.generation <= session.generation
             && self.refresh_hash(presented.session, presented.generation) == presented.hash.0
     }
 
     /// The three fields of the contract: `id_token`, `refresh_token`, `expires_in` (a string of seconds).
-    pub fn make(&self, wallet: &Wallet, session: SessionId, amr: Amr, generation: u32) -> View {
+    pub fn issue(&self, wallet: &Wallet, session: SessionId, amr: AuthMethod, generation: u32) -> JsonObject {
         let method = match amr {
-            Amr::Wallet => SignInMethod::Wallet,
-            Amr::Payment(payment) => SignInMethod::Payment(payment),
-            Amr::Key(key) => SignInMethod::Key(key),
+            AuthMethod::Wallet => TokenAuthMethod::Wallet,
+            AuthMethod::Payment(payment) => TokenAuthMethod::Payment(payment),
+            AuthMethod::Key(key) => TokenAuthMethod::Key(key),
         };
         let id_token: SecretText = self
             .tokens
             .mint(wallet, session, method, self.clock.now(), &*self.entropy);
         let (refresh_token, _) = self.refresh.issue(session, generation);
-        View::new()
+        JsonObject::new()
             .text("id_token", id_token.expose())
             .text("refresh_token", refresh_token.expose())
             .text("expires_in", ID_TOKEN_LIFETIME_S)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use purser_actors::port::{Entropy, Timestamp};
 use zeroize::Zeroizing;
 
-use super::keys::{KeyTextError, Keys};
+use super::keys::{KeyTextError, IdentityKeyRing};
 use crate::private_file;
 
 /// Larger than any key file; a bigger one is somebody else's file.
@@ -52,7 +52,7 @@ pub enum KeyFileError {
 }
 
 /// Reads the keys.
-pub fn load(path: &Path) -> Result<Keys, KeyFileError> {
+pub fn load(path: &Path) -> Result<IdentityKeyRing, KeyFileError> {
     let file = File::open(path).map_err(io_error(path, "open it"))?;
     let metadata = file.metadata().map_err(io_error(path, "read its mode"))?;
     let mode = metadata.mode() & 0o777;
@@ -69,25 +69,25 @@ pub fn load(path: &Path) -> Result<Keys, KeyFileError> {
     file.take(MAX_BYTES)
         .read_to_string(&mut text)
         .map_err(io_error(path, "read it"))?;
-    Keys::from_text(&text).map_err(|source| KeyFileError::Text {
+    IdentityKeyRing::from_text(&text).map_err(|source| KeyFileError::Text {
         path: path.to_owned(),
         source,
     })
 }
 
 /// Reads the keys, or makes them when the file does not exist. Two first starts at once agree on one file.
-pub fn load_or_create(path: &Path, now: Timestamp, entropy: &dyn Entropy) -> Result<Keys, KeyFileError> {
+pub fn load_or_create(path: &Path, now: Timestamp, entropy: &dyn Entropy) -> Result<IdentityKeyRing, KeyFileError> {
     match load(path) {
         Err(KeyFileError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
         found => return found,
     }
-    let keys = Keys::generate(now, entropy).to_text();
+    let keys = IdentityKeyRing::generate(now, entropy).to_text();
     private_file::create(path, keys.as_bytes()).map_err(io_error(path, "create it"))?;
     load(path)
 }
 
 /// Puts these keys in place of the file's, at once: a crash leaves the old file or the new one.
-pub fn replace(path: &Path, keys: &Keys) -> Result<(), KeyFileError> {
+pub fn replace(path: &Path, keys: &IdentityKeyRing) -> Result<(), KeyFileError> {
     private_file::replace(path, keys.to_text().as_bytes()).map_err(io_error(path, "replace it"))
 }
 
@@ -106,15 +106,15 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::identity::test_ports::Counting;
+    use crate::identity::test_entropy::CountingEntropy;
 
     /// Aim: the first start makes the keys, every later one finds the same, and only their owner can read them.
     #[test]
     fn the_first_start_makes_the_keys_and_later_ones_find_them() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("keys");
-        let first = load_or_create(&path, Timestamp(5), &Counting::new(1)).unwrap();
-        let second = load_or_create(&path, Timestamp(6), &Counting::new(2)).unwrap();
+        let first = load_or_create(&path, Timestamp(5), &CountingEntropy::new(1)).unwrap();
+        let second = load_or_create(&path, Timestamp(6), &CountingEntropy::new(2)).unwrap();
         assert_eq!(*first.to_text(), *second.to_text());
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(
@@ -129,7 +129,7 @@ mod tests {
     fn a_replaced_file_holds_the_new_keys() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("keys");
-        let entropy = Counting::new(1);
+        let entropy = CountingEntropy::new(1);
         let old = load_or_create(&path, Timestamp(5), &entropy).unwrap();
         let new = old.rotated(Timestamp(6), &entropy);
         replace(&path, &new).unwrap();
@@ -142,7 +142,7 @@ mod tests {
     fn a_file_others_can_read_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("keys");
-        load_or_create(&path, Timestamp(5), &Counting::new(1)).unwrap();
+        load_or_create(&path, Timestamp(5), &CountingEntropy::new(1)).unwrap();
         for mode in [0o640, 0o604, 0o622] {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
             let error = load(&path).unwrap_err();
@@ -158,10 +158,10 @@ mod tests {
     fn a_damaged_file_is_an_error_and_stays() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("keys");
-        load_or_create(&path, Timestamp(5), &Counting::new(1)).unwrap();
+        load_or_create(&path, Timestamp(5), &CountingEntropy::new(1)).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, &text[..text.len() / 2]).unwrap();
-        let error = load_or_create(&path, Timestamp(5), &Counting::new(2)).unwrap_err();
+        let error = load_or_create(&path, Timestamp(5), &CountingEntropy::new(2)).unwrap_err();
         assert!(matches!(error, KeyFileError::Text { .. }), "{error}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text[..text.len() / 2]);
         std::fs::write(&path, vec![b'x'; 70_000]).unwrap();
@@ -173,7 +173,7 @@ mod tests {
     fn a_missing_directory_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("absent").join("keys");
-        let error = load_or_create(&path, Timestamp(5), &Counting::new(1)).unwrap_err();
+        let error = load_or_create(&path, Timestamp(5), &CountingEntropy::new(1)).unwrap_err();
         assert!(error.to_string().contains("absent"), "{error}");
     }
 }

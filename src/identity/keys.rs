@@ -78,7 +78,7 @@ pub struct KeyTextError {
 
 /// Every key of identity. Debug shows the names of token keys only.
 #[derive(Clone)]
-pub struct Keys {
+pub struct IdentityKeyRing {
     master: Key32,
     /// Signs.
     newest: TokenKey,
@@ -86,7 +86,7 @@ pub struct Keys {
     older: Vec<TokenKey>,
 }
 
-impl fmt::Debug for Keys {
+impl fmt::Debug for IdentityKeyRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keys")
             .field("newest", &self.newest)
@@ -95,7 +95,7 @@ impl fmt::Debug for Keys {
     }
 }
 
-impl Keys {
+impl IdentityKeyRing {
     /// New keys, all random.
     pub fn generate(now: Timestamp, entropy: &dyn Entropy) -> Self {
         Self {
@@ -144,7 +144,7 @@ impl Keys {
 
     /// Keys for a purpose that turn over with the ring: of the key that signs, and of the one before it. Whoever knows
     /// the master secret alone cannot make them.
-    pub fn turning_macs(&self, purpose: &'static str) -> (MacKey, Option<MacKey>) {
+    pub fn rotating_macs(&self, purpose: &'static str) -> (MacKey, Option<MacKey>) {
         let mac = self.mac(purpose);
         let of = |key: &TokenKey| MacKey::new(&Key32::new(mac.tag(&[key.key.as_bytes()])));
         (of(&self.newest), self.older.first().map(of))

@@ -129,7 +129,7 @@ impl SessionCookies {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::identity::test_ports::Counting;
+    use crate::identity::test_entropy::CountingEntropy;
 
     fn cookies(key: u8, dashboard: &str) -> SessionCookies {
         SessionCookies::new(&Key32::new([key; 32]), &Origin::parse(dashboard).unwrap())
@@ -142,7 +142,7 @@ mod tests {
     /// Aim (case 47): the link's code leads to its stored hash and to no other, and only its exact form is read.
     #[test]
     fn case_47_a_login_code_is_found_by_its_hash_only() {
-        let entropy = Counting::new(3);
+        let entropy = CountingEntropy::new(3);
         let (code, stored) = new_login_code(&entropy);
         assert_eq!(login_code_hash(code.expose()), Some(stored));
         assert_ne!(login_code_hash(new_login_code(&entropy).0.expose()), Some(stored));

@@ -28,7 +28,7 @@ pub struct IssuedNonce {
 
 /// The name under which a used nonce is remembered. The same whatever chain signed it, so that it serves once in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NonceKey {
+pub struct UsedNonceKey {
     /// The nonce: its time, its random bits and the first of its MAC.
     pub bytes: [u8; 16],
     /// The last millisecond at which it could be presented: remember it through this instant, then forget it.
@@ -75,7 +75,7 @@ impl Nonces {
     }
 
     /// Recognises a nonce that we issued, and says when. `None` for every other text. Says nothing about its age.
-    pub fn recognise(&self, text: &str) -> Option<(Timestamp, NonceKey)> {
+    pub fn verify(&self, text: &str) -> Option<(Timestamp, UsedNonceKey)> {
         if text.bytes().any(|b| b.is_ascii_uppercase()) {
             return None;
         }
@@ -91,7 +91,7 @@ impl Nonces {
         if issued < self.not_before {
             return None;
         }
-        let key = NonceKey {
+        let key = UsedNonceKey {
             bytes: *bytes.first_chunk()?,
             expires: issued.plus_ms(CHALLENGE_LIFETIME_MS),
         };
@@ -103,7 +103,7 @@ impl Nonces {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::identity::test_ports::Counting;
+    use crate::identity::test_entropy::CountingEntropy;
 
     fn nonces(key: u8, origin: &str) -> Nonces {
         Nonces::new(&Key32::new([key; 32]), &Origin::parse(origin).unwrap())
@@ -113,9 +113,9 @@ mod tests {
     #[test]
     fn our_nonce_is_recognised_with_its_time() {
         let nonces = nonces(1, "https://a.example");
-        let issued = nonces.issue(Timestamp(1000), &Counting::new(9));
+        let issued = nonces.issue(Timestamp(1000), &CountingEntropy::new(9));
         assert_eq!(issued.text.len(), 48);
-        let (at, key) = nonces.recognise(&issued.text).unwrap();
+        let (at, key) = nonces.verify(&issued.text).unwrap();
         assert_eq!(at, Timestamp(1000));
         assert_eq!(hex::encode(key.bytes), issued.text[..32]);
         assert_eq!(key.expires, Timestamp(301_000));
@@ -125,23 +125,23 @@ mod tests {
     #[test]
     fn case_42_a_nonce_of_another_server_origin_or_time_is_not_ours() {
         let ours = nonces(1, "https://a.example");
-        let text = ours.issue(Timestamp(1000), &Counting::new(9)).text;
-        assert!(ours.recognise(&text).is_some());
-        let later = ours.issue(Timestamp(1001), &Counting::new(9)).text;
-        assert!(ours.recognise(&format!("{}{}", &later[..12], &text[12..])).is_none());
-        assert!(nonces(2, "https://a.example").recognise(&text).is_none());
-        assert!(nonces(1, "https://b.example").recognise(&text).is_none());
-        assert!(ours.recognise(&text.to_uppercase()).is_none());
-        assert!(ours.recognise(&text[..46]).is_none());
-        assert!(ours.recognise(&format!("{text}00")).is_none());
-        assert!(ours.recognise("").is_none());
-        assert!(ours.recognise(&"a1b2c3d4".repeat(6)).is_none());
+        let text = ours.issue(Timestamp(1000), &CountingEntropy::new(9)).text;
+        assert!(ours.verify(&text).is_some());
+        let later = ours.issue(Timestamp(1001), &CountingEntropy::new(9)).text;
+        assert!(ours.verify(&format!("{}{}", &later[..12], &text[12..])).is_none());
+        assert!(nonces(2, "https://a.example").verify(&text).is_none());
+        assert!(nonces(1, "https://b.example").verify(&text).is_none());
+        assert!(ours.verify(&text.to_uppercase()).is_none());
+        assert!(ours.verify(&text[..46]).is_none());
+        assert!(ours.verify(&format!("{text}00")).is_none());
+        assert!(ours.verify("").is_none());
+        assert!(ours.verify(&"a1b2c3d4".repeat(6)).is_none());
     }
 
     /// Aim: two challenges of the same millisecond differ.
     #[test]
     fn nonces_of_one_instant_differ() {
-        let (nonces, entropy) = (nonces(1, "https://a.example"), Counting::new(9));
+        let (nonces, entropy) = (nonces(1, "https://a.example"), CountingEntropy::new(9));
         assert_ne!(
             nonces.issue(Timestamp(1), &entropy).text,
             nonces.issue(Timestamp(1), &entropy).text

@@ -10,9 +10,9 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
 
-use super::nonce::{CHALLENGE_LIFETIME_MS, NonceKey, Nonces};
+use super::nonce::{CHALLENGE_LIFETIME_MS, UsedNonceKey, Nonces};
 use super::origin::Origin;
-use super::refusal::Refusal;
+use super::sign_in_error::SignInError;
 use super::rfc3339;
 use super::wallet_signature::{recover_eip191, verify_ed25519};
 
@@ -28,7 +28,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// The fields of a proof as they were sent. Nothing is checked but their form.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-pub struct Proof {
+pub struct SignInProof {
     /// Host and port the signer believes to sign in to.
     pub domain: String,
     /// The wallet, in its chain's form, as it stands in the message.
@@ -65,28 +65,28 @@ pub struct Proof {
 /// A wallet that proved itself. The caller makes the nonce durable before it acts on this, and refuses with
 /// [`Refusal::NonceUsed`] if it was there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SignedIn {
+pub struct VerifiedWallet {
     /// Whose signature it was.
     pub wallet: Wallet,
     /// What to remember.
-    pub nonce: NonceKey,
+    pub nonce: UsedNonceKey,
 }
 
-impl Proof {
+impl SignInProof {
     /// Decodes a header value: standard base64 of JSON, at most 8 KiB. Unknown members are ignored, repeated ones and
     /// line breaks within a field are refused.
-    pub fn decode(header: &[u8]) -> Result<Self, Refusal> {
+    pub fn decode(header: &[u8]) -> Result<Self, SignInError> {
         if header.len() > MAX_HEADER_BYTES {
-            return Err(Refusal::Header("longer than 8 KiB"));
+            return Err(SignInError::Header("longer than 8 KiB"));
         }
         let json = BASE64
             .decode(header)
-            .map_err(|_| Refusal::Header("not standard base64"))?;
+            .map_err(|_| SignInError::Header("not standard base64"))?;
         let proof: Self =
-            serde_json::from_slice(&json).map_err(|_| Refusal::Header("not the JSON of a sign-in proof"))?;
+            serde_json::from_slice(&json).map_err(|_| SignInError::Header("not the JSON of a sign-in proof"))?;
         // A line break inside a field could make one message read as two different sets of fields.
         if proof.texts().any(|text| text.contains(|c: char| c.is_control())) {
-            return Err(Refusal::Header("a field contains a control character"));
+            return Err(SignInError::Header("a field contains a control character"));
         }
         Ok(proof)
     }
@@ -119,20 +119,20 @@ impl Proof {
     }
 
     /// Which of our two networks signed. The chain must be one of them and the kind of signature must be its own.
-    pub fn network(&self) -> Result<Network, Refusal> {
+    pub fn network(&self) -> Result<Network, SignInError> {
         let network = Network::ALL
             .into_iter()
             .find(|network| network.caip2() == self.chain_id);
-        let network = network.ok_or(Refusal::UnsupportedChain)?;
+        let network = network.ok_or(SignInError::UnsupportedChain)?;
         let (kind, scheme) = match network {
             Network::Base => ("eip191", "eip191"),
             Network::Solana => ("ed25519", "siws"),
         };
         if self.kind != kind {
-            return Err(Refusal::ChainId);
+            return Err(SignInError::ChainId);
         }
         match &self.signature_scheme {
-            Some(named) if named != scheme => Err(Refusal::SignatureScheme),
+            Some(named) if named != scheme => Err(SignInError::SignatureScheme),
             _ => Ok(network),
         }
     }
@@ -188,33 +188,33 @@ impl Proof {
     }
 
     /// The wallet, if its signature over the message is right.
-    pub fn signer(&self) -> Result<Wallet, Refusal> {
+    pub fn signer(&self) -> Result<Wallet, SignInError> {
         let network = self.network()?;
-        let wallet: Wallet = self.address.parse().map_err(|_| Refusal::MalformedAddress)?;
+        let wallet: Wallet = self.address.parse().map_err(|_| SignInError::MalformedAddress)?;
         let message = self.message(network);
         match (network, wallet) {
             (Network::Base, Wallet::Evm(address)) => {
                 let recovered = recover_eip191(&message, &self.signature)?;
                 if recovered != address {
-                    Err(Refusal::Signature)
+                    Err(SignInError::Signature)
                 } else {
                     Ok(wallet)
                 }
             }
             (Network::Solana, Wallet::Solana(key)) => verify_ed25519(&message, &key, &self.signature).map(|()| wallet),
-            _ => Err(Refusal::MalformedAddress),
+            _ => Err(SignInError::MalformedAddress),
         }
     }
 }
 
 /// Checks proofs for one origin.
 #[derive(Clone, Debug)]
-pub struct ProofChecker {
+pub struct ProofVerifier {
     origin: Origin,
     nonces: Nonces,
 }
 
-impl ProofChecker {
+impl ProofVerifier {
     /// For challenges made with the same origin and nonces.
     pub const fn new(origin: Origin, nonces: Nonces) -> Self {
         Self { origin, nonces }
@@ -223,27 +223,27 @@ impl ProofChecker {
     /// Everything but whether the nonce was used before: form, domain, URI, version, chain, times, our nonce, and last
     /// the signature, which costs the most. `issuedAt` may be the client's own, by a clock that is up to five minutes off; how
     /// old the challenge is, its nonce says.
-    pub fn check(&self, header: &[u8], now: Timestamp) -> Result<SignedIn, Refusal> {
-        let proof = Proof::decode(header)?;
+    pub fn check(&self, header: &[u8], now: Timestamp) -> Result<VerifiedWallet, SignInError> {
+        let proof = SignInProof::decode(header)?;
         if proof.domain != self.origin.domain() {
-            return Err(Refusal::DomainMismatch);
+            return Err(SignInError::DomainMismatch);
         }
         if !self.origin.contains(&proof.uri) {
-            return Err(Refusal::UriMismatch);
+            return Err(SignInError::UriMismatch);
         }
         if proof.version != "1" {
-            return Err(Refusal::Version);
+            return Err(SignInError::Version);
         }
         proof.network()?;
         check_times(&proof, now)?;
-        let (issued, nonce) = self.nonces.recognise(&proof.nonce).ok_or(Refusal::Nonce)?;
+        let (issued, nonce) = self.nonces.verify(&proof.nonce).ok_or(SignInError::Nonce)?;
         if issued > now {
-            return Err(Refusal::IssuedInFuture);
+            return Err(SignInError::IssuedInFuture);
         }
         if nonce.expires < now {
-            return Err(Refusal::IssuedTooLongAgo);
+            return Err(SignInError::IssuedTooOld);
         }
-        Ok(SignedIn {
+        Ok(VerifiedWallet {
             wallet: proof.signer()?,
             nonce,
         })
@@ -251,24 +251,24 @@ impl ProofChecker {
 }
 
 /// Whether now is within everything the proof says.
-fn check_times(proof: &Proof, now: Timestamp) -> Result<(), Refusal> {
-    let issued = rfc3339::parse(&proof.issued_at).ok_or(Refusal::IssuedAt)?;
+fn check_times(proof: &SignInProof, now: Timestamp) -> Result<(), SignInError> {
+    let issued = rfc3339::parse(&proof.issued_at).ok_or(SignInError::IssuedAt)?;
     if issued > now.plus_ms(CHALLENGE_LIFETIME_MS) {
-        return Err(Refusal::IssuedInFuture);
+        return Err(SignInError::IssuedInFuture);
     }
     if issued.plus_ms(CHALLENGE_LIFETIME_MS) < now {
-        return Err(Refusal::IssuedTooLongAgo);
+        return Err(SignInError::IssuedTooOld);
     }
     if let Some(text) = &proof.expiration_time {
-        let expires = rfc3339::parse(text).ok_or(Refusal::ExpirationTime)?;
+        let expires = rfc3339::parse(text).ok_or(SignInError::ExpirationTime)?;
         if expires <= now {
-            return Err(Refusal::Expired);
+            return Err(SignInError::Expired);
         }
     }
     if let Some(text) = &proof.not_before {
-        let not_before = rfc3339::parse(text).ok_or(Refusal::NotBefore)?;
+        let not_before = rfc3339::parse(text).ok_or(SignInError::NotBefore)?;
         if not_before > now {
-            return Err(Refusal::NotYetValid);
+            return Err(SignInError::NotYetValid);
         }
     }
     Ok(())

@@ -20,7 +20,7 @@ pub struct RefreshHash(pub [u8; 32]);
 
 /// A presented token: which session it claims, and what to compare with the session's hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PresentedRefresh {
+pub struct ParsedRefreshToken {
     /// The session it names.
     pub session: SessionId,
     /// The generation it names; worth nothing until the secret has been computed again for it.
@@ -36,11 +36,11 @@ pub struct MalformedRefreshToken;
 
 /// Writes and reads refresh tokens.
 #[derive(Clone, Debug)]
-pub struct RefreshTokens {
+pub struct RefreshTokenCodec {
     mac: MacKey,
 }
 
-impl RefreshTokens {
+impl RefreshTokenCodec {
     /// With a key used for nothing else.
     pub fn new(key: &Key32) -> Self {
         Self { mac: MacKey::new(key) }
@@ -59,7 +59,7 @@ impl RefreshTokens {
     }
 
     /// Reads a token strictly: one text for one token. Whether the secret is right, the session's hashes tell.
-    pub fn parse(text: &str) -> Result<PresentedRefresh, MalformedRefreshToken> {
+    pub fn parse(text: &str) -> Result<ParsedRefreshToken, MalformedRefreshToken> {
         let (names, secret) = text
             .strip_prefix(PREFIX)
             .and_then(|rest| rest.split_once('.'))
@@ -78,7 +78,7 @@ impl RefreshTokens {
         let generation = u32::from_str_radix(generation, 16).map_err(|_| MalformedRefreshToken)?;
         let mut bytes = [0; 32];
         match URL_SAFE_NO_PAD.decode_slice(secret, &mut bytes) {
-            Ok(32) => Ok(PresentedRefresh {
+            Ok(32) => Ok(ParsedRefreshToken {
                 session,
                 generation,
                 hash: hash(&bytes),
@@ -97,8 +97,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn tokens(key: u8) -> RefreshTokens {
-        RefreshTokens::new(&Key32::new([key; 32]))
+    fn tokens(key: u8) -> RefreshTokenCodec {
+        RefreshTokenCodec::new(&Key32::new([key; 32]))
     }
 
     /// Aim (case 45): a lost answer can be given again, and what is stored is only the hash of what is sent.
@@ -107,10 +107,10 @@ mod tests {
         let (first, stored) = tokens(1).issue(SessionId(7), 3);
         let (again, same) = tokens(1).issue(SessionId(7), 3);
         assert_eq!((first.expose(), stored), (again.expose(), same));
-        let presented = RefreshTokens::parse(first.expose()).unwrap();
+        let presented = RefreshTokenCodec::parse(first.expose()).unwrap();
         assert_eq!(
             presented,
-            PresentedRefresh {
+            ParsedRefreshToken {
                 session: SessionId(7),
                 generation: 3,
                 hash: stored
@@ -135,7 +135,7 @@ mod tests {
     fn a_secret_moved_to_another_session_does_not_fit() {
         let (token, _) = tokens(1).issue(SessionId(7), 3);
         let moved = token.expose().replace(&format!("{:032x}", 7), &format!("{:032x}", 8));
-        let presented = RefreshTokens::parse(&moved).unwrap();
+        let presented = RefreshTokenCodec::parse(&moved).unwrap();
         assert_eq!(presented.session, SessionId(8));
         assert_ne!(presented.hash, tokens(1).issue(SessionId(8), 3).1);
     }
@@ -159,7 +159,7 @@ mod tests {
             format!("rt_{}", "é".repeat(38)),
             unused_bits,
         ] {
-            assert_eq!(RefreshTokens::parse(&text), Err(MalformedRefreshToken), "{text}");
+            assert_eq!(RefreshTokenCodec::parse(&text), Err(MalformedRefreshToken), "{text}");
         }
     }
 }

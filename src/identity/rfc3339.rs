@@ -3,7 +3,7 @@
 use purser_actors::port::Timestamp;
 
 /// Writes 24 characters, with milliseconds. Later than the year 9999 is written as its last instant.
-pub use purser_actors::kernel::record::rfc3339 as format;
+pub use purser_actors::kernel::event_record::rfc3339 as format;
 
 /// Reads the strict form, with three digits of fraction or none. Dates before 1970, leap seconds, other offsets,
 /// lower-case letters and impossible dates give `None`.

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::keys::{Keys, TokenKey};
+use super::keys::{IdentityKeyRing, TokenKey};
 use super::secret::SecretText;
 
 /// How long an id token lives, in seconds (contract, Limits).
@@ -26,7 +26,7 @@ const MAX_TOKEN_BYTES: usize = 4096;
 
 /// How the session began (`amr`, RFC 8176).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SignInMethod {
+pub enum TokenAuthMethod {
     /// The wallet signed a challenge.
     Wallet,
     /// The wallet paid; the claim `payment` names the payment. Someone may have relayed it, so such a token can do less.
@@ -35,7 +35,7 @@ pub enum SignInMethod {
     Key(ApiKeyId),
 }
 
-impl SignInMethod {
+impl TokenAuthMethod {
     /// The word in `amr`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl SignInMethod {
 
 /// What a valid token says. Whether its session is still alive, and its account not frozen, only the engine knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claims {
+pub struct TokenClaims {
     /// The account.
     pub wallet: Wallet,
     /// `sub`: the wallet's address, lowercased.
@@ -66,7 +66,7 @@ pub struct Claims {
     /// `sid`: the session it was issued in.
     pub session: SessionId,
     /// `amr`.
-    pub method: SignInMethod,
+    pub method: TokenAuthMethod,
     /// `iat`, in Unix seconds.
     pub issued_s: u64,
     /// `exp`, in Unix seconds: from this second on the token is void.
@@ -77,7 +77,7 @@ pub struct Claims {
 
 /// Why a token is not valid. All are answered with 401; the text may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum TokenError {
+pub enum IdTokenError {
     /// Over 4 KiB.
     #[error("the token is too long")]
     TooLong,
@@ -102,25 +102,25 @@ pub enum TokenError {
 }
 
 /// Mints and verifies the tokens of one issuer and audience with one ring of keys. After a rotation make a new one.
-pub struct Tokens {
-    newest: Prepared,
-    older: Vec<Prepared>,
+pub struct IdTokens {
+    newest: SigningKey,
+    older: Vec<SigningKey>,
     issuer: String,
     audience: String,
     /// `{"iss":…,"aud":…,"sub":"`
     claims_head: String,
     jwks: String,
-    verified: Cache<[u8; 32], Arc<Claims>>,
+    verified: Cache<[u8; 32], Arc<TokenClaims>>,
 }
 
-struct Prepared {
+struct SigningKey {
     /// The encoded header this key's tokens carry.
     header: String,
     signing: SigningKey,
     verifying: VerifyingKey,
 }
 
-impl Prepared {
+impl SigningKey {
     fn new(key: &TokenKey) -> Self {
         let header = format!(r#"{{"alg":"EdDSA","kid":"{}","typ":"JWT"}}"#, key.kid());
         let signing = key.expose().clone();
@@ -132,7 +132,7 @@ impl Prepared {
     }
 }
 
-impl std::fmt::Debug for Tokens {
+impl std::fmt::Debug for IdTokens {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tokens")
             .field("issuer", &self.issuer)
@@ -141,12 +141,12 @@ impl std::fmt::Debug for Tokens {
     }
 }
 
-impl Tokens {
+impl IdTokens {
     /// `issuer` is the public origin. `remembered` bounds how many verified tokens are kept in memory.
-    pub fn new(keys: &Keys, issuer: &str, audience: &str, remembered: usize) -> Self {
+    pub fn new(keys: &IdentityKeyRing, issuer: &str, audience: &str, remembered: usize) -> Self {
         Self {
-            newest: Prepared::new(keys.newest()),
-            older: keys.ring().skip(1).map(Prepared::new).collect(),
+            newest: SigningKey::new(keys.newest()),
+            older: keys.ring().skip(1).map(SigningKey::new).collect(),
             claims_head: format!(r#"{{"iss":{},"aud":{},"sub":""#, json!(issuer), json!(audience)),
             issuer: issuer.to_owned(),
             audience: audience.to_owned(),
@@ -160,16 +160,16 @@ impl Tokens {
         &self,
         wallet: &Wallet,
         session: SessionId,
-        method: SignInMethod,
+        method: TokenAuthMethod,
         now: Timestamp,
         entropy: &dyn Entropy,
     ) -> SecretText {
         let key = &self.newest;
         // Addresses and ids are letters and digits, so nothing here needs an escape.
         let named = match method {
-            SignInMethod::Key(key) => format!(r#""key":"{key}","#),
-            SignInMethod::Payment(payment) => format!(r#""payment":"{payment}","#),
-            SignInMethod::Wallet => String::new(),
+            TokenAuthMethod::Key(key) => format!(r#""key":"{key}","#),
+            TokenAuthMethod::Payment(payment) => format!(r#""payment":"{payment}","#),
+            TokenAuthMethod::Wallet => String::new(),
         };
         let claims = format!(
             r#"{}{}","wallet":"{}","sid":"{session}","amr":["{}"],{named}"iat":{},"exp":{},"jti":"{:032x}"}}"#,
@@ -192,9 +192,9 @@ impl Tokens {
     }
 
     /// What the token says, if we signed it for ourselves and it has not expired.
-    pub fn verify(&self, token: &str, now: Timestamp) -> Result<Arc<Claims>, TokenError> {
+    pub fn verify(&self, token: &str, now: Timestamp) -> Result<Arc<TokenClaims>, IdTokenError> {
         if token.len() > MAX_TOKEN_BYTES {
-            return Err(TokenError::TooLong);
+            return Err(IdTokenError::TooLong);
         }
         let name: [u8; 32] = Sha256::digest(token).into();
         if let Some(claims) = self.verified.get(&name) {
@@ -202,44 +202,44 @@ impl Tokens {
                 return Ok(claims);
             }
             self.verified.remove(&name);
-            return Err(TokenError::Expired);
+            return Err(IdTokenError::Expired);
         }
-        let claims = Arc::new(self.verify_anew(token)?);
+        let claims = Arc::new(self.verify_uncached(token)?);
         if now.seconds() >= claims.expires_s {
-            return Err(TokenError::Expired);
+            return Err(IdTokenError::Expired);
         }
         self.verified.insert(name, Arc::clone(&claims));
         Ok(claims)
     }
 
     /// Everything but the time.
-    fn verify_anew(&self, token: &str) -> Result<Claims, TokenError> {
-        let (signed, signature) = token.rsplit_once('.').ok_or(TokenError::Malformed)?;
-        let (header, claims) = signed.split_once('.').ok_or(TokenError::Malformed)?;
+    fn verify_uncached(&self, token: &str) -> Result<TokenClaims, IdTokenError> {
+        let (signed, signature) = token.rsplit_once('.').ok_or(IdTokenError::Malformed)?;
+        let (header, claims) = signed.split_once('.').ok_or(IdTokenError::Malformed)?;
         if claims.contains('.') {
-            return Err(TokenError::Malformed);
+            return Err(IdTokenError::Malformed);
         }
-        let key = self.key_of(header).ok_or(TokenError::UnknownKey)?;
+        let key = self.key_of(header).ok_or(IdTokenError::UnknownKey)?;
         let signature: [u8; 64] = URL_SAFE_NO_PAD
             .decode(signature)
             .ok()
             .and_then(|bytes| bytes.try_into().ok())
-            .ok_or(TokenError::Malformed)?;
+            .ok_or(IdTokenError::Malformed)?;
         key.verifying
             .verify_strict(signed.as_bytes(), &Signature::from_bytes(&signature))
-            .map_err(|_| TokenError::Signature)?;
-        let json = URL_SAFE_NO_PAD.decode(claims).map_err(|_| TokenError::Malformed)?;
-        let wire: WireClaims = serde_json::from_slice(&json).map_err(|_| TokenError::Malformed)?;
+            .map_err(|_| IdTokenError::Signature)?;
+        let json = URL_SAFE_NO_PAD.decode(claims).map_err(|_| IdTokenError::Malformed)?;
+        let wire: WireClaims = serde_json::from_slice(&json).map_err(|_| IdTokenError::Malformed)?;
         if wire.iss != self.issuer {
-            return Err(TokenError::Issuer);
+            return Err(IdTokenError::Issuer);
         }
         if wire.aud != self.audience {
-            return Err(TokenError::Audience);
+            return Err(IdTokenError::Audience);
         }
-        wire.into_claims().ok_or(TokenError::Malformed)
+        wire.into_claims().ok_or(IdTokenError::Malformed)
     }
 
-    fn key_of(&self, header: &str) -> Option<&Prepared> {
+    fn key_of(&self, header: &str) -> Option<&SigningKey> {
         std::iter::once(&self.newest)
             .chain(&self.older)
             .find(|key| key.header == header)
@@ -267,14 +267,14 @@ struct WireClaims {
 }
 
 impl WireClaims {
-    fn into_claims(self) -> Option<Claims> {
+    fn into_claims(self) -> Option<TokenClaims> {
         let wallet: Wallet = self.wallet.parse().ok()?;
         (wallet.user_id() == self.sub).then_some(())?;
-        Some(Claims {
+        Some(TokenClaims {
             wallet,
             user_id: self.sub,
             session: self.sid.parse().ok()?,
-            method: SignInMethod::read(&self.amr[0], self.key.as_deref(), self.payment.as_deref())?,
+            method: TokenAuthMethod::read(&self.amr[0], self.key.as_deref(), self.payment.as_deref())?,
             issued_s: self.iat,
             expires_s: self.exp,
             token_id: self.jti,
@@ -282,7 +282,7 @@ impl WireClaims {
     }
 }
 
-fn jwks(keys: &Keys) -> String {
+fn jwks(keys: &IdentityKeyRing) -> String {
     let set: Vec<_> = keys
         .ring()
         .map(|key| {

@@ -2,15 +2,15 @@
 
 use purser_chains::rpc::EndpointStatus;
 
-use super::page::{Page, Samples, Unit};
+use super::exposition::{Exposition, Samples, Unit};
 use crate::settlement::real::figures::{ChainFigures, FeeKey};
 
 /// Name, help, and what it is of each `T`.
 type Figure<T> = (&'static str, &'static str, fn(&T) -> Option<u64>);
 
 /// Both chains.
-pub(super) fn chains(page: &mut Page, chains: &[ChainFigures]) {
-    let all = |page: &mut Page, name, unit, help, of: fn(&ChainFigures) -> Option<u64>| {
+pub(super) fn chains(page: &mut Exposition, chains: &[ChainFigures]) {
+    let all = |page: &mut Exposition, name, unit, help, of: fn(&ChainFigures) -> Option<u64>| {
         let mut samples = page.gauge(name, unit, help);
         for chain in chains {
             if let Some(value) = of(chain) {
@@ -64,7 +64,7 @@ pub(super) fn chains(page: &mut Page, chains: &[ChainFigures]) {
     }
 }
 
-fn endpoints(page: &mut Page, chains: &[ChainFigures]) {
+fn endpoints(page: &mut Exposition, chains: &[ChainFigures]) {
     let figures: [Figure<EndpointStatus>; 2] = [
         (
             "purser_rpc_endpoint_failures",
@@ -103,7 +103,7 @@ fn of_endpoints(mut samples: Samples<'_>, chains: &[ChainFigures], of: fn(&Endpo
     }
 }
 
-fn keys(page: &mut Page, chains: &[ChainFigures]) {
+fn keys(page: &mut Exposition, chains: &[ChainFigures]) {
     let figures: [Figure<FeeKey>; 2] = [
         (
             "purser_fee_key_balance",

@@ -1,10 +1,10 @@
 //! Figures of what settles on the real chains beside our own keys: facilitators, the built-in bridge; and of the checks before
 //! claims. The sandbox has none of them.
 
-use purser_actors::engine::figures::Figures;
-use purser_actors::kernel::effect::Work;
+use purser_actors::engine::stats::EngineStats;
+use purser_actors::kernel::job::Job;
 
-use super::page::{Page, Unit};
+use super::exposition::{Exposition, Unit};
 use crate::settlement::facilitator::FacilitatorFigures;
 use crate::settlement::real::figures::ChainFigures;
 
@@ -12,7 +12,7 @@ use crate::settlement::real::figures::ChainFigures;
 const CROSSING: &str = "cross_bridge";
 
 /// Checks of payments before their claims.
-pub(super) fn prechecks(page: &mut Page, chains: &[ChainFigures]) {
+pub(super) fn prechecks(page: &mut Exposition, chains: &[ChainFigures]) {
     let of = |figure: fn(&ChainFigures) -> u64| chains.iter().map(move |chain| (chain.network.name(), figure(chain)));
     page.counter(
         "purser_prechecks_total",
@@ -38,13 +38,13 @@ pub(super) fn prechecks(page: &mut Page, chains: &[ChainFigures]) {
 }
 
 /// Burns of the built-in bridge, and what has been burned and is not minted, over whichever bridge.
-pub(super) fn bridge(page: &mut Page, burns: u64, figures: &Figures) {
+pub(super) fn bridge(page: &mut Exposition, burns: u64, figures: &EngineStats) {
     page.counter(
         "purser_bridge_burns_total",
         "Burns into the built-in bridge that became final.",
     )
     .is(burns);
-    let named = Work::NAMES.into_iter().zip(&figures.works);
+    let named = Job::NAMES.into_iter().zip(&figures.works);
     let crossing = named.filter(|(name, _)| *name == CROSSING).map(|(_, work)| work);
     let (mut waiting, mut oldest_ms) = (0, 0);
     for work in crossing {
@@ -66,14 +66,14 @@ pub(super) fn bridge(page: &mut Page, burns: u64, figures: &Figures) {
 }
 
 /// Each facilitator of the settings.
-pub(super) fn facilitators(page: &mut Page, chains: &[ChainFigures]) {
+pub(super) fn facilitators(page: &mut Exposition, chains: &[ChainFigures]) {
     let each = || {
         chains.iter().flat_map(|chain| {
             let all = chain.facilitators.iter();
             all.map(|one| (chain.network.name(), one))
         })
     };
-    let figure = |page: &mut Page, name, help, counts: bool, of: fn(&FacilitatorFigures) -> u64| {
+    let figure = |page: &mut Exposition, name, help, counts: bool, of: fn(&FacilitatorFigures) -> u64| {
         let mut samples = match counts {
             true => page.counter(name, help),
             false => page.gauge(name, Unit::One, help),
@@ -114,6 +114,6 @@ mod tests {
     // Checks: the work that is counted as waiting for a mint exists under this name.
     #[test]
     fn the_crossing_is_a_kind_of_work() {
-        assert!(Work::NAMES.contains(&CROSSING));
+        assert!(Job::NAMES.contains(&CROSSING));
     }
 }

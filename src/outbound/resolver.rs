@@ -7,18 +7,18 @@ use std::sync::Arc;
 use purser_actors::port::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::addresses::{NotCalled, judge_address};
+use super::address_policy::{BlockedUrl, check_address};
 
 /// Looks names up.
-pub trait Lookup: Send + Sync + 'static {
+pub trait DnsLookup: Send + Sync + 'static {
     /// Every address of a name.
     fn addresses<'a>(&'a self, name: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>>;
 }
 
 /// The resolver of the machine.
-pub struct SystemLookup;
+pub struct SystemDns;
 
-impl Lookup for SystemLookup {
+impl DnsLookup for SystemDns {
     fn addresses<'a>(&'a self, name: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
             // The port is the client's to fill in.
@@ -29,23 +29,23 @@ impl Lookup for SystemLookup {
 }
 
 /// Gives the client public addresses only.
-pub struct PublicOnly<L>(Arc<L>);
+pub struct FilteringResolver<L>(Arc<L>);
 
-impl<L: Lookup> PublicOnly<L> {
+impl<L: DnsLookup> FilteringResolver<L> {
     /// Over the resolver that knows.
     pub const fn new(lookup: Arc<L>) -> Self {
         Self(lookup)
     }
 }
 
-impl<L: Lookup> Resolve for PublicOnly<L> {
+impl<L: DnsLookup> Resolve for FilteringResolver<L> {
     /// A name with a single inside address is refused whole: whoever mixes them wants us to try the other one.
     fn resolve(&self, name: Name) -> Resolving {
         let lookup = self.0.clone();
         Box::pin(async move {
             let found = lookup.addresses(name.as_str()).await?;
             for address in &found {
-                judge_address(*address).map_err(Refused)?;
+                check_address(*address).map_err(BlockedByFilter)?;
             }
             let dialled: Addrs = Box::new(found.into_iter().map(|ip| SocketAddr::new(ip, 0)));
             Ok(dialled)
@@ -56,13 +56,13 @@ impl<L: Lookup> Resolve for PublicOnly<L> {
 /// The filter's no, as the client's error carries it.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("not called: {0}")]
-struct Refused(NotCalled);
+struct BlockedByFilter(BlockedUrl);
 
 /// The filter's word, if it is what an error of the client goes back to.
-pub fn refused_by_filter(error: &(dyn std::error::Error + 'static)) -> Option<NotCalled> {
+pub fn is_blocked(error: &(dyn std::error::Error + 'static)) -> Option<BlockedUrl> {
     let mut cause = Some(error);
     while let Some(error) = cause {
-        if let Some(Refused(why)) = error.downcast_ref() {
+        if let Some(BlockedByFilter(why)) = error.downcast_ref() {
             return Some(*why);
         }
         cause = error.source();

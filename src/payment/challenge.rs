@@ -27,7 +27,7 @@ pub struct Resource<'a> {
 
 /// Everything a challenge says.
 #[derive(Clone, Copy, Debug)]
-pub struct ChallengeParts<'a> {
+pub struct ChallengeInput<'a> {
     /// What is sold.
     pub resource: Resource<'a>,
     /// What is accepted, the preferred first: stock clients take the first they can pay.
@@ -52,7 +52,7 @@ pub struct Challenge {
 }
 
 /// Writes the challenge. Answer it with status 402 and `Cache-Control: no-store`.
-pub fn challenge(parts: &ChallengeParts<'_>) -> Challenge {
+pub fn challenge(parts: &ChallengeInput<'_>) -> Challenge {
     let mut resource = JsonResource::new(&parts.resource);
     let mut json = String::with_capacity(1024);
     json.push_str("{\"x402Version\":2,\"error\":");

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::chains::Chains;
-use super::refusal::{Reason, Refusal};
+use super::error::{Reason, VerificationError};
 use super::solana::wire::MAX_TRANSACTION_BYTES;
 
 /// Longest header value that is read, encoded. The stock Solana payment needs about 1,516 bytes, and half as much again
@@ -19,9 +19,9 @@ pub const MAX_HEADER_BYTES: usize = 8 * 1024;
 
 /// A payment as it was sent, with its form checked.
 #[derive(Clone, Debug)]
-pub struct Payment {
+pub struct DecodedPayment {
     /// Which terms the client means.
-    pub chosen: Chosen,
+    pub chosen: SelectedTerms,
     /// The signed part.
     pub payload: Payload,
     /// Echoed extensions, if any.
@@ -30,9 +30,9 @@ pub struct Payment {
 
 /// How the client names the terms it pays for.
 #[derive(Clone, Debug)]
-pub enum Chosen {
+pub enum SelectedTerms {
     /// v2: it echoes them.
-    V2(Box<Accepted>),
+    V2(Box<EchoedTerms>),
     /// v1: it names the network only.
     V1(Network),
 }
@@ -41,7 +41,7 @@ pub enum Chosen {
 /// others only what their types know.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Accepted {
+pub struct EchoedTerms {
     /// `exact`.
     pub scheme: String,
     /// CAIP-2.
@@ -98,23 +98,23 @@ pub struct EvmFields {
 }
 
 #[derive(Deserialize)]
-struct Wire {
+struct PaymentWire {
     #[serde(rename = "x402Version")]
     version: u64,
     #[serde(default)]
-    accepted: Option<Box<Accepted>>,
+    accepted: Option<Box<EchoedTerms>>,
     #[serde(default)]
     scheme: Option<String>,
     #[serde(default)]
     network: Option<String>,
-    payload: WirePayload,
+    payload: PayloadWire,
     #[serde(default)]
     extensions: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct WirePayload {
+struct PayloadWire {
     #[serde(default)]
     authorization: Option<EvmFields>,
     #[serde(default)]
@@ -131,13 +131,13 @@ struct WirePayload {
 ///
 /// # Errors
 /// [`Reason::Malformed`], [`Reason::Version`], [`Reason::Scheme`] or [`Reason::Network`] (an unknown v1 name).
-pub fn decode(header: &[u8]) -> Result<Payment, Refusal> {
+pub fn decode(header: &[u8]) -> Result<DecodedPayment, VerificationError> {
     if header.len() > MAX_HEADER_BYTES {
         return Err(malformed("the payment header is too long"));
     }
     let json = base64_any(header).ok_or_else(|| malformed("the payment header is not base64"))?;
     // serde's own message can quote as much of the input as the client likes; the place is enough.
-    let wire: Wire = serde_json::from_slice(&json).map_err(|error| {
+    let wire: PaymentWire = serde_json::from_slice(&json).map_err(|error| {
         malformed(format!(
             "not a payment payload in JSON (line {}, column {})",
             error.line(),
@@ -150,7 +150,7 @@ pub fn decode(header: &[u8]) -> Result<Payment, Refusal> {
         wire.scheme.as_deref(),
         wire.network.as_deref(),
     )?;
-    Ok(Payment {
+    Ok(DecodedPayment {
         chosen,
         payload: payload(wire.payload)?,
         extensions: wire.extensions,
@@ -159,44 +159,44 @@ pub fn decode(header: &[u8]) -> Result<Payment, Refusal> {
 
 fn chosen(
     version: u64,
-    accepted: Option<Box<Accepted>>,
+    accepted: Option<Box<EchoedTerms>>,
     scheme: Option<&str>,
     network: Option<&str>,
-) -> Result<Chosen, Refusal> {
+) -> Result<SelectedTerms, VerificationError> {
     match (version, accepted) {
-        (2, Some(accepted)) => exact(&accepted.scheme).map(|()| Chosen::V2(accepted)),
+        (2, Some(accepted)) => exact(&accepted.scheme).map(|()| SelectedTerms::V2(accepted)),
         (2, None) => Err(malformed("an x402 v2 payment needs `accepted`")),
         (1, _) => {
             exact(scheme.ok_or_else(|| malformed("an x402 v1 payment needs `scheme`"))?)?;
             let network = network.ok_or_else(|| malformed("an x402 v1 payment needs `network`"))?;
             Chains::in_effect()
                 .of_v1(network)
-                .map(Chosen::V1)
-                .ok_or_else(|| Refusal::new(Reason::Network, "this network is not offered"))
+                .map(SelectedTerms::V1)
+                .ok_or_else(|| VerificationError::new(Reason::Network, "this network is not offered"))
         }
-        _ => Err(Refusal::new(Reason::Version, "x402Version must be 2, or 1")),
+        _ => Err(VerificationError::new(Reason::Version, "x402Version must be 2, or 1")),
     }
 }
 
-fn exact(scheme: &str) -> Result<(), Refusal> {
+fn exact(scheme: &str) -> Result<(), VerificationError> {
     if scheme == "exact" {
         Ok(())
     } else {
-        Err(Refusal::new(Reason::Scheme, "only the scheme `exact` is taken"))
+        Err(VerificationError::new(Reason::Scheme, "only the scheme `exact` is taken"))
     }
 }
 
-fn payload(wire: WirePayload) -> Result<Payload, Refusal> {
+fn payload(wire: PayloadWire) -> Result<Payload, VerificationError> {
     match wire {
-        WirePayload {
+        PayloadWire {
             permit2_authorization: Some(_),
             ..
         } => Ok(Payload::Unsupported("Permit2")),
-        WirePayload {
+        PayloadWire {
             delegation_manager: Some(_),
             ..
         } => Ok(Payload::Unsupported("ERC-7710")),
-        WirePayload {
+        PayloadWire {
             authorization: Some(authorization),
             signature: Some(signature),
             transaction: None,
@@ -205,20 +205,20 @@ fn payload(wire: WirePayload) -> Result<Payload, Refusal> {
             authorization,
             signature,
         }))),
-        WirePayload {
+        PayloadWire {
             transaction: Some(text),
             authorization: None,
             ..
         } => {
             // Four characters of base64 carry three bytes.
             if text.len() > MAX_TRANSACTION_BYTES.div_ceil(3) * 4 {
-                return Err(Refusal::new(
+                return Err(VerificationError::new(
                     Reason::SvmUndecodable,
                     "the transaction is longer than 1232 bytes",
                 ));
             }
             let bytes = base64_any(text.as_bytes())
-                .ok_or_else(|| Refusal::new(Reason::SvmUndecodable, "the transaction is not base64"))?;
+                .ok_or_else(|| VerificationError::new(Reason::SvmUndecodable, "the transaction is not base64"))?;
             Ok(Payload::Solana(bytes))
         }
         _ => Err(malformed(
@@ -236,6 +236,6 @@ fn base64_any(text: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-fn malformed(message: impl Into<std::borrow::Cow<'static, str>>) -> Refusal {
-    Refusal::new(Reason::Malformed, message)
+fn malformed(message: impl Into<std::borrow::Cow<'static, str>>) -> VerificationError {
+    VerificationError::new(Reason::Malformed, message)
 }

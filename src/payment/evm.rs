@@ -13,7 +13,7 @@ use sha3::{Digest, Keccak256};
 use self::signature::{any_signature, canonical_v, signature_bytes};
 use super::decode::EvmPayload;
 use super::proof::Judged;
-use super::refusal::{Reason, Refusal};
+use super::error::{Reason, VerificationError};
 use super::terms::BasePayee;
 
 /// A payment must stay valid at least this long, or it could expire on its way into a block (x402 reference).
@@ -43,7 +43,7 @@ pub(crate) const HALF_ORDER: [u8; 32] = [
 
 /// Which library recovers the signer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Recovery {
+pub enum SignatureRecovery {
     /// The C library libsecp256k1: about twice as fast.
     #[default]
     Libsecp256k1,
@@ -53,7 +53,7 @@ pub enum Recovery {
 
 /// What our own terms demand of an EIP-3009 payment.
 #[derive(Clone, Copy, Debug)]
-pub struct EvmDemand<'a> {
+pub struct EvmRequirements<'a> {
     /// Who is paid, in what token.
     pub payee: &'a BasePayee,
     /// The EIP-712 domain that it is signed under: the payee's, by the protocol that the payment came by.
@@ -70,7 +70,7 @@ pub struct EvmDemand<'a> {
 ///
 /// # Errors
 /// As [`judge`], and [`Reason::EvmSignature`].
-pub fn verify(payload: &EvmPayload, demand: &EvmDemand<'_>, recovery: Recovery) -> Result<Authorization, Refusal> {
+pub fn verify(payload: &EvmPayload, demand: &EvmRequirements<'_>, recovery: SignatureRecovery) -> Result<Authorization, VerificationError> {
     judge(payload, demand, recovery)?.proven()
 }
 
@@ -81,9 +81,9 @@ pub fn verify(payload: &EvmPayload, demand: &EvmDemand<'_>, recovery: Recovery) 
 /// [`Reason::Malformed`] for text that is no number or address.
 pub fn judge(
     payload: &EvmPayload,
-    demand: &EvmDemand<'_>,
-    recovery: Recovery,
-) -> Result<Judged<Authorization>, Refusal> {
+    demand: &EvmRequirements<'_>,
+    recovery: SignatureRecovery,
+) -> Result<Judged<Authorization>, VerificationError> {
     let fields = &payload.authorization;
     let from = address(&fields.from)?;
     let to = address(&fields.to)?;
@@ -94,13 +94,13 @@ pub fn judge(
     let signature = signature_bytes(&payload.signature, &demand.payee.erc6492_factories)?;
 
     if to != demand.payee.pay_to {
-        return Err(Refusal::new(
+        return Err(VerificationError::new(
             Reason::EvmRecipient,
             "`to` is not the address in the challenge",
         ));
     }
     if value != Some(demand.amount.atomic()) {
-        return Err(Refusal::new(
+        return Err(VerificationError::new(
             Reason::EvmValue,
             "`value` is not exactly the amount in the challenge",
         ));
@@ -128,10 +128,10 @@ pub fn judge(
 /// The signature of the payer's key, with v 27 or 28.
 fn signed_by_key(
     authorization: &EvmAuthorization,
-    demand: &EvmDemand<'_>,
-    recovery: Recovery,
-) -> Result<[u8; 65], Refusal> {
-    let refused = |message: &'static str| Refusal::new(Reason::EvmSignature, message);
+    demand: &EvmRequirements<'_>,
+    recovery: SignatureRecovery,
+) -> Result<[u8; 65], VerificationError> {
+    let refused = |message: &'static str| VerificationError::new(Reason::EvmSignature, message);
     let mut signature = *authorization
         .signature
         .as_ecdsa()
@@ -154,7 +154,7 @@ fn signed_by_key(
 
 /// What the payment itself says it moves, and the last moment at which it could have been claimed. `None` when it says
 /// nothing readable.
-pub fn own_amount_and_moment(payload: &EvmPayload) -> Option<(Usdc, Timestamp)> {
+pub fn signed_amount_and_window(payload: &EvmPayload) -> Option<(Usdc, Timestamp)> {
     let number = |text: &str| decimal(text).ok().flatten();
     let fields = &payload.authorization;
     let last = number(&fields.valid_before)?.checked_sub(MIN_LIFE_SECONDS)?;
@@ -163,7 +163,7 @@ pub fn own_amount_and_moment(payload: &EvmPayload) -> Option<(Usdc, Timestamp)> 
 }
 
 /// The payment as it was signed, by nobody's terms: whether it holds is for a chain to say. `None` for what is none.
-pub fn as_signed(payload: &EvmPayload) -> Option<EvmAuthorization> {
+pub fn parse_fields(payload: &EvmPayload) -> Option<EvmAuthorization> {
     let number = |text: &str| decimal(text).ok().flatten();
     let fields = &payload.authorization;
     Some(EvmAuthorization {
@@ -178,19 +178,19 @@ pub fn as_signed(payload: &EvmPayload) -> Option<EvmAuthorization> {
 }
 
 /// Numbers above 64 bits come as `None`: they are beyond every limit here.
-fn window(after: Option<u64>, before: Option<u64>, demand: &EvmDemand<'_>) -> Result<(u64, u64), Refusal> {
+fn window(after: Option<u64>, before: Option<u64>, demand: &EvmRequirements<'_>) -> Result<(u64, u64), VerificationError> {
     let after = after
         .filter(|after| *after <= demand.now)
-        .ok_or_else(|| Refusal::new(Reason::EvmValidAfter, "the payment is not valid yet"))?;
+        .ok_or_else(|| VerificationError::new(Reason::EvmValidAfter, "the payment is not valid yet"))?;
     let latest = demand
         .now
         .saturating_add(u64::from(demand.max_timeout_seconds))
         .saturating_add(MAX_EXTRA_LIFE_SECONDS);
     let before = before
         .filter(|before| *before <= latest)
-        .ok_or_else(|| Refusal::new(Reason::EvmValidBefore, "`validBefore` is too far in the future"))?;
+        .ok_or_else(|| VerificationError::new(Reason::EvmValidBefore, "`validBefore` is too far in the future"))?;
     if before < demand.now.saturating_add(MIN_LIFE_SECONDS) {
-        return Err(Refusal::new(
+        return Err(VerificationError::new(
             Reason::EvmValidBefore,
             "the payment has expired or expires within 6 seconds",
         ));
@@ -227,21 +227,21 @@ pub fn transfer_digest(domain_separator: &[u8; 32], authorization: &EvmAuthoriza
 }
 
 /// The address whose key made this signature (r, s, v with v 0, 1, 27 or 28) over this digest, if any did.
-pub fn recover(digest: &[u8; 32], signature: &[u8; 65], recovery: Recovery) -> Option<[u8; 20]> {
+pub fn recover(digest: &[u8; 32], signature: &[u8; 65], recovery: SignatureRecovery) -> Option<[u8; 20]> {
     let parity = match signature[64] {
         0 | 27 => 0,
         1 | 28 => 1,
         _ => return None,
     };
     let point: [u8; 65] = match recovery {
-        Recovery::Libsecp256k1 => {
+        SignatureRecovery::Libsecp256k1 => {
             use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
             let id = RecoveryId::try_from(parity).ok()?;
             let signature = RecoverableSignature::from_compact(&signature[..64], id).ok()?;
             let message = secp256k1::Message::from_digest(*digest);
             signature.recover_ecdsa(message).ok()?.serialize_uncompressed()
         }
-        Recovery::K256 => {
+        SignatureRecovery::K256 => {
             let id = RecoveryId::new(parity == 1, false);
             let signature = Signature::from_slice(&signature[..64]).ok()?;
             let key = VerifyingKey::recover_from_prehash(digest, &signature, id).ok()?;
@@ -285,7 +285,7 @@ pub fn parse_address(text: &str) -> Option<[u8; 20]> {
     fixed_hex::<20>(text)
 }
 
-fn address(text: &str) -> Result<[u8; 20], Refusal> {
+fn address(text: &str) -> Result<[u8; 20], VerificationError> {
     parse_address(text).ok_or_else(|| malformed("an address must be 0x and 40 hex digits"))
 }
 
@@ -296,7 +296,7 @@ fn fixed_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
 }
 
 /// A uint256 in decimal: `Ok(None)` when it is one but does not fit 64 bits.
-fn decimal(text: &str) -> Result<Option<u64>, Refusal> {
+fn decimal(text: &str) -> Result<Option<u64>, VerificationError> {
     // 2^256 has 78 digits.
     if text.is_empty() || text.len() > 78 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(malformed("amounts and times must be decimal digits in a string"));
@@ -316,8 +316,8 @@ fn word_of_address(address: &[u8; 20]) -> [u8; 32] {
     word
 }
 
-fn malformed(message: &'static str) -> Refusal {
-    Refusal::new(Reason::Malformed, message)
+fn malformed(message: &'static str) -> VerificationError {
+    VerificationError::new(Reason::Malformed, message)
 }
 
 #[cfg(test)]

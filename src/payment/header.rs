@@ -3,7 +3,7 @@
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 
-use super::refusal::PaymentError;
+use super::error::PaymentHeaderError;
 
 /// Header of x402 v2.
 pub const PAYMENT_SIGNATURE: &str = "payment-signature";
@@ -22,7 +22,7 @@ pub const PAYMENT_RECEIPT: &str = "payment-receipt";
 ///
 /// # Errors
 /// [`PaymentError::Ambiguous`] when two of the payment headers differ, or when an MPP credential comes beside x402.
-pub fn payment_header(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentError> {
+pub fn payment_header(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentHeaderError> {
     let mut found: Option<&[u8]> = None;
     for value in headers
         .get_all(PAYMENT_SIGNATURE)
@@ -32,13 +32,13 @@ pub fn payment_header(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentError
         let value = value.as_bytes().trim_ascii();
         match found {
             Some(first) if first != value => {
-                return Err(PaymentError::Ambiguous("PAYMENT-SIGNATURE and X-PAYMENT differ"));
+                return Err(PaymentHeaderError::Ambiguous("PAYMENT-SIGNATURE and X-PAYMENT differ"));
             }
             _ => found = Some(value),
         }
     }
     if found.is_some() && mpp_credential(headers)?.is_some() {
-        return Err(PaymentError::Ambiguous("x402 and MPP credentials in one request"));
+        return Err(PaymentHeaderError::Ambiguous("x402 and MPP credentials in one request"));
     }
     Ok(found)
 }
@@ -48,14 +48,14 @@ pub fn payment_header(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentError
 ///
 /// # Errors
 /// [`PaymentError::Ambiguous`] when two of them differ.
-pub fn mpp_credential(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentError> {
+pub fn mpp_credential(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentHeaderError> {
     let mut found: Option<&[u8]> = None;
     for value in headers.get_all(AUTHORIZATION) {
         let Some(credential) = after_scheme(value.as_bytes()) else {
             continue;
         };
         match found {
-            Some(first) if first != credential => return Err(PaymentError::Ambiguous("two MPP credentials")),
+            Some(first) if first != credential => return Err(PaymentHeaderError::Ambiguous("two MPP credentials")),
             _ => found = Some(credential),
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub const NAME: &str = "payment-identifier";
 
 /// What a challenge says of it: it may be left out.
-pub const ADVERTISED: &str = r#"{"payment-identifier":{"info":{"required":false},"schema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"required":{"type":"boolean"},"id":{"type":"string","minLength":16,"maxLength":128,"pattern":"^[a-zA-Z0-9_-]+$"}},"required":["required"]}}}"#;
+pub const CHALLENGE_EXTENSION: &str = r#"{"payment-identifier":{"info":{"required":false},"schema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"required":{"type":"boolean"},"id":{"type":"string","minLength":16,"maxLength":128,"pattern":"^[a-zA-Z0-9_-]+$"}},"required":["required"]}}}"#;
 
 /// Why something is no identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,7 +63,7 @@ mod tests {
     // Aim: what the challenge says is JSON and gives no identifier when it is only echoed.
     #[test]
     fn an_echo_of_the_challenge_is_no_identifier() {
-        let advertised: Value = serde_json::from_str(ADVERTISED).unwrap();
+        let advertised: Value = serde_json::from_str(CHALLENGE_EXTENSION).unwrap();
         assert_eq!(advertised[NAME]["info"], json!({"required": false}));
         assert_eq!(read(advertised.as_object()), Ok(None));
         assert_eq!(read(None), Ok(None));

@@ -6,15 +6,15 @@
 
 use serde_json::{Map, Value};
 
-use super::decode::Accepted;
+use super::decode::EchoedTerms;
 use super::evm::parse_address;
-use super::refusal::{Reason, Refusal};
+use super::error::{Reason, VerificationError};
 use super::solana::address::parse as parse_pubkey;
 use super::terms::{Payee, Terms};
 
 /// An extension that our challenge carried.
 #[derive(Clone, Copy, Debug)]
-pub struct Advertised<'a> {
+pub struct AdvertisedExtension<'a> {
     /// Its key in `extensions`.
     pub name: &'a str,
     /// Its `info`.
@@ -27,7 +27,7 @@ pub struct Advertised<'a> {
 ///
 /// # Errors
 /// The reason names the first field that differs.
-pub fn matches(accepted: &Accepted, terms: &Terms) -> Result<(), Refusal> {
+pub fn matches(accepted: &EchoedTerms, terms: &Terms) -> Result<(), VerificationError> {
     if accepted.network != terms.caip2() {
         return Err(refused(Reason::Network, "this network is not offered"));
     }
@@ -90,7 +90,7 @@ pub fn matches(accepted: &Accepted, terms: &Terms) -> Result<(), Refusal> {
 }
 
 /// The text that we wrote, and no other spelling of the number.
-fn amount(accepted: &Accepted, terms: &Terms, reason: Reason) -> Result<(), Refusal> {
+fn amount(accepted: &EchoedTerms, terms: &Terms, reason: Reason) -> Result<(), VerificationError> {
     if accepted.amount == terms.amount.atomic().to_string() {
         return Ok(());
     }
@@ -101,10 +101,10 @@ fn amount(accepted: &Accepted, terms: &Terms, reason: Reason) -> Result<(), Refu
 }
 
 /// A member of `extra` that we offered must come back as it was; one that we did not offer may be anything.
-fn wants(extra: Option<&Map<String, Value>>, key: &str, wanted: Option<&str>, reason: Reason) -> Result<(), Refusal> {
+fn wants(extra: Option<&Map<String, Value>>, key: &str, wanted: Option<&str>, reason: Reason) -> Result<(), VerificationError> {
     let echoed = extra.and_then(|extra| extra.get(key)?.as_str());
     match wanted {
-        Some(wanted) if echoed != Some(wanted) => Err(Refusal::new(
+        Some(wanted) if echoed != Some(wanted) => Err(VerificationError::new(
             reason,
             format!("`accepted.extra.{key}` is not the one in the challenge"),
         )),
@@ -117,7 +117,7 @@ fn wants(extra: Option<&Map<String, Value>>, key: &str, wanted: Option<&str>, re
 ///
 /// # Errors
 /// [`Reason::ExtensionEcho`].
-pub fn extensions_echo(echoed: Option<&Map<String, Value>>, advertised: &[Advertised<'_>]) -> Result<(), Refusal> {
+pub fn extensions_echo(echoed: Option<&Map<String, Value>>, advertised: &[AdvertisedExtension<'_>]) -> Result<(), VerificationError> {
     let Some(echoed) = echoed else { return Ok(()) };
     for extension in advertised {
         let Some(value) = echoed.get(extension.name) else {
@@ -144,6 +144,6 @@ fn contains(outer: &Value, inner: &Value, skip: &[&str]) -> bool {
     }
 }
 
-fn refused(reason: Reason, message: &'static str) -> Refusal {
-    Refusal::new(reason, message)
+fn refused(reason: Reason, message: &'static str) -> VerificationError {
+    VerificationError::new(reason, message)
 }

@@ -17,15 +17,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use purser_actors::port::{Authorization, Timestamp};
 
-use super::evm::{EvmDemand, MIN_LIFE_SECONDS, Recovery, judge, keccak, own_amount_and_moment, parse_address};
+use super::evm::{EvmRequirements, MIN_LIFE_SECONDS, SignatureRecovery, judge, keccak, signed_amount_and_window, parse_address};
 use super::proof::Judged;
-use super::refusal::{Reason, Refusal};
+use super::error::{Reason, VerificationError};
 use super::terms::{BasePayee, Payee, Terms};
 use crate::identity::rfc3339;
 use crate::identity::secret::MacKey;
-use challenge::{Covered, Opaque, request};
-use credential::{Credential, Echo};
-use problem::Problem;
+use challenge::{ChallengeFields, OpaqueRequest, request};
+use credential::{Credential, EchoedChallenge};
+use problem::MppProblem;
 
 /// Payment method.
 pub const METHOD: &str = "evm";
@@ -34,7 +34,7 @@ pub const INTENT: &str = "charge";
 
 /// The request that a challenge is for.
 #[derive(Clone, Copy, Debug)]
-pub struct Bound<'a> {
+pub struct BoundRequest<'a> {
     /// Path of the route.
     pub route: &'a str,
     /// Digest of route and parameters in canonical form.
@@ -43,7 +43,7 @@ pub struct Bound<'a> {
 
 /// A challenge ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Issued {
+pub struct IssuedChallenge {
     /// Its id.
     pub id: String,
     /// Value of `WWW-Authenticate`: visible ASCII and spaces only.
@@ -52,7 +52,7 @@ pub struct Issued {
 
 /// A credential that may be claimed and settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct VerifiedCredential {
     /// What to settle.
     pub authorization: Authorization,
     /// Id of the challenge that it answers.
@@ -64,17 +64,17 @@ pub struct Answered {
 /// Why a credential is refused: 402 with a fresh challenge. Nothing was charged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}: {detail}")]
-pub struct Rejection {
+pub struct CredentialError {
     /// As MPP clients know it.
-    pub problem: Problem,
+    pub problem: MppProblem,
     /// As x402 clients know it, where they do.
     pub reason: &'static str,
     /// For people; quotes nothing that was sent.
     pub detail: Cow<'static, str>,
 }
 
-impl Rejection {
-    fn new(problem: Problem, detail: impl Into<Cow<'static, str>>) -> Self {
+impl CredentialError {
+    fn new(problem: MppProblem, detail: impl Into<Cow<'static, str>>) -> Self {
         Self {
             problem,
             reason: problem.reason(),
@@ -83,11 +83,11 @@ impl Rejection {
     }
 }
 
-impl From<Refusal> for Rejection {
-    fn from(refusal: Refusal) -> Self {
+impl From<VerificationError> for CredentialError {
+    fn from(refusal: VerificationError) -> Self {
         let problem = match refusal.reason {
-            Reason::Malformed => Problem::MalformedCredential,
-            _ => Problem::VerificationFailed,
+            Reason::Malformed => MppProblem::MalformedCredential,
+            _ => MppProblem::VerificationFailed,
         };
         Self {
             problem,
@@ -122,22 +122,22 @@ impl Mpp {
     }
 
     /// A fresh challenge for the first of these terms that is on Base, good for as long as its price. `None` if none is.
-    pub fn issue(&self, terms: &[Terms], bound: &Bound<'_>, description: &str, now: Timestamp) -> Option<Issued> {
+    pub fn issue(&self, terms: &[Terms], bound: &BoundRequest<'_>, description: &str, now: Timestamp) -> Option<IssuedChallenge> {
         let (payee, terms) = terms.iter().find_map(on_base)?;
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
         let expires = rfc3339::format(now.plus_ms(u64::from(terms.max_timeout_seconds) * 1000));
-        let covered = Covered {
+        let covered = ChallengeFields {
             realm: &self.realm,
             method: METHOD,
             intent: INTENT,
             request: &request(payee, terms.amount),
             expires: &expires,
             digest: "",
-            opaque: &Opaque::new(bound, serial).wire(),
+            opaque: &OpaqueRequest::new(bound, serial).wire(),
         };
         let id = covered.id(&self.current);
         let header = covered.header(&id, description);
-        Some(Issued {
+        Some(IssuedChallenge {
             id,
             header: header.into(),
         })
@@ -151,12 +151,12 @@ impl Mpp {
         &self,
         credential: Credential,
         offers: &[Terms],
-        bound: &Bound<'_>,
+        bound: &BoundRequest<'_>,
         now: Timestamp,
-        recovery: Recovery,
-    ) -> Result<Answered, Rejection> {
+        recovery: SignatureRecovery,
+    ) -> Result<VerifiedCredential, CredentialError> {
         let judged = self.judge(credential, offers, bound, now, recovery)?;
-        judged.proven().map_err(Rejection::from)
+        judged.proven().map_err(CredentialError::from)
     }
 
     /// Judges a credential for this request against everything that is on offer for it. Settles and stores nothing.
@@ -168,14 +168,14 @@ impl Mpp {
         &self,
         credential: Credential,
         offers: &[Terms],
-        bound: &Bound<'_>,
+        bound: &BoundRequest<'_>,
         now: Timestamp,
-        recovery: Recovery,
-    ) -> Result<Judged<Answered>, Rejection> {
+        recovery: SignatureRecovery,
+    ) -> Result<Judged<VerifiedCredential>, CredentialError> {
         let echo = &credential.challenge;
-        self.recognise(echo)?;
-        let invalid = |detail: &'static str| Rejection::new(Problem::InvalidChallenge, detail);
-        if !Opaque::read(echo.opaque.as_deref().unwrap_or_default()).is_some_and(|opaque| opaque.is_for(bound)) {
+        self.verify_challenge(echo)?;
+        let invalid = |detail: &'static str| CredentialError::new(MppProblem::InvalidChallenge, detail);
+        if !OpaqueRequest::read(echo.opaque.as_deref().unwrap_or_default()).is_some_and(|opaque| opaque.is_for(bound)) {
             return Err(invalid("the challenge was given for another request"));
         }
         let (payee, terms) = offers
@@ -186,9 +186,9 @@ impl Mpp {
         let expires = echo.expires().ok_or_else(|| invalid("`expires` is no time of ours"))?;
         if expires < now.plus_ms(MIN_LIFE_SECONDS * 1000) {
             let detail = "the challenge has expired or expires within 6 seconds";
-            return Err(Rejection::new(Problem::PaymentExpired, detail));
+            return Err(CredentialError::new(MppProblem::PaymentExpired, detail));
         }
-        let demand = EvmDemand {
+        let demand = EvmRequirements {
             payee,
             domain: &payee.mpp_domain_separator,
             amount: terms.amount,
@@ -199,8 +199,8 @@ impl Mpp {
     }
 
     /// Whether we made this challenge, under the key of now or the one before.
-    fn recognise(&self, echo: &Echo) -> Result<(), Rejection> {
-        let invalid = |detail: &'static str| Err(Rejection::new(Problem::InvalidChallenge, detail));
+    fn verify_challenge(&self, echo: &EchoedChallenge) -> Result<(), CredentialError> {
+        let invalid = |detail: &'static str| Err(CredentialError::new(MppProblem::InvalidChallenge, detail));
         if echo.realm != self.realm {
             return invalid("the challenge is of another realm");
         }
@@ -212,7 +212,7 @@ impl Mpp {
         }
         let covered = echo.covered();
         let keys = [Some(&self.current), self.previous.as_ref()];
-        if keys.into_iter().flatten().any(|key| covered.is_named(&echo.id, key)) {
+        if keys.into_iter().flatten().any(|key| covered.matches_id(&echo.id, key)) {
             return Ok(());
         }
         invalid("we gave no challenge with this id and these terms")
@@ -221,14 +221,14 @@ impl Mpp {
 
 /// Judges a credential at its own price and within its own life, whoever made the challenge: everything but whether it
 /// fits a quote of now. Only good for joining a claim that exists already. `None` if its payer's key has not signed it.
-pub fn verify_for_replay(credential: Credential, payee: &BasePayee, recovery: Recovery) -> Option<Answered> {
+pub fn verify_for_replay(credential: Credential, payee: &BasePayee, recovery: SignatureRecovery) -> Option<VerifiedCredential> {
     judge_for_replay(credential, payee, recovery)?.proven().ok()
 }
 
 /// The same for a credential whose signature only the chain may be able to verify.
-pub fn judge_for_replay(credential: Credential, payee: &BasePayee, recovery: Recovery) -> Option<Judged<Answered>> {
-    let (amount, now) = own_amount_and_moment(&credential.payload)?;
-    let demand = EvmDemand {
+pub fn judge_for_replay(credential: Credential, payee: &BasePayee, recovery: SignatureRecovery) -> Option<Judged<VerifiedCredential>> {
+    let (amount, now) = signed_amount_and_window(&credential.payload)?;
+    let demand = EvmRequirements {
         payee,
         domain: &payee.mpp_domain_separator,
         amount,
@@ -244,13 +244,13 @@ pub fn nonce(id: &str, realm: &str) -> [u8; 32] {
 }
 
 /// The payment of a credential: tied to its challenge, named as its source says, and good.
-fn answered(credential: Credential, demand: &EvmDemand<'_>, recovery: Recovery) -> Result<Judged<Answered>, Rejection> {
+fn answered(credential: Credential, demand: &EvmRequirements<'_>, recovery: SignatureRecovery) -> Result<Judged<VerifiedCredential>, CredentialError> {
     let Credential {
         challenge,
         payload,
         source,
     } = credential;
-    let failed = |detail: &'static str| Rejection::new(Problem::VerificationFailed, detail);
+    let failed = |detail: &'static str| CredentialError::new(MppProblem::VerificationFailed, detail);
     let nonce = nonce(&challenge.id, &challenge.realm);
     if !payload
         .authorization
@@ -268,7 +268,7 @@ fn answered(credential: Credential, demand: &EvmDemand<'_>, recovery: Recovery) 
     let mut key = [0; 16];
     key.copy_from_slice(&nonce[..16]);
     let judged = judge(&payload, demand, recovery)?;
-    Ok(judged.map(|authorization| Answered {
+    Ok(judged.map(|authorization| VerifiedCredential {
         authorization,
         challenge: challenge.id,
         once: (key, expires_s + 1),

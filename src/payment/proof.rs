@@ -1,6 +1,6 @@
 //! The result of verifying a payment without its chain.
 
-use super::refusal::Refusal;
+use super::error::VerificationError;
 
 /// A payment that is valid apart from a signature that only the chain can verify.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Judged<T> {
     Proven(T),
     /// Not signed by the payer's key. The payer may be a contract (ERC-1271, EIP-7702, ERC-6492) that accepts the signature. The
     /// refusal is the answer if the payer is no contract.
-    Unproven(T, Refusal),
+    Unproven(T, VerificationError),
 }
 
 impl<T> Judged<T> {
@@ -17,7 +17,7 @@ impl<T> Judged<T> {
     ///
     /// # Errors
     /// The refusal that came with it.
-    pub fn proven(self) -> Result<T, Refusal> {
+    pub fn proven(self) -> Result<T, VerificationError> {
         match self {
             Self::Proven(payment) => Ok(payment),
             Self::Unproven(_, refusal) => Err(refusal),

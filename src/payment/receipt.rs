@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use purser_actors::id::{Network, Wallet};
-use purser_actors::kernel::View;
+use purser_actors::kernel::JsonObject;
 use purser_actors::money::Usdc;
 use purser_actors::port::Decline;
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub const SETTLEMENT_FAILED: &str = "settlement_failed";
 
 /// A settled payment.
 #[derive(Clone, Copy, Debug)]
-pub struct Settled<'a> {
+pub struct SettledReceipt<'a> {
     /// The chain's name of it.
     pub transaction: &'a str,
     /// Where.
@@ -32,7 +32,7 @@ pub struct Settled<'a> {
 
 /// A payment that the chain refused. Nothing was charged so far: what was signed may still land while it is good.
 #[derive(Clone, Copy, Debug)]
-pub struct Failed<'a> {
+pub struct FailedReceipt<'a> {
     /// Where.
     pub network: Network,
     /// Who wanted to pay.
@@ -66,16 +66,16 @@ struct SettlementResponse<'a> {
 
 /// Whether the value of another server's `PAYMENT-RESPONSE` says that its payment did not settle. What cannot be read says
 /// nothing.
-pub fn says_unpaid(header: &[u8]) -> bool {
+pub fn reports_unpaid(header: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
-    struct Told {
+    struct UnpaidResponse {
         success: bool,
     }
     let json = STANDARD.decode(header.trim_ascii()).unwrap_or_default();
-    serde_json::from_slice(&json).is_ok_and(|told: Told| !told.success)
+    serde_json::from_slice(&json).is_ok_and(|told: UnpaidResponse| !told.success)
 }
 
-impl Settled<'_> {
+impl SettledReceipt<'_> {
     /// Value of both response headers of a paid answer: padded standard base64.
     pub fn header(&self) -> Bytes {
         encode(&SettlementResponse {
@@ -93,11 +93,11 @@ impl Settled<'_> {
     }
 }
 
-impl Settled<'_> {
+impl SettledReceipt<'_> {
     /// The same as a member of an answer.
-    pub fn view(&self) -> View {
-        View::new()
-            .flag("success", true)
+    pub fn view(&self) -> JsonObject {
+        JsonObject::new()
+            .boolean("success", true)
             .text("transaction", self.transaction)
             .text("network", self.network.caip2())
             .text("payer", display(self.payer))
@@ -105,7 +105,7 @@ impl Settled<'_> {
     }
 }
 
-impl Failed<'_> {
+impl FailedReceipt<'_> {
     fn response(&self) -> SettlementResponse<'_> {
         SettlementResponse {
             success: false,
@@ -146,7 +146,7 @@ pub fn contract_reason<'a>(reason: &'a str, message: &str) -> &'a str {
     match reason {
         "invalid_exact_evm_insufficient_balance" | "insufficient_balance" | "insufficient_funds" => INSUFFICIENT_FUNDS,
         "invalid_exact_svm_transaction_simulation_failed" | "invalid_exact_evm_transaction_simulation_failed"
-            if speaks_of_balance(message) =>
+            if mentions_balance(message) =>
         {
             INSUFFICIENT_FUNDS
         }
@@ -155,7 +155,7 @@ pub fn contract_reason<'a>(reason: &'a str, message: &str) -> &'a str {
 }
 
 /// The token program's own words, its error 1, and ERC-20's usual revert reason.
-fn speaks_of_balance(message: &str) -> bool {
+fn mentions_balance(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     let token_error_1 = message
         .split("custom program error: 0x1")

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use self::address::{COMPUTE_BUDGET, LIGHTHOUSE, MEMO, Pubkey, TOKEN, associated_token_account};
 use self::wire::{Instruction, Transaction, WireError};
-use super::refusal::{Reason, Refusal};
+use super::error::{Reason, VerificationError};
 use super::terms::SolanaPayee;
 
 /// Cap of the unit price, in millionths of a lamport (5 lamports a unit, as in the x402 reference).
@@ -33,7 +33,7 @@ const TRANSFER_CHECKED: u8 = 12;
 
 /// What our own terms demand of a Solana payment.
 #[derive(Clone, Copy, Debug)]
-pub struct SolanaDemand<'a> {
+pub struct SolanaRequirements<'a> {
     /// Who is paid.
     pub payee: &'a SolanaPayee,
     /// Exactly how much.
@@ -44,7 +44,7 @@ pub struct SolanaDemand<'a> {
 ///
 /// # Errors
 /// The `Svm…` reasons.
-pub fn verify(wire: &[u8], demand: &SolanaDemand<'_>) -> Result<Authorization, Refusal> {
+pub fn verify(wire: &[u8], demand: &SolanaRequirements<'_>) -> Result<Authorization, VerificationError> {
     let transaction = Transaction::parse(wire).map_err(|error| match error {
         WireError::LookupTables => refused(Reason::SvmLookupTables, "address lookup tables are not taken"),
         WireError::Malformed(what) => refused(Reason::SvmUndecodable, what),
@@ -64,7 +64,7 @@ pub fn verify(wire: &[u8], demand: &SolanaDemand<'_>) -> Result<Authorization, R
 }
 
 /// What the transaction itself moves. `None` when it is not shaped like a payment.
-pub fn own_amount(wire: &[u8]) -> Option<Usdc> {
+pub fn signed_amount(wire: &[u8]) -> Option<Usdc> {
     let transaction = Transaction::parse(wire).ok()?;
     match transaction.instructions.get(2)?.data {
         [TRANSFER_CHECKED, amount @ .., _] => Some(Usdc::from_atomic(u64::from_le_bytes(amount.try_into().ok()?))),
@@ -85,13 +85,13 @@ pub fn own_transfer(wire: &[u8]) -> Option<SolanaTransfer> {
         transaction: wire.to_vec(),
         message_hash: Sha256::digest(transaction.message).into(),
         payer: *transaction.key(authority),
-        value: own_amount(wire)?,
+        value: signed_amount(wire)?,
         blockhash: *transaction.blockhash,
     })
 }
 
 /// Two signers, one of our fee payers first; nobody twice; and that fee payer in no instruction.
-fn check_accounts(transaction: &Transaction<'_>, fee_payers: &[Pubkey]) -> Result<(), Refusal> {
+fn check_accounts(transaction: &Transaction<'_>, fee_payers: &[Pubkey]) -> Result<(), VerificationError> {
     if !transaction.keys.first().is_some_and(|key| fee_payers.contains(key)) {
         return Err(refused(
             Reason::SvmFeePayer,
@@ -118,7 +118,7 @@ fn check_accounts(transaction: &Transaction<'_>, fee_payers: &[Pubkey]) -> Resul
 }
 
 /// Unit limit, unit price, transfer, then nothing but memos and assertions. Gives the third instruction.
-fn check_instructions<'t, 'a>(transaction: &'t Transaction<'a>) -> Result<&'t Instruction<'a>, Refusal> {
+fn check_instructions<'t, 'a>(transaction: &'t Transaction<'a>) -> Result<&'t Instruction<'a>, VerificationError> {
     let ([limit, price, transfer, rest @ ..], 3..=7) =
         (transaction.instructions.as_slice(), transaction.instructions.len())
     else {
@@ -196,8 +196,8 @@ fn unit_price(transaction: &Transaction<'_>, instruction: &Instruction<'_>) -> O
 fn check_transfer(
     transaction: &Transaction<'_>,
     transfer: &Instruction<'_>,
-    demand: &SolanaDemand<'_>,
-) -> Result<Pubkey, Refusal> {
+    demand: &SolanaRequirements<'_>,
+) -> Result<Pubkey, VerificationError> {
     let no_transfer = || {
         refused(
             Reason::SvmNoTransfer,
@@ -250,7 +250,7 @@ fn check_transfer(
     Ok(payer)
 }
 
-fn check_memo(transaction: &Transaction<'_>, wanted: Option<&str>) -> Result<(), Refusal> {
+fn check_memo(transaction: &Transaction<'_>, wanted: Option<&str>) -> Result<(), VerificationError> {
     let Some(wanted) = wanted else { return Ok(()) };
     let mut memos = transaction
         .instructions
@@ -263,7 +263,7 @@ fn check_memo(transaction: &Transaction<'_>, wanted: Option<&str>) -> Result<(),
     }
 }
 
-fn check_signature(transaction: &Transaction<'_>, payer: &Pubkey) -> Result<(), Refusal> {
+fn check_signature(transaction: &Transaction<'_>, payer: &Pubkey) -> Result<(), VerificationError> {
     let invalid = || refused(Reason::SvmSignature, "the payer's signature does not verify");
     let slot = transaction
         .keys
@@ -276,6 +276,6 @@ fn check_signature(transaction: &Transaction<'_>, payer: &Pubkey) -> Result<(), 
         .map_err(|_| invalid())
 }
 
-fn refused(reason: Reason, message: &'static str) -> Refusal {
-    Refusal::new(reason, message)
+fn refused(reason: Reason, message: &'static str) -> VerificationError {
+    VerificationError::new(reason, message)
 }

@@ -2,17 +2,17 @@
 
 use purser_actors::port::{Authorization, Timestamp};
 
-use super::decode::{Chosen, Payload, Payment};
-use super::evm::{self, EvmDemand, Recovery};
-use super::matching::{Advertised, extensions_echo, matches};
+use super::decode::{SelectedTerms, Payload, DecodedPayment};
+use super::evm::{self, EvmRequirements, SignatureRecovery};
+use super::matching::{AdvertisedExtension, extensions_echo, matches};
 use super::proof::Judged;
-use super::refusal::{Reason, Refusal};
-use super::solana::{self, SolanaDemand};
+use super::error::{Reason, VerificationError};
+use super::solana::{self, SolanaRequirements};
 use super::terms::{Payee, Terms};
 
 /// A payment that may be claimed and settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifiedPayment {
     /// What to settle.
     pub authorization: Authorization,
     /// Which of the offered terms it meets.
@@ -24,13 +24,13 @@ pub struct Verified {
 /// # Errors
 /// As [`judge`], and [`Reason::EvmSignature`].
 pub fn verify(
-    payment: &Payment,
+    payment: &DecodedPayment,
     offers: &[Terms],
-    advertised: &[Advertised<'_>],
+    advertised: &[AdvertisedExtension<'_>],
     now: Timestamp,
-    recovery: Recovery,
-) -> Result<Verified, Refusal> {
-    judge(payment, offers, advertised, now, recovery)?.proven()
+    recovery: SignatureRecovery,
+) -> Result<VerifiedPayment, VerificationError> {
+    verify_against(payment, offers, advertised, now, recovery)?.proven()
 }
 
 /// Judges a payment against everything that is on offer for this request: on each network the price of now, and every
@@ -38,31 +38,31 @@ pub fn verify(
 ///
 /// # Errors
 /// The reason of the offer that the payment came closest to.
-pub fn judge(
-    payment: &Payment,
+pub fn verify_against(
+    payment: &DecodedPayment,
     offers: &[Terms],
-    advertised: &[Advertised<'_>],
+    advertised: &[AdvertisedExtension<'_>],
     now: Timestamp,
-    recovery: Recovery,
-) -> Result<Judged<Verified>, Refusal> {
+    recovery: SignatureRecovery,
+) -> Result<Judged<VerifiedPayment>, VerificationError> {
     extensions_echo(payment.extensions.as_ref(), advertised)?;
-    let mut closest: Option<(Progress, Refusal)> = None;
+    let mut closest: Option<(MatchProgress, VerificationError)> = None;
     for (offer, terms) in offers.iter().enumerate() {
-        let (progress, refusal) = match selected(&payment.chosen, terms) {
+        let (progress, refusal) = match select_terms(&payment.chosen, terms) {
             Ok(()) => match judge_payload(&payment.payload, terms, now, recovery) {
                 // Another offer at the same price on the same network would say the same.
-                Ok(judged) => return Ok(judged.map(|authorization| Verified { authorization, offer })),
-                Err(refusal) => (Progress::Selected, refusal),
+                Ok(judged) => return Ok(judged.map(|authorization| VerifiedPayment { authorization, offer })),
+                Err(refusal) => (MatchProgress::Selected, refusal),
             },
-            Err(refusal) if refusal.reason == Reason::Network => (Progress::Nothing, refusal),
-            Err(refusal) => (Progress::Network, refusal),
+            Err(refusal) if refusal.reason == Reason::Network => (MatchProgress::Nothing, refusal),
+            Err(refusal) => (MatchProgress::Network, refusal),
         };
         if closest.as_ref().is_none_or(|(best, _)| progress > *best) {
             closest = Some((progress, refusal));
         }
     }
     Err(closest.map_or_else(
-        || Refusal::new(Reason::Network, "this network is not offered"),
+        || VerificationError::new(Reason::Network, "this network is not offered"),
         |(_, refusal)| refusal,
     ))
 }
@@ -70,42 +70,42 @@ pub fn judge(
 /// Judges a payment at its own price and within its own life: everything but whether it fits a quote of now. Only good
 /// for joining a claim that exists already, whose price and time were judged when it was made. `None` if its payer's key has
 /// not signed it.
-pub fn verify_for_replay(payment: &Payment, payees: &[Payee], recovery: Recovery) -> Option<Authorization> {
+pub fn verify_for_replay(payment: &DecodedPayment, payees: &[Payee], recovery: SignatureRecovery) -> Option<Authorization> {
     judge_for_replay(payment, payees, recovery)?.proven().ok()
 }
 
 /// The same for a payment whose signature only the chain may be able to verify.
-pub fn judge_for_replay(payment: &Payment, payees: &[Payee], recovery: Recovery) -> Option<Judged<Authorization>> {
+pub fn judge_for_replay(payment: &DecodedPayment, payees: &[Payee], recovery: SignatureRecovery) -> Option<Judged<Authorization>> {
     let (amount, now) = match &payment.payload {
-        Payload::Evm(payload) => evm::own_amount_and_moment(payload)?,
-        Payload::Solana(wire) => (solana::own_amount(wire)?, Timestamp(0)),
+        Payload::Evm(payload) => evm::signed_amount_and_window(payload)?,
+        Payload::Solana(wire) => (solana::signed_amount(wire)?, Timestamp(0)),
         Payload::Unsupported(_) => return None,
     };
     let max_timeout_seconds = match &payment.chosen {
-        Chosen::V2(accepted) => u32::try_from(accepted.max_timeout_seconds).ok()?,
-        Chosen::V1(_) => 0,
+        SelectedTerms::V2(accepted) => u32::try_from(accepted.max_timeout_seconds).ok()?,
+        SelectedTerms::V1(_) => 0,
     };
     let terms: Vec<Terms> = payees
         .iter()
         .map(|payee| Terms::new(amount, max_timeout_seconds, payee.clone()))
         .collect();
-    let judged = judge(payment, &terms, &[], now, recovery).ok()?;
+    let judged = verify_against(payment, &terms, &[], now, recovery).ok()?;
     Some(judged.map(|verified| verified.authorization))
 }
 
 /// How far a payment got with an offer; the furthest one's reason is the useful one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Progress {
+enum MatchProgress {
     Nothing,
     Network,
     Selected,
 }
 
-fn selected(chosen: &Chosen, terms: &Terms) -> Result<(), Refusal> {
+fn select_terms(chosen: &SelectedTerms, terms: &Terms) -> Result<(), VerificationError> {
     match chosen {
-        Chosen::V2(accepted) => matches(accepted, terms),
-        Chosen::V1(network) if *network == terms.network() => Ok(()),
-        Chosen::V1(_) => Err(Refusal::new(Reason::Network, "this network is not offered")),
+        SelectedTerms::V2(accepted) => matches(accepted, terms),
+        SelectedTerms::V1(network) if *network == terms.network() => Ok(()),
+        SelectedTerms::V1(_) => Err(VerificationError::new(Reason::Network, "this network is not offered")),
     }
 }
 
@@ -113,11 +113,11 @@ fn judge_payload(
     payload: &Payload,
     terms: &Terms,
     now: Timestamp,
-    recovery: Recovery,
-) -> Result<Judged<Authorization>, Refusal> {
+    recovery: SignatureRecovery,
+) -> Result<Judged<Authorization>, VerificationError> {
     match (payload, &terms.payee) {
         (Payload::Evm(payload), Payee::Base(payee)) => {
-            let demand = EvmDemand {
+            let demand = EvmRequirements {
                 payee,
                 domain: &payee.domain_separator,
                 amount: terms.amount,
@@ -128,17 +128,17 @@ fn judge_payload(
         }
         (Payload::Solana(wire), Payee::Solana(payee)) => solana::verify(
             wire,
-            &SolanaDemand {
+            &SolanaRequirements {
                 payee,
                 amount: terms.amount,
             },
         )
         .map(Judged::Proven),
-        (Payload::Unsupported(kind), _) => Err(Refusal::new(
+        (Payload::Unsupported(kind), _) => Err(VerificationError::new(
             Reason::PayloadType,
             format!("{kind} payments are not taken"),
         )),
-        _ => Err(Refusal::new(
+        _ => Err(VerificationError::new(
             Reason::PayloadType,
             "the payload is not one of the chosen network",
         )),

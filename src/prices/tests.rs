@@ -4,8 +4,8 @@ use super::*;
 
 const LIFE: u64 = 300_000;
 
-fn usd(rate: &str) -> Rules {
-    let rule = Rule {
+fn usd(rate: &str) -> FeeRules {
+    let rule = FeeRuleText {
         rate: rate.to_owned(),
         minimum: "1.5".to_owned(),
         promotion: None,
@@ -13,10 +13,10 @@ fn usd(rate: &str) -> Rules {
     BTreeMap::from([("bank_payment".to_owned(), rule)])
 }
 
-fn promoted(rate: &str, from: u64, until: u64) -> Rules {
+fn promoted(rate: &str, from: u64, until: u64) -> FeeRules {
     let mut rules = usd("0.038");
     for rule in rules.values_mut() {
-        rule.promotion = Some(Offer {
+        rule.promotion = Some(Promotion {
             rate: rate.to_owned(),
             from: Timestamp(from),
             until: Timestamp(until),
@@ -25,33 +25,33 @@ fn promoted(rate: &str, from: u64, until: u64) -> Rules {
     rules
 }
 
-fn no_rates() -> Table {
-    Table::default()
+fn no_rates() -> RateTableRecord {
+    RateTableRecord::default()
 }
 
-const fn window(now: u64) -> Window {
-    Window {
+const fn window(now: u64) -> QuoteWindow {
+    QuoteWindow {
         since: Timestamp(now.saturating_sub(LIFE)),
         now: Timestamp(now),
         fresh_until: Timestamp(u64::MAX),
     }
 }
 
-fn totals(versions: &Versions, asked: &Asked<'_>, now: u64) -> Vec<u64> {
-    let quotes = honoured(&versions.0, asked, &window(now));
+fn totals(versions: &PriceVersions, asked: &PriceQuery<'_>, now: u64) -> Vec<u64> {
+    let quotes = still_honoured(&versions.0, asked, &window(now));
     quotes.iter().map(|q| q.total.get()).collect()
 }
 
-fn euro(rate: &str, as_of: u64) -> Table {
-    Table {
+fn euro(rate: &str, as_of: u64) -> RateTableRecord {
+    RateTableRecord {
         rates: BTreeMap::from([("EUR".to_owned(), rate.to_owned())]),
         source: "a bank".to_owned(),
         as_of: Timestamp(as_of),
     }
 }
 
-const BANK: Asked<'static> = Asked {
-    line: Line::BankPayment,
+const BANK: PriceQuery<'static> = PriceQuery {
+    line: ProductLine::BankPayment,
     amount: Cents::new(200_000),
     currency: Currency::USD,
     own: None,
@@ -61,20 +61,20 @@ const BANK: Asked<'static> = Asked {
 #[test]
 fn case_22_an_old_price_is_honoured_for_the_life_of_its_quotes() {
     let at = Timestamp;
-    let first = in_force(Versions::default(), (usd("0.0025"), no_rates()), LIFE, at(1_000));
-    let unchanged = in_force(first.clone(), (usd("0.0025"), no_rates()), LIFE, at(2_000));
+    let first = effective_at(PriceVersions::default(), (usd("0.0025"), no_rates()), LIFE, at(1_000));
+    let unchanged = effective_at(first.clone(), (usd("0.0025"), no_rates()), LIFE, at(2_000));
     assert_eq!(first, unchanged);
-    let changed = in_force(first, (usd("0.01"), no_rates()), LIFE, at(10_000));
+    let changed = effective_at(first, (usd("0.01"), no_rates()), LIFE, at(10_000));
     assert_eq!(totals(&changed, &BANK, 10_000), [202_000, 200_500]);
     assert_eq!(totals(&changed, &BANK, 310_000), [202_000, 200_500]);
     assert_eq!(totals(&changed, &BANK, 310_001), [202_000]);
-    let gift = Asked {
-        line: Line::GiftCard,
+    let gift = PriceQuery {
+        line: ProductLine::GiftCard,
         ..BANK
     };
     assert_eq!(totals(&changed, &gift, 310_001), [0; 0]);
     assert_eq!(
-        in_force(changed, (usd("0.01"), no_rates()), LIFE, at(310_001)).0.len(),
+        effective_at(changed, (usd("0.01"), no_rates()), LIFE, at(310_001)).0.len(),
         1
     );
 }
@@ -82,8 +82,8 @@ fn case_22_an_old_price_is_honoured_for_the_life_of_its_quotes() {
 // Aim (case 22): the same when a promotion begins or ends by the clock alone.
 #[test]
 fn case_22_a_promotion_begins_and_ends_without_breaking_a_quote() {
-    let versions = in_force(
-        Versions::default(),
+    let versions = effective_at(
+        PriceVersions::default(),
         (promoted("0.019", 1_000_000, 2_000_000), no_rates()),
         LIFE,
         Timestamp(0),
@@ -105,18 +105,18 @@ fn case_22_a_promotion_begins_and_ends_without_breaking_a_quote() {
 // Aim (case 22): a promotion that was taken back before it began, or had ended before it was listed, is nobody's price.
 #[test]
 fn case_22_a_promotion_counts_only_while_its_list_is_in_force() {
-    let first = in_force(
-        Versions::default(),
+    let first = effective_at(
+        PriceVersions::default(),
         (promoted("0.019", 1_000_000, 2_000_000), no_rates()),
         LIFE,
         Timestamp(0),
     );
-    let taken_back = in_force(first, (usd("0.038"), no_rates()), LIFE, Timestamp(900_000));
+    let taken_back = effective_at(first, (usd("0.038"), no_rates()), LIFE, Timestamp(900_000));
     assert_eq!(totals(&taken_back, &BANK, 1_100_000), [207_600]);
     // Not even in the millisecond in which it was taken back.
-    let at_once = in_force(
-        in_force(
-            Versions::default(),
+    let at_once = effective_at(
+        effective_at(
+            PriceVersions::default(),
             (promoted("0.019", 900_000, 2_000_000), no_rates()),
             LIFE,
             Timestamp(0),
@@ -127,7 +127,7 @@ fn case_22_a_promotion_counts_only_while_its_list_is_in_force() {
     );
     assert_eq!(totals(&at_once, &BANK, 900_000 + LIFE), [207_600]);
     let ended = (promoted("0.019", 0, 1_000_000), no_rates());
-    let late = in_force(Versions::default(), ended, LIFE, Timestamp(1_000_001));
+    let late = effective_at(PriceVersions::default(), ended, LIFE, Timestamp(1_000_001));
     assert_eq!(totals(&late, &BANK, 1_100_000), [207_600]);
 }
 
@@ -135,13 +135,13 @@ fn case_22_a_promotion_counts_only_while_its_list_is_in_force() {
 // alone; a currency without a rate has no price.
 #[test]
 fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
-    let versions = in_force(
-        Versions::default(),
+    let versions = effective_at(
+        PriceVersions::default(),
         (usd("0.048"), euro("1.0837", 7)),
         LIFE,
         Timestamp(0),
     );
-    let asked = |amount, currency: &str| Asked {
+    let asked = |amount, currency: &str| PriceQuery {
         amount: Cents::new(amount),
         currency: currency.parse().unwrap(),
         ..BANK
@@ -152,10 +152,10 @@ fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
         (quotes[0].total, quotes[0].worth),
         (Cents::new(12_47), Cents::new(10_84))
     );
-    let facts = Quoted {
+    let facts = QuoteFacts {
         fee_rate: "0.048".into(),
         min_fee: "1.5".into(),
-        exchange: Some(Exchange {
+        exchange: Some(ExchangeRate {
             usd_per_unit: "1.0837".into(),
             source: "a bank".into(),
             as_of: Timestamp(7),
@@ -172,19 +172,19 @@ fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
 // dollar never ages; the same rates told again make no new list.
 #[test]
 fn exchange_rates_are_not_sold_for_ever() {
-    let first = in_force(Versions::default(), (usd("0"), euro("1.1", 7)), LIFE, Timestamp(0));
-    let versions = in_force(first, (usd("0"), euro("1.1", 8)), LIFE, Timestamp(1_000));
+    let first = effective_at(PriceVersions::default(), (usd("0"), euro("1.1", 7)), LIFE, Timestamp(0));
+    let versions = effective_at(first, (usd("0"), euro("1.1", 8)), LIFE, Timestamp(1_000));
     assert_eq!(versions.0.len(), 1);
-    let euros = Asked {
+    let euros = PriceQuery {
         currency: "EUR".parse().unwrap(),
         ..BANK
     };
-    let quotes = |asked: &Asked<'_>, now| {
-        let window = Window {
+    let quotes = |asked: &PriceQuery<'_>, now| {
+        let window = QuoteWindow {
             fresh_until: Timestamp(1_000_000),
             ..window(now)
         };
-        honoured(&versions.0, asked, &window)
+        still_honoured(&versions.0, asked, &window)
     };
     assert_eq!(
         quotes(&euros, 1_000_000)[0].exchange.as_ref().unwrap().as_of,

@@ -4,16 +4,16 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use purser_actors::id::{ApplicationId, BankAccountId, CardId, DocumentId, EffectId, Wallet};
+use purser_actors::id::{BankingApplicationId, BankAccountId, CardId, DocumentId, JobId, Wallet};
 use purser_actors::money::Cents;
 use purser_actors::port::banking::{
-    AccountOrder, Bank, BankApplication, Incoming, MoveOrder, Moved, Opening, Review, Ruling,
+    OpenAccountRequest, Bank, BankApplicationRequest, IncomingTransfer, BankTransferRequest, BankTransferResult, OpenAccountResult, ReviewDecision, BankDecision,
 };
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 use zeroize::Zeroizing;
 
 use crate::secret::Secret;
-use crate::vault::{Documents, Vault, VaultError};
+use crate::vault::{DocumentStore, Vault, VaultError};
 
 /// First byte of a sealed tax number.
 const TAX_TAG: u8 = 0xF4;
@@ -22,9 +22,9 @@ const TAX_TAG: u8 = 0xF4;
 #[derive(Clone, Debug)]
 pub struct PlainApplication {
     /// Idempotency key.
-    pub key: EffectId,
+    pub key: JobId,
     /// Our name of it.
-    pub id: ApplicationId,
+    pub id: BankingApplicationId,
     /// Whose.
     pub wallet: Wallet,
     /// Profile and answers, by their names.
@@ -57,47 +57,47 @@ impl std::fmt::Debug for PlainDocument {
 }
 
 /// A bank, in plain. The rules are those of [`Bank`].
-pub trait BankingProvider: Send + Sync {
+pub trait BankApi: Send + Sync {
     /// Submits an application, or asks after it. `Permanent` for a key that was used with another content.
-    fn review(&self, application: PlainApplication) -> BoxFuture<'_, Result<Ruling<Review>, PortError>>;
+    fn review(&self, application: PlainApplication) -> BoxFuture<'_, Result<BankDecision<ReviewDecision>, PortError>>;
 
     /// Opens an account, or asks after it.
-    fn open<'a>(&'a self, order: &'a AccountOrder) -> BoxFuture<'a, Result<Ruling<Opening>, PortError>>;
+    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>>;
 
     /// Moves money, or asks after it.
-    fn transfer<'a>(&'a self, order: &'a MoveOrder) -> BoxFuture<'a, Result<Ruling<Moved>, PortError>>;
+    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>>;
 
     /// What came in since.
-    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Incoming>, PortError>>;
+    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>>;
 
     /// What stands on an account now.
     fn balance(&self, account: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>>;
 }
 
 /// The bank as the engine may see it: what goes in is sealed.
-pub struct VaultedBank<B: ?Sized> {
+pub struct SealingBank<B: ?Sized> {
     bank: Arc<B>,
     vault: Arc<Vault>,
-    documents: Documents,
+    documents: DocumentStore,
 }
 
 /// Seals a tax number under its application's id.
 ///
 /// # Errors
 /// When the vault refuses.
-pub fn seal_tax(vault: &Vault, id: ApplicationId, number: &Secret<String>) -> Result<Vec<u8>, VaultError> {
+pub fn seal_tax_id(vault: &Vault, id: BankingApplicationId, number: &Secret<String>) -> Result<Vec<u8>, VaultError> {
     let mut plain = Zeroizing::new(vec![TAX_TAG]);
     plain.extend_from_slice(number.expose_secret().as_bytes());
     vault.seal_bytes(CardId(id.0), &plain)
 }
 
-impl<B: BankingProvider + ?Sized> VaultedBank<B> {
+impl<B: BankApi + ?Sized> SealingBank<B> {
     /// Opens what the vault sealed, for this bank.
-    pub const fn new(bank: Arc<B>, vault: Arc<Vault>, documents: Documents) -> Self {
+    pub const fn new(bank: Arc<B>, vault: Arc<Vault>, documents: DocumentStore) -> Self {
         Self { bank, vault, documents }
     }
 
-    async fn opened(&self, asked: &BankApplication) -> Result<PlainApplication, VaultError> {
+    async fn opened(&self, asked: &BankApplicationRequest) -> Result<PlainApplication, VaultError> {
         let tax = self.vault.open_bytes(CardId(asked.id.0), &asked.sealed_tax)?;
         let tax = match tax.split_first() {
             Some((&TAX_TAG, number)) => std::str::from_utf8(number).ok(),
@@ -126,8 +126,8 @@ impl<B: BankingProvider + ?Sized> VaultedBank<B> {
     }
 }
 
-impl<B: BankingProvider + ?Sized> Bank for VaultedBank<B> {
-    fn review<'a>(&'a self, application: &'a BankApplication) -> BoxFuture<'a, Result<Ruling<Review>, PortError>> {
+impl<B: BankApi + ?Sized> Bank for SealingBank<B> {
+    fn review<'a>(&'a self, application: &'a BankApplicationRequest) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>> {
         Box::pin(async move {
             // Nothing was sent; a missing key or file is the operator's to bring back.
             let opened = self.opened(application).await.map_err(|e| PortError {
@@ -139,15 +139,15 @@ impl<B: BankingProvider + ?Sized> Bank for VaultedBank<B> {
         })
     }
 
-    fn open<'a>(&'a self, order: &'a AccountOrder) -> BoxFuture<'a, Result<Ruling<Opening>, PortError>> {
+    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
         self.bank.open(order)
     }
 
-    fn transfer<'a>(&'a self, order: &'a MoveOrder) -> BoxFuture<'a, Result<Ruling<Moved>, PortError>> {
+    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
         self.bank.transfer(order)
     }
 
-    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Incoming>, PortError>> {
+    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>> {
         self.bank.incoming(after, limit)
     }
 

@@ -17,7 +17,7 @@ const LONGEST: usize = 512;
 
 /// The three headers of a signed callback.
 #[derive(Clone, Copy, Debug)]
-pub struct Signed<'a> {
+pub struct SignedCallback<'a> {
     /// `webhook-id`: the same for every try of one callback.
     pub id: &'a str,
     /// `webhook-timestamp`: Unix seconds.
@@ -48,8 +48,8 @@ impl CallbackKey {
     }
 
     /// Whether the provider said this, and not long ago.
-    pub fn verifies(&self, signed: Signed<'_>, body: &[u8], now: Timestamp) -> bool {
-        let Signed { id, at, signature } = signed;
+    pub fn verifies(&self, signed: SignedCallback<'_>, body: &[u8], now: Timestamp) -> bool {
+        let SignedCallback { id, at, signature } = signed;
         let plain = |text: &str| !text.is_empty() && text.len() <= LONGEST;
         // The parts are joined by points: none of the first two may hold one.
         if ![id, at, signature].into_iter().all(plain) || id.contains('.') || !at.bytes().all(|b| b.is_ascii_digit()) {
@@ -76,9 +76,9 @@ mod tests {
     const AT: &str = "1795176000";
     const NOW: Timestamp = Timestamp(1_795_176_000_000);
 
-    fn signed<'a>(signature: &'a str, at: &'a str) -> Signed<'a> {
+    fn signed<'a>(signature: &'a str, at: &'a str) -> SignedCallback<'a> {
         let id = "msg_1";
-        Signed { id, at, signature }
+        SignedCallback { id, at, signature }
     }
 
     // Aim: the form is that of Standard Webhooks; the expected signature comes from Python's `hmac` and `base64`.
@@ -108,7 +108,7 @@ mod tests {
         let id = "msg_2";
         let at = AT;
         let signature = good.as_str();
-        assert!(!key.verifies(Signed { id, at, signature }, b"x", NOW));
+        assert!(!key.verifies(SignedCallback { id, at, signature }, b"x", NOW));
         for bad in ["", "v1,", "v1,AAAA", "v2,AAAA", &good[3..], &good[..good.len() - 4]] {
             assert!(!key.verifies(signed(bad, AT), b"x", NOW), "{bad}");
         }
@@ -120,7 +120,7 @@ mod tests {
         let key = CallbackKey::new(&Key32::new([7; 32]));
         let signature = key.sign("a", AT, b"1795176000.x");
         let id = format!("a.{AT}");
-        let shifted = Signed {
+        let shifted = SignedCallback {
             id: &id,
             at: AT,
             signature: &signature,

@@ -2,27 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::id::EffectId;
+use purser_actors::id::JobId;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, PortError, Said};
+use purser_actors::port::{BoxFuture, PortError, ExternalText};
 use rust_decimal::Decimal;
 
 use crate::secret::Secret;
 
 /// Where a gift card can be redeemed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum Redeemability {
     /// Everywhere.
-    Borderless,
+    Worldwide,
     /// In these countries, ISO 3166-1 alpha-2.
     Countries(Vec<String>),
 }
 
-impl Reach {
+impl Redeemability {
     /// Whether it can be redeemed there.
     pub fn covers(&self, country: &str) -> bool {
         match self {
-            Self::Borderless => true,
+            Self::Worldwide => true,
             Self::Countries(codes) => codes.iter().any(|code| code == country),
         }
     }
@@ -30,7 +30,7 @@ impl Reach {
 
 /// Which amounts a gift card comes in, in hundredths of its own currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Values {
+pub enum Denominations {
     /// Exactly these, rising.
     Fixed(Vec<Cents>),
     /// From `least` to `most`, both included, in steps from `least`.
@@ -44,7 +44,7 @@ pub enum Values {
     },
 }
 
-impl Values {
+impl Denominations {
     /// Whether a card of this amount exists.
     pub fn offer(&self, amount: Cents) -> bool {
         match self {
@@ -69,7 +69,7 @@ impl Values {
 
 /// A gift card as it is offered now. Texts are the catalog's: show them as text, never as markup.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GiftProduct {
+pub struct GiftCardProduct {
     /// The catalog's name of it; stable.
     pub product_id: String,
     /// For people.
@@ -79,11 +79,11 @@ pub struct GiftProduct {
     /// What the brand sells, in a word.
     pub category: String,
     /// Where.
-    pub reach: Reach,
+    pub reach: Redeemability,
     /// ISO 4217, of every amount of this product.
     pub currency: String,
     /// How much.
-    pub values: Values,
+    pub values: Denominations,
     /// Fraction of the amount that its buyer pays on top, and we keep: the catalog is owed what the card is worth.
     pub fee_rate: Decimal,
     /// Whether an order now would find one.
@@ -96,7 +96,7 @@ pub struct GiftProduct {
 
 /// What is looked for; absent filters let everything through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GiftSearch {
+pub struct GiftCardQuery {
     /// A product, brand or category by name, with slips.
     pub q: Option<String>,
     /// ISO 3166-1 alpha-2; borderless products are in every country.
@@ -113,7 +113,7 @@ pub struct GiftSearch {
 
 /// How many products each choice of a filter would leave, the other filters being as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GiftFacets {
+pub struct GiftCardFacets {
     /// By country; borderless products count in each.
     pub countries: BTreeMap<String, usize>,
     /// By currency.
@@ -124,22 +124,22 @@ pub struct GiftFacets {
 
 /// A page of products, best match first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GiftPage {
+pub struct GiftCardPage {
     /// The page.
-    pub products: Vec<GiftProduct>,
+    pub products: Vec<GiftCardProduct>,
     /// Products found in all.
     pub count: usize,
     /// Whether more follow.
     pub has_more: bool,
     /// For narrowing the search.
-    pub facets: GiftFacets,
+    pub facets: GiftCardFacets,
 }
 
 /// What the catalog says of a purchase that is being considered. It reserves nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Offer {
+pub enum GiftCardQuote {
     /// It could be ordered now.
-    Open {
+    Available {
         /// ISO 4217.
         currency: String,
         /// Fraction of the amount that comes on top.
@@ -150,16 +150,16 @@ pub enum Offer {
     /// It cannot be redeemed in that country.
     NotInCountry,
     /// It does not come in that amount.
-    NotThisAmount(Values),
+    InvalidAmount(Denominations),
     /// Sold out for now.
     OutOfStock,
 }
 
 /// An order for one gift card.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OrderGiftCard {
+pub struct GiftCardOrderRequest {
     /// Idempotency key: the same key never makes a second gift card, whatever was answered before.
-    pub key: EffectId,
+    pub key: JobId,
     /// Which product.
     pub product_id: String,
     /// Where its holder redeems it.
@@ -173,7 +173,7 @@ pub struct OrderGiftCard {
 
 /// What lets its bearer spend the gift card. At least one is there; which, is the brand's choice.
 #[derive(Clone, Debug)]
-pub struct Redemption {
+pub struct RedemptionDetails {
     /// A page to open. Whoever opens it may spend the card.
     pub redemption_url: Option<Secret<String>>,
     /// To be typed at the brand's.
@@ -184,7 +184,7 @@ pub struct Redemption {
 
 /// What the catalog says of an order. Answers may come twice and out of order: what was ready stays ready.
 #[derive(Debug)]
-pub enum GiftAnswer {
+pub enum GiftCardOrderStatus {
     /// Taken down; ask again with the same key after this time.
     Accepted {
         /// In milliseconds.
@@ -196,22 +196,22 @@ pub enum GiftAnswer {
         retry_after_ms: u64,
     },
     /// It exists.
-    Ready(Redemption),
+    Ready(RedemptionDetails),
     /// Definitely refused: there is no gift card under this key and never will be.
     Declined {
         /// `out_of_stock`, `price_changed`, `declined_by_brand`, or the catalog's own word.
-        reason: Said,
+        reason: ExternalText,
     },
 }
 
 /// A catalog of gift cards that sells them, in plain.
-pub trait GiftCatalog: Send + Sync {
+pub trait GiftCardApi: Send + Sync {
     /// A page of what is offered now; `None` when `starting_after` is not among it. `Temporary` when the catalog does not
     /// answer.
-    fn search<'a>(&'a self, wanted: &'a GiftSearch) -> BoxFuture<'a, Result<Option<GiftPage>, PortError>>;
+    fn search<'a>(&'a self, wanted: &'a GiftCardQuery) -> BoxFuture<'a, Result<Option<GiftCardPage>, PortError>>;
 
     /// One product as it is offered now; `None` for none.
-    fn product<'a>(&'a self, product_id: &'a str) -> BoxFuture<'a, Result<Option<GiftProduct>, PortError>>;
+    fn product<'a>(&'a self, product_id: &'a str) -> BoxFuture<'a, Result<Option<GiftCardProduct>, PortError>>;
 
     /// Stock and price of a purchase at this moment, to be asked before a payment settles.
     fn offer<'a>(
@@ -219,10 +219,10 @@ pub trait GiftCatalog: Send + Sync {
         product_id: &'a str,
         country: &'a str,
         amount: Cents,
-    ) -> BoxFuture<'a, Result<Offer, PortError>>;
+    ) -> BoxFuture<'a, Result<GiftCardQuote, PortError>>;
 
     /// Orders, or asks after an order: the key makes them the same call, so the same order may be sent until it is answered.
     /// `Unknown` says nothing of what happened and is never a failure: the card may exist, and asking again tells.
     /// `Permanent` for a key that was used with another content.
-    fn order<'a>(&'a self, order: &'a OrderGiftCard) -> BoxFuture<'a, Result<GiftAnswer, PortError>>;
+    fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> BoxFuture<'a, Result<GiftCardOrderStatus, PortError>>;
 }

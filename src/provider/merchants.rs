@@ -74,7 +74,7 @@ pub struct Merchant {
 
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MerchantSearch {
+pub struct MerchantQuery {
     /// A name or an address; without one all are listed by name.
     pub q: Option<String>,
     /// Which card is to be used.
@@ -95,8 +95,8 @@ pub struct MerchantPage {
 }
 
 /// A directory of merchants.
-pub trait Merchants: Send + Sync {
+pub trait MerchantDirectory: Send + Sync {
     /// A page of what was found; `None` when `starting_after` is not among it. `Temporary` when the directory does not
     /// answer.
-    fn search<'a>(&'a self, wanted: &'a MerchantSearch) -> BoxFuture<'a, Result<Option<MerchantPage>, PortError>>;
+    fn search<'a>(&'a self, wanted: &'a MerchantQuery) -> BoxFuture<'a, Result<Option<MerchantPage>, PortError>>;
 }

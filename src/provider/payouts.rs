@@ -3,23 +3,23 @@
 
 use std::sync::Arc;
 
-use purser_actors::id::{CardId, EffectId, PayoutId};
+use purser_actors::id::{CardId, JobId, PayoutId};
 use purser_actors::money::Cents;
-use purser_actors::port::payout::{PayTo, PayoutOrder, PayoutRails, Recall, Report, Told};
+use purser_actors::port::payouts::{PayoutDestination, PayoutRequest, PayoutRails, RecallResult, PayoutStatusUpdate, PayoutEvent};
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
-use purser_actors::product::{AppPayee, Country, Currency, Line, Platform};
+use purser_actors::product::{AppPayee, Country, Currency, ProductLine, Platform};
 
 use crate::secret::Secret;
-use crate::vault::{CardNumber, Vault};
+use crate::vault::{CardNumberRecord, Vault};
 
 /// First byte of a sealed account number: no month, so a card number is never taken for it.
 const ACCOUNT_TAG: u8 = 0xF2;
 
 /// Who gets a payout, in plain.
 #[derive(Clone, Debug)]
-pub enum Payee {
+pub enum PlainPayee {
     /// A debit card.
-    Card(CardNumber),
+    Card(CardNumberRecord),
     /// A bank account.
     Bank {
         /// Nine digits.
@@ -37,39 +37,39 @@ pub enum Payee {
 #[derive(Clone, Debug)]
 pub struct PlainPayout {
     /// Idempotency key.
-    pub key: EffectId,
+    pub key: JobId,
     /// Our id, which the rail's words name.
     pub payout: PayoutId,
     /// Which rail.
-    pub line: Line,
+    pub line: ProductLine,
     /// What the recipient gets.
     pub amount: Cents,
     /// In which currency.
     pub currency: Currency,
     /// Who.
-    pub to: Payee,
+    pub to: PlainPayee,
 }
 
 /// Rails, in plain. The rules are those of [`PayoutRails`].
-pub trait Rails: Send + Sync {
+pub trait PayoutApi: Send + Sync {
     /// Orders a payout or asks after an order. `Permanent` for a key that was used with another content.
-    fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<Report, PortError>>;
+    fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<PayoutStatusUpdate, PortError>>;
 
     /// What was last said of an order under this key; `None` when nothing was ever ordered under it.
-    fn ordered(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Report>, PortError>>;
+    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>>;
 
     /// Takes back what was ordered under this key.
-    fn recall(&self, key: EffectId, payout: PayoutId) -> BoxFuture<'_, Result<Recall, PortError>>;
+    fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>>;
 
     /// Where the bank of a debit card is, by the card's first digits; `None` for a card that no rail pays to.
     fn card_country<'a>(&'a self, number: &'a Secret<String>) -> BoxFuture<'a, Result<Option<Country>, PortError>>;
 
     /// What was told since.
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Told>, PortError>>;
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>>;
 }
 
 /// Rails as the engine may see them: what goes in is sealed.
-pub struct VaultedRails<R: ?Sized> {
+pub struct SealingPayouts<R: ?Sized> {
     rails: Arc<R>,
     vault: Arc<Vault>,
 }
@@ -80,7 +80,7 @@ pub struct VaultedRails<R: ?Sized> {
 /// When the vault refuses.
 pub fn seal_account(
     vault: &Vault,
-    id: purser_actors::id::DestinationId,
+    id: purser_actors::id::BankDestinationId,
     number: &Secret<String>,
 ) -> Result<Vec<u8>, crate::vault::VaultError> {
     let mut plain = zeroize::Zeroizing::new(vec![ACCOUNT_TAG]);
@@ -88,13 +88,13 @@ pub fn seal_account(
     vault.seal_bytes(CardId(id.0), &plain)
 }
 
-impl<R: Rails + ?Sized> VaultedRails<R> {
+impl<R: PayoutApi + ?Sized> SealingPayouts<R> {
     /// Opens what the vault sealed, for these rails.
     pub const fn new(rails: Arc<R>, vault: Arc<Vault>) -> Self {
         Self { rails, vault }
     }
 
-    fn open(&self, order: &PayoutOrder) -> Result<PlainPayout, PortError> {
+    fn open(&self, order: &PayoutRequest) -> Result<PlainPayout, PortError> {
         // Nothing was sent; a missing key is the operator's to bring back.
         let failed = |message: String| PortError {
             kind: ErrorKind::Temporary,
@@ -102,11 +102,11 @@ impl<R: Rails + ?Sized> VaultedRails<R> {
             message,
         };
         let to = match &order.to {
-            PayTo::Card { sealed } => {
+            PayoutDestination::Card { sealed } => {
                 let opened = self.vault.open(CardId(order.payout.0), sealed);
-                Payee::Card(opened.map_err(|e| failed(e.to_string()))?)
+                PlainPayee::Card(opened.map_err(|e| failed(e.to_string()))?)
             }
-            PayTo::Bank {
+            PayoutDestination::Bank {
                 destination,
                 details,
                 sealed,
@@ -118,13 +118,13 @@ impl<R: Rails + ?Sized> VaultedRails<R> {
                     _ => None,
                 };
                 let number = number.ok_or_else(|| failed("the sealed record is no account number".into()))?;
-                Payee::Bank {
+                PlainPayee::Bank {
                     routing_number: details.routing_number.clone(),
                     account_number: Secret::new(number.to_owned()),
                     account_holder_name: details.account_holder_name.clone(),
                 }
             }
-            PayTo::App { platform, payee } => Payee::App(*platform, payee.clone()),
+            PayoutDestination::App { platform, payee } => PlainPayee::App(*platform, payee.clone()),
         };
         Ok(PlainPayout {
             key: order.key,
@@ -137,20 +137,20 @@ impl<R: Rails + ?Sized> VaultedRails<R> {
     }
 }
 
-impl<R: Rails + ?Sized> PayoutRails for VaultedRails<R> {
-    fn send<'a>(&'a self, order: &'a PayoutOrder) -> BoxFuture<'a, Result<Report, PortError>> {
+impl<R: PayoutApi + ?Sized> PayoutRails for SealingPayouts<R> {
+    fn send<'a>(&'a self, order: &'a PayoutRequest) -> BoxFuture<'a, Result<PayoutStatusUpdate, PortError>> {
         Box::pin(async move { self.rails.send(self.open(order)?).await })
     }
 
-    fn ordered(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Report>, PortError>> {
-        self.rails.ordered(key)
+    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
+        self.rails.find(key)
     }
 
-    fn recall(&self, key: EffectId, payout: PayoutId) -> BoxFuture<'_, Result<Recall, PortError>> {
+    fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>> {
         self.rails.recall(key, payout)
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Told>, PortError>> {
-        self.rails.told(after, limit)
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
+        self.rails.events_after(after, limit)
     }
 }

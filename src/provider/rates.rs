@@ -26,7 +26,7 @@ impl RateTable {
 }
 
 /// A source of exchange rates.
-pub trait Rates: Send + Sync {
+pub trait RateSource: Send + Sync {
     /// The newest table. `Temporary` when the source does not answer; whether an older table still serves is the
     /// caller's to decide.
     fn current(&self) -> BoxFuture<'_, Result<Arc<RateTable>, PortError>>;

@@ -4,22 +4,22 @@
 pub mod banking;
 pub mod bridge;
 pub mod cards;
-pub mod entries;
+pub mod reconciliation;
 pub mod gift_cards;
 pub mod payouts;
-pub mod people;
-pub mod program;
-pub mod tables;
+pub mod identity;
+pub mod reloadable_cards;
+pub mod reference_data;
 
 use std::time::Duration;
 
-use purser_actors::id::EffectId;
-use purser_actors::port::{ErrorKind, PortError, Said};
+use purser_actors::id::JobId;
+use purser_actors::port::{ErrorKind, PortError, ExternalText};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::wire::{Code, KEY_HEADER, Refusal, Unreadable};
+use super::wire::{ErrorCode, KEY_HEADER, ErrorResponse, MalformedResponse};
 use crate::secret::Secret;
 
 /// The largest answer that is read: a page of the catalog.
@@ -27,7 +27,7 @@ const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
 
 /// Where a provider is and how it knows us.
 #[derive(Clone, Debug)]
-pub struct Endpoint {
+pub struct RemoteEndpoint {
     /// What its paths are relative to. HTTPS outside this machine.
     pub base_url: Url,
     /// Said with every call, and to nobody else: redirects are not followed.
@@ -38,14 +38,14 @@ pub struct Endpoint {
 
 /// One provider. `None` if the settings do not name it.
 #[derive(Clone)]
-pub struct Remote(Option<(Client, Endpoint)>);
+pub struct RemoteClient(Option<(Client, RemoteEndpoint)>);
 
-impl Remote {
+impl RemoteClient {
     /// Connects when first asked.
     ///
     /// # Errors
     /// When the machine has no means for TLS.
-    pub fn new(endpoint: Endpoint) -> Result<Self, String> {
+    pub fn new(endpoint: RemoteEndpoint) -> Result<Self, String> {
         let http = crate::outbound::client()
             .no_proxy()
             .timeout(endpoint.timeout)
@@ -72,7 +72,7 @@ impl Remote {
         query: &impl Serialize,
     ) -> Result<T, PortError> {
         let asked = self.request(Method::GET, operation, path)?.query(query);
-        self.ask(operation, asked).await.map_err(|failure| {
+        self.send(operation, asked).await.map_err(|failure| {
             let error = failure.into_error();
             let kind = match error.kind {
                 ErrorKind::Unknown => ErrorKind::Temporary,
@@ -87,7 +87,7 @@ impl Remote {
         &self,
         operation: &'static str,
         path: &[&str],
-        key: Option<EffectId>,
+        key: Option<JobId>,
         body: &impl Serialize,
     ) -> Result<T, PortError> {
         let mut asked = self.request(Method::POST, operation, path)?.json(body);
@@ -95,8 +95,8 @@ impl Remote {
             asked = asked.header(KEY_HEADER, key.to_string());
         }
         // An order cannot be missing: whoever finds nothing at its path has not understood it.
-        self.ask(operation, asked).await.map_err(|failure| match failure {
-            Failure::Said(Code::NotFound, error) => PortError {
+        self.send(operation, asked).await.map_err(|failure| match failure {
+            RemoteError::Response(ErrorCode::NotFound, error) => PortError {
                 kind: ErrorKind::Temporary,
                 ..error
             },
@@ -132,19 +132,19 @@ impl Remote {
         Ok(http.request(method, url).bearer_auth(endpoint.token.expose_secret()))
     }
 
-    async fn ask<T: DeserializeOwned>(
+    async fn send<T: DeserializeOwned>(
         &self,
         operation: &'static str,
         asked: reqwest::RequestBuilder,
-    ) -> Result<T, Failure> {
-        let lost = |kind, what: &str| Failure::Lost(failed(kind, operation, what));
+    ) -> Result<T, RemoteError> {
+        let lost = |kind, what: &str| RemoteError::NoResponse(failed(kind, operation, what));
         let answer = asked.send().await.map_err(|error| {
             // Without a connection nothing was said, so nothing was done.
             let kind = match error.is_connect() || error.is_builder() {
                 true => ErrorKind::Temporary,
                 false => ErrorKind::Unknown,
             };
-            lost(kind, &words(&error))
+            lost(kind, &error_text(&error))
         })?;
         let status = answer.status();
         let body = read(answer).await.map_err(|what| lost(ErrorKind::Unknown, &what))?;
@@ -157,10 +157,10 @@ impl Remote {
             });
         }
         // Only a refusal in the protocol's form, with its code's own status, says anything.
-        match serde_json::from_slice::<Refusal>(&body) {
-            Ok(Refusal { error }) if error.code.status() == status.as_u16() => {
+        match serde_json::from_slice::<ErrorResponse>(&body) {
+            Ok(ErrorResponse { error }) if error.code.status() == status.as_u16() => {
                 let said = failed(error.code.kind(), operation, &error.message);
-                Err(Failure::Said(error.code, said))
+                Err(RemoteError::Response(error.code, said))
             }
             _ => {
                 let what = format!("status {status} without a refusal of the protocol");
@@ -171,24 +171,24 @@ impl Remote {
 }
 
 /// Why there is no answer.
-enum Failure {
+enum RemoteError {
     /// The provider said so.
-    Said(Code, PortError),
+    Response(ErrorCode, PortError),
     /// Nobody knows what it said.
-    Lost(PortError),
+    NoResponse(PortError),
 }
 
-impl Failure {
+impl RemoteError {
     fn into_error(self) -> PortError {
         match self {
-            Self::Said(_, error) | Self::Lost(error) => error,
+            Self::Response(_, error) | Self::NoResponse(error) => error,
         }
     }
 }
 
 async fn read(mut answer: Response) -> Result<zeroize::Zeroizing<Vec<u8>>, String> {
     let mut body = zeroize::Zeroizing::new(Vec::new());
-    while let Some(chunk) = answer.chunk().await.map_err(|e| words(&e))? {
+    while let Some(chunk) = answer.chunk().await.map_err(|e| error_text(&e))? {
         if body.len() + chunk.len() > MAX_ANSWER_BYTES {
             return Err("the answer is larger than any of the protocol".into());
         }
@@ -198,7 +198,7 @@ async fn read(mut answer: Response) -> Result<zeroize::Zeroizing<Vec<u8>>, Strin
 }
 
 /// An error with its causes, which reqwest keeps to itself, and without the URL, whose path may name things.
-fn words(error: &reqwest::Error) -> String {
+fn error_text(error: &reqwest::Error) -> String {
     use std::error::Error as _;
     let mut text = match (error.is_timeout(), error.is_connect()) {
         (true, _) => "no answer in time".to_owned(),
@@ -218,11 +218,11 @@ fn failed(kind: ErrorKind, operation: &'static str, message: &str) -> PortError 
     PortError {
         kind,
         operation,
-        message: Said::from(message).to_string(),
+        message: ExternalText::from(message).to_string(),
     }
 }
 
 /// An answer to another question leaves the outcome open.
-fn unreadable(operation: &'static str) -> impl FnOnce(Unreadable) -> PortError {
+fn unreadable(operation: &'static str) -> impl FnOnce(MalformedResponse) -> PortError {
     move |what| failed(ErrorKind::Unknown, operation, &what.to_string())
 }

@@ -4,23 +4,23 @@
 //! Card numbers and CVVs are not in the file: they are derived from the order's key, with a test prefix that no
 //! bank has. (The key follows from the card's id, so whoever knows that could derive them: these cards are worth nothing.)
 
-pub mod accounts;
-pub mod balances;
-pub mod banking;
-mod book;
+pub mod issuer_accounts;
+pub mod card_balances;
+pub mod bank;
+mod issuer_records;
 pub mod bridge;
-mod card;
-pub mod everybody;
-pub mod fault;
+mod card_numbers;
+pub mod all;
+pub mod issuer_faults;
 pub mod gift_cards;
 pub mod identity_check;
 mod life;
-pub mod listing;
+pub mod issuer_reconciliation;
 pub mod merchants;
 pub mod payouts;
-pub mod program;
+pub mod reloadable_cards;
 pub mod rates;
-pub mod rules;
+pub mod fault_rules;
 mod spending;
 
 use std::path::Path;
@@ -30,16 +30,16 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardWord, Clock, ErrorKind, IssueCard, PortError, Standing, SteerCard, Timestamp,
+    BoxFuture, CardEvent, Clock, ErrorKind, IssueCardRequest, PortError, CardSnapshot, CardActionRequest, Timestamp,
 };
 
-use self::book::{IssuerBook, Ordered};
-use self::fault::{IssuerFault, IssuerFaults, IssuerRule, Magic, magic_of};
+use self::issuer_records::{IssuerRecords, CardOrderRecord};
+use self::issuer_faults::{IssuerFault, IssuerFaults, IssuerFaultRule, MagicOutcome, magic_of};
 use self::life::Lives;
 pub use self::spending::Sale;
-use super::{BillingAddress, Issuer, PlainCard, PlainIssuance};
-use crate::sandbox::archive::{Archive, Book as _};
-use crate::sandbox::record_log::{Durable, LogError};
+use super::{BillingAddress, CardIssuerApi, PlainCard, PlainIssueResult};
+use crate::sandbox::archive::{Archive, ArchiveState as _};
+use crate::sandbox::record_log::{DurablePromise, LogError};
 use crate::secret::Secret;
 
 const KIND: [u8; 8] = *b"SBXISS01";
@@ -72,7 +72,7 @@ impl Default for IssuerSettings {
 pub struct SandboxIssuer {
     settings: IssuerSettings,
     clock: Arc<dyn Clock>,
-    book: Mutex<IssuerBook>,
+    book: Mutex<IssuerRecords>,
     archive: Archive,
     lives: Mutex<Lives>,
     lived: Archive,
@@ -81,7 +81,7 @@ pub struct SandboxIssuer {
 
 /// The issuer at a glance.
 #[derive(Clone, Debug)]
-pub struct IssuerState {
+pub struct SandboxIssuerSummary {
     /// Cards made or being made.
     pub cards: usize,
     /// Orders refused for good.
@@ -89,17 +89,17 @@ pub struct IssuerState {
     /// Cents loaded on all cards.
     pub loaded: Cents,
     /// The faults waiting for a call.
-    pub rules: Vec<IssuerRule>,
+    pub rules: Vec<IssuerFaultRule>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
 }
 
 /// A new order's outcome under the lock.
-enum Taken {
-    Stumble,
+enum OrderResult {
+    InjectedFault,
     Conflict,
-    Old(Ordered),
-    New(Ordered),
+    Existing(CardOrderRecord),
+    Created(CardOrderRecord),
 }
 
 impl SandboxIssuer {
@@ -108,7 +108,7 @@ impl SandboxIssuer {
     /// # Errors
     /// When the disk fails, another process has the file, or it is damaged before its tail.
     pub fn open(directory: &Path, settings: IssuerSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = IssuerBook::default();
+        let mut book = IssuerRecords::default();
         let archive = Archive::open(&directory.join("issuer.cards"), KIND, &mut book)?;
         let mut lives = Lives::default();
         let lived = Archive::open(&directory.join("issuer.lives"), LIVES_KIND, &mut lives)?;
@@ -124,7 +124,7 @@ impl SandboxIssuer {
     }
 
     /// Adds a fault.
-    pub fn add_fault(&self, rule: IssuerRule) {
+    pub fn add_fault(&self, rule: IssuerFaultRule) {
         self.faults.add(rule);
     }
 
@@ -137,10 +137,10 @@ impl SandboxIssuer {
     ///
     /// # Errors
     /// When the issuer's file has stopped.
-    pub async fn state(&self) -> Result<IssuerState, LogError> {
+    pub async fn state(&self) -> Result<SandboxIssuerSummary, LogError> {
         let (state, durable) = {
             let book = self.book.lock();
-            let state = IssuerState {
+            let state = SandboxIssuerSummary {
                 cards: book.cards,
                 declined: book.declined,
                 loaded: Cents::new(book.loaded),
@@ -152,11 +152,11 @@ impl SandboxIssuer {
         durable.wait().await.map(|()| state)
     }
 
-    async fn take_order(&self, order: &IssueCard) -> Result<PlainIssuance, PortError> {
+    async fn take_order(&self, order: &IssueCardRequest) -> Result<PlainIssueResult, PortError> {
         let fault = self.faults.take(|_| true);
         self.before(fault.as_ref()).await?;
         let magic = match fault {
-            Some(IssuerFault::Decline) => Some(Magic::Declined),
+            Some(IssuerFault::Decline) => Some(MagicOutcome::Declined),
             _ => magic_of(order.amount),
         };
         let (taken, now, durable) = {
@@ -165,7 +165,7 @@ impl SandboxIssuer {
             let now = book.now;
             let taken = self.decide(&mut book, order, magic, now);
             let durable = match &taken {
-                Taken::New(new) => self.keep(&mut book, new),
+                OrderResult::Created(new) => self.keep(&mut book, new),
                 _ => self.archive.barrier(),
             };
             (taken, now, durable)
@@ -175,22 +175,22 @@ impl SandboxIssuer {
             .await
             .map_err(|e| failed(ErrorKind::Unknown, &e.to_string()))?;
         let (known, fresh) = match taken {
-            Taken::Stumble => {
+            OrderResult::InjectedFault => {
                 return Err(failed(
                     ErrorKind::Temporary,
                     "the sandbox issuer is busy (magic amount)",
                 ));
             }
-            Taken::Conflict => {
+            OrderResult::Conflict => {
                 return Err(failed(
                     ErrorKind::Permanent,
                     "this key belongs to an order with another content",
                 ));
             }
-            Taken::Old(known) => (known, false),
-            Taken::New(known) => (known, true),
+            OrderResult::Existing(known) => (known, false),
+            OrderResult::Created(known) => (known, true),
         };
-        if fault == Some(IssuerFault::Timeout) || (fresh && magic == Some(Magic::TimeoutAfterSuccess)) {
+        if fault == Some(IssuerFault::Timeout) || (fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess)) {
             tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
             return Err(failed(ErrorKind::Unknown, "no answer in time"));
         }
@@ -198,43 +198,43 @@ impl SandboxIssuer {
     }
 
     /// Takes a new order into the book and the file.
-    fn keep(&self, book: &mut IssuerBook, order: &Ordered) -> Durable {
+    fn keep(&self, book: &mut IssuerRecords, order: &CardOrderRecord) -> DurablePromise {
         if self.archive.has_failed() || book.apply(order).is_err() {
-            return Durable::broken();
+            return DurablePromise::broken();
         }
         // Encoding plain data into memory has no failing case.
         let record = bincode::encode_to_vec(order, bincode::config::standard()).unwrap_or_default();
         self.archive.append(book, record)
     }
 
-    fn decide(&self, book: &mut IssuerBook, order: &IssueCard, magic: Option<Magic>, now: Timestamp) -> Taken {
+    fn decide(&self, book: &mut IssuerRecords, order: &IssueCardRequest, magic: Option<MagicOutcome>, now: Timestamp) -> OrderResult {
         if let Some(known) = book.order(order.key) {
             let same = known.card == order.card && known.amount == order.amount;
-            return if same { Taken::Old(known) } else { Taken::Conflict };
+            return if same { OrderResult::Existing(known) } else { OrderResult::Conflict };
         }
-        if magic == Some(Magic::TemporaryTwice) {
+        if magic == Some(MagicOutcome::TemporaryTwice) {
             let stumbles = book.stumbles.entry(order.key).or_default();
             *stumbles += 1;
             if *stumbles <= 2 {
-                return Taken::Stumble;
+                return OrderResult::InjectedFault;
             }
             book.stumbles.remove(&order.key);
         }
         let delay = match magic {
-            Some(Magic::Slow) => self.settings.slow_ready_after_ms,
+            Some(MagicOutcome::Slow) => self.settings.slow_ready_after_ms,
             _ => self.settings.ready_after_ms,
         };
         let mut attempt = 0;
-        while book.is_given_out(card::account_part(order.key, attempt)) {
+        while book.is_number_used(card_numbers::account_part(order.key, attempt)) {
             attempt += 1;
         }
-        Taken::New(Ordered {
+        OrderResult::Created(CardOrderRecord {
             key: order.key,
             card: order.card,
             amount: order.amount,
             at: now,
             ready_at: now.plus_ms(delay),
-            declined: (magic == Some(Magic::Declined)).then(|| "card_program_declined".into()),
+            declined: (magic == Some(MagicOutcome::Declined)).then(|| "card_program_declined".into()),
             attempt,
         })
     }
@@ -244,7 +244,7 @@ impl SandboxIssuer {
         match fault {
             Some(IssuerFault::Unreachable) => Err(failed(ErrorKind::Temporary, "the sandbox issuer is unreachable")),
             // Nonsense says nothing about what happened behind it.
-            Some(IssuerFault::Garbage) => Err(failed(ErrorKind::Unknown, "the answer is not an issuer's answer")),
+            Some(IssuerFault::MalformedResponse) => Err(failed(ErrorKind::Unknown, "the answer is not an issuer's answer")),
             Some(IssuerFault::Slow { ms }) => {
                 tokio::time::sleep(Duration::from_millis(*ms)).await;
                 Ok(())
@@ -254,7 +254,7 @@ impl SandboxIssuer {
     }
 
     /// A ready card by the issuer's name of it.
-    async fn find(&self, operation: &'static str, issuer_ref: &str) -> Result<Ordered, PortError> {
+    async fn find(&self, operation: &'static str, issuer_ref: &str) -> Result<CardOrderRecord, PortError> {
         let fault = self.faults.take(|fault| fault != IssuerFault::Decline);
         self.before(fault.as_ref()).await?;
         let (found, durable) = {
@@ -276,7 +276,7 @@ impl SandboxIssuer {
     }
 }
 
-impl Issuer for SandboxIssuer {
+impl CardIssuerApi for SandboxIssuer {
     fn billing_address(&self) -> BillingAddress {
         BillingAddress {
             line1: "101 Sandbox Street".into(),
@@ -287,14 +287,14 @@ impl Issuer for SandboxIssuer {
         }
     }
 
-    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<PlainIssuance, PortError>> {
+    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<PlainIssueResult, PortError>> {
         Box::pin(self.take_order(order))
     }
 
     fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>> {
         Box::pin(async move {
             let known = self.find("cvv", issuer_ref).await?;
-            Ok(card::cvv(known.key))
+            Ok(card_numbers::cvv(known.key))
         })
     }
 
@@ -305,38 +305,38 @@ impl Issuer for SandboxIssuer {
         })
     }
 
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>> {
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(async move {
             let known = self.find("standing", issuer_ref).await?;
             self.stands(known).await
         })
     }
 
-    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>> {
+    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(self.steered(order))
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
         Box::pin(self.words(after, limit))
     }
 }
 
-fn answer(known: &Ordered, now: Timestamp) -> Result<PlainIssuance, PortError> {
+fn answer(known: &CardOrderRecord, now: Timestamp) -> Result<PlainIssueResult, PortError> {
     if let Some(reason) = &known.declined {
-        return Ok(PlainIssuance::Declined {
+        return Ok(PlainIssueResult::Declined {
             reason: reason.as_str().into(),
         });
     }
     let wait = known.ready_at.0.saturating_sub(now.0);
     if wait > 0 {
-        return Ok(PlainIssuance::Pending {
+        return Ok(PlainIssueResult::Pending {
             retry_after_ms: wait.min(RETRY_AT_MOST_MS),
         });
     }
-    let (exp_year, exp_month) = card::expiry(known.at);
-    Ok(PlainIssuance::Ready(PlainCard {
-        issuer_ref: card::issuer_ref(known.key),
-        number: card::number(known.key, known.attempt),
+    let (exp_year, exp_month) = card_numbers::expiry(known.at);
+    Ok(PlainIssueResult::Ready(PlainCard {
+        issuer_ref: card_numbers::issuer_ref(known.key),
+        number: card_numbers::number(known.key, known.attempt),
         exp_month,
         exp_year,
     }))

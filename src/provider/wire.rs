@@ -14,16 +14,16 @@ pub mod banking;
 pub mod bridge;
 pub mod cards;
 pub mod deposits;
-pub mod entries;
+pub mod reconciliation;
 pub mod gift_cards;
-pub mod gift_orders;
-pub mod messages;
-pub mod payout_reports;
+pub mod gift_card_orders;
+pub mod bridge_messages;
+pub mod payout_events;
 pub mod payouts;
-pub mod people;
-pub mod program;
-pub mod reservations;
-pub mod tables;
+pub mod identity;
+pub mod reloadable_cards;
+pub mod balance_holds;
+pub mod reference_data;
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -47,33 +47,33 @@ pub const KEY_HEADER: &str = "idempotency-key";
 /// Why a provider did not do what it was asked. Each says whether it may yet be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Code {
+pub enum ErrorCode {
     /// Not done, and asking again will not help: somebody must look. (An order that failed is answered with 200.)
-    Refused,
+    Rejected,
     /// There is no such thing here.
     NotFound,
     /// The key belongs to another content, which stands as it was.
-    KeyReused,
+    IdempotencyKeyReused,
     /// The request is not of this protocol; nothing was done.
     InvalidRequest,
     /// The bearer's secret is wrong; nothing was done.
     Unauthorized,
     /// Nothing was done; ask again later.
-    NotNow,
+    TemporarilyUnavailable,
     /// It may have been done; ask again with the same key.
-    Unknown,
+    OutcomeUnknown,
 }
 
-impl Code {
+impl ErrorCode {
     /// Every code.
     pub const ALL: [Self; 7] = [
-        Self::Refused,
+        Self::Rejected,
         Self::NotFound,
-        Self::KeyReused,
+        Self::IdempotencyKeyReused,
         Self::InvalidRequest,
         Self::Unauthorized,
-        Self::NotNow,
-        Self::Unknown,
+        Self::TemporarilyUnavailable,
+        Self::OutcomeUnknown,
     ];
 
     /// Its HTTP status; a refusal with another one is nobody's word.
@@ -82,10 +82,10 @@ impl Code {
             Self::InvalidRequest => 400,
             Self::Unauthorized => 401,
             Self::NotFound => 404,
-            Self::KeyReused => 409,
-            Self::Refused => 422,
-            Self::NotNow => 503,
-            Self::Unknown => 504,
+            Self::IdempotencyKeyReused => 409,
+            Self::Rejected => 422,
+            Self::TemporarilyUnavailable => 503,
+            Self::OutcomeUnknown => 504,
         }
     }
 
@@ -93,34 +93,34 @@ impl Code {
     /// waits, it has not failed.
     pub const fn kind(self) -> ErrorKind {
         match self {
-            Self::Refused | Self::NotFound | Self::KeyReused => ErrorKind::Permanent,
-            Self::InvalidRequest | Self::Unauthorized | Self::NotNow => ErrorKind::Temporary,
-            Self::Unknown => ErrorKind::Unknown,
+            Self::Rejected | Self::NotFound | Self::IdempotencyKeyReused => ErrorKind::Permanent,
+            Self::InvalidRequest | Self::Unauthorized | Self::TemporarilyUnavailable => ErrorKind::Temporary,
+            Self::OutcomeUnknown => ErrorKind::Unknown,
         }
     }
 
     /// The code that tells a caller the same as an error of a port does here.
     pub const fn of(kind: ErrorKind) -> Self {
         match kind {
-            ErrorKind::Permanent => Self::Refused,
-            ErrorKind::Temporary => Self::NotNow,
-            ErrorKind::Unknown => Self::Unknown,
+            ErrorKind::Permanent => Self::Rejected,
+            ErrorKind::Temporary => Self::TemporarilyUnavailable,
+            ErrorKind::Unknown => Self::OutcomeUnknown,
         }
     }
 }
 
 /// The body of every answer that is no 200.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Refusal {
+pub struct ErrorResponse {
     /// What for.
-    pub error: Reason,
+    pub error: ErrorDetails,
 }
 
 /// A code and words.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Reason {
+pub struct ErrorDetails {
     /// For programs.
-    pub code: Code,
+    pub code: ErrorCode,
     /// For the operator.
     pub message: String,
 }
@@ -128,7 +128,7 @@ pub struct Reason {
 /// What an answer does not say in its own form. Nobody is blamed: the outcome is open.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the answer is not of the protocol: {0}")]
-pub struct Unreadable(pub &'static str);
+pub struct MalformedResponse(pub &'static str);
 
 /// Longest name of something at a provider, in bytes, where it is kept whole: cut, it would name something else.
 const LONGEST_NAME: usize = 200;
@@ -137,10 +137,10 @@ const LONGEST_NAME: usize = 200;
 ///
 /// # Errors
 /// When it is empty or longer.
-fn name(text: String) -> Result<String, Unreadable> {
+fn name(text: String) -> Result<String, MalformedResponse> {
     match (1..=LONGEST_NAME).contains(&text.len()) {
         true => Ok(text),
-        false => Err(Unreadable("a name has 1 to 200 bytes")),
+        false => Err(MalformedResponse("a name has 1 to 200 bytes")),
     }
 }
 
@@ -148,11 +148,11 @@ fn name(text: String) -> Result<String, Unreadable> {
 ///
 /// # Errors
 /// When they do not rise: a word that is skipped over would be lost.
-fn rising(after: u64, numbers: impl Iterator<Item = u64>) -> Result<(), Unreadable> {
+fn rising(after: u64, numbers: impl Iterator<Item = u64>) -> Result<(), MalformedResponse> {
     let mut last = after;
     for number in numbers {
         if number <= last {
-            return Err(Unreadable("the numbers do not rise"));
+            return Err(MalformedResponse("the numbers do not rise"));
         }
         last = number;
     }
@@ -161,32 +161,32 @@ fn rising(after: u64, numbers: impl Iterator<Item = u64>) -> Result<(), Unreadab
 
 /// A value that is text on the wire: an id, a code, an address, a decimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Text<T>(pub T);
+pub struct TextValue<T>(pub T);
 
-impl<T: Display> Serialize for Text<T> {
+impl<T: Display> Serialize for TextValue<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
 }
 
-impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Text<T> {
+impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for TextValue<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map(Text).map_err(de::Error::custom)
+        text.parse().map(TextValue).map_err(de::Error::custom)
     }
 }
 
 /// Dollars or another currency with two places, as text: `5`, `5.2` or `5.25`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Amount(pub Cents);
+pub struct DecimalAmount(pub Cents);
 
-impl Display for Amount {
+impl Display for DecimalAmount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl FromStr for Amount {
+impl FromStr for DecimalAmount {
     type Err = purser_actors::money::AmountError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -196,39 +196,39 @@ impl FromStr for Amount {
 
 /// USDC with up to six places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dollars(pub Usdc);
+pub struct UsdcAmount(pub Usdc);
 
-impl Display for Dollars {
+impl Display for UsdcAmount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl FromStr for Dollars {
-    type Err = Unreadable;
+impl FromStr for UsdcAmount {
+    type Err = MalformedResponse;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, MalformedResponse> {
         let whole = Decimal::from_str_exact(text)
             .ok()
             .and_then(|d| d.checked_mul(Decimal::from(1_000_000)));
         let atomic = whole.filter(|d| d.is_integer()).and_then(|d| d.to_u64());
         atomic
             .map(|atomic| Self(Usdc::from_atomic(atomic)))
-            .ok_or(Unreadable("an amount of USDC"))
+            .ok_or(MalformedResponse("an amount of USDC"))
     }
 }
 
 /// A wallet's exact address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Address(pub Wallet);
+pub struct WalletAddress(pub Wallet);
 
-impl Display for Address {
+impl Display for WalletAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0.address())
     }
 }
 
-impl FromStr for Address {
+impl FromStr for WalletAddress {
     type Err = purser_actors::id::ParseIdError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -247,27 +247,27 @@ impl Display for BaseAddress {
 }
 
 impl FromStr for BaseAddress {
-    type Err = Unreadable;
+    type Err = MalformedResponse;
 
-    fn from_str(text: &str) -> Result<Self, Unreadable> {
+    fn from_str(text: &str) -> Result<Self, MalformedResponse> {
         match text.parse() {
             Ok(Wallet::Evm(address)) => Ok(Self(address)),
-            _ => Err(Unreadable("an address on Base")),
+            _ => Err(MalformedResponse("an address on Base")),
         }
     }
 }
 
 /// A secret on the wire: a card number, a CVV, a code. It shows nothing of itself when printed.
 #[derive(Clone, Debug)]
-pub struct Hidden(pub Secret<String>);
+pub struct SecretText(pub Secret<String>);
 
-impl Serialize for Hidden {
+impl Serialize for SecretText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.0.expose_secret())
     }
 }
 
-impl<'de> Deserialize<'de> for Hidden {
+impl<'de> Deserialize<'de> for SecretText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer).map(|text| Self(Secret::new(text)))
     }
@@ -282,7 +282,7 @@ fn text(pattern: Option<&str>) -> RefOr<Schema> {
         .into()
 }
 
-macro_rules! text_schemas {
+macro_rules! define_text_schemas {
     ($($type:ty, $name:literal, $pattern:expr;)*) => {$(
         impl utoipa::PartialSchema for $type {
             fn schema() -> RefOr<Schema> {
@@ -298,10 +298,10 @@ macro_rules! text_schemas {
     )*};
 }
 
-text_schemas! {
-    Amount, "Amount", Some("^[0-9]+([.][0-9]{1,2})?$");
-    Dollars, "Usdc", Some("^[0-9]+([.][0-9]{1,6})?$");
-    Hidden, "Secret", None;
+define_text_schemas! {
+    DecimalAmount, "Amount", Some("^[0-9]+([.][0-9]{1,2})?$");
+    UsdcAmount, "Usdc", Some("^[0-9]+([.][0-9]{1,6})?$");
+    SecretText, "Secret", None;
 }
 
 #[cfg(test)]
@@ -313,31 +313,31 @@ mod tests {
     // taken for a failure.
     #[test]
     fn every_code_has_a_status_of_its_own_and_says_what_it_means_for_money() {
-        let mut statuses = Code::ALL.map(Code::status);
+        let mut statuses = ErrorCode::ALL.map(ErrorCode::status);
         statuses.sort_unstable();
         assert!(statuses.windows(2).all(|pair| pair[0] != pair[1]));
         for kind in [ErrorKind::Permanent, ErrorKind::Temporary, ErrorKind::Unknown] {
-            assert_eq!(Code::of(kind).kind(), kind);
+            assert_eq!(ErrorCode::of(kind).kind(), kind);
         }
-        assert_eq!(serde_json::to_string(&Code::KeyReused).unwrap(), "\"key_reused\"");
+        assert_eq!(serde_json::to_string(&ErrorCode::IdempotencyKeyReused).unwrap(), "\"key_reused\"");
     }
 
     // Aim: amounts are exact in both directions, and what is no amount is refused.
     #[test]
     fn amounts_are_exact() {
-        let read = |text: &str| serde_json::from_str::<Text<Amount>>(text).map(|a| a.0.0.get());
+        let read = |text: &str| serde_json::from_str::<TextValue<DecimalAmount>>(text).map(|a| a.0.0.get());
         assert_eq!(read("\"5.25\"").unwrap(), 525);
         assert_eq!(read("\"5\"").unwrap(), 500);
         for bad in ["5", "\"-5\"", "\"5.001\"", "\"1e3\"", "\"\"", "null"] {
             assert!(read(bad).is_err(), "{bad}");
         }
-        let read = |text: &str| text.parse::<Dollars>().map(|d| d.0.atomic());
+        let read = |text: &str| text.parse::<UsdcAmount>().map(|d| d.0.atomic());
         assert_eq!(read("1.000001"), Ok(1_000_001));
         for bad in ["1.0000001", "-1", "x", "99999999999999999999"] {
             assert!(read(bad).is_err(), "{bad}");
         }
         assert_eq!(
-            serde_json::to_string(&Text(Amount(Cents::new(1_050)))).unwrap(),
+            serde_json::to_string(&TextValue(DecimalAmount(Cents::new(1_050)))).unwrap(),
             "\"10.5\""
         );
     }
@@ -345,7 +345,7 @@ mod tests {
     // Aim: a secret travels and does not show.
     #[test]
     fn case_70_a_secret_on_the_wire_does_not_print() {
-        let hidden: Hidden = serde_json::from_str("\"4000001234567899\"").unwrap();
+        let hidden: SecretText = serde_json::from_str("\"4000001234567899\"").unwrap();
         assert_eq!(format!("{hidden:?}"), "Hidden([secret])");
         assert_eq!(serde_json::to_string(&hidden).unwrap(), "\"4000001234567899\"");
     }

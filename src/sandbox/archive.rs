@@ -6,7 +6,7 @@
 
 mod index;
 mod run;
-mod shelf;
+mod buffer;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use std::thread::JoinHandle;
 
 use sha2::{Digest as _, Sha256};
 
-use self::index::{Index, Spiller};
-pub(crate) use self::shelf::Shelf;
-use super::record_log::{Durable, LogError, LogFile, RecordLog, Snapshot, Spill, Tail};
+use self::index::{Index, IndexWriter};
+pub(crate) use self::buffer::RecordBuffer;
+use super::record_log::{DurablePromise, LogError, LogFile, RecordLog, LogSnapshot, FlushedRange, LogTail};
 
 /// Records in memory when they begin to go to the index. Few in tests, so that those meet old records too.
 const SPILL: usize = if cfg!(test) { 4 } else { 4_096 };
@@ -25,7 +25,7 @@ const SPILL: usize = if cfg!(test) { 4 } else { 4_096 };
 const MOST: usize = 8 * SPILL;
 
 /// One thing that a log's record holds.
-pub(crate) trait Item: Clone {
+pub(crate) trait ArchiveRecord: Clone {
     /// What a record of the log says.
     ///
     /// # Errors
@@ -33,16 +33,16 @@ pub(crate) trait Item: Clone {
     fn decode(record: &[u8]) -> Result<Vec<Self>, String>;
 
     /// The names ([`name`]) by which it will be looked for.
-    fn names(&self) -> Vec<u64>;
+    fn index_keys(&self) -> Vec<u64>;
 
     /// Whether it has a number in the provider's history.
-    fn counts(&self) -> bool;
+    fn is_counted(&self) -> bool;
 }
 
 /// The state of a provider, made of its records.
-pub(crate) trait Book {
+pub(crate) trait ArchiveState {
     /// What it is made of.
-    type Item: Item;
+    type Item: ArchiveRecord;
 
     /// Takes a record, live and on replay, and puts it on the shelf.
     ///
@@ -51,7 +51,7 @@ pub(crate) trait Book {
     fn apply(&mut self, item: &Self::Item) -> Result<(), String>;
 
     /// Where its records lie.
-    fn shelf(&mut self) -> &mut Shelf<Self::Item>;
+    fn buffer(&mut self) -> &mut RecordBuffer<Self::Item>;
 
     /// Everything but the records.
     fn save(&self) -> Vec<u8>;
@@ -91,14 +91,14 @@ impl Archive {
     ///
     /// # Errors
     /// When the disk fails, another process has the log, or it is damaged before its tail.
-    pub(crate) fn open<B: Book>(path: &Path, kind: [u8; 8], book: &mut B) -> Result<Self, LogError> {
+    pub(crate) fn open<B: ArchiveState>(path: &Path, kind: [u8; 8], book: &mut B) -> Result<Self, LogError> {
         let io = |source| LogError::Io {
             path: path.display().to_string(),
             source,
         };
         let mut file = LogFile::open(path, kind)?;
-        let (mut spiller, saved) = Spiller::open(path, &file).map_err(io)?;
-        let mut tail = Tail {
+        let (mut spiller, saved) = IndexWriter::open(path, &file).map_err(io)?;
+        let mut tail = LogTail {
             end: file.first,
             point: None,
             entries: Vec::new(),
@@ -106,7 +106,7 @@ impl Archive {
         if let Some((point, snapshot)) = saved {
             match book.load(&snapshot.state) {
                 Ok(()) => {
-                    book.shelf().start_at(snapshot.counted);
+                    book.buffer().start_at(snapshot.counted);
                     (tail.end, tail.point) = (point.end, Some(point));
                 }
                 Err(error) => {
@@ -115,14 +115,14 @@ impl Archive {
                 }
             }
         }
-        book.shelf().set_index(Arc::clone(&spiller.index));
+        book.buffer().set_index(Arc::clone(&spiller.index));
         tail.end = file.replay(tail.end, |frame| {
             for record in frame.records()? {
                 for item in B::Item::decode(record)? {
                     book.apply(&item)?;
                 }
             }
-            let names = book.shelf().take_names();
+            let names = book.buffer().take_names();
             tail.entries
                 .extend(names.into_iter().map(|name| (name, frame.point.frame)));
             tail.point = Some(frame.point);
@@ -130,7 +130,7 @@ impl Archive {
                 let entries = std::mem::take(&mut tail.entries);
                 let point = frame.point;
                 spiller
-                    .take(Spill {
+                    .take(FlushedRange {
                         entries,
                         point,
                         snapshot,
@@ -159,10 +159,10 @@ impl Archive {
     }
 
     /// Queues a record that the book has applied.
-    pub(crate) fn append(&self, book: &mut impl Book, record: Vec<u8>) -> Durable {
-        let names = book.shelf().take_names();
+    pub(crate) fn append(&self, book: &mut impl ArchiveState, record: Vec<u8>) -> DurablePromise {
+        let names = book.buffer().take_names();
         let Some(log) = self.log.as_ref().filter(|_| !self.has_failed()) else {
-            return Durable::broken();
+            return DurablePromise::broken();
         };
         let durable = log.append(record, names);
         if let Some(snapshot) = snapshot_if_due(book) {
@@ -172,10 +172,10 @@ impl Archive {
     }
 
     /// Waits for everything queued before, and says whether what was looked up is to be trusted.
-    pub(crate) fn barrier(&self) -> Durable {
+    pub(crate) fn barrier(&self) -> DurablePromise {
         match &self.log {
             Some(log) if !self.has_failed() => log.barrier(),
-            _ => Durable::broken(),
+            _ => DurablePromise::broken(),
         }
     }
 }
@@ -190,18 +190,18 @@ impl Drop for Archive {
 }
 
 /// The book as it is now, when it is time for its newest records to go to the index.
-fn snapshot_if_due<B: Book>(book: &mut B) -> Option<Snapshot> {
+fn snapshot_if_due<B: ArchiveState>(book: &mut B) -> Option<LogSnapshot> {
     let at = SPILL.max(book.weight() / 8).min(MOST / 2);
-    if !book.shelf().begin_spill(at, MOST) {
+    if !book.buffer().begin_flush(at, MOST) {
         return None;
     }
-    Some(Snapshot {
+    Some(LogSnapshot {
         state: book.save(),
-        counted: book.shelf().counted(),
+        counted: book.buffer().counted(),
     })
 }
 
-fn keep(spiller: &mut Spiller, spills: &Receiver<Spill>) {
+fn keep(spiller: &mut IndexWriter, spills: &Receiver<FlushedRange>) {
     while let Ok(spill) = spills.recv() {
         if let Err(error) = spiller.take(spill) {
             return spiller.index.fail(&error);

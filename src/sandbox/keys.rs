@@ -39,7 +39,7 @@ const OF_TEST_TOOLS: [&str; 10] = [
 /// A configuration that would take or send real money with a published key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the key of {address} is published, as a SANDBOX key or by a test tool: set your own in {setting}")]
-pub struct SandboxKeyRefused {
+pub struct SandboxKeyNotAllowed {
     /// The setting's name.
     pub setting: String,
     /// The address as configured.
@@ -118,7 +118,7 @@ pub fn signer_of(address: &[u8; 32]) -> Option<&'static SigningKey> {
 pub fn refuse_outside_sandbox<'a>(
     sandbox: bool,
     addresses: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> Result<(), SandboxKeyRefused> {
+) -> Result<(), SandboxKeyNotAllowed> {
     if sandbox {
         return Ok(());
     }
@@ -134,7 +134,7 @@ pub fn refuse_outside_sandbox<'a>(
             .parse::<Wallet>()
             .is_ok_and(|wallet| published.contains(&wallet))
         {
-            return Err(SandboxKeyRefused {
+            return Err(SandboxKeyNotAllowed {
                 setting: setting.into(),
                 address: address.into(),
             });

@@ -58,11 +58,11 @@ pub enum LogError {
 }
 
 /// A name that a record is looked for by, and the place of the frame that holds the record.
-pub(crate) type Entry = (u64, u64);
+pub(crate) type IndexKey = (u64, u64);
 
 /// The end of a log: its last frame and where the next one begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(crate) struct Point {
+pub(crate) struct LogPosition {
     pub(crate) frame: u64,
     pub(crate) crc: u32,
     pub(crate) end: u64,
@@ -70,7 +70,7 @@ pub(crate) struct Point {
 
 /// What the records so far come to, as whoever reads them wants to have it back.
 #[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
-pub(crate) struct Snapshot {
+pub(crate) struct LogSnapshot {
     pub(crate) state: Vec<u8>,
     /// How many records with a number there were.
     pub(crate) counted: u64,
@@ -78,44 +78,44 @@ pub(crate) struct Snapshot {
 
 /// Everything between two marks, on disk.
 #[derive(Debug)]
-pub(crate) struct Spill {
-    pub(crate) entries: Vec<Entry>,
-    pub(crate) point: Point,
-    pub(crate) snapshot: Snapshot,
+pub(crate) struct FlushedRange {
+    pub(crate) entries: Vec<IndexKey>,
+    pub(crate) point: LogPosition,
+    pub(crate) snapshot: LogSnapshot,
 }
 
 /// Where a log goes on.
 #[derive(Debug)]
-pub(crate) struct Tail {
+pub(crate) struct LogTail {
     pub(crate) end: u64,
-    pub(crate) point: Option<Point>,
+    pub(crate) point: Option<LogPosition>,
     /// The names since the last mark.
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<IndexKey>,
 }
 
-enum Job {
+enum WriterJob {
     Record {
         bytes: Vec<u8>,
         names: Vec<u64>,
         done: oneshot::Sender<()>,
     },
     Barrier(oneshot::Sender<()>),
-    Mark(Snapshot),
+    Mark(LogSnapshot),
 }
 
 /// The open log. Dropping it writes out what is queued and closes the file.
 #[derive(Debug)]
 pub(crate) struct RecordLog {
-    jobs: Option<Mutex<Sender<Job>>>,
+    jobs: Option<Mutex<Sender<WriterJob>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// The promise that a record, and every record before it, is on disk.
 #[derive(Debug)]
 #[must_use = "an answer must wait until what it rests on is durable"]
-pub(crate) struct Durable(oneshot::Receiver<()>);
+pub(crate) struct DurablePromise(oneshot::Receiver<()>);
 
-impl Durable {
+impl DurablePromise {
     /// Waits for the sync.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl Durable {
 
 impl RecordLog {
     /// Writes on where the file ends; `spills` gets what lies between marks and hears of the end by being closed.
-    pub(crate) fn start(sink: impl Sink, name: String, tail: Tail, spills: Sender<Spill>) -> io::Result<Self> {
+    pub(crate) fn start(sink: impl FrameSink, name: String, tail: LogTail, spills: Sender<FlushedRange>) -> io::Result<Self> {
         let (jobs, queue) = channel();
         let mut writer = Writer { sink, tail, spills };
         let thread = std::thread::Builder::new().name("sandbox-log".into()).spawn(move || {
@@ -147,25 +147,25 @@ impl RecordLog {
     }
 
     /// Queues a record with its names. The order of the calls is the order in the file.
-    pub(crate) fn append(&self, bytes: Vec<u8>, names: Vec<u64>) -> Durable {
+    pub(crate) fn append(&self, bytes: Vec<u8>, names: Vec<u64>) -> DurablePromise {
         let (done, durable) = oneshot::channel();
-        self.queue(Job::Record { bytes, names, done });
-        Durable(durable)
+        self.queue(WriterJob::Record { bytes, names, done });
+        DurablePromise(durable)
     }
 
     /// Writes nothing and waits for everything queued before.
-    pub(crate) fn barrier(&self) -> Durable {
+    pub(crate) fn barrier(&self) -> DurablePromise {
         let (done, durable) = oneshot::channel();
-        self.queue(Job::Barrier(done));
-        Durable(durable)
+        self.queue(WriterJob::Barrier(done));
+        DurablePromise(durable)
     }
 
     /// Ends the frame; once it is on disk, what came since the last mark goes to the index.
-    pub(crate) fn mark(&self, snapshot: Snapshot) {
-        self.queue(Job::Mark(snapshot));
+    pub(crate) fn mark(&self, snapshot: LogSnapshot) {
+        self.queue(WriterJob::Mark(snapshot));
     }
 
-    fn queue(&self, job: Job) {
+    fn queue(&self, job: WriterJob) {
         if let Some(jobs) = &self.jobs {
             // A closed channel drops the job and with it `done`: the waiter sees `Stopped`.
             let _ = jobs.lock().send(job);
@@ -174,11 +174,11 @@ impl RecordLog {
 }
 
 /// Where frames go: the file, or what a test puts in its place.
-pub(crate) trait Sink: Send + 'static {
+pub(crate) trait FrameSink: Send + 'static {
     fn write_durably(&mut self, frame: &[u8]) -> io::Result<()>;
 }
 
-impl Sink for File {
+impl FrameSink for File {
     fn write_durably(&mut self, frame: &[u8]) -> io::Result<()> {
         self.write_all(frame)?;
         self.sync_data()
@@ -196,25 +196,25 @@ impl Drop for RecordLog {
 
 struct Writer<S> {
     sink: S,
-    tail: Tail,
-    spills: Sender<Spill>,
+    tail: LogTail,
+    spills: Sender<FlushedRange>,
 }
 
-impl<S: Sink> Writer<S> {
-    fn run(&mut self, queue: &Receiver<Job>) -> io::Result<()> {
+impl<S: FrameSink> Writer<S> {
+    fn run(&mut self, queue: &Receiver<WriterJob>) -> io::Result<()> {
         while let Ok(first) = queue.recv() {
             let (mut records, mut all_names, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
             let (mut next, mut mark) = (Some(first), None);
             while let Some(job) = next {
                 match job {
-                    Job::Record { bytes, names, done } => {
+                    WriterJob::Record { bytes, names, done } => {
                         records.extend_from_slice(&u32_of(bytes.len())?.to_le_bytes());
                         records.extend_from_slice(&bytes);
                         all_names.extend(names);
                         waiting.push(done);
                     }
-                    Job::Barrier(done) => waiting.push(done),
-                    Job::Mark(snapshot) => mark = Some(snapshot),
+                    WriterJob::Barrier(done) => waiting.push(done),
+                    WriterJob::Mark(snapshot) => mark = Some(snapshot),
                 }
                 let room = mark.is_none() && waiting.len() < GROUP_LIMIT && records.len() < GROUP_BYTES;
                 next = if room { queue.try_recv().ok() } else { None };
@@ -224,7 +224,7 @@ impl<S: Sink> Writer<S> {
             }
             if let Some((snapshot, point)) = mark.zip(self.tail.point) {
                 let entries = std::mem::take(&mut self.tail.entries);
-                let spill = Spill {
+                let spill = FlushedRange {
                     entries,
                     point,
                     snapshot,
@@ -249,7 +249,7 @@ impl<S: Sink> Writer<S> {
         self.sink.write_durably(&frame)?;
         let at = self.tail.end;
         self.tail.end += frame.len() as u64;
-        self.tail.point = Some(Point {
+        self.tail.point = Some(LogPosition {
             frame: at,
             crc,
             end: self.tail.end,

@@ -49,7 +49,7 @@ const fn most(letters: usize) -> u32 {
 }
 
 /// The weight of the slips between two spellings, `more` included; `None` when they are too many for so short a name.
-pub(super) fn slips(a: &Spelling, b: &Spelling, more: u32) -> Option<u32> {
+pub(super) fn edit_cost(a: &Spelling, b: &Spelling, more: u32) -> Option<u32> {
     let most = most(a.len().min(b.len())).checked_sub(more)?;
     let longer = u32::try_from(a.len().abs_diff(b.len())).unwrap_or(NEVER);
     // Every letter more costs at least a doubled one, every letter that the other lacks a missing one.

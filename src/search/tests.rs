@@ -1,11 +1,11 @@
 #![allow(clippy::unwrap_used)]
 
-use super::address::Host;
+use super::host::Host;
 use super::fold::{sound, words};
 use super::*;
 
 fn fit(wanted: &str, name: &str) -> u32 {
-    Wanted::new(wanted).unwrap().points(&Name::new(name).unwrap())
+    SearchQuery::new(wanted).unwrap().score(&SearchName::new(name).unwrap())
 }
 
 // Aim: what only decorates a name is gone, and what makes it is left.
@@ -70,7 +70,7 @@ fn a_better_match_has_more_points() {
     ] {
         assert_eq!(fit(wanted, name), 0, "{wanted} is not {name}");
     }
-    assert!(Wanted::new("!!! 😀").is_none() && Wanted::new("").is_none());
+    assert!(SearchQuery::new("!!! 😀").is_none() && SearchQuery::new("").is_none());
 }
 
 // Aim: words that stand anywhere in a name are found there, beginnings and slips too, and each word that says something must
@@ -78,7 +78,7 @@ fn a_better_match_has_more_points() {
 #[test]
 fn words_are_found_within_a_name() {
     let within = |wanted: &str, name: &str| {
-        let (wanted, name) = (Wanted::new(wanted).unwrap(), Name::new(name).unwrap());
+        let (wanted, name) = (SearchQuery::new(wanted).unwrap(), SearchName::new(name).unwrap());
         wanted.points_within(&name)
     };
     const NAME: &str = "Copper Kettle Coffee United States";

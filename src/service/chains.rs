@@ -11,17 +11,17 @@ use purser_chains::rpc::{HttpTransport, SystemClock as RpcClock, Transport};
 use purser_storage::{RowKey, Store};
 
 use super::{ServiceError, store_chains};
-use crate::config::{Config, Misfit, ProviderKind};
+use crate::config::{Config, Misfit, SettlementKind};
 use crate::provider::Providers;
-use crate::provider::elsewhere;
-use crate::provider::sandbox::balances::watching::Watched;
-use crate::provider::sandbox::everybody::SandboxProviders;
+use crate::provider::connect;
+use crate::provider::sandbox::card_balances::deposit_watcher::DepositSource;
+use crate::provider::sandbox::all::SandboxProviders;
 use crate::provider::sandbox::rates::SandboxRates;
 use crate::settlement::chain::ChainParts;
 use crate::settlement::check::Checks;
 use crate::settlement::real::{Around, RealPorts};
 use crate::settlement::sandbox::SandboxSettlement;
-use crate::settlement::sandbox::afar::Chains as ActedOn;
+use crate::settlement::sandbox::remote::ChainRpc as ActedOn;
 use crate::settlement::settings::RealChains;
 
 /// How long a connection to a node may take to stand.
@@ -53,8 +53,8 @@ pub struct Opened {
 /// Everything that is wrong, each with the name of its setting.
 pub fn keys(config: &Config) -> Result<Option<RealChains>, Misfit> {
     match config.settlement.kind {
-        ProviderKind::Sandbox => Ok(None),
-        ProviderKind::Chains => RealChains::resolve(config, &|name| std::env::var(name).ok()).map(Some),
+        SettlementKind::Sandbox => Ok(None),
+        SettlementKind::Chains => RealChains::resolve(config, &|name| std::env::var(name).ok()).map(Some),
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) async fn open(
         chains: ports.parts(),
         providers: Providers {
             bridge: Arc::new(bridge),
-            ..elsewhere::unconfigured(rates)
+            ..connect::unconfigured(rates)
         },
         sandbox: None,
         real: Some(ports),
@@ -168,7 +168,7 @@ fn open_sandbox(
         .finalizing(Duration::from_millis(config.sandbox.final_ms))
         .with_fee_payers(config.sandbox.fee_payers);
     let chains = Arc::new(chains);
-    let (acted_on, watched): (Arc<dyn ActedOn>, Arc<dyn Watched>) = (chains.clone(), chains.clone());
+    let (acted_on, watched): (Arc<dyn ActedOn>, Arc<dyn DepositSource>) = (chains.clone(), chains.clone());
     let providers = SandboxProviders::open(directory, config, (&acted_on, &watched), clock)
         .map_err(|(what, why)| ServiceError::Part(what, why))?;
     Ok(SandboxWorld { chains, providers })

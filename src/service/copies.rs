@@ -6,9 +6,9 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use purser_actors::banking::application::Application;
+use purser_actors::banking::application::BankingApplication;
 use purser_actors::id::{DocumentId, Network};
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::{EntityKind, table};
 use purser_actors::port::BoxFuture;
 use purser_storage::{JournalStore, Row, Store, StoreError, codec};
 use tokio::sync::Mutex;
@@ -18,7 +18,7 @@ use super::restore::keep_end;
 use crate::http::operator::{Copies, Copy, Listed};
 use crate::revocations::RevocationLog;
 use crate::settlement::chain::TransferList;
-use crate::vault::archive;
+use crate::vault::document_backup;
 
 /// Rows and transfers read at once.
 const PAGE: usize = 1_000;
@@ -99,7 +99,7 @@ impl Copies for LiveCopies {
             let named = documents_of(&*self.store).await.map_err(|error| error.to_string())?;
             let directory = self.documents.clone();
             self.made(move |path| {
-                archive::save(&directory, &named, path).map_err(|error| error.to_string())?;
+                document_backup::save(&directory, &named, path).map_err(|error| error.to_string())?;
                 Ok(seq)
             })
             .await
@@ -131,7 +131,7 @@ impl Copies for LiveCopies {
 /// # Errors
 /// When the store cannot be read.
 pub async fn documents_of(store: &dyn Store) -> Result<BTreeSet<DocumentId>, StoreError> {
-    let prefix = table::entity(Kind::Application, &[]);
+    let prefix = table::entity(EntityKind::BankingApplication, &[]);
     let (mut named, mut after) = (BTreeSet::new(), None);
     loop {
         let rows = store.scan(&prefix, after.as_deref(), PAGE).await?;
@@ -150,9 +150,9 @@ pub async fn documents_of(store: &dyn Store) -> Result<BTreeSet<DocumentId>, Sto
 /// # Errors
 /// When it cannot be read.
 pub fn documents_in(key: &[u8], row: &Row) -> Result<Vec<DocumentId>, StoreError> {
-    if !key.starts_with(&table::entity(Kind::Application, &[])) {
+    if !key.starts_with(&table::entity(EntityKind::BankingApplication, &[])) {
         return Ok(Vec::new());
     }
-    let application: Application = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
+    let application: BankingApplication = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
     Ok(application.documents.iter().map(|paper| paper.id).collect())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use purser_actors::engine::Engine;
-use purser_actors::product::Line;
+use purser_actors::product::ProductLine;
 use purser_storage::JournalStore;
 
 use crate::http::health::Readiness;
@@ -41,7 +41,7 @@ impl Readiness for Health {
         if self.store.has_failed() {
             return Err("storage");
         }
-        if !self.engine.is_sound() {
+        if !self.engine.is_healthy() {
             return Err("engine");
         }
         if self.serving.load(Ordering::Acquire) {
@@ -52,8 +52,8 @@ impl Readiness for Health {
     }
 
     fn not_sold(&self) -> Vec<&'static str> {
-        let closed = Line::ALL.into_iter().filter(|line| !self.engine.is_open(*line));
-        closed.map(Line::name).collect()
+        let closed = ProductLine::ALL.into_iter().filter(|line| !self.engine.is_open(*line));
+        closed.map(ProductLine::name).collect()
     }
 
     fn networks_down(&self) -> Vec<(&'static str, Cow<'static, str>)> {

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::engine::{Engine, Lost, Restored};
+use purser_actors::engine::{Engine, Lost, RestoreWindow};
 use purser_actors::id::{Network, Wallet};
-use purser_actors::kernel::record::rfc3339;
+use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::kernel::table;
 use purser_actors::port::{Clock as _, Entropy, ErrorKind, PortError, Timestamp};
-use purser_storage::planted::{self, Bug};
-use purser_storage::{Batch, CommitError, RestoreMark, RowKey, Store, Write};
+use purser_storage::mutants::{self, Mutant};
+use purser_storage::{Batch, CommitError, RestoreMarker, RowKey, Store, Write};
 use tokio::sync::oneshot;
 
-use super::parts::World;
+use super::dependencies::Dependencies;
 use super::{DataDir, ServiceError};
 use crate::config::Config;
 use crate::revocations::{self, Entry, Place, RevocationLog};
@@ -23,9 +23,9 @@ use crate::verify::{ChainList, ChainTransfer};
 
 /// What the engine must know of a restore. Clocks differ a little, and what the lost history had signed can land for a
 /// while: the span is that much wider at both ends.
-pub fn restored(config: &Config, mark: Option<RestoreMark>, ahead_ms: u64) -> Option<Restored> {
+pub fn restore_window(config: &Config, mark: Option<RestoreMarker>, ahead_ms: u64) -> Option<RestoreWindow> {
     let quiet_ms = config.engine.restored_quiet_seconds.saturating_mul(1_000);
-    mark.map(|mark| Restored {
+    mark.map(|mark| RestoreWindow {
         since: Timestamp(mark.backed_up_at_ms.saturating_sub(quiet_ms)),
         // By the service's time, which may be ahead of the chains'.
         until: Timestamp(mark.restored_at_ms).plus_ms(quiet_ms).plus_ms(ahead_ms),
@@ -35,7 +35,7 @@ pub fn restored(config: &Config, mark: Option<RestoreMark>, ahead_ms: u64) -> Op
 
 /// The time of which a restore has lost the history, by the chains' clocks: what landed in it and is in no book may have bought
 /// something. Nothing that was signed before the restore can land once the quiet time is over.
-pub fn lost(config: &Config, mark: Option<RestoreMark>) -> Option<Lost> {
+pub fn lost(config: &Config, mark: Option<RestoreMarker>) -> Option<Lost> {
     let quiet_ms = config.engine.restored_quiet_seconds.saturating_mul(1_000);
     mark.map(|mark| Lost {
         since: Timestamp(mark.backed_up_at_ms),
@@ -96,7 +96,7 @@ pub async fn known<'a>(store: &dyn Store, found: &'a revocations::Read) -> Resul
 pub async fn revocations(
     engine: &Engine,
     store: &dyn Store,
-    mark: Option<RestoreMark>,
+    mark: Option<RestoreMarker>,
     data: &DataDir,
     entropy: &dyn Entropy,
 ) -> Result<(Arc<RevocationLog>, Timestamp), ServiceError> {
@@ -153,12 +153,12 @@ pub async fn revocations(
 }
 
 /// Tells the log, at the first start after a restore, what waits because of it and for how long.
-async fn say_held(engine: &Engine, mark: RestoreMark) -> Result<(), ServiceError> {
+async fn say_held(engine: &Engine, mark: RestoreMarker) -> Result<(), ServiceError> {
     if engine.has_begun(Timestamp(mark.restored_at_ms)).await? {
         return Ok(());
     }
     let backed_up = rfc3339(Timestamp(mark.backed_up_at_ms));
-    match engine.held_until() {
+    match engine.withdrawals_paused_until() {
         Some(until) => tracing::warn!(
             %backed_up,
             held_at_least_until = %rfc3339(until),
@@ -175,7 +175,7 @@ async fn say_held(engine: &Engine, mark: RestoreMark) -> Result<(), ServiceError
 ///
 /// # Errors
 /// When the log names nothing, or the store fails.
-pub async fn begin(engine: &Engine, mark: RestoreMark, log: Known<'_>) -> Result<Timestamp, ServiceError> {
+pub async fn begin(engine: &Engine, mark: RestoreMarker, log: Known<'_>) -> Result<Timestamp, ServiceError> {
     let restored = Timestamp(mark.restored_at_ms);
     match log {
         Known::All(_) if engine.has_begun(restored).await? => {}
@@ -195,14 +195,14 @@ async fn replay(engine: &Engine, log: Known<'_>) -> Result<(), ServiceError> {
     for entry in entries {
         match entry {
             Entry::Session(id) => engine.end_session(id.parse().map_err(|_| wrong(id))?).await?,
-            Entry::ApiKey(_) if planted::is(Bug::KeyRevived) => {}
+            Entry::ApiKey(_) if mutants::is_enabled(Mutant::KeyRevived) => {}
             Entry::ApiKey(id) => engine.end_api_key(id.parse().map_err(|_| wrong(id))?).await?,
             Entry::OperatorToken(hash) => {
                 let mut bytes = [0; 32];
                 hex::decode_to_slice(hash, &mut bytes).map_err(|_| wrong(hash))?;
                 engine.end_token(&bytes).await?;
             }
-            Entry::Frozen { .. } if planted::is(Bug::FreezeForgotten) => {}
+            Entry::Frozen { .. } if mutants::is_enabled(Mutant::FreezeForgotten) => {}
             Entry::Frozen { account, message } => drop(accounts.insert(account, Some(message.clone()))),
             Entry::Unfrozen { account } => drop(accounts.insert(account, None)),
         }
@@ -258,7 +258,7 @@ async fn first_page(chains: &ChainParts, network: Network) -> Result<Vec<Listed>
 ///
 /// # Errors
 /// When a chain's list cannot be read.
-pub async fn moved(world: &World) -> Result<ChainList, ServiceError> {
+pub async fn outgoing_since(world: &Dependencies) -> Result<ChainList, ServiceError> {
     let chains = &world.chains;
     let mut all = ChainList::default();
     for network in Network::ALL {

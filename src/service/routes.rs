@@ -1,9 +1,9 @@
 //! The edge: all routes with what each needs.
 
 mod operators;
-mod people;
-mod posting;
-mod pretended;
+mod account_access;
+mod webhooks;
+mod sandbox;
 
 use std::sync::Arc;
 
@@ -14,33 +14,33 @@ use purser_actors::port::Timestamp;
 use purser_storage::{JournalStore, Store};
 use utoipa::OpenApi;
 
-use super::checkout::{self, Payees};
-use super::parts::World;
-use super::{DataDir, ServiceError, shop};
+use super::checkout_setup::{self, Payees};
+use super::dependencies::Dependencies;
+use super::{DataDir, ServiceError, product_routes};
 use crate::checkout::Checkout;
 use crate::config::Config;
-use crate::http::documents::{self, Documents};
-use crate::http::front::{Front, Inside};
+use crate::http::discovery::{self, DiscoveryDocuments};
+use crate::http::front::{Front, FrontConfig};
 use crate::http::health::Readiness;
 use crate::http::idempotency::UsedKeys;
-use crate::http::rate::RateLimiter;
+use crate::http::rate_limit::RateLimiter;
 use crate::http::{
     account, api_keys, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner,
     payments, pricing, sign_in, signup, version, webhooks, withdrawals,
 };
-use crate::identity::api_key::{ApiKeys, Signups};
-use crate::identity::arrivals::Arrivals;
-use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
-use crate::identity::credentials::Credentials;
-use crate::identity::doorkeeper::Doorkeeper;
-use crate::identity::form_link::FormLinks;
-use crate::identity::keys::Keys;
+use crate::identity::api_key::{ApiKeyCodec, SignupCodec};
+use crate::identity::signup_waiters::SignupWaiters;
+use crate::identity::challenge::{BasePaymentTerms, ChallengeTerms, SignInChallenges, SolanaPaymentTerms};
+use crate::identity::credentials::CredentialIssuer;
+use crate::identity::authenticator::TokenAuthenticator;
+use crate::identity::payout_form_link::PayoutFormLinks;
+use crate::identity::keys::IdentityKeyRing;
 use crate::identity::login::SessionCookies;
 use crate::identity::nonce::Nonces;
 use crate::identity::origin::Origin;
-use crate::identity::proof::ProofChecker;
-use crate::identity::refresh::RefreshTokens;
-use crate::identity::token::Tokens;
+use crate::identity::proof::ProofVerifier;
+use crate::identity::refresh::RefreshTokenCodec;
+use crate::identity::token::IdTokens;
 use crate::identity::{IdentityKeys, key_file};
 use crate::metrics::Metrics;
 use crate::payment::evm::checksummed;
@@ -48,22 +48,22 @@ use crate::payment::mpp::Mpp;
 use crate::payment::solana::address::base58;
 use crate::prices::PriceBook;
 use crate::revocations::RevocationLog;
-use crate::stream::{Hub, StreamState};
+use crate::stream::{Hub, StreamContext};
 
 /// Routes beside the shop's that HEAD must not reach: they make or hand out something.
-const NO_HEAD: &[&str] = &["/auth", "/get-auth-link", "/get-kyc-link", "/signup-status"];
+const HEAD_NOT_ALLOWED: &[&str] = &["/auth", "/get-auth-link", "/get-kyc-link", "/signup-status"];
 /// Verified tokens kept in memory.
 const TOKENS_REMEMBERED: usize = 100_000;
 
 /// Everything the routes are built from.
-pub(super) struct House {
+pub(super) struct AppState {
     pub(super) config: Arc<Config>,
     pub(super) data: DataDir,
     pub(super) store: Arc<dyn Store>,
     pub(super) journal: Arc<JournalStore>,
     pub(super) engine: Engine,
     pub(super) hub: Arc<Hub>,
-    pub(super) world: World,
+    pub(super) world: Dependencies,
     pub(super) public_url: String,
     /// What no restore may bring back.
     pub(super) revocations: Arc<RevocationLog>,
@@ -72,21 +72,21 @@ pub(super) struct House {
 }
 
 /// Who may come in, and what they come in with.
-struct Entrance {
+struct AuthContext {
     origin: Origin,
-    credentials: Arc<Credentials>,
+    credentials: Arc<CredentialIssuer>,
     cookies: SessionCookies,
-    doorkeeper: Arc<Doorkeeper>,
+    doorkeeper: Arc<TokenAuthenticator>,
     nonces: Nonces,
     mpp: Arc<Mpp>,
-    forms: FormLinks,
-    api_keys: ApiKeys,
-    signups: Signups,
-    arrivals: Arc<Arrivals>,
+    forms: PayoutFormLinks,
+    api_keys: ApiKeyCodec,
+    signups: SignupCodec,
+    arrivals: Arc<SignupWaiters>,
 }
 
 /// The two sides of the edge.
-pub(super) struct Edge {
+pub(super) struct Fronts {
     /// Clients'.
     pub(super) public: Front,
     /// The operator's.
@@ -97,9 +97,9 @@ pub(super) struct Edge {
 ///
 /// # Errors
 /// When a key file cannot be read or a setting does not fit.
-pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<Edge, ServiceError> {
+pub(super) async fn build(house: AppState, readiness: Arc<dyn Readiness>) -> Result<Fronts, ServiceError> {
     let config = &house.config;
-    let entrance = entrance(&house).await?;
+    let entrance = auth_context(&house).await?;
     // First who may listen, then who listens: a revocation reaches the doorkeeper before its event reaches anybody.
     house.store.subscribe(entrance.doorkeeper.clone());
     house.store.subscribe(house.hub.clone());
@@ -107,88 +107,88 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     let limiter = Arc::new(RateLimiter::new(&config.limits));
     let payees = Payees::of(config, &house.world.chains)?;
     let sign_in = sign_in_routes(&house, &entrance, &payees);
-    let till = checkout::Till {
+    let till = checkout_setup::CheckoutParts {
         credentials: entrance.credentials.clone(),
         mpp: entrance.mpp.clone(),
         forms: entrance.forms.clone(),
     };
-    let checkout = checkout::open(&house, payees, limiter.clone(), till).await?;
+    let checkout = checkout_setup::open(&house, payees, limiter.clone(), till).await?;
     let metrics = metrics(&house, &limiter, &checkout);
-    let shop = shop::open(&house, &checkout);
-    let rooms = described(config, shop.documents);
+    let shop = product_routes::open(&house, &checkout);
+    let rooms = api_docs(config, shop.documents);
     let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
     let types = purser_actors::engine::event_types();
     // The address is not prose.
-    let docs_version = openapi::docs_version(&document, &Documents::of(&document, "", &types).pages());
-    let documents = Documents::of(&document, &house.public_url, &types);
+    let docs_version = openapi::docs_version(&document, &DiscoveryDocuments::of(&document, "", &types).pages());
+    let documents = DiscoveryDocuments::of(&document, &house.public_url, &types);
     let mut routes = Router::new()
         .merge(pricing::router(config, rates(&house, checkout.prices.clone()), sold(&house)).map_err(json)?)
         .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.retiring).map_err(json)?)
         .merge(health::router(readiness))
         .merge(openapi::router(&document))
-        .merge(documents::router(documents))
+        .merge(discovery::router(documents))
         .merge(sign_in)
-        .merge(people::routes(&house, &entrance)?)
+        .merge(account_access::routes(&house, &entrance)?)
         .merge(shop.routes)
         .merge(account_routes(&house))
         .merge(withdrawal_routes(&house))
-        .merge(posting::routes(&house))
+        .merge(webhooks::routes(&house))
         .merge(event_routes(&house, &entrance.doorkeeper));
     if let Some(own) = &house.world.sandbox {
-        routes = routes.merge(pretended::router(&house, own));
+        routes = routes.merge(sandbox::router(&house, own));
     }
     // For every route that takes an idempotency key.
     let routes = routes.layer(Extension(UsedKeys(house.engine.clone())));
-    let inside = Inside {
+    let inside = FrontConfig {
         routes,
-        no_head: [shop.no_head.as_slice(), NO_HEAD].concat(),
-        callables: callable::NAMES.to_vec(),
-        large: vec![("/uploadBankingDocument", banking::UPLOAD_MAX)],
-        patient: vec![("/signup-status", config.signup.poll() + config.server.request_timeout())],
+        head_not_allowed: [shop.head_not_allowed.as_slice(), HEAD_NOT_ALLOWED].concat(),
+        callables: callable::FUNCTION_NAMES.to_vec(),
+        body_limit_overrides: vec![("/uploadBankingDocument", banking::UPLOAD_MAX)],
+        timeout_overrides: vec![("/signup-status", config.signup.poll() + config.server.request_timeout())],
         authenticator: entrance.doorkeeper,
         limiter,
         meter: metrics.requests.clone(),
         clock: house.world.clock.clone(),
         entropy: house.world.entropy.clone(),
         docs_version,
-        open_to_pages: true,
+        cors: true,
     };
-    Ok(Edge {
+    Ok(Fronts {
         operator: operators::front(&house, &inside, metrics),
         public: Front::new(config, inside),
     })
 }
 
 /// Every room's part of the document.
-fn described(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
+fn api_docs(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
     rooms.extend([
-        account::Api::openapi(),
+        account::ApiDoc::openapi(),
         payments::Api::openapi(),
         withdrawals::Api::openapi(),
     ]);
-    rooms.extend([card_withdrawals::Api::openapi(), documents::Api::openapi()]);
+    rooms.extend([card_withdrawals::Api::openapi(), discovery::Api::openapi()]);
     rooms.push(webhooks::Api::openapi());
     rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
     rooms.extend([signup::Api::openapi(), api_keys::Api::openapi()]);
     rooms.extend([kyc::Api::openapi(), callbacks::Api::openapi(), owner::Api::openapi()]);
     if config.is_sandbox() {
-        rooms.extend(pretended::described());
+        rooms.extend(sandbox::api_docs());
     }
     rooms
 }
 
-fn sold(house: &House) -> pricing::Sold {
+fn sold(house: &AppState) -> pricing::Sold {
     let engine = house.engine.clone();
     Arc::new(move |line| engine.is_open(line))
 }
 
-fn rates(house: &House, prices: Arc<PriceBook>) -> pricing::Rates {
+fn rates(house: &AppState, prices: Arc<PriceBook>) -> pricing::FeeRateLookup {
     let clock = house.world.clock.clone();
     Arc::new(move |line| prices.fee_rate(line, clock.now()))
 }
 
-async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
+async fn auth_context(house: &AppState) -> Result<AuthContext, ServiceError> {
     let config = &house.config.identity;
     let origin =
         Origin::parse(&house.public_url).map_err(|e| ServiceError::Part("server.public_url", e.to_string()))?;
@@ -199,17 +199,17 @@ async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
     } else {
         &config.issuer
     };
-    let tokens = Arc::new(Tokens::new(&keys, issuer, &config.audience, TOKENS_REMEMBERED));
-    let credentials = Arc::new(Credentials {
+    let tokens = Arc::new(IdTokens::new(&keys, issuer, &config.audience, TOKENS_REMEMBERED));
+    let credentials = Arc::new(CredentialIssuer {
         tokens: tokens.clone(),
-        refresh: RefreshTokens::new(&derived.refresh),
+        refresh: RefreshTokenCodec::new(&derived.refresh),
         clock: house.world.clock.clone(),
         entropy: house.world.entropy.clone(),
         session_life_ms: config.refresh_token_seconds.saturating_mul(1000),
     });
     let cookies = SessionCookies::new(&derived.cookie, &origin);
-    let arrivals = Arrivals::new(house.config.signup.waiting_max);
-    let doorkeeper = Doorkeeper::new(
+    let arrivals = SignupWaiters::new(house.config.signup.waiting_max);
+    let doorkeeper = TokenAuthenticator::new(
         tokens,
         cookies.clone(),
         house.world.clock.clone(),
@@ -221,10 +221,10 @@ async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
     let (current, previous) = derived.challenge.clone();
     // Challenges of earlier processes are counted from elsewhere.
     let first = (house.world.entropy.random() >> 64) as u64;
-    Ok(Entrance {
-        forms: FormLinks::new(&derived.form, &house.public_url),
-        api_keys: ApiKeys::new(&derived.api_key),
-        signups: Signups::new(&derived.signup, &origin),
+    Ok(AuthContext {
+        forms: PayoutFormLinks::new(&derived.form, &house.public_url),
+        api_keys: ApiKeyCodec::new(&derived.api_key),
+        signups: SignupCodec::new(&derived.signup, &origin),
         arrivals,
         mpp: Arc::new(Mpp::new(origin.host(), current, previous, first)),
         credentials,
@@ -235,13 +235,13 @@ async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
     })
 }
 
-fn sign_in_routes(house: &House, entrance: &Entrance, payees: &Payees) -> Router {
-    let Entrance { origin, nonces, .. } = entrance;
+fn sign_in_routes(house: &AppState, entrance: &AuthContext, payees: &Payees) -> Router {
+    let AuthContext { origin, nonces, .. } = entrance;
     let terms = challenge_terms(&house.config, payees);
-    sign_in::router(Arc::new(sign_in::SignIn {
+    sign_in::router(Arc::new(sign_in::SignInState {
         engine: house.engine.clone(),
-        challenges: Challenges::new(origin, &terms, nonces.clone()),
-        checker: ProofChecker::new(origin.clone(), nonces.clone()),
+        challenges: SignInChallenges::new(origin, &terms, nonces.clone()),
+        checker: ProofVerifier::new(origin.clone(), nonces.clone()),
         credentials: entrance.credentials.clone(),
         clock: house.world.clock.clone(),
         entropy: house.world.entropy.clone(),
@@ -250,16 +250,16 @@ fn sign_in_routes(house: &House, entrance: &Entrance, payees: &Payees) -> Router
     }))
 }
 
-fn account_routes(house: &House) -> Router {
+fn account_routes(house: &AppState) -> Router {
     let engine = &house.engine;
-    account::router(Arc::new(account::Accounts { engine: engine.clone() })).merge(payments::router(Arc::new(
+    account::router(Arc::new(account::AccountState { engine: engine.clone() })).merge(payments::router(Arc::new(
         payments::Payments { engine: engine.clone() },
     )))
 }
 
-fn withdrawal_routes(house: &House) -> Router {
+fn withdrawal_routes(house: &AppState) -> Router {
     let pay_to = &house.config.payment.pay_to;
-    let withdrawals = Arc::new(withdrawals::Withdrawals {
+    let withdrawals = Arc::new(withdrawals::WithdrawalState {
         engine: house.engine.clone(),
         balances: house.world.providers.balances.clone(),
         entropy: house.world.entropy.clone(),
@@ -271,9 +271,9 @@ fn withdrawal_routes(house: &House) -> Router {
     withdrawals::router(withdrawals.clone()).merge(card_withdrawals::router(withdrawals))
 }
 
-fn event_routes(house: &House, doorkeeper: &Arc<Doorkeeper>) -> Router {
-    events::router(events::EventRoutes {
-        stream: Arc::new(StreamState {
+fn event_routes(house: &AppState, doorkeeper: &Arc<TokenAuthenticator>) -> Router {
+    events::router(events::EventState {
+        stream: Arc::new(StreamContext {
             hub: house.hub.clone(),
             store: house.store.clone(),
             authenticator: doorkeeper.clone(),
@@ -285,7 +285,7 @@ fn event_routes(house: &House, doorkeeper: &Arc<Doorkeeper>) -> Router {
     })
 }
 
-fn metrics(house: &House, limiter: &Arc<RateLimiter>, checkout: &Checkout) -> Metrics {
+fn metrics(house: &AppState, limiter: &Arc<RateLimiter>, checkout: &Checkout) -> Metrics {
     Metrics {
         engine: house.engine.clone(),
         store: house.journal.clone(),
@@ -303,7 +303,7 @@ fn metrics(house: &House, limiter: &Arc<RateLimiter>, checkout: &Checkout) -> Me
     }
 }
 
-fn identity_keys(house: &House) -> Result<Keys, ServiceError> {
+fn identity_keys(house: &AppState) -> Result<IdentityKeyRing, ServiceError> {
     let config = &house.config;
     let keys = if config.identity.signing_key_file.as_os_str().is_empty() {
         let now = house.world.clock.now();
@@ -316,13 +316,13 @@ fn identity_keys(house: &House) -> Result<Keys, ServiceError> {
 
 fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {
     ChallengeTerms {
-        base: BaseTerms {
+        base: BasePaymentTerms {
             asset: checksummed(&payees.base.asset),
             pay_to: checksummed(&payees.base.pay_to),
             name: payees.base.name.clone(),
             version: payees.base.version.clone(),
         },
-        solana: SolanaTerms {
+        solana: SolanaPaymentTerms {
             asset: base58(&payees.solana.mint()),
             pay_to: base58(&payees.solana.pay_to()),
             // Of no effect: nothing is paid by signing in.

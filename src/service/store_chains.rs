@@ -61,7 +61,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test")]
     use std::sync::Arc;
 
-    use purser_storage::{JournalStore, Limits, Options};
+    use purser_storage::{JournalStore, StoreLimits, StoreOptions};
 
     use super::*;
     use crate::payment::{BaseChain, SolanaChain};
@@ -73,8 +73,8 @@ mod tests {
 
     fn store(dir: &std::path::Path) -> Arc<JournalStore> {
         let (dir, clock) = (dir.join("store"), Arc::new(|| 1));
-        let limits = Limits::sandbox();
-        JournalStore::open(Options { dir, limits, clock }).unwrap()
+        let limits = StoreLimits::sandbox();
+        JournalStore::open(StoreOptions { dir, limits, clock }).unwrap()
     }
 
     // Aim: a data directory belongs to the chains of its first start. The sandbox's is rejected in production although the sandbox

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Cursor, Decline, Departure, Finality, Lookup, Movement, Page, PortError,
-    Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
+    Authorization, BoxFuture, ChainStanding, ListCursor, Decline, OutgoingTransfer, Finality, ChainStatus, ChainMovement, ListPage, PortError,
+    Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp, OutgoingTransferRequest, TreasuryList,
 };
 
 use super::chain::{ChainTime, Holdings, Listed, TransferList};
@@ -34,7 +34,7 @@ impl ByNetwork {
 }
 
 impl Settlement for ByNetwork {
-    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
         self.on(transfer.to.network()).sign(transfer)
     }
 
@@ -49,23 +49,23 @@ impl Settlement for ByNetwork {
     fn submit<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: &'a Prepared,
-    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        prepared: &'a PreparedTransaction,
+    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         self.on(authorization.network()).submit(authorization, prepared)
     }
 
     fn lookup<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: Option<&'a Prepared>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        prepared: Option<&'a PreparedTransaction>,
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         self.on(authorization.network()).lookup(authorization, prepared)
     }
 
     fn standing<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: Option<&'a Prepared>,
+        prepared: Option<&'a PreparedTransaction>,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
         self.on(authorization.network())
@@ -80,11 +80,11 @@ impl Settlement for ByNetwork {
         self.on(network).treasury_holds(network)
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         self.on(from.network()).sent_by(from, since)
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             let mut all = self.base.departures(since, until).await?;
             all.extend(self.solana.departures(since, until).await?);
@@ -98,9 +98,9 @@ impl TreasuryList for ByNetwork {
     fn movements<'a>(
         &'a self,
         network: Network,
-        after: Option<&'a Cursor>,
+        after: Option<&'a ListCursor>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Page<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
         self.on(network).movements(network, after, limit)
     }
 
@@ -108,7 +108,7 @@ impl TreasuryList for ByNetwork {
         &'a self,
         network: Network,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
         self.on(network).in_transaction(network, transaction)
     }
 
@@ -117,14 +117,14 @@ impl TreasuryList for ByNetwork {
         network: Network,
         payer: Option<&'a Wallet>,
         mark: &'a [u8; 32],
-    ) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<Option<ChainMovement>, PortError>> {
         self.on(network).authorized(network, payer, mark)
     }
 
     fn movement_finality<'a>(
         &'a self,
         network: Network,
-        moved: &'a Movement,
+        moved: &'a ChainMovement,
     ) -> BoxFuture<'a, Result<Finality, PortError>> {
         self.on(network).movement_finality(network, moved)
     }

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Attestation, Attested, Authorization, BoxFuture, Bridge, Crossing, Decline, Entropy, ErrorKind, Finality, Lookup,
-    Minting, PortError, Preparation, Prepared, Settlement, SignedBurn, SignedMint, Submitted,
+    AttestationStatus, AttestedMessage, Authorization, BoxFuture, Bridge, BridgeTransfer, Decline, Entropy, ErrorKind, Finality, ChainStatus,
+    MintResult, PortError, Preparation, PreparedTransaction, Settlement, SignedBurn, SignedMint, SubmitResult,
 };
 use purser_chains::cctp::burn::{BurnAmounts, BurnOrder, FeeRate, SentBurn};
 use purser_chains::cctp::iris::{self, Iris, IrisError};
@@ -73,9 +73,9 @@ fn permanent(operation: &'static str, message: impl ToString) -> PortError {
 }
 
 /// The transaction of a burn as the Solana port takes it.
-fn on_solana(operation: &'static str, burn: &SignedBurn) -> Result<(Authorization, Prepared, SentBurn), PortError> {
+fn on_solana(operation: &'static str, burn: &SignedBurn) -> Result<(Authorization, PreparedTransaction, SentBurn), PortError> {
     let (transfer, sent) = read_burn(&burn.bytes).ok_or_else(|| permanent(operation, "not a burn that can be read"))?;
-    let prepared = Prepared {
+    let prepared = PreparedTransaction {
         bytes: burn.bytes.clone(),
         transaction: burn.transaction.clone(),
     };
@@ -156,7 +156,7 @@ impl CctpBridge {
         amounts.ok_or_else(|| permanent(SIGN, "no amount can be burned for it"))
     }
 
-    async fn sign(&self, crossing: &Crossing) -> Result<SignedBurn, PortError> {
+    async fn sign(&self, crossing: &BridgeTransfer) -> Result<SignedBurn, PortError> {
         const SIGN: &str = "sign burn";
         // Only where it can be minted.
         self.base.gate().if_open(SIGN)?;
@@ -175,7 +175,7 @@ impl CctpBridge {
         high.copy_from_slice(&self.entropy.random().to_be_bytes());
         let event = Keypair::from_seed(&seed);
         match self.solana.prepare_burn(&order, &event).await? {
-            Preparation::Ready(Prepared { bytes, transaction }) => Ok(SignedBurn {
+            Preparation::Ready(PreparedTransaction { bytes, transaction }) => Ok(SignedBurn {
                 bytes,
                 transaction,
                 event_key: event.address(),
@@ -186,21 +186,21 @@ impl CctpBridge {
         }
     }
 
-    async fn send(&self, burn: &SignedBurn) -> Result<Submitted, PortError> {
+    async fn send(&self, burn: &SignedBurn) -> Result<SubmitResult, PortError> {
         let (authorization, prepared, _) = on_solana("burn", burn)?;
         match self.solana.submit(&authorization, &prepared).await {
             // A reorganisation could still remove it, and it would be sent again: only what is final is burned.
-            Ok(Submitted::Settled {
+            Ok(SubmitResult::Settled {
                 finality: Finality::Seen,
                 ..
             }) => Err(error(ErrorKind::Unknown, "burn", "the burn is seen and not final yet")),
             // It has run out. Another one may be signed.
-            Err(expired) if expired.kind == ErrorKind::Permanent => Ok(Submitted::Declined(Decline {
+            Err(expired) if expired.kind == ErrorKind::Permanent => Ok(SubmitResult::Declined(Decline {
                 reason: "burn_expired".into(),
                 message: expired.message.as_str().into(),
             })),
             answer => {
-                if let Ok(Submitted::Settled { .. }) = answer {
+                if let Ok(SubmitResult::Settled { .. }) = answer {
                     self.burns.happened(&burn.transaction);
                 }
                 answer
@@ -208,16 +208,16 @@ impl CctpBridge {
         }
     }
 
-    async fn find(&self, burn: &SignedBurn) -> Result<Lookup, PortError> {
+    async fn find(&self, burn: &SignedBurn) -> Result<ChainStatus, PortError> {
         let (authorization, prepared, _) = on_solana("find burn", burn)?;
         let found = self.solana.lookup(&authorization, Some(&prepared)).await?;
         Ok(match found {
-            Lookup::Landed {
+            ChainStatus::Landed {
                 finality: Finality::Seen,
                 ..
-            } => Lookup::Pending,
+            } => ChainStatus::Pending,
             found => {
-                if let Lookup::Landed { .. } = found {
+                if let ChainStatus::Landed { .. } = found {
                     self.burns.happened(&burn.transaction);
                 }
                 found
@@ -225,11 +225,11 @@ impl CctpBridge {
         })
     }
 
-    async fn attested(&self, burn: &SignedBurn) -> Result<Attestation, PortError> {
+    async fn attested(&self, burn: &SignedBurn) -> Result<AttestationStatus, PortError> {
         const ATTESTATION: &str = "attestation";
         let id =
             parse_base58(&burn.transaction).ok_or_else(|| permanent(ATTESTATION, "not a transaction of Solana"))?;
-        let pending = |wait: Duration| Attestation::Pending {
+        let pending = |wait: Duration| AttestationStatus::Pending {
             retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),
         };
         let quiet_ms = self.quiet_ms();
@@ -253,15 +253,15 @@ impl CctpBridge {
                 }
                 Ok(pending(ASK_AGAIN))
             }
-            iris::Attestation::Expired { nonce } => Ok(Attestation::Lapsed { nonce }),
+            iris::Attestation::Expired { nonce } => Ok(AttestationStatus::Expired { nonce }),
             iris::Attestation::Complete { message, .. } if self.is_expired(&message) => {
-                Ok(Attestation::Lapsed { nonce: message.nonce })
+                Ok(AttestationStatus::Expired { nonce: message.nonce })
             }
             iris::Attestation::Complete {
                 message,
                 bytes,
                 attestation,
-            } => Ok(Attestation::Complete(Attested {
+            } => Ok(AttestationStatus::Complete(AttestedMessage {
                 nonce: message.nonce,
                 message: bytes,
                 attestation,
@@ -297,7 +297,7 @@ impl CctpBridge {
     }
 
     /// The call of a mint, after the message was checked to be one that our transmitter takes.
-    fn call_of(&self, attested: &Attested) -> Result<SignedMint, PortError> {
+    fn call_of(&self, attested: &AttestedMessage) -> Result<SignedMint, PortError> {
         const SIGN: &str = "sign mint";
         self.message_of(SIGN, &attested.message)?;
         Ok(SignedMint {
@@ -315,7 +315,7 @@ impl CctpBridge {
         }
     }
 
-    async fn minted(&self, mint: &SignedMint) -> Result<Minting, PortError> {
+    async fn minted(&self, mint: &SignedMint) -> Result<MintResult, PortError> {
         const MINT: &str = "mint";
         let read = read_receive_message(&mint.bytes);
         let (message, _) = read.ok_or_else(|| permanent(MINT, "not a mint that can be read"))?;
@@ -327,46 +327,46 @@ impl CctpBridge {
             amount: Usdc::from_atomic(message.arrives()),
         };
         Ok(match self.base.send_message(&message).await? {
-            SentMessage::Taken { transaction } => Minting::Minted { transaction },
-            SentMessage::Before => Minting::NonceUsed,
-            SentMessage::Declined(decline) => Minting::Declined(decline),
+            SentMessage::Taken { transaction } => MintResult::Minted { transaction },
+            SentMessage::Before => MintResult::NonceUsed,
+            SentMessage::Declined(decline) => MintResult::Declined(decline),
         })
     }
 
-    async fn found(&self, attested: &Attested) -> Result<Lookup, PortError> {
+    async fn found(&self, attested: &AttestedMessage) -> Result<ChainStatus, PortError> {
         let contract = evm_address(self.settings.deployment.message_transmitter);
         let nonce = attested.nonce.into();
         let taken = self.base.find_message(contract, nonce, attested.arrives).await?;
         Ok(match taken {
             // A reorganisation could still take it back.
-            Some(taken) if taken.finality == Finality::Final => Lookup::Landed {
+            Some(taken) if taken.finality == Finality::Final => ChainStatus::Landed {
                 transaction: taken.transaction,
                 finality: Finality::Final,
             },
             // A message can be attested again without end: no mint is ever impossible.
-            Some(_) | None => Lookup::Pending,
+            Some(_) | None => ChainStatus::Pending,
         })
     }
 }
 
 impl Bridge for CctpBridge {
-    fn sign_burn<'a>(&'a self, crossing: &'a Crossing) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
+    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
         Box::pin(self.sign(crossing))
     }
 
-    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Submitted, PortError>> {
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         Box::pin(self.send(burn))
     }
 
-    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Lookup, PortError>> {
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(self.find(burn))
     }
 
-    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Attestation, PortError>> {
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<AttestationStatus, PortError>> {
         Box::pin(self.attested(burn))
     }
 
-    fn attest_again<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>> {
+    fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>> {
         const AGAIN: &str = "attest again";
         Box::pin(async move {
             self.may_ask(AGAIN)?;
@@ -374,15 +374,15 @@ impl Bridge for CctpBridge {
         })
     }
 
-    fn sign_mint<'a>(&'a self, attested: &'a Attested) -> BoxFuture<'a, Result<SignedMint, PortError>> {
+    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<SignedMint, PortError>> {
         Box::pin(std::future::ready(self.call_of(attested)))
     }
 
-    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<Minting, PortError>> {
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<MintResult, PortError>> {
         Box::pin(self.minted(mint))
     }
 
-    fn find_mint<'a>(&'a self, attested: &'a Attested) -> BoxFuture<'a, Result<Lookup, PortError>> {
+    fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(self.found(attested))
     }
 }

@@ -1,7 +1,7 @@
 //! Transfers that are signed here with keys of ours: of the sandbox's treasury and of managed wallets. Signed as any payer signs.
 
 use purser_actors::id::{Network, Wallet};
-use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, PortError, Timestamp, Transfer};
+use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, PortError, Timestamp, OutgoingTransferRequest};
 use sha2::{Digest as _, Sha256};
 
 use super::chain::{BlockhashSource, ChainParts, ChainTime, FeePayers};
@@ -45,7 +45,7 @@ impl<'a> From<&'a ChainParts> for Circumstances<'a> {
 /// `Permanent` for an address without a token account, `Temporary` while the chain's time or a fresh blockhash is not known.
 pub fn sign_transfer(
     wallet: &TestWallet,
-    transfer: &Transfer,
+    transfer: &OutgoingTransferRequest,
     chains: &Circumstances<'_>,
 ) -> Result<Authorization, PortError> {
     match transfer.to {
@@ -81,7 +81,7 @@ fn no_fee_payer() -> PortError {
 
 /// An EIP-3009 authorization of the wallet. Its nonce follows from the key, so however often it is signed, the chain
 /// takes one.
-fn on_base(wallet: &TestWallet, transfer: &Transfer, to: [u8; 20], now: Timestamp, token: &Token) -> Authorization {
+fn on_base(wallet: &TestWallet, transfer: &OutgoingTransferRequest, to: [u8; 20], now: Timestamp, token: &Token) -> Authorization {
     let mut nonce = Sha256::new();
     nonce.update(b"sandbox withdrawal");
     nonce.update(transfer.key.to_be_bytes());
@@ -101,7 +101,7 @@ fn on_base(wallet: &TestWallet, transfer: &Transfer, to: [u8; 20], now: Timestam
 /// A transaction of the wallet with a recent block hash; the memo is the transfer's key.
 fn on_solana(
     wallet: &TestWallet,
-    transfer: &Transfer,
+    transfer: &OutgoingTransferRequest,
     to: [u8; 32],
     blockhash: [u8; 32],
     fee_payer: Pubkey,
@@ -187,7 +187,7 @@ mod tests {
             fee_payers: fixed,
         };
         let amount = Usdc::from_atomic(5_000_000);
-        sign_transfer(&wallet, &Transfer { key: 1, to, amount }, &chains)
+        sign_transfer(&wallet, &OutgoingTransferRequest { key: 1, to, amount }, &chains)
     }
 
     // The chain's own time bounds what is signed for Base, the blockhash and the fee payer are ours on Solana.

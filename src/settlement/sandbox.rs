@@ -5,14 +5,14 @@
 //! signature, window, nonce and balance on Base; both signatures, a recent block hash, the transfer in the
 //! instruction data and the balance on Solana. Each new wallet starts with test USDC.
 
-pub mod afar;
+pub mod remote;
 mod chain;
 mod contract_wallet;
 mod evm;
-pub mod fault;
+pub mod faults;
 mod inspect;
 mod ledger;
-mod listing;
+mod reconciliation;
 mod outgoing;
 mod parts;
 mod rpc;
@@ -28,13 +28,13 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Clock, Decline, Departure, Entropy, ErrorKind, EvmAuthorization, Lookup,
-    PortError, Preparation, Prepared, Settlement, SolanaTransfer, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Clock, Decline, OutgoingTransfer, Entropy, ErrorKind, EvmAuthorization, ChainStatus,
+    PortError, Preparation, PreparedTransaction, Settlement, SolanaTransfer, SubmitResult, Timestamp, OutgoingTransferRequest,
 };
 
-use self::chain::{Chain, Intent, State, Target, Validity};
-pub use self::inspect::{ChainState, TransferSeen};
-use self::ledger::{Key, decline};
+use self::chain::{SandboxChain, TransferIntent, ChainState, TransferTarget, Validity};
+pub use self::inspect::{SandboxChainSummary, SandboxTransfer};
+use self::ledger::{ReplayKey, decline};
 pub use self::outgoing::LONGEST_SIGNED_S;
 use self::wire::Transaction;
 use crate::payment::terms::Token;
@@ -48,8 +48,8 @@ pub const DEFAULT_GRANT: Usdc = Usdc::from_atomic(10_000_000_000);
 
 /// Both sandbox chains.
 pub struct SandboxSettlement {
-    base: Arc<Chain>,
-    solana: Arc<Chain>,
+    base: Arc<SandboxChain>,
+    solana: Arc<SandboxChain>,
     /// How long a submission takes before the chain looks at it.
     settle: Duration,
     /// They pay nothing here.
@@ -72,7 +72,7 @@ impl SandboxSettlement {
     /// When the disk fails, another process has the files, or one is damaged before its tail.
     pub fn open(directory: &Path, grant: Usdc, clock: Arc<dyn Clock>, entropy: &dyn Entropy) -> Result<Self, LogError> {
         let open = |name, network| {
-            Chain::open(&directory.join(name), network, grant, Arc::clone(&clock), entropy).map(Arc::new)
+            SandboxChain::open(&directory.join(name), network, grant, Arc::clone(&clock), entropy).map(Arc::new)
         };
         Ok(Self {
             base: open("base.chain", Network::Base)?,
@@ -113,14 +113,14 @@ impl SandboxSettlement {
         self
     }
 
-    const fn chain(&self, network: Network) -> &Arc<Chain> {
+    const fn chain(&self, network: Network) -> &Arc<SandboxChain> {
         match network {
             Network::Base => &self.base,
             Network::Solana => &self.solana,
         }
     }
 
-    async fn submit_payment(&self, authorization: &Authorization, prepared: &Prepared) -> Result<Submitted, PortError> {
+    async fn submit_payment(&self, authorization: &Authorization, prepared: &PreparedTransaction) -> Result<SubmitResult, PortError> {
         let intent = match authorization {
             Authorization::Evm(evm) => evm::check_signature(evm).map(|()| evm_intent(evm)),
             Authorization::Solana(_) => solana_intent(&prepared.bytes),
@@ -132,13 +132,13 @@ impl SandboxSettlement {
         tokio::time::sleep(self.settle).await;
         match intent {
             Ok(intent) => Arc::clone(self.chain(authorization.network())).submit(intent).await,
-            Err(decline) => Ok(Submitted::Declined(decline)),
+            Err(decline) => Ok(SubmitResult::Declined(decline)),
         }
     }
 
-    async fn look_up(&self, authorization: &Authorization) -> Result<Lookup, PortError> {
+    async fn look_up(&self, authorization: &Authorization) -> Result<ChainStatus, PortError> {
         let chain = self.chain(authorization.network());
-        chain.reach("lookup", &authorization.payer())?;
+        chain.check_reachable("lookup", &authorization.payer())?;
         let found = match authorization {
             Authorization::Evm(evm) => chain.read(|state, now| look_up_evm(state, now, evm)).await,
             Authorization::Solana(transfer) => chain.read(|state, now| look_up_solana(state, now, transfer)).await,
@@ -148,7 +148,7 @@ impl SandboxSettlement {
 
     async fn stands(&self, authorization: &Authorization, transaction: &str) -> Result<ChainStanding, PortError> {
         let chain = self.chain(authorization.network());
-        chain.reach("standing", &authorization.payer())?;
+        chain.check_reachable("standing", &authorization.payer())?;
         let key = key_of(authorization);
         let found = chain
             .read(|state, now| match state.ledger.find(&key) {
@@ -161,7 +161,7 @@ impl SandboxSettlement {
 }
 
 impl Settlement for SandboxSettlement {
-    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
         Box::pin(async move { self.sign_outgoing(transfer) })
     }
 
@@ -174,10 +174,10 @@ impl Settlement for SandboxSettlement {
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
         Box::pin(async move {
             self.chain(authorization.network())
-                .reach("prepare", &authorization.payer())?;
+                .check_reachable("prepare", &authorization.payer())?;
             let prepared = match authorization {
                 // The port sends the authorization itself; its transaction's id is the chain's to give.
-                Authorization::Evm(_) => Ok(Prepared {
+                Authorization::Evm(_) => Ok(PreparedTransaction {
                     bytes: Vec::new(),
                     transaction: String::new(),
                 }),
@@ -190,8 +190,8 @@ impl Settlement for SandboxSettlement {
     fn submit<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: &'a Prepared,
-    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        prepared: &'a PreparedTransaction,
+    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         Box::pin(self.submit_payment(authorization, prepared))
     }
 
@@ -209,14 +209,14 @@ impl Settlement for SandboxSettlement {
         })
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             let sent = self.left(*from, since, Timestamp(u64::MAX)).await;
             sent.map_err(|error| temporary("sent by", &error.to_string()))
         })
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             let mut all = Vec::new();
             for network in Network::ALL {
@@ -231,35 +231,35 @@ impl Settlement for SandboxSettlement {
     fn lookup<'a>(
         &'a self,
         authorization: &'a Authorization,
-        _: Option<&'a Prepared>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        _: Option<&'a PreparedTransaction>,
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(self.look_up(authorization))
     }
 
     fn standing<'a>(
         &'a self,
         authorization: &'a Authorization,
-        _: Option<&'a Prepared>,
+        _: Option<&'a PreparedTransaction>,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
         Box::pin(self.stands(authorization, transaction))
     }
 }
 
-const fn key_of(authorization: &Authorization) -> Key {
+const fn key_of(authorization: &Authorization) -> ReplayKey {
     match authorization {
         Authorization::Evm(evm) => evm::key(evm),
-        Authorization::Solana(transfer) => Key {
+        Authorization::Solana(transfer) => ReplayKey {
             payer: Wallet::Solana(transfer.payer),
             nonce: transfer.message_hash,
         },
     }
 }
 
-fn evm_intent(authorization: &EvmAuthorization) -> Intent {
-    Intent {
+fn evm_intent(authorization: &EvmAuthorization) -> TransferIntent {
+    TransferIntent {
         key: evm::key(authorization),
-        to: Target::Wallet(Wallet::Evm(authorization.to)),
+        to: TransferTarget::Wallet(Wallet::Evm(authorization.to)),
         amount: authorization.value,
         transaction: String::new(),
         validity: Validity::Evm(authorization.clone()),
@@ -267,7 +267,7 @@ fn evm_intent(authorization: &EvmAuthorization) -> Intent {
 }
 
 /// Reads and checks a fully signed transaction.
-fn solana_intent(wire: &[u8]) -> Result<Intent, Decline> {
+fn solana_intent(wire: &[u8]) -> Result<TransferIntent, Decline> {
     let refused = |message: &str| decline("invalid_exact_svm_transaction_failed", message);
     let transaction = Transaction::parse(wire).map_err(|e| refused(&e.to_string()))?;
     svm::check_signatures(&transaction).map_err(|_| {
@@ -280,12 +280,12 @@ fn solana_intent(wire: &[u8]) -> Result<Intent, Decline> {
     if svm::token_account(&transfer.authority) != transfer.source {
         return Err(refused("the source is not the payer's token account"));
     }
-    Ok(Intent {
-        key: Key {
+    Ok(TransferIntent {
+        key: ReplayKey {
             payer: Wallet::Solana(transfer.authority),
             nonce: svm::message_hash(&transaction),
         },
-        to: Target::TokenAccount(transfer.destination),
+        to: TransferTarget::TokenAccount(transfer.destination),
         amount: transfer.amount,
         transaction: svm::transaction_id(&transaction),
         validity: Validity::Blockhash(transaction.blockhash),
@@ -305,7 +305,7 @@ fn fee_payer_of(wire: &[u8]) -> Option<[u8; 32]> {
 }
 
 /// Signs slot 0 as the fee payer. ed25519 is deterministic, so preparing again gives the same bytes and id.
-fn co_sign(transfer: &SolanaTransfer, ours: &[[u8; 32]]) -> Result<Prepared, PortError> {
+fn co_sign(transfer: &SolanaTransfer, ours: &[[u8; 32]]) -> Result<PreparedTransaction, PortError> {
     let refused = |message: &str| PortError {
         kind: ErrorKind::Permanent,
         operation: "prepare",
@@ -325,41 +325,41 @@ fn co_sign(transfer: &SolanaTransfer, ours: &[[u8; 32]]) -> Result<Prepared, Por
     if let Some(slot) = transaction.signatures.first_mut() {
         *slot = signature;
     }
-    Ok(Prepared {
+    Ok(PreparedTransaction {
         bytes: transaction.wire(),
         transaction: bs58::encode(signature).into_string(),
     })
 }
 
-fn look_up_evm(state: &State, now: Timestamp, authorization: &EvmAuthorization) -> Lookup {
+fn look_up_evm(state: &ChainState, now: Timestamp, authorization: &EvmAuthorization) -> ChainStatus {
     let key = evm::key(authorization);
     match state.ledger.find(&key) {
         Some(landed) if landed.to == Wallet::Evm(authorization.to) && landed.amount == authorization.value => {
-            Lookup::Landed {
+            ChainStatus::Landed {
                 finality: state.finality(now, &landed),
                 transaction: landed.transaction,
             }
         }
         // The nonce went to another transfer: this one cannot come any more, unless that one is dropped.
-        Some(_) if !state.ledger.may_drop(&key) => Lookup::Impossible,
-        _ if now.seconds() >= authorization.valid_before => Lookup::Impossible,
-        _ => Lookup::Pending,
+        Some(_) if !state.ledger.may_drop(&key) => ChainStatus::Impossible,
+        _ if now.seconds() >= authorization.valid_before => ChainStatus::Impossible,
+        _ => ChainStatus::Pending,
     }
 }
 
-fn look_up_solana(state: &State, now: Timestamp, transfer: &SolanaTransfer) -> Lookup {
-    let key = Key {
+fn look_up_solana(state: &ChainState, now: Timestamp, transfer: &SolanaTransfer) -> ChainStatus {
+    let key = ReplayKey {
         payer: Wallet::Solana(transfer.payer),
         nonce: transfer.message_hash,
     };
     match state.ledger.find(&key) {
-        Some(landed) => Lookup::Landed {
+        Some(landed) => ChainStatus::Landed {
             finality: state.finality(now, &landed),
             transaction: landed.transaction,
         },
         // Kept until dead for the life of a block hash and as long as a block takes to be final.
-        None if state.hashes.slot_of(&transfer.blockhash).is_some() => Lookup::Pending,
-        None => Lookup::Impossible,
+        None if state.hashes.slot_of(&transfer.blockhash).is_some() => ChainStatus::Pending,
+        None => ChainStatus::Impossible,
     }
 }
 

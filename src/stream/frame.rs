@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use purser_actors::kernel::record::{Announcement, Record};
+use purser_actors::kernel::event_record::{PublicEvent, EventRecord};
 use purser_storage::{Cursor, StoredEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// What a client may say.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
-pub enum ClientFrame {
+pub enum ClientMessage {
     /// Its credential, as the first message.
     Auth {
         /// An `id_token`.
@@ -29,27 +29,27 @@ pub enum ClientFrame {
     Pong {},
 }
 
-impl ClientFrame {
+impl ClientMessage {
     /// What a client said.
     ///
     /// # Errors
     /// What was wrong with it, in words for the client.
-    pub fn read(text: &str) -> Result<Self, Complaint> {
-        serde_json::from_str(text).map_err(|_| Complaint::about(text))
+    pub fn read(text: &str) -> Result<Self, ProtocolError> {
+        serde_json::from_str(text).map_err(|_| ProtocolError::about(text))
     }
 }
 
 /// Tells a client that its message was not followed; what it asked for before goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename = "error")]
-pub struct Complaint {
+pub struct ProtocolError {
     code: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     param: Option<&'static str>,
     error: Cow<'static, str>,
 }
 
-impl Complaint {
+impl ProtocolError {
     fn new(code: &'static str, param: Option<&'static str>, error: impl Into<Cow<'static, str>>) -> Self {
         let error = error.into();
         Self { code, param, error }
@@ -95,12 +95,12 @@ impl Complaint {
     }
 
     /// The filter is none.
-    pub(super) fn of_types(why: &NoFilter) -> Self {
+    pub(super) fn of_types(why: &FilterError) -> Self {
         Self::new("types_invalid", Some("types"), why.to_string())
     }
 
     /// Nobody can have events that have not happened.
-    pub(super) fn ahead() -> Self {
+    pub(super) fn cursor_ahead() -> Self {
         Self::new("cursor_ahead", Some("after"), AHEAD)
     }
 
@@ -116,14 +116,14 @@ pub const AHEAD: &str = "No event of this account is as new as that: the cursor 
 
 /// Which event types are wanted: names, in which `*` stands for any characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter(Vec<String>);
+pub struct EventFilter(Vec<String>);
 
 /// Names in one filter, at most.
 const MAX_TYPES: usize = 64;
 
 /// Why a list is no filter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoFilter {
+pub enum FilterError {
     /// There are more than 64 names, or one is longer than 64 characters or has others than `a-z 0-9 _ . - *`.
     #[error(
         "`types` is a list of at most 64 names such as card.ready, of at most 64 characters; * stands for any part of one."
@@ -134,24 +134,24 @@ pub enum NoFilter {
     Unknown(String),
 }
 
-impl Filter {
+impl EventFilter {
     /// From a list of names, each of which fits a type that there is.
     ///
     /// # Errors
     /// [`NoFilter`].
-    pub fn new(types: Vec<String>) -> Result<Self, NoFilter> {
+    pub fn new(types: Vec<String>) -> Result<Self, FilterError> {
         static KNOWN: LazyLock<Vec<String>> = LazyLock::new(purser_actors::engine::event_types);
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'.' | b'-' | b'*');
         let named = |t: &String| !t.is_empty() && t.len() <= 64 && t.bytes().all(plain);
         if types.len() > MAX_TYPES || !types.iter().all(named) {
-            return Err(NoFilter::Malformed);
+            return Err(FilterError::Malformed);
         }
         let fits = |name: &String| {
             let name = std::slice::from_ref(name);
-            KNOWN.iter().any(|kind| purser_actors::webhook::wants(name, kind))
+            KNOWN.iter().any(|kind| purser_actors::webhook::matches_filter(name, kind))
         };
         match types.iter().find(|name| !fits(name)) {
-            Some(unknown) => Err(NoFilter::Unknown(unknown.clone())),
+            Some(unknown) => Err(FilterError::Unknown(unknown.clone())),
             None => Ok(Self(types)),
         }
     }
@@ -160,28 +160,28 @@ impl Filter {
     ///
     /// # Errors
     /// [`NoFilter`].
-    pub fn from_query(text: &str) -> Result<Self, NoFilter> {
+    pub fn from_query(text: &str) -> Result<Self, FilterError> {
         Self::new(text.split(',').filter(|t| !t.is_empty()).map(str::to_owned).collect())
     }
 
     /// Whether events of a type are wanted.
-    pub fn wants(&self, kind: &str) -> bool {
-        purser_actors::webhook::wants(&self.0, kind)
+    pub fn matches(&self, kind: &str) -> bool {
+        purser_actors::webhook::matches_filter(&self.0, kind)
     }
 }
 
 /// An event that its account's subscribers are told of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Announced {
+pub struct StreamEvent {
     /// Its cursor, to resume from.
     pub seq: Cursor,
-    announcement: Announcement,
+    announcement: PublicEvent,
 }
 
-impl Announced {
+impl StreamEvent {
     /// What a stored event announces; `None` for the steps on the way that nobody is told of.
     pub fn read(event: &StoredEvent) -> Option<Self> {
-        match Record::read(&event.payload) {
+        match EventRecord::read(&event.payload) {
             Ok(record) => record.announcement.map(|announcement| Self {
                 seq: event.cursor,
                 announcement,
@@ -205,7 +205,7 @@ impl Announced {
 }
 
 /// A frame around an envelope.
-pub(super) fn event_frame(event: &Announced) -> String {
+pub(super) fn event_frame(event: &StreamEvent) -> String {
     format!("{{\"type\":\"event\",\"event\":{}}}", event.to_json())
 }
 
@@ -226,18 +226,18 @@ mod tests {
     // Aim: the sequence enters the stored envelope without touching a byte of it.
     #[test]
     fn the_sequence_enters_the_envelope() {
-        let announcement = Announcement {
+        let announcement = PublicEvent {
             kind: "card.ready".into(),
             envelope: r#"{"id":"evt_1"}"#.into(),
         };
-        let event = Announced { seq: 7, announcement };
+        let event = StreamEvent { seq: 7, announcement };
         assert_eq!(event.to_json(), r#"{"seq":7,"id":"evt_1"}"#);
     }
 
     // Aim: a filter is a list of exact types or whole resources; none means all.
     #[test]
     fn a_filter_names_types_or_resources() {
-        let wants = |types: &str, event: &str| Filter::from_query(types).unwrap().wants(event);
+        let wants = |types: &str, event: &str| EventFilter::from_query(types).unwrap().matches(event);
         assert!(wants("", "card.ready"));
         assert!(wants("card.ready,payment.settled", "payment.settled"));
         assert!(wants("card.*", "card.ready"));
@@ -246,23 +246,23 @@ mod tests {
         assert!(!wants("*.failed", "payout.failed_twice"));
         assert!(wants("p*t.re*d", "payout.returned") && !wants("p*t.re*d", "payout.paid"));
         for list in ["card.ready;drop", "Card.ready", &"a,".repeat(65), &"a".repeat(65)] {
-            assert_eq!(Filter::from_query(list), Err(NoFilter::Malformed), "{list}");
+            assert_eq!(EventFilter::from_query(list), Err(FilterError::Malformed), "{list}");
         }
         for name in ["card", "card.redy", "cards.*", "*.redy"] {
             let list = format!("card.*,{name}");
-            assert_eq!(Filter::from_query(&list), Err(NoFilter::Unknown(name.to_owned())));
+            assert_eq!(EventFilter::from_query(&list), Err(FilterError::Unknown(name.to_owned())));
         }
     }
 
     // Aim: client messages are read strictly.
     #[test]
     fn client_messages_are_strict() {
-        let read = |text| serde_json::from_str::<ClientFrame>(text).ok();
+        let read = |text| serde_json::from_str::<ClientMessage>(text).ok();
         assert_eq!(
             read(r#"{"type":"auth","token":"t"}"#),
-            Some(ClientFrame::Auth { token: "t".into() })
+            Some(ClientMessage::Auth { token: "t".into() })
         );
-        let all = ClientFrame::Subscribe {
+        let all = ClientMessage::Subscribe {
             after: None,
             types: vec![],
         };
@@ -293,10 +293,10 @@ mod tests {
             (r#"{"type":"subscribe","after":1,"after":2}"#, "message_invalid", None),
             (r#"{"type":"pong","x":1}"#, "message_invalid", None),
         ] {
-            let complaint = ClientFrame::read(text).unwrap_err();
+            let complaint = ClientMessage::read(text).unwrap_err();
             assert_eq!((complaint.code, complaint.param), (code, param), "{text}");
         }
-        let ahead = Complaint::ahead().to_json();
+        let ahead = ProtocolError::cursor_ahead().to_json();
         assert_eq!(
             ahead,
             r#"{"type":"error","code":"cursor_ahead","param":"after","error":"No event of this account is as new as that: the cursor is of another service."}"#

@@ -11,13 +11,13 @@ use std::time::Duration;
 use dashmap::DashMap;
 use parking_lot::Mutex;
 use purser_actors::id::{SessionId, Wallet};
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 use purser_storage::{EventSink, Seq, StoredEvent};
 use tokio::sync::Notify;
 
 /// What one subscriber has not taken yet.
 #[derive(Default)]
-struct Live {
+struct SubscriberBuffer {
     queue: VecDeque<StoredEvent>,
     bytes: usize,
     /// The queue overflowed and was thrown away: the store knows what is missing.
@@ -28,7 +28,7 @@ struct Subscriber {
     id: u64,
     /// The names under which it may be revoked.
     families: [Option<SessionId>; 2],
-    live: Mutex<Live>,
+    live: Mutex<SubscriberBuffer>,
     wake: Notify,
     revoked: AtomicBool,
     /// The newest event that was queued here, or would have been.
@@ -50,7 +50,7 @@ pub enum Freeze {
 
 /// What waits for a subscriber.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum BufferContents {
     /// Nothing.
     Nothing,
     /// Events, in order.
@@ -79,7 +79,7 @@ pub struct Hub {
 
 /// A subscription is refused: too many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Full {
+pub enum SubscribeError {
     /// Of this account.
     #[error("too many streams of this account")]
     Account,
@@ -111,10 +111,10 @@ impl Hub {
     ///
     /// # Errors
     /// [`Full::Service`] at the limit.
-    pub fn seat(self: &Arc<Self>) -> Result<Seat, Full> {
-        let seat = Seat(self.clone());
+    pub fn acquire_slot(self: &Arc<Self>) -> Result<ConnectionSlot, SubscribeError> {
+        let seat = ConnectionSlot(self.clone());
         if self.seats.fetch_add(1, Ordering::AcqRel) >= self.max_connections {
-            Err(Full::Service)
+            Err(SubscribeError::Service)
         } else {
             Ok(seat)
         }
@@ -124,7 +124,7 @@ impl Hub {
     ///
     /// # Errors
     /// [`Full::Account`] at the limit.
-    pub fn subscribe(self: &Arc<Self>, wallet: Wallet, families: [Option<SessionId>; 2]) -> Result<Subscription, Full> {
+    pub fn subscribe(self: &Arc<Self>, wallet: Wallet, families: [Option<SessionId>; 2]) -> Result<Subscription, SubscribeError> {
         let subscriber = Arc::new(Subscriber {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
             families,
@@ -137,7 +137,7 @@ impl Hub {
         let subject = wallet.key();
         let mut entry = self.by_subject.entry(subject.clone()).or_default();
         if entry.len() >= self.max_per_account {
-            return Err(Full::Account);
+            return Err(SubscribeError::Account);
         }
         entry.push(subscriber.clone());
         self.subscribed.fetch_add(1, Ordering::AcqRel);
@@ -199,12 +199,12 @@ impl Hub {
         self.overflows.load(Ordering::Relaxed)
     }
 
-    pub(super) fn note_talkative(&self) {
+    pub(super) fn record_rate_limited(&self) {
         self.talkative.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Clients that were closed since the start because they sent too many messages.
-    pub fn talkative(&self) -> u64 {
+    pub fn rate_limited(&self) -> u64 {
         self.talkative.load(Ordering::Relaxed)
     }
 
@@ -215,9 +215,9 @@ impl Hub {
 }
 
 /// See [`Hub::seat`].
-pub struct Seat(Arc<Hub>);
+pub struct ConnectionSlot(Arc<Hub>);
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.0.seats.fetch_sub(1, Ordering::AcqRel);
     }
@@ -225,7 +225,7 @@ impl Drop for Seat {
 
 impl EventSink for Hub {
     fn publish(&self, events: &[StoredEvent]) {
-        if self.subscriptions() == 0 || planted::is(Bug::NothingPublished) {
+        if self.subscriptions() == 0 || mutants::is_enabled(Mutant::NothingPublished) {
             return;
         }
         for event in events {
@@ -233,7 +233,7 @@ impl EventSink for Hub {
                 continue;
             };
             for subscriber in subscribers.iter() {
-                if subscriber.push(event, self.buffer_bytes) == Pushed::Overflowed {
+                if subscriber.push(event, self.buffer_bytes) == PushResult::Overflowed {
                     self.overflows.fetch_add(1, Ordering::Relaxed);
                 }
             }
@@ -242,24 +242,24 @@ impl EventSink for Hub {
 }
 
 #[derive(PartialEq, Eq)]
-enum Pushed {
-    Kept,
+enum PushResult {
+    Buffered,
     /// The queue went beyond its bytes with this event.
     Overflowed,
 }
 
 impl Subscriber {
-    fn push(&self, event: &StoredEvent, limit: usize) -> Pushed {
+    fn push(&self, event: &StoredEvent, limit: usize) -> PushResult {
         let mut live = self.live.lock();
-        let mut pushed = Pushed::Kept;
+        let mut pushed = PushResult::Buffered;
         if !live.lagged {
             live.bytes += event.payload.len() + size_of::<StoredEvent>();
             if live.bytes > limit {
-                *live = Live {
-                    lagged: !planted::is(Bug::OverflowUnnoticed),
-                    ..Live::default()
+                *live = SubscriberBuffer {
+                    lagged: !mutants::is_enabled(Mutant::OverflowUnnoticed),
+                    ..SubscriberBuffer::default()
                 };
-                pushed = Pushed::Overflowed;
+                pushed = PushResult::Overflowed;
             } else {
                 live.queue.push_back(event.clone());
             }
@@ -267,7 +267,7 @@ impl Subscriber {
         // Under the lock, so that a reader that sees it and then finds the queue empty has taken the event.
         self.newest.store(event.seq, Ordering::Release);
         drop(live);
-        if !planted::is(Bug::SubscriberNotWoken) {
+        if !mutants::is_enabled(Mutant::SubscriberNotWoken) {
             self.wake.notify_one();
         }
         pushed
@@ -288,12 +288,12 @@ impl Subscription {
     }
 
     /// What has come since the last call.
-    pub fn take(&self) -> Taken {
+    pub fn take(&self) -> BufferContents {
         let live = std::mem::take(&mut *self.subscriber.live.lock());
         match live {
-            Live { lagged: true, .. } => Taken::Lagged,
-            Live { queue, .. } if queue.is_empty() => Taken::Nothing,
-            Live { queue, .. } => Taken::Events(queue.into()),
+            SubscriberBuffer { lagged: true, .. } => BufferContents::Lagged,
+            SubscriberBuffer { queue, .. } if queue.is_empty() => BufferContents::Nothing,
+            SubscriberBuffer { queue, .. } => BufferContents::Events(queue.into()),
         }
     }
 
@@ -306,7 +306,7 @@ impl Subscription {
     }
 
     /// Until something has come, the session was revoked or the service stops. May wake early.
-    pub async fn woken(&self) {
+    pub async fn notified(&self) {
         self.subscriber.wake.notified().await;
     }
 

@@ -13,11 +13,11 @@ use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout};
 
 use super::close;
-use super::feed::{self, Feed};
-use super::frame::{ClientFrame, Complaint, Filter, event_frame, ping_frame};
-use super::hub::{Freeze, Hub, Seat, Subscription};
+use super::subscriber_feed::{self, SubscriberFeed};
+use super::frame::{ClientMessage, ProtocolError, EventFilter, event_frame, ping_frame};
+use super::hub::{Freeze, Hub, ConnectionSlot, Subscription};
 use crate::config;
-use crate::http::caller::{Authenticator, Claims, Gate};
+use crate::http::auth::{Authenticator, AuthClaims, AccountStatus};
 
 /// Read from a client's socket at a time; a longer message takes several reads. Each subscriber keeps it.
 const READ_BUFFER_BYTES: usize = 256;
@@ -26,7 +26,7 @@ const READ_BUFFER_BYTES: usize = 256;
 const WRITE_BUFFER_BYTES: usize = 4 * 1024;
 
 /// What every stream needs.
-pub struct StreamState {
+pub struct StreamContext {
     /// Where live events come from.
     pub hub: Arc<Hub>,
     /// Where older events come from.
@@ -34,7 +34,7 @@ pub struct StreamState {
     /// Judges the token of a first message.
     pub authenticator: Arc<dyn Authenticator>,
     /// Knows frozen accounts.
-    pub gate: Arc<dyn Gate>,
+    pub gate: Arc<dyn AccountStatus>,
     /// Wall clock, for the end of tokens.
     pub clock: Arc<dyn Clock>,
     /// Times and sizes.
@@ -42,15 +42,15 @@ pub struct StreamState {
 }
 
 /// How a client was let in.
-pub enum Access {
+pub enum ClientAccess {
     /// By header or cookie; it is a subscriber before the upgrade, so that one too many is refused in words of HTTP.
-    Granted(Claims, Subscription),
+    Granted(AuthClaims, Subscription),
     /// Not yet: its first message must hold a token.
     FirstMessage,
 }
 
 /// Answers the upgrade and serves the client, who keeps the seat to the end.
-pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamState>, access: Access, seat: Seat) -> Response {
+pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamContext>, access: ClientAccess, seat: ConnectionSlot) -> Response {
     let most = state.config.max_message_bytes;
     socket
         .max_message_size(most)
@@ -69,7 +69,7 @@ pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamState>, access: Access
             };
             let end = match serve(&mut client, &state, access).await {
                 ControlFlow::Break(end) => end,
-                ControlFlow::Continue(()) => End::Gone,
+                ControlFlow::Continue(()) => StreamEnd::Gone,
             };
             let grace = Duration::from_millis(state.config.close_grace_ms);
             client.close(end, grace).await;
@@ -77,7 +77,7 @@ pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamState>, access: Access
 }
 
 /// Why a stream ends.
-enum End {
+enum StreamEnd {
     /// The connection is of no more use: the client vanished.
     Gone,
     /// The client closes, and is answered with its own code.
@@ -86,12 +86,12 @@ enum End {
     Close(u16, String),
 }
 
-fn close_with(code: u16, reason: &str) -> End {
-    End::Close(code, reason.to_owned())
+fn close_with(code: u16, reason: &str) -> StreamEnd {
+    StreamEnd::Close(code, reason.to_owned())
 }
 
 /// What the client sent cannot be read. If the connection has ended instead, the close goes nowhere.
-fn broken() -> End {
+fn broken() -> StreamEnd {
     close_with(close::PROTOCOL_ERROR, "this is no frame that can be read")
 }
 
@@ -104,7 +104,7 @@ struct Client {
 
 impl Client {
     /// Hands over a frame; it leaves with the next flush at the latest.
-    async fn feed(&mut self, text: String, seq: Cursor) -> ControlFlow<End> {
+    async fn feed(&mut self, text: String, seq: Cursor) -> ControlFlow<StreamEnd> {
         let fed = timeout(self.send_timeout, self.socket.feed(Message::text(text))).await;
         self.judge(fed)?;
         self.handed = seq;
@@ -112,40 +112,40 @@ impl Client {
     }
 
     /// Until everything handed over is on its way, or the client is found too slow.
-    async fn flush(&mut self) -> ControlFlow<End> {
+    async fn flush(&mut self) -> ControlFlow<StreamEnd> {
         let flushed = timeout(self.send_timeout, self.socket.flush()).await;
         self.judge(flushed)
     }
 
     /// Sends a frame that is no event.
-    async fn send(&mut self, text: String) -> ControlFlow<End> {
+    async fn send(&mut self, text: String) -> ControlFlow<StreamEnd> {
         self.feed(text, self.handed).await?;
         self.flush().await
     }
 
-    fn judge(&self, result: Result<Result<(), axum::Error>, Elapsed>) -> ControlFlow<End> {
+    fn judge(&self, result: Result<Result<(), axum::Error>, Elapsed>) -> ControlFlow<StreamEnd> {
         match result {
             Ok(Ok(())) => ControlFlow::Continue(()),
-            Ok(Err(_)) => ControlFlow::Break(End::Gone),
+            Ok(Err(_)) => ControlFlow::Break(StreamEnd::Gone),
             Err(_) => {
                 let reason = format!("{{\"cursor\":{}}}", self.handed);
-                ControlFlow::Break(End::Close(close::TOO_SLOW, reason))
+                ControlFlow::Break(StreamEnd::Close(close::TOO_SLOW, reason))
             }
         }
     }
 
     /// The closing handshake (RFC 6455, 7.1.2), however it began, within `grace`; then the connection ends.
-    async fn close(mut self, end: End, grace: Duration) {
+    async fn close(mut self, end: StreamEnd, grace: Duration) {
         let goodbye = async {
             match end {
-                End::Gone => return,
+                StreamEnd::Gone => return,
                 // The answer was made ready when the client's frame was read, and leaves with this.
-                End::Closed => {
+                StreamEnd::Closed => {
                     if self.socket.flush().await.is_err() {
                         return;
                     }
                 }
-                End::Close(code, reason) => {
+                StreamEnd::Close(code, reason) => {
                     let reason = reason.into();
                     let frame = Message::Close(Some(CloseFrame { code, reason }));
                     if self.socket.send(frame).await.is_err() {
@@ -161,10 +161,10 @@ impl Client {
     }
 }
 
-async fn serve(client: &mut Client, state: &StreamState, access: Access) -> ControlFlow<End> {
+async fn serve(client: &mut Client, state: &StreamContext, access: ClientAccess) -> ControlFlow<StreamEnd> {
     let (claims, subscription) = match access {
-        Access::Granted(claims, subscription) => (claims, subscription),
-        Access::FirstMessage => {
+        ClientAccess::Granted(claims, subscription) => (claims, subscription),
+        ClientAccess::FirstMessage => {
             let claims = first_message(client, state).await?;
             match state.hub.subscribe(claims.wallet, claims.families()) {
                 Ok(subscription) => (claims, subscription),
@@ -179,7 +179,7 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
     if state.gate.frozen_message(claims.wallet).await.is_some() {
         return frozen();
     }
-    let feed = Feed::new(state.store.clone(), subscription, client.handed, Filter::default());
+    let feed = SubscriberFeed::new(state.store.clone(), subscription, client.handed, EventFilter::default());
     Session {
         feed,
         subscribed: false,
@@ -191,27 +191,27 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
     .await
 }
 
-fn expired<T>() -> ControlFlow<End, T> {
+fn expired<T>() -> ControlFlow<StreamEnd, T> {
     ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"))
 }
 
-fn frozen<T>() -> ControlFlow<End, T> {
+fn frozen<T>() -> ControlFlow<StreamEnd, T> {
     ControlFlow::Break(close_with(close::FROZEN, "the account is frozen"))
 }
 
 /// The token must come as the first message, in time.
-async fn first_message(client: &mut Client, state: &StreamState) -> ControlFlow<End, Claims> {
+async fn first_message(client: &mut Client, state: &StreamContext) -> ControlFlow<StreamEnd, AuthClaims> {
     let refused = |why: &str| ControlFlow::Break(close_with(close::UNAUTHORIZED, why));
     let within = Duration::from_millis(state.config.auth_timeout_ms);
     let message = match timeout(within, client.socket.next()).await {
         Err(_) => return refused("no token in time"),
-        Ok(None) => return ControlFlow::Break(End::Gone),
+        Ok(None) => return ControlFlow::Break(StreamEnd::Gone),
         Ok(Some(Err(_))) => return ControlFlow::Break(broken()),
-        Ok(Some(Ok(Message::Close(_)))) => return ControlFlow::Break(End::Closed),
+        Ok(Some(Ok(Message::Close(_)))) => return ControlFlow::Break(StreamEnd::Closed),
         Ok(Some(Ok(message))) => message,
     };
-    let frame = message.to_text().map(ClientFrame::read);
-    let Ok(Ok(ClientFrame::Auth { token })) = frame else {
+    let frame = message.to_text().map(ClientMessage::read);
+    let Ok(Ok(ClientMessage::Auth { token })) = frame else {
         return refused("the first message must be auth");
     };
     match state.authenticator.authenticate(&token) {
@@ -222,7 +222,7 @@ async fn first_message(client: &mut Client, state: &StreamState) -> ControlFlow<
 }
 
 struct Session {
-    feed: Feed,
+    feed: SubscriberFeed,
     /// Nothing is sent before the client has said from where.
     subscribed: bool,
     /// The minute of the wall clock that `heard` is about.
@@ -234,7 +234,7 @@ struct Session {
 }
 
 impl Session {
-    async fn run(&mut self, client: &mut Client, state: &StreamState, claims: &Claims) -> ControlFlow<End> {
+    async fn run(&mut self, client: &mut Client, state: &StreamContext, claims: &AuthClaims) -> ControlFlow<StreamEnd> {
         let left_ms = claims.expires_at.0.saturating_sub(state.clock.now().0);
         let mut expiry = std::pin::pin!(tokio::time::sleep(Duration::from_millis(left_ms)));
         let ping_every = Duration::from_millis(state.config.ping_interval_ms);
@@ -254,7 +254,7 @@ impl Session {
                     Ok(Some(event)) => {
                         client.feed(event_frame(&event), event.seq).await?;
                         if let Some(message) = futures_util::FutureExt::now_or_never(client.socket.next()) {
-                            self.hear(client, state, message).await?;
+                            self.read_message(client, state, message).await?;
                         }
                         continue;
                     }
@@ -270,8 +270,8 @@ impl Session {
             }
             tokio::select! {
                 biased;
-                () = self.feed.subscription().woken() => {}
-                message = client.socket.next() => self.hear(client, state, message).await?,
+                () = self.feed.subscription().notified() => {}
+                message = client.socket.next() => self.read_message(client, state, message).await?,
                 () = &mut expiry => return expired(),
                 () = tokio::time::sleep(grace), if freeze == Freeze::Coming => {}
                 _ = ping.tick() => {
@@ -282,21 +282,21 @@ impl Session {
         }
     }
 
-    fn check_signals(&self) -> ControlFlow<End> {
+    fn check_signals(&self) -> ControlFlow<StreamEnd> {
         let subscription = self.feed.subscription();
         if subscription.is_revoked() {
             return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the session was revoked"));
         }
         if subscription.is_stopping() {
             let reason = format!("{{\"cursor\":{}}}", self.feed.cursor());
-            return ControlFlow::Break(End::Close(close::GOING_AWAY, reason));
+            return ControlFlow::Break(StreamEnd::Close(close::GOING_AWAY, reason));
         }
         ControlFlow::Continue(())
     }
 
     /// A frozen account's stream ends when its client has received that event, or after the grace time: a client that reads old events as
     /// slowly as it is allowed to does not stay connected.
-    fn frozen(&mut self, grace: Duration) -> ControlFlow<End, Freeze> {
+    fn frozen(&mut self, grace: Duration) -> ControlFlow<StreamEnd, Freeze> {
         let freeze = self.feed.subscription().freeze();
         if freeze == Freeze::None {
             return ControlFlow::Continue(freeze);
@@ -309,45 +309,45 @@ impl Session {
     }
 
     /// A client that says more in a minute than it may is closed, whatever it says.
-    fn count(&mut self, state: &StreamState) -> ControlFlow<End> {
+    fn count(&mut self, state: &StreamContext) -> ControlFlow<StreamEnd> {
         let minute = state.clock.now().seconds() / 60;
         if minute != self.minute {
             (self.minute, self.heard) = (minute, 0);
         }
         self.heard = self.heard.saturating_add(1);
         if self.heard > state.config.messages_per_minute {
-            state.hub.note_talkative();
+            state.hub.record_rate_limited();
             return ControlFlow::Break(close_with(close::TOO_MANY, "too many messages"));
         }
         ControlFlow::Continue(())
     }
 
-    async fn hear(
+    async fn read_message(
         &mut self,
         client: &mut Client,
-        state: &StreamState,
+        state: &StreamContext,
         message: Option<Result<Message, axum::Error>>,
-    ) -> ControlFlow<End> {
+    ) -> ControlFlow<StreamEnd> {
         let frame = match message {
-            None => return ControlFlow::Break(End::Gone),
+            None => return ControlFlow::Break(StreamEnd::Gone),
             Some(Err(_)) => return ControlFlow::Break(broken()),
-            Some(Ok(Message::Close(_))) => return ControlFlow::Break(End::Closed),
+            Some(Ok(Message::Close(_))) => return ControlFlow::Break(StreamEnd::Closed),
             Some(Ok(message)) => {
                 self.count(state)?;
                 match message {
-                    Message::Text(text) => ClientFrame::read(text.as_str()),
-                    Message::Binary(_) => ClientFrame::read(""),
+                    Message::Text(text) => ClientMessage::read(text.as_str()),
+                    Message::Binary(_) => ClientMessage::read(""),
                     Message::Ping(_) | Message::Pong(_) | Message::Close(_) => return ControlFlow::Continue(()),
                 }
             }
         };
         let followed = match frame {
-            Ok(ClientFrame::Pong {}) => return ControlFlow::Continue(()),
-            Ok(ClientFrame::Subscribe { after, types }) => match self.subscribe(state, after, types).await {
+            Ok(ClientMessage::Pong {}) => return ControlFlow::Continue(()),
+            Ok(ClientMessage::Subscribe { after, types }) => match self.subscribe(state, after, types).await {
                 Ok(followed) => followed,
                 Err(error) => return ControlFlow::Break(of_store(&error)),
             },
-            Ok(ClientFrame::Auth { .. }) => Err(Complaint::already_authenticated()),
+            Ok(ClientMessage::Auth { .. }) => Err(ProtocolError::already_authenticated()),
             Err(complaint) => Err(complaint),
         };
         let answer = match followed {
@@ -363,21 +363,21 @@ impl Session {
     /// Begins anew after a cursor; gives that cursor.
     async fn subscribe(
         &mut self,
-        state: &StreamState,
+        state: &StreamContext,
         after: Option<Cursor>,
         types: Vec<String>,
-    ) -> Result<Result<Cursor, Complaint>, StoreError> {
-        let filter = match Filter::new(types) {
+    ) -> Result<Result<Cursor, ProtocolError>, StoreError> {
+        let filter = match EventFilter::new(types) {
             Ok(filter) => filter,
-            Err(why) => return Ok(Err(Complaint::of_types(&why))),
+            Err(why) => return Ok(Err(ProtocolError::of_types(&why))),
         };
         let (store, subject) = (&*state.store, self.feed.subscription().subject());
         let after = match after {
-            Some(after) if feed::is_ahead(store, subject, after).await? => return Ok(Err(Complaint::ahead())),
+            Some(after) if subscriber_feed::is_ahead(store, subject, after).await? => return Ok(Err(ProtocolError::cursor_ahead())),
             Some(after) => after,
             None if self.subscribed => self.feed.cursor(),
             // What happens from here on is in the subscription's queue.
-            None => feed::newest(store, subject).await?,
+            None => subscriber_feed::newest(store, subject).await?,
         };
         self.feed.restart(after, filter);
         self.subscribed = true;
@@ -385,9 +385,9 @@ impl Session {
     }
 }
 
-fn of_store(error: &StoreError) -> End {
+fn of_store(error: &StoreError) -> StreamEnd {
     match error {
-        StoreError::Expired { oldest } => End::Close(close::EXPIRED_CURSOR, format!("{{\"oldest\":{oldest}}}")),
+        StoreError::Expired { oldest } => StreamEnd::Close(close::EXPIRED_CURSOR, format!("{{\"oldest\":{oldest}}}")),
         StoreError::Io(_) | StoreError::Damaged(_) => {
             tracing::error!(%error, "a stream could not read the store");
             close_with(close::INTERNAL, "events cannot be read")

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
 use purser_actors::id::CardId;
-use purser_actors::port::{BoxFuture, Entropy, PortError, Shredder};
+use purser_actors::port::{BoxFuture, Entropy, PortError, KeyShredder};
 use zeroize::{Zeroize as _, Zeroizing};
 
-use super::{RandomSource, VaultError};
+use super::{VaultRng, VaultError};
 use crate::secret::Secret;
 
 const VERSION: u8 = 1;
@@ -26,12 +26,12 @@ const KEY: usize = 32;
 
 /// Seals, opens and forgets CVVs.
 #[derive(Clone, Debug)]
-pub struct CvvVault(Arc<Inside>);
+pub struct CvvVault(Arc<CvvVaultInner>);
 
 #[derive(Debug)]
-struct Inside {
+struct CvvVaultInner {
     keys: PathBuf,
-    entropy: RandomSource,
+    entropy: VaultRng,
 }
 
 impl CvvVault {
@@ -41,9 +41,9 @@ impl CvvVault {
     /// When it cannot be made.
     pub fn open(keys: &Path, entropy: Arc<dyn Entropy>) -> Result<Self, VaultError> {
         DirBuilder::new().recursive(true).mode(0o700).create(keys)?;
-        Ok(Self(Arc::new(Inside {
+        Ok(Self(Arc::new(CvvVaultInner {
             keys: keys.to_owned(),
-            entropy: RandomSource(entropy),
+            entropy: VaultRng(entropy),
         })))
     }
 
@@ -54,7 +54,7 @@ impl CvvVault {
     pub fn seal(&self, card: CardId, cvv: &Secret<String>) -> Result<Vec<u8>, VaultError> {
         let digits = cvv.expose_secret().as_bytes();
         if !(3..=4).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
-            return Err(VaultError::NotACard("CVV"));
+            return Err(VaultError::InvalidCardNumber("CVV"));
         }
         let (key, random) = (self.0.entropy.bytes(), self.0.entropy.bytes());
         let id = self.0.entropy.bytes();
@@ -123,7 +123,7 @@ impl CvvVault {
     ///
     /// # Errors
     /// When the disk fails.
-    pub fn forget(&self, record: &[u8]) -> Result<(), VaultError> {
+    pub fn destroy_key(&self, record: &[u8]) -> Result<(), VaultError> {
         let path = self.file(key_id(record)?);
         match OpenOptions::new().write(true).open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -149,11 +149,11 @@ impl CvvVault {
     }
 }
 
-impl Shredder for CvvVault {
+impl KeyShredder for CvvVault {
     fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>> {
         let (vault, record) = (self.clone(), record.to_vec());
         Box::pin(async move {
-            let forgotten = tokio::task::spawn_blocking(move || vault.forget(&record)).await;
+            let forgotten = tokio::task::spawn_blocking(move || vault.destroy_key(&record)).await;
             let failed = |message: String| PortError {
                 // Once more does no harm.
                 kind: purser_actors::port::ErrorKind::Temporary,
@@ -189,7 +189,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::identity::test_ports::Counting;
+    use crate::identity::test_entropy::CountingEntropy;
 
     const CARD: CardId = CardId(7);
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     fn vault(dir: &Path) -> CvvVault {
-        CvvVault::open(&dir.join("cvv.keys"), Arc::new(Counting::new(1))).unwrap()
+        CvvVault::open(&dir.join("cvv.keys"), Arc::new(CountingEntropy::new(1))).unwrap()
     }
 
     fn opened(vault: &CvvVault, card: CardId, record: &[u8]) -> Option<String> {
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!((keys.len(), mode & 0o777), (1, 0o600));
         for wrong in ["12", "12345", "12a", "", "１２３"] {
             assert!(
-                matches!(vault.seal(CARD, &cvv(wrong)), Err(VaultError::NotACard(_))),
+                matches!(vault.seal(CARD, &cvv(wrong)), Err(VaultError::InvalidCardNumber(_))),
                 "{wrong}"
             );
         }
@@ -240,11 +240,11 @@ mod tests {
             vault.seal(CARD, &cvv("123")).unwrap(),
             vault.seal(CARD, &cvv("4567")).unwrap(),
         );
-        vault.forget(&one).unwrap();
-        vault.forget(&one).unwrap();
+        vault.destroy_key(&one).unwrap();
+        vault.destroy_key(&one).unwrap();
         assert_eq!(opened(&vault, CARD, &one), None);
         assert_eq!(opened(&vault, CARD, &two).as_deref(), Some("4567"));
         assert_eq!(std::fs::read_dir(dir.path().join("cvv.keys")).unwrap().count(), 1);
-        assert!(vault.forget(&one[..20]).is_err());
+        assert!(vault.destroy_key(&one[..20]).is_err());
     }
 }

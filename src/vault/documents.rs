@@ -14,7 +14,7 @@ use purser_actors::id::{CardId, DocumentId};
 use purser_actors::port::Entropy;
 use zeroize::Zeroizing;
 
-use super::{NONCE, RandomSource, Vault, VaultError};
+use super::{NONCE, VaultRng, Vault, VaultError};
 use crate::private_file;
 
 /// First byte of a document's key: no month, so a card number is never taken for it.
@@ -22,13 +22,13 @@ const KEY_TAG: u8 = 0xF3;
 
 /// The directory of documents.
 #[derive(Clone)]
-pub struct Documents {
+pub struct DocumentStore {
     directory: Arc<Path>,
     vault: Arc<Vault>,
     entropy: Arc<dyn Entropy>,
 }
 
-impl Documents {
+impl DocumentStore {
     /// Opens the directory, or makes it.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Documents {
     /// # Errors
     /// When the disk fails.
     pub async fn keep(&self, id: DocumentId, plain: Vec<u8>) -> Result<Vec<u8>, VaultError> {
-        let random = RandomSource(self.entropy.clone());
+        let random = VaultRng(self.entropy.clone());
         let (key, nonce) = (random.bytes(), random.bytes());
         let (cipher, nonce) = (XChaCha20Poly1305::new((&*key).into()), &nonce[..NONCE]);
         let payload = Payload {
@@ -97,7 +97,7 @@ impl Documents {
     }
 
     /// Removes the file of a document whose key is not stored any more, as far as that is possible.
-    pub async fn forget(&self, id: DocumentId) {
+    pub async fn delete(&self, id: DocumentId) {
         let path = self.path(id);
         let removed = tokio::task::spawn_blocking(move || std::fs::remove_file(path)).await;
         if !matches!(removed, Ok(Ok(()))) {
@@ -116,10 +116,10 @@ mod tests {
     use super::*;
     use crate::system::SystemEntropy;
 
-    fn open(root: &Path) -> Documents {
+    fn open(root: &Path) -> DocumentStore {
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
         let vault = Vault::from_file(&root.join("vault.keys"), true, entropy.clone()).unwrap();
-        Documents::open(root.join("documents"), Arc::new(vault), entropy).unwrap()
+        DocumentStore::open(root.join("documents"), Arc::new(vault), entropy).unwrap()
     }
 
     // Aim: a document comes back as it was, over a restart; nothing of it is readable in its file; it opens for its own id and
@@ -147,7 +147,7 @@ mod tests {
         bytes[last] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
         assert!(documents.read(id, &key).await.is_ok());
-        documents.forget(id).await;
+        documents.delete(id).await;
         assert!(documents.read(id, &key).await.is_err() && !path.exists());
     }
 }

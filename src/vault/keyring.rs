@@ -149,7 +149,7 @@ impl Keyring {
 
     pub(super) fn add(&mut self, key: DataKey) -> Result<KeyId, VaultError> {
         if self.file.is_none() {
-            return Err(VaultError::ManagedElsewhere);
+            return Err(VaultError::ManagedInConfig);
         }
         let id = key.id();
         if self.get(id).is_some() {
@@ -167,7 +167,7 @@ impl Keyring {
 
     pub(super) fn remove(&mut self, id: KeyId) -> Result<(), VaultError> {
         if self.file.is_none() {
-            return Err(VaultError::ManagedElsewhere);
+            return Err(VaultError::ManagedInConfig);
         }
         if id == self.active.0 {
             return Err(VaultError::InUse(id));
@@ -188,7 +188,7 @@ impl Keyring {
     /// Replaces the file whole: written beside it, synced, renamed, and the directory synced.
     fn save(&self) -> Result<(), VaultError> {
         let Some(path) = &self.file else {
-            return Err(VaultError::ManagedElsewhere);
+            return Err(VaultError::ManagedInConfig);
         };
         let mut text = Zeroizing::new(String::with_capacity(128 * (self.older.len() + 2)));
         text.push_str(FORMAT);
@@ -201,7 +201,7 @@ impl Keyring {
             text.push('\n');
         }
         // What a start that died here left may hold a key that is removed now.
-        private_file::sweep(path)?;
+        private_file::remove_stale_temp_files(path)?;
         Ok(private_file::replace(path, text.as_bytes())?)
     }
 }

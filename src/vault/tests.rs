@@ -20,8 +20,8 @@ fn entropy(start: u64) -> Arc<dyn Entropy> {
     Arc::new(Counter(AtomicU64::new(start)))
 }
 
-fn number() -> CardNumber {
-    CardNumber::new(Secret::new(PAN.into()), 7, 2027).unwrap()
+fn number() -> CardNumberRecord {
+    CardNumberRecord::new(Secret::new(PAN.into()), 7, 2027).unwrap()
 }
 
 fn opens(vault: &Vault, record: &[u8]) -> bool {
@@ -148,7 +148,7 @@ fn keys_may_come_from_a_setting() {
         vault(&two).unwrap().check(CARD, &record),
         Err(VaultError::MissingKey(_))
     ));
-    assert!(matches!(both.rotate(), Err(VaultError::ManagedElsewhere)));
+    assert!(matches!(both.rotate(), Err(VaultError::ManagedInConfig)));
     for bad in ["", "11", &format!("{one},"), &format!("{one},{one}"), &"zz".repeat(32)] {
         let error = vault(bad).unwrap_err();
         assert!(matches!(error, VaultError::Keyring(_)));
@@ -173,7 +173,7 @@ fn case_70_nothing_secret_is_printed() {
         (PAN, 0, 2027),
         (PAN, 1, 27),
     ] {
-        let error = CardNumber::new(Secret::new(pan.into()), month, year).unwrap_err();
+        let error = CardNumberRecord::new(Secret::new(pan.into()), month, year).unwrap_err();
         assert!(!format!("{error} {error:?}").contains("4000"));
     }
 }

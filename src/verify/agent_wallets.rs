@@ -5,69 +5,69 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use purser_actors::agent_wallet::{self, AgentWallet};
-use purser_actors::id::{Network, SpendId, Wallet};
-use purser_actors::kernel::effect::Work;
-use purser_actors::kernel::{Kind, table};
+use purser_actors::id::{Network, WalletPaymentId, Wallet};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{EntityKind, table};
 use purser_actors::port::Timestamp;
-use purser_actors::spend::{self, Spend, Status, Way};
+use purser_actors::wallet_payment::{self, WalletPayment, Status, PaymentMethod};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
-use super::banking::Kept;
+use super::banking::BankingSnapshot;
 use super::onchain::{OnChain, is_exact};
-use super::{ChainTransfer, Contents, Report, each_row};
+use super::{ChainTransfer, StoreContents, VerifyReport, each_row};
 
 /// Of all accounts.
 #[derive(Default)]
-pub(crate) struct Wallets {
+pub(crate) struct AgentWallets {
     pub(crate) wallets: BTreeMap<Wallet, AgentWallet>,
-    spends: BTreeMap<SpendId, Spend>,
+    spends: BTreeMap<WalletPaymentId, WalletPayment>,
     /// Whose each address is, by its row.
     addresses: BTreeMap<Wallet, Wallet>,
 }
 
-impl Wallets {
-    pub(super) fn spend(&self, id: SpendId) -> Option<&Spend> {
+impl AgentWallets {
+    pub(super) fn spend(&self, id: WalletPaymentId) -> Option<&WalletPayment> {
         self.spends.get(&id)
     }
 }
 
 const fn name_of(status: &Status) -> &'static str {
     match status {
-        Status::Reserved => "reserved",
+        Status::Pending => "reserved",
         Status::Signed(_) => "signed",
         Status::Sent(..) => "sent",
         Status::Settled { .. } => "settled",
-        Status::Refused { .. } => "refused",
+        Status::Failed { .. } => "refused",
         Status::Unsettled { .. } => "unsettled",
     }
 }
 
-impl Wallets {
+impl AgentWallets {
     /// Takes a snapshot; `None` for another kind's.
-    pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row) -> Option<Result<Kept, DecodeError>> {
+    pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnapshot, DecodeError>> {
         let revision = row.revision;
-        if kind == Kind::AgentWallet as u8 {
+        if kind == EntityKind::AgentWallet as u8 {
             return Some(codec::decode(&row.value).map(|wallet: AgentWallet| {
                 let name = wallet.owner.address();
                 self.wallets.insert(wallet.owner, wallet);
                 let status = "active";
-                Kept::of(name, revision, status)
+                BankingSnapshot::of(name, revision, status)
             }));
         }
-        if kind == Kind::Spend as u8 {
-            return Some(codec::decode(&row.value).map(|spend: Spend| {
-                let id = SpendId(<[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0));
+        if kind == EntityKind::WalletPayment as u8 {
+            return Some(codec::decode(&row.value).map(|spend: WalletPayment| {
+                let id = WalletPaymentId(<[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0));
                 let (name, status) = (id.to_string(), name_of(&spend.status));
                 self.spends.insert(id, spend);
-                Kept::of(name, revision, status)
+                BankingSnapshot::of(name, revision, status)
             }));
         }
         None
     }
 
     /// Reads the rows of the addresses.
-    pub(super) async fn read_rows(&mut self, store: &dyn Store, report: &mut Report) -> Result<(), StoreError> {
+    pub(super) async fn read_rows(&mut self, store: &dyn Store, report: &mut VerifyReport) -> Result<(), StoreError> {
         each_row(store, &[table::ADDRESS], |key, row| {
             match (Wallet::from_key(&key[1..]), Wallet::from_key(&row.value)) {
                 (Some(address), Some(owner)) => drop(self.addresses.insert(address, owner)),
@@ -80,8 +80,8 @@ impl Wallets {
 
 /// The addresses of every wallet, and of nothing else, are its owner's; whose a payment is follows from who sent it, and no
 /// session is a managed wallet's.
-fn check_addresses(contents: &Contents, report: &mut Report) {
-    let Wallets { wallets, addresses, .. } = &contents.agents;
+fn check_addresses(contents: &StoreContents, report: &mut VerifyReport) {
+    let AgentWallets { wallets, addresses, .. } = &contents.agents;
     let mut expected = BTreeMap::new();
     for wallet in wallets.values() {
         for address in Network::ALL.map(|network| wallet.addresses.on(network)) {
@@ -129,25 +129,25 @@ fn check_addresses(contents: &Contents, report: &mut Report) {
 
 /// The status after an event, `None` in it where it stays as it is; `None` for another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
-    if kind == Kind::AgentWallet as u8 {
+    if kind == EntityKind::AgentWallet as u8 {
         return Some(codec::decode(event).map(|event| match event {
-            agent_wallet::Event::Opened { .. } => Some("active"),
-            agent_wallet::Event::LimitsChanged(_)
-            | agent_wallet::Event::Reserved(_)
-            | agent_wallet::Event::Ended(..)
-            | agent_wallet::Event::Saved(_)
-            | agent_wallet::Event::Forgotten(_) => None,
+            agent_wallet::Event::Created { .. } => Some("active"),
+            agent_wallet::Event::CapsChanged(_)
+            | agent_wallet::Event::Held(_)
+            | agent_wallet::Event::HoldSettled(..)
+            | agent_wallet::Event::AddressSaved(_)
+            | agent_wallet::Event::AddressDeleted(_) => None,
         }));
     }
-    if kind == Kind::Spend as u8 {
+    if kind == EntityKind::WalletPayment as u8 {
         return Some(codec::decode(event).map(|event| {
             Some(match event {
-                spend::Event::Reserved { .. } => "reserved",
-                spend::Event::Signed(..) => "signed",
-                spend::Event::Answered(..) => "sent",
-                spend::Event::Landed(..) => "settled",
-                spend::Event::Refused(..) => "refused",
-                spend::Event::Unsettled(..) => "unsettled",
+                wallet_payment::Event::Created { .. } => "reserved",
+                wallet_payment::Event::Signed(..) => "signed",
+                wallet_payment::Event::ResponseReceived(..) => "sent",
+                wallet_payment::Event::Confirmed(..) => "settled",
+                wallet_payment::Event::Failed(..) => "refused",
+                wallet_payment::Event::Unsettled(..) => "unsettled",
             })
         }));
     }
@@ -155,33 +155,33 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 }
 
 /// Reservations against spends, and work under way against both.
-pub(super) fn check(contents: &Contents, report: &mut Report) {
+pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     check_addresses(contents, report);
-    let mut moving: BTreeMap<SpendId, (usize, usize)> = BTreeMap::new();
+    let mut moving: BTreeMap<WalletPaymentId, (usize, usize)> = BTreeMap::new();
     let mut forgetting = BTreeSet::new();
     for effect in &contents.effects {
-        match &effect.work {
-            Work::Spend(id) => moving.entry(*id).or_default().0 += 1,
-            Work::EndSpend { spend, .. } => moving.entry(*spend).or_default().1 += 1,
-            Work::ForgetSpoken(id) => {
+        match &effect.job {
+            Job::SendWalletPayment(id) => moving.entry(*id).or_default().0 += 1,
+            Job::SettleWalletHold { spend, .. } => moving.entry(*spend).or_default().1 += 1,
+            Job::PurgeHttpRecord(id) => {
                 forgetting.insert(*id);
             }
             _ => {}
         }
     }
-    let Wallets { wallets, spends, .. } = &contents.agents;
+    let AgentWallets { wallets, spends, .. } = &contents.agents;
     for (id, spend) in spends {
         let (sending, ending) = moving.remove(id).unwrap_or_default();
         let wallet = wallets.get(&spend.owner);
         let reserved = wallet.and_then(|wallet| wallet.open.iter().find(|open| open.spend == *id));
-        let is_open = matches!(spend.status, Status::Reserved | Status::Signed(_) | Status::Sent(..));
+        let is_open = matches!(spend.status, Status::Pending | Status::Signed(_) | Status::Sent(..));
         let status = name_of(&spend.status);
         if (sending, ending) != (usize::from(is_open), ending.min(usize::from(!is_open))) {
             let detail = format!("{status}: {sending} effects send it and {ending} end its reservation");
             report.find("spend.orphan", id, detail);
         }
         // While it is open, and then until its timer has come.
-        let spoken = matches!(spend.order.way, Way::Call { .. }) && (is_open || forgetting.contains(id));
+        let spoken = matches!(spend.order.way, PaymentMethod::PaidCall { .. }) && (is_open || forgetting.contains(id));
         if spoken != contents.spoken.contains(id) {
             let detail = format!("{status}, and what was said for it is there: {}", !spoken);
             report.find("spend.spoken", id, detail);
@@ -225,17 +225,17 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
 /// The chains' own lists: one transfer for each settled spend, and none out of a managed wallet besides, but in a time of which a
 /// restore has lost the history: a wallet's money is its owner's and in no book of ours.
 pub(super) fn against_chain<'a>(
-    contents: &Contents,
+    contents: &StoreContents,
     (chain, lost): (impl Iterator<Item = &'a ChainTransfer>, &[RangeInclusive<Timestamp>]),
-    report: &mut Report,
+    report: &mut VerifyReport,
 ) {
-    let Wallets { wallets, spends, .. } = &contents.agents;
+    let AgentWallets { wallets, spends, .. } = &contents.agents;
     let addresses = wallets
         .values()
         .flat_map(|wallet| Network::ALL.map(|network| wallet.addresses.on(network)));
     let addresses: std::collections::BTreeSet<Wallet> = addresses.collect();
     let mut left = OnChain::of(chain.filter(|transfer| addresses.contains(&transfer.from)));
-    let is_of = |spend: &Spend, transfer: &ChainTransfer| {
+    let is_of = |spend: &WalletPayment, transfer: &ChainTransfer| {
         (transfer.from, transfer.to, transfer.atomic) == (spend.from, spend.order.to, spend.order.amount.atomic())
     };
     // Whoever knows its place in its transaction takes it before one who does not can.

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use purser_actors::api_key::{self, ApiKey};
 use purser_actors::id::ApiKeyId;
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::{EntityKind, table};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
-use super::banking::Kept;
-use super::{Contents, Report, each_row};
+use super::banking::BankingSnapshot;
+use super::{StoreContents, VerifyReport, each_row};
 
 /// Of all accounts.
 #[derive(Default)]
@@ -29,20 +29,20 @@ const fn name_of(key: &ApiKey) -> &'static str {
 
 impl ApiKeys {
     /// Takes a snapshot; `None` for another kind's.
-    pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row) -> Option<Result<Kept, DecodeError>> {
-        (kind == Kind::ApiKey as u8).then(|| {
+    pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnapshot, DecodeError>> {
+        (kind == EntityKind::ApiKey as u8).then(|| {
             codec::decode(&row.value).map(|key: ApiKey| {
                 let id = ApiKeyId(<[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0));
                 let (name, status) = (id.to_string(), name_of(&key));
                 self.keys.insert(id, key);
-                Kept::of(name, row.revision, status)
+                BankingSnapshot::of(name, row.revision, status)
             })
         })
     }
 
     /// Reads the places.
     pub(super) async fn read_rows(&mut self, store: &dyn Store) -> Result<(), StoreError> {
-        each_row(store, &[table::API_KEY], |key, row| {
+        each_row(store, &[table::API_KEY_SLOT], |key, row| {
             let number = |bytes: Option<&[u8; 16]>| bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes));
             let owner = number(key.get(1..17).and_then(<[u8]>::first_chunk));
             self.places.push((owner, ApiKeyId(number(row.value.first_chunk()))));
@@ -58,18 +58,18 @@ impl ApiKeys {
 
 /// The status after an event, `None` in it where it stays as it is; `None` for another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
-    (kind == Kind::ApiKey as u8).then(|| {
+    (kind == EntityKind::ApiKey as u8).then(|| {
         codec::decode(event).map(|event| match event {
-            api_key::Event::Opened { .. } => Some("issued"),
-            api_key::Event::Begun(_) => Some("active"),
-            api_key::Event::Used(_) => None,
+            api_key::Event::Issued { .. } => Some("issued"),
+            api_key::Event::Activated(_) => Some("active"),
+            api_key::Event::Exchanged(_) => None,
             api_key::Event::Revoked(_) => Some("revoked"),
         })
     })
 }
 
 /// Holds keys and places against each other, and sessions against the keys that they were made with.
-pub(super) fn check(contents: &Contents, report: &mut Report) {
+pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     let ApiKeys { keys, places } = &contents.api_keys;
     let mut living: Vec<(u128, ApiKeyId)> = keys
         .iter()

@@ -5,9 +5,9 @@ use purser_actors::id::ApprovalId;
 use purser_actors::kernel::table;
 use purser_storage::{Store, StoreError};
 
-use super::{Report, each_row, take};
+use super::{VerifyReport, each_row, take};
 
-pub(super) async fn check(store: &dyn Store, report: &mut Report) -> Result<(), StoreError> {
+pub(super) async fn check(store: &dyn Store, report: &mut VerifyReport) -> Result<(), StoreError> {
     let mut found = Vec::new();
     each_row(store, &[table::APPROVAL], |key, row| {
         if let Some((pending, _)) = take::<Pending>(row, &hex::encode(key), report) {

@@ -4,23 +4,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::banking::account::{self, BankAccount};
-use purser_actors::banking::application::{self, Application};
-use purser_actors::banking::profile::{self, Profile};
-use purser_actors::banking::transfer::{self, BankTransfer, Way};
+use purser_actors::banking::application::{self, BankingApplication};
+use purser_actors::banking::profile::{self, BankingProfile};
+use purser_actors::banking::transfer::{self, BankTransfer, TransferDirection};
 use purser_actors::id::{BankAccountId, BankTransferId, Wallet};
-use purser_actors::kernel::Kind;
-use purser_actors::kernel::effect::{CreditCause, Work};
-use purser_actors::ledger::Provider;
+use purser_actors::kernel::EntityKind;
+use purser_actors::kernel::job::{CreditCause, Job};
+use purser_actors::ledger::LedgerProvider;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::books::Books;
-use super::fold::History;
-use super::{Contents, Report};
+use super::ledger::LedgerTotals;
+use super::events::MoneyHistory;
+use super::{StoreContents, VerifyReport};
 
 /// A snapshot of any of its kinds.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct BankingSnapshot {
     /// For people.
     pub(crate) name: String,
     /// Of the snapshot.
@@ -32,10 +32,10 @@ pub(crate) struct Kept {
     /// What must be at work for it.
     at_work: Option<String>,
     /// The money of a transfer: which way, how much in atomic USDC, and how much of it came back.
-    moves: Option<(Way, i128, i128)>,
+    moves: Option<(TransferDirection, i128, i128)>,
 }
 
-impl Kept {
+impl BankingSnapshot {
     /// Of what has neither records in the vault nor money of its own.
     pub(super) const fn of(name: String, revision: u64, status: &'static str) -> Self {
         Self {
@@ -55,38 +55,38 @@ impl Kept {
 }
 
 /// Of all wallets, by kind and key.
-pub(crate) type Bank = BTreeMap<(u8, Vec<u8>), Kept>;
+pub(crate) type BankingSnapshots = BTreeMap<(u8, Vec<u8>), BankingSnapshot>;
 
 /// Reads a snapshot; `None` for another kind.
-pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<Kept, DecodeError>> {
+pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnapshot, DecodeError>> {
     let number = <[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0);
     let wallet = Wallet::from_key(id);
     let name = wallet.map_or_else(|| hex::encode(id), |wallet| wallet.address());
-    let kept = Kept::of(name, row.revision, "open");
-    if kind == Kind::Profile as u8 {
-        return Some(codec::decode(&row.value).map(|_: Profile| kept));
+    let kept = BankingSnapshot::of(name, row.revision, "open");
+    if kind == EntityKind::BankingProfile as u8 {
+        return Some(codec::decode(&row.value).map(|_: BankingProfile| kept));
     }
-    if kind == Kind::Application as u8 {
-        return Some(codec::decode(&row.value).map(|read: Application| of_application(&read, kept)));
+    if kind == EntityKind::BankingApplication as u8 {
+        return Some(codec::decode(&row.value).map(|read: BankingApplication| of_application(&read, kept)));
     }
-    if kind == Kind::BankAccount as u8 {
+    if kind == EntityKind::BankAccount as u8 {
         let name = BankAccountId(number).to_string();
         return Some(codec::decode(&row.value).map(|read: BankAccount| {
-            Kept {
+            BankingSnapshot {
                 status: match read.status {
-                    account::Status::Opening(_) => "opening",
+                    account::Status::Pending(_) => "opening",
                     account::Status::Open(_) => "open",
-                    account::Status::Refused(_) => "refused",
+                    account::Status::Rejected(_) => "refused",
                 },
-                at_work: matches!(read.status, account::Status::Opening(_))
-                    .then(|| format!("{:?}", Work::OpenBankAccount(BankAccountId(number)))),
+                at_work: matches!(read.status, account::Status::Pending(_))
+                    .then(|| format!("{:?}", Job::OpenBankAccount(BankAccountId(number)))),
                 name,
                 ..kept
             }
         }));
     }
-    (kind == Kind::BankTransfer as u8).then(|| {
-        codec::decode(&row.value).map(|read: BankTransfer| Kept {
+    (kind == EntityKind::BankTransfer as u8).then(|| {
+        codec::decode(&row.value).map(|read: BankTransfer| BankingSnapshot {
             name: BankTransferId(number).to_string(),
             status: match read.status {
                 transfer::Status::Pending(_) => "pending",
@@ -95,7 +95,7 @@ pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<Kept, Decode
                 transfer::Status::Returned(_) => "returned",
             },
             at_work: matches!(read.status, transfer::Status::Pending(_))
-                .then(|| format!("{:?}", Work::MoveBankMoney(BankTransferId(number)))),
+                .then(|| format!("{:?}", Job::ExecuteBankTransfer(BankTransferId(number)))),
             moves: Some((
                 read.way,
                 i128::from(read.cents.get()) * 10_000,
@@ -109,11 +109,11 @@ pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<Kept, Decode
     })
 }
 
-fn of_application(read: &Application, kept: Kept) -> Kept {
+fn of_application(read: &BankingApplication, kept: BankingSnapshot) -> BankingSnapshot {
     let tax = read.tax_last4.as_ref().map(|_| read.id.0);
-    Kept {
+    BankingSnapshot {
         status: match read.status {
-            application::Status::Collecting => "collecting",
+            application::Status::Incomplete => "collecting",
             application::Status::Submitted(_) => "submitted",
             application::Status::Approved(_) => "approved",
             application::Status::Rejected(_) => "rejected",
@@ -123,41 +123,41 @@ fn of_application(read: &Application, kept: Kept) -> Kept {
             .chain(read.documents.iter().map(|paper| paper.id.0))
             .collect(),
         at_work: matches!(read.status, application::Status::Submitted(_))
-            .then(|| format!("{:?}", Work::ReviewApplication(read.owner))),
+            .then(|| format!("{:?}", Job::SubmitBankApplication(read.owner))),
         ..kept
     }
 }
 
 /// The status after an event, `None` in it where it stays as it is; `None` for another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
-    if kind == Kind::Profile as u8 {
+    if kind == EntityKind::BankingProfile as u8 {
         return Some(codec::decode(event).map(|profile::Event::Created(_)| Some("open")));
     }
-    if kind == Kind::Application as u8 {
+    if kind == EntityKind::BankingApplication as u8 {
         use application::Event;
         return Some(codec::decode(event).map(|event| {
             Some(match event {
-                Event::Opened(_) | Event::Answered(..) | Event::Attached(_) | Event::GivenBack(..) => "collecting",
+                Event::Opened(_) | Event::Updated(..) | Event::DocumentAdded(_) | Event::InformationRequested(..) => "collecting",
                 Event::Submitted(..) => "submitted",
                 Event::Approved(..) => "approved",
                 Event::Rejected(..) => "rejected",
             })
         }));
     }
-    if kind == Kind::BankAccount as u8 {
+    if kind == EntityKind::BankAccount as u8 {
         return Some(codec::decode(event).map(|event| {
             Some(match event {
-                account::Event::Asked(_) => "opening",
+                account::Event::Requested(_) => "opening",
                 account::Event::Opened(..) => "open",
-                account::Event::Refused(..) => "refused",
+                account::Event::Rejected(..) => "refused",
             })
         }));
     }
-    (kind == Kind::BankTransfer as u8).then(|| {
+    (kind == EntityKind::BankTransfer as u8).then(|| {
         codec::decode(event).map(|event| {
             Some(match event {
-                transfer::Event::Began(begun) if begun.way == Way::Incoming => "complete",
-                transfer::Event::Began(_) => "pending",
+                transfer::Event::Started(begun) if begun.way == TransferDirection::Incoming => "complete",
+                transfer::Event::Started(_) => "pending",
                 transfer::Event::Completed(..) => "complete",
                 transfer::Event::Failed(..) => "failed",
                 transfer::Event::Returned(..) => "returned",
@@ -167,13 +167,13 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 }
 
 /// Work and money.
-pub(super) fn check(contents: &Contents, history: &History, books: &Books, report: &mut Report) {
-    let at_work: BTreeSet<String> = contents.effects.iter().map(|e| format!("{:?}", e.work)).collect();
+pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
+    let at_work: BTreeSet<String> = contents.effects.iter().map(|e| format!("{:?}", e.job)).collect();
     let crediting: BTreeSet<String> = contents
         .effects
         .iter()
-        .filter_map(|effect| match &effect.work {
-            Work::Credit {
+        .filter_map(|effect| match &effect.job {
+            Job::CreditAccount {
                 cause: CreditCause::BankTransfer(id),
                 ..
             } => Some(id.to_string()),
@@ -193,9 +193,9 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
         };
         // What the bank owes us for it, negative where we owe the bank; and what its holder has of it.
         let (owed, holder) = match (way, kept.status) {
-            (Way::Incoming, _) | (Way::ToBalance, "complete") => (-amount, amount),
-            (Way::ToAccount, "pending" | "complete") => (amount, -amount),
-            (Way::ToAccount, "returned") => (amount - back, back - amount),
+            (TransferDirection::Incoming, _) | (TransferDirection::ToBalance, "complete") => (-amount, amount),
+            (TransferDirection::ToAccount, "pending" | "complete") => (amount, -amount),
+            (TransferDirection::ToAccount, "returned") => (amount - back, back - amount),
             _ => (0, 0),
         };
         let due = if kept.status == "returned" { back } else { amount };
@@ -212,7 +212,7 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
         if history.complete && history.moved(&kept.name) != booked {
             report.find("banking.recorded", &kept.name, "ledger and events differ");
         }
-        let owing = books.owed.get(&kept.name).and_then(|owed| owed.get(&Provider::Banking));
+        let owing = books.owed.get(&kept.name).and_then(|owed| owed.get(&LedgerProvider::Banking));
         let owing = owing.copied().unwrap_or(0);
         if owing != owed {
             let detail = format!("{}: {owing} owed to the bank, expected {owed}", kept.status);

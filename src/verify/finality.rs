@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::account::{held_cause, rests_on};
 use purser_actors::id::PaymentId;
-use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::job::Job;
 use purser_actors::payment::Status;
 
-use super::books::Books;
-use super::{Contents, Report, outcomes};
+use super::ledger::LedgerTotals;
+use super::{StoreContents, VerifyReport, outcomes};
 
-pub(super) fn check(unfinal: &BTreeSet<PaymentId>, contents: &Contents, books: &Books, report: &mut Report) {
+pub(super) fn check(unfinal: &BTreeSet<PaymentId>, contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyReport) {
     let (mut awaited, mut held) = (BTreeMap::<PaymentId, u32>::new(), BTreeMap::<PaymentId, i128>::new());
     for effect in &contents.effects {
-        match &effect.work {
-            Work::AwaitFinal(id) => *awaited.entry(*id).or_default() += 1,
-            Work::ReleaseCredit { payment, amount, .. } => {
+        match &effect.job {
+            Job::AwaitFinal(id) => *awaited.entry(*id).or_default() += 1,
+            Job::ReleaseCredit { payment, amount, .. } => {
                 *held.entry(*payment).or_default() += i128::from(amount.atomic());
             }
             _ => {}

@@ -3,18 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::id::{DepartureId, PaymentId, SpendId, Wallet};
+use purser_actors::id::{OutgoingTransferId, PaymentId, WalletPaymentId, Wallet};
 use purser_actors::kernel::table;
 use purser_storage::{Store, StoreError};
 
-use super::books::Books;
-use super::{Contents, Report, each_row, finality};
+use super::ledger::LedgerTotals;
+use super::{StoreContents, VerifyReport, each_row, finality};
 
 pub(super) async fn check(
     store: &dyn Store,
-    contents: &Contents,
-    books: &Books,
-    report: &mut Report,
+    contents: &StoreContents,
+    books: &LedgerTotals,
+    report: &mut VerifyReport,
 ) -> Result<(), StoreError> {
     let (mut frozen, mut recognised, mut unfinal) = (BTreeSet::new(), BTreeMap::new(), BTreeSet::new());
     let (accounts, payments) = (table::all_frozen(), table::unfinal(PaymentId::NONE));
@@ -24,7 +24,7 @@ pub(super) async fn check(
         } else if let Some(id) = key.strip_prefix(&payments[..2]).and_then(|id| id.try_into().ok()) {
             unfinal.insert(PaymentId(u128::from_be_bytes(id)));
         } else if let (Some(id), Ok(spend)) = (key.last_chunk(), <[u8; 16]>::try_from(&*row.value)) {
-            recognised.insert(u128::from_be_bytes(*id), SpendId(u128::from_be_bytes(spend)));
+            recognised.insert(u128::from_be_bytes(*id), WalletPaymentId(u128::from_be_bytes(spend)));
         } else {
             report.find("gate.unknown", hex::encode(key), "a row that is nobody's");
         }
@@ -45,8 +45,8 @@ pub(super) async fn check(
     }
     for (id, spend) in recognised {
         let settled = contents.agents.spend(spend);
-        let by = settled.and_then(|spend| Some(DepartureId::named(spend.from.network(), spend.transaction()?)));
-        if by != Some(DepartureId(id)) {
+        let by = settled.and_then(|spend| Some(OutgoingTransferId::named(spend.from.network(), spend.transaction()?)));
+        if by != Some(OutgoingTransferId(id)) {
             report.find(
                 "gate.recognised",
                 spend,

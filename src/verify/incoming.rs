@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::{DepositId, PaymentId, WithdrawalId};
 use purser_actors::incoming::{Event, Incoming, Status};
-use purser_actors::kernel::effect::{CreditCause, Work};
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::job::{CreditCause, Job};
+use purser_actors::kernel::{EntityKind, table};
 use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
-use super::books::Books;
-use super::fold::History;
+use super::ledger::LedgerTotals;
+use super::events::MoneyHistory;
 use super::outcomes::credits;
-use super::{Contents, Report, departures, each_row, lost_orders, take};
+use super::{StoreContents, VerifyReport, outgoing_transfers, each_row, lost_orders, take};
 
 /// Transfers, the operators' list of them, and the payments that settle by none of them any more.
 #[derive(Default)]
@@ -42,7 +42,7 @@ pub(super) const fn name_of(status: Status) -> &'static str {
 
 /// The status after an event; `None` for another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
-    (kind == Kind::Incoming as u8).then(|| {
+    (kind == EntityKind::Incoming as u8).then(|| {
         codec::decode(event).map(|event| match event {
             Event::Found(..) => Some("found"),
             Event::Listed(..) => Some("waiting"),
@@ -60,23 +60,23 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 
 impl Arrivals {
     /// Takes a row of the kind; `None` for another.
-    pub(super) fn read(&mut self, kind: u8, number: u128, row: &Row, report: &mut Report) -> Option<()> {
-        (kind == Kind::Incoming as u8).then(|| {
+    pub(super) fn read(&mut self, kind: u8, number: u128, row: &Row, report: &mut VerifyReport) -> Option<()> {
+        (kind == EntityKind::Incoming as u8).then(|| {
             let id = DepositId(number);
             take(row, &id.to_string(), report).map(|read| self.all.insert(id, read));
         })
     }
 
-    pub(super) async fn read_rows(&mut self, store: &dyn Store, report: &mut Report) -> Result<(), StoreError> {
+    pub(super) async fn read_rows(&mut self, store: &dyn Store, report: &mut VerifyReport) -> Result<(), StoreError> {
         each_row(store, &[table::INCOMING], |key, row| {
-            let Some((at, id)) = table::made(&key.into()) else {
+            let Some((at, id)) = table::created_and_id(&key.into()) else {
                 return;
             };
             let state = row.value.first().copied().unwrap_or(u8::MAX);
             self.listed.entry(DepositId(id)).or_default().push((at.0, state));
         })
         .await?;
-        each_row(store, &[table::DEPOSIT], |key, row| {
+        each_row(store, &[table::UNCLAIMED_DEPOSIT], |key, row| {
             let payment = key.last_chunk().map(|id| PaymentId(u128::from_be_bytes(*id)));
             let deposit = <[u8; 16]>::try_from(&*row.value).map(|id| DepositId(u128::from_be_bytes(id)));
             match (payment, deposit) {
@@ -119,17 +119,17 @@ struct UnderWay {
     telling: usize,
 }
 
-pub(super) fn check(contents: &Contents, history: &History, books: &Books, report: &mut Report) {
+pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<DepositId, UnderWay> = BTreeMap::new();
     for effect in &contents.effects {
-        match &effect.work {
-            Work::PlaceIncoming(id) => moving.entry(*id).or_default().looking += 1,
-            Work::SendBack { deposit, .. } => moving.entry(*deposit).or_default().giving += 1,
-            Work::Credit {
+        match &effect.job {
+            Job::PlaceIncoming(id) => moving.entry(*id).or_default().looking += 1,
+            Job::SendBack { deposit, .. } => moving.entry(*deposit).or_default().giving += 1,
+            Job::CreditAccount {
                 cause: CreditCause::Deposit(id),
                 ..
             } => moving.entry(*id).or_default().giving += 1,
-            Work::ConfirmIncoming(id) => moving.entry(*id).or_default().telling += 1,
+            Job::ConfirmIncoming(id) => moving.entry(*id).or_default().telling += 1,
             _ => {}
         }
     }
@@ -170,8 +170,8 @@ fn posted(
     id: DepositId,
     incoming: &Incoming,
     at_work: UnderWay,
-    (contents, history, books): (&Contents, &History, &Books),
-    report: &mut Report,
+    (contents, history, books): (&StoreContents, &MoneyHistory, &LedgerTotals),
+    report: &mut VerifyReport,
 ) {
     let name = id.to_string();
     let amount = i128::from(incoming.transfer.amount.atomic());
@@ -193,7 +193,7 @@ fn posted(
         && !contents
             .departures
             .iter()
-            .map(departures::name_of)
+            .map(outgoing_transfers::name_of)
             .chain(contents.lost_orders.iter().map(lost_orders::name_of))
             .any(|name| name == by.to_string())
     {
@@ -210,7 +210,7 @@ fn posted(
 }
 
 /// What was taken in settles no payment, and what a payment has was not taken in.
-fn settled_otherwise(id: DepositId, incoming: &Incoming, contents: &Contents, report: &mut Report) {
+fn settled_otherwise(id: DepositId, incoming: &Incoming, contents: &StoreContents, report: &mut VerifyReport) {
     let payment = incoming.transfer.payment;
     let taken = contents.arrivals.taken.contains_key(&payment);
     if is_booked(incoming) && !taken {

@@ -4,17 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::{LateReturnId, PayoutId};
-use purser_actors::kernel::Kind;
-use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::EntityKind;
+use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::late_return::{Event, Status};
 use purser_actors::payment;
 use purser_storage::codec::{self, DecodeError};
 
-use super::books::Books;
-use super::fold::History;
+use super::ledger::LedgerTotals;
+use super::events::MoneyHistory;
 use super::outcomes::credits;
-use super::products::Sold;
-use super::{Contents, Report};
+use super::products::SoldProduct;
+use super::{StoreContents, VerifyReport};
 
 pub(super) const fn name_of(status: Status) -> &'static str {
     match status {
@@ -26,7 +26,7 @@ pub(super) const fn name_of(status: Status) -> &'static str {
 
 /// The status after an event; `None` for another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
-    (kind == Kind::LateReturn as u8).then(|| {
+    (kind == EntityKind::LateReturn as u8).then(|| {
         codec::decode(event).map(|event| match event {
             Event::Received(_) => Some("received"),
             Event::Credited(_) => Some("credited"),
@@ -37,26 +37,26 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 
 /// What is done about each: the credit that is on its way, and the word that it has arrived.
 #[derive(Clone, Copy, Default)]
-struct UnderWay {
+struct PendingCredits {
     credits: usize,
     telling: usize,
 }
 
-pub(super) fn check(contents: &Contents, history: &History, books: &Books, report: &mut Report) {
-    let mut moving: BTreeMap<LateReturnId, UnderWay> = BTreeMap::new();
+pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
+    let mut moving: BTreeMap<LateReturnId, PendingCredits> = BTreeMap::new();
     for effect in &contents.effects {
-        match &effect.work {
-            Work::Credit {
+        match &effect.job {
+            Job::CreditAccount {
                 cause: CreditCause::LateReturn(id),
                 ..
             } => moving.entry(*id).or_default().credits += 1,
-            Work::LateReturn(id) => moving.entry(*id).or_default().telling += 1,
+            Job::ConfirmLateReturnCredit(id) => moving.entry(*id).or_default().telling += 1,
             _ => {}
         }
     }
     for (id, (late, _)) in &contents.late_returns {
         let name = id.to_string();
-        let Some(sold) = contents.sold.get(&(Kind::Payout as u8, id.0)) else {
+        let Some(sold) = contents.sold.get(&(EntityKind::Payout as u8, id.0)) else {
             report.find("late_return.payout", &name, "there is no such payout");
             continue;
         };
@@ -77,7 +77,7 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
                 format!("{amount} of {} came back", sold.worth),
             );
         }
-        let UnderWay {
+        let PendingCredits {
             credits: crediting,
             telling,
         } = moving.remove(id).unwrap_or_default();
@@ -111,7 +111,7 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
 }
 
 /// What an operator kept is among our costs, and a chain had taken back what paid for it.
-fn ours(name: &str, sold: &Sold, kept: i128, (contents, books): (&Contents, &Books), report: &mut Report) {
+fn ours(name: &str, sold: &SoldProduct, kept: i128, (contents, books): (&StoreContents, &LedgerTotals), report: &mut VerifyReport) {
     let cost = books.costs.get(name).copied().unwrap_or(0);
     let paid = contents.payments.get(&sold.charge.payment);
     let reversed = paid.is_some_and(|(payment, _)| matches!(payment.status, payment::Status::Reversed { .. }));
@@ -122,7 +122,7 @@ fn ours(name: &str, sold: &Sold, kept: i128, (contents, books): (&Contents, &Boo
 }
 
 /// The operators' list has each once, and the payouts that say so have theirs.
-fn listed(contents: &Contents, report: &mut Report) {
+fn listed(contents: &StoreContents, report: &mut VerifyReport) {
     let there: BTreeSet<u128> = contents.late_returns.keys().map(|id| id.0).collect();
     for id in there.symmetric_difference(&contents.late_list) {
         report.find(

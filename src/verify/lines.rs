@@ -1,17 +1,17 @@
 //! Lines of products: that a line is open, failing or closed is what its events say.
 
-use purser_actors::kernel::Kind;
-use purser_actors::kernel::entity::Quotable as _;
+use purser_actors::kernel::EntityKind;
+use purser_actors::kernel::entity::LookupId as _;
 use purser_actors::line::{Event, Selling, Status};
-use purser_actors::product::Line;
+use purser_actors::product::ProductLine;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::banking::Kept;
+use super::banking::BankingSnapshot;
 
 /// The status after an event; `None` for another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
-    (kind == Kind::Line as u8).then(|| {
+    (kind == EntityKind::Line as u8).then(|| {
         codec::decode(event).map(|event| match event {
             Event::Failed(..) => Some("failing"),
             Event::Closed(..) => Some("closed"),
@@ -21,20 +21,20 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 }
 
 /// A row of the kind; `None` for another.
-pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<Kept, DecodeError>> {
-    (kind == Kind::Line as u8).then(|| {
+pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnapshot, DecodeError>> {
+    (kind == EntityKind::Line as u8).then(|| {
         let selling: Selling = codec::decode(&row.value)?;
-        let name = Line::from_key(id).map_or_else(|| hex::encode(id), |line| line.to_string());
+        let name = ProductLine::from_key(id).map_or_else(|| hex::encode(id), |line| line.to_string());
         let status = match selling.status {
             Status::Open => "open",
             Status::Failing => "failing",
             Status::Closed => "closed",
         };
-        Ok(Kept::of(name, row.revision, status))
+        Ok(BankingSnapshot::of(name, row.revision, status))
     })
 }
 
 /// How many there are.
 pub(super) fn count<'a>(kept: impl Iterator<Item = &'a (u8, Vec<u8>)>) -> usize {
-    kept.filter(|(kind, _)| *kind == Kind::Line as u8).count()
+    kept.filter(|(kind, _)| *kind == EntityKind::Line as u8).count()
 }

@@ -1,10 +1,10 @@
 //! An order that a restore had lost is in the books once, where an operator said who paid for it; and so is what came of it.
 
-use purser_actors::kernel::Kind;
+use purser_actors::kernel::EntityKind;
 use purser_actors::lost_order::{BookedOrder, Direction, How, Payer};
 
-use super::books::Books;
-use super::{Contents, Report};
+use super::ledger::LedgerTotals;
+use super::{StoreContents, VerifyReport};
 
 /// The cause under which it is booked.
 pub(super) fn name_of(booked: &BookedOrder) -> String {
@@ -61,7 +61,7 @@ fn pay(posted: &mut Posted, payer: Payer, amount: i128) {
     }
 }
 
-pub(super) fn check(contents: &Contents, books: &Books, report: &mut Report) {
+pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyReport) {
     for booked in &contents.lost_orders {
         let name = name_of(booked);
         let owed = books
@@ -75,8 +75,8 @@ pub(super) fn check(contents: &Contents, books: &Books, report: &mut Report) {
             costs: books.costs.get(&name).copied().unwrap_or(0),
         };
         let number = booked.order.key.0;
-        let moved = (Kind::BankTransfer as u8, number.to_be_bytes().to_vec());
-        if contents.sold.contains_key(&(Kind::Payout as u8, number)) || contents.bank.contains_key(&moved) {
+        let moved = (EntityKind::BankTransfer as u8, number.to_be_bytes().to_vec());
+        if contents.sold.contains_key(&(EntityKind::Payout as u8, number)) || contents.bank.contains_key(&moved) {
             report.find("lost_order.twice", &name, "a row of its own has the same order");
         }
         let want = expected(booked);

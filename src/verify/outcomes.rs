@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::account::rests_on;
 use purser_actors::id::PaymentId;
-use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::payment::Status;
-use purser_actors::product::Product;
+use purser_actors::product::PurchasedProduct;
 
-use super::books::Books;
-use super::fold::History;
-use super::products::{self, Money, Sold, Went};
-use super::{Contents, Report, departures, lost_orders};
+use super::ledger::LedgerTotals;
+use super::events::MoneyHistory;
+use super::products::{self, MoneyOutcome, SoldProduct, Went};
+use super::{StoreContents, VerifyReport, outgoing_transfers, lost_orders};
 
 /// Credits that are on their way, by cause, in atomic USDC.
 type UnderWay = BTreeMap<String, i128>;
@@ -32,9 +32,9 @@ pub(super) const fn name_of(status: &Status) -> &'static str {
     }
 }
 
-pub(super) fn check(contents: &Contents, history: &History, books: &Books, report: &mut Report) {
+pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut under_way = UnderWay::new();
-    for (name, atomic) in contents.effects.iter().filter_map(|e| products::credited_for(&e.work)) {
+    for (name, atomic) in contents.effects.iter().filter_map(|e| products::credited_for(&e.job)) {
         *under_way.entry(name).or_default() += atomic;
     }
     payments(contents, history, books, &under_way, report);
@@ -43,9 +43,9 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
     owners(contents, report);
 }
 
-fn payments(contents: &Contents, history: &History, books: &Books, under_way: &UnderWay, report: &mut Report) {
+fn payments(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, under_way: &UnderWay, report: &mut VerifyReport) {
     // Looked up once: a look through all products for each payment would never end in a store of millions.
-    let mut made: BTreeMap<PaymentId, Vec<&Sold>> = BTreeMap::new();
+    let mut made: BTreeMap<PaymentId, Vec<&SoldProduct>> = BTreeMap::new();
     for sold in contents.sold.values() {
         made.entry(sold.charge.payment).or_default().push(sold);
     }
@@ -103,7 +103,7 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &U
 }
 
 /// What was bought, also where the chain has taken the payment back.
-pub(super) const fn bought(status: &Status) -> Option<&Product> {
+pub(super) const fn bought(status: &Status) -> Option<&PurchasedProduct> {
     match status {
         Status::Fulfilled { product, .. } => Some(product),
         Status::Reversed { product, .. } => product.as_ref(),
@@ -112,7 +112,7 @@ pub(super) const fn bought(status: &Status) -> Option<&Product> {
 }
 
 /// What holders were credited for a cause, by the ledger; the journal must say the same.
-pub(super) fn credits(name: &str, history: &History, books: &Books, report: &mut Report) -> i128 {
+pub(super) fn credits(name: &str, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) -> i128 {
     let booked = books.credited.get(name).copied().unwrap_or(0);
     let recorded = history.moved(name);
     if history.complete && booked != recorded {
@@ -125,11 +125,11 @@ pub(super) fn credits(name: &str, history: &History, books: &Books, report: &mut
     booked
 }
 
-fn sold(contents: &Contents, history: &History, books: &Books, under_way: &UnderWay, report: &mut Report) {
+fn sold(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, under_way: &UnderWay, report: &mut VerifyReport) {
     let moved: BTreeSet<String> = contents
         .effects
         .iter()
-        .filter_map(|e| products::moved_by(&e.work))
+        .filter_map(|e| products::moved_by(&e.job))
         .collect();
     for sold in contents.sold.values() {
         let name = sold.product.to_string();
@@ -185,7 +185,7 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &Under
 }
 
 /// What is owed is booked with the payment that brought it, and taken back under the product's own name.
-fn posted(name: &str, sold: &Sold, (owed, earned): (i128, i128), books: &Books, report: &mut Report) {
+fn posted(name: &str, sold: &SoldProduct, (owed, earned): (i128, i128), books: &LedgerTotals, report: &mut VerifyReport) {
     let causes = [sold.charge.payment.to_string(), name.to_owned()];
     let mut has_owed: BTreeMap<_, i128> = BTreeMap::new();
     for (provider, atomic) in causes.iter().filter_map(|c| books.owed.get(c)).flatten() {
@@ -204,14 +204,14 @@ fn posted(name: &str, sold: &Sold, (owed, earned): (i128, i128), books: &Books, 
 }
 
 /// What left the treasury for a product, and what of that was our cost, less what we kept of what came back.
-fn left(name: &str, (sold, kept): (&Sold, i128), books: &Books, report: &mut Report) {
+fn left(name: &str, (sold, kept): (&SoldProduct, i128), books: &LedgerTotals, report: &mut VerifyReport) {
     let (left, cost, surplus) = match sold.money {
-        Money::Delivered { cost, surplus } => {
+        MoneyOutcome::Delivered { cost, surplus } => {
             let (cost, surplus) = (i128::from(cost), i128::from(surplus));
             (sold.worth + cost, cost - surplus, surplus)
         }
-        Money::Lost { cost } => (sold.worth + i128::from(cost), sold.worth + i128::from(cost), 0),
-        Money::Spent | Money::Undone | Money::Returned { .. } => (0, 0, 0),
+        MoneyOutcome::Lost { cost } => (sold.worth + i128::from(cost), sold.worth + i128::from(cost), 0),
+        MoneyOutcome::Spent | MoneyOutcome::Reversed | MoneyOutcome::Returned { .. } => (0, 0, 0),
     };
     let cost = cost - kept;
     let has_left = -books.received.get(name).copied().unwrap_or(0);
@@ -225,12 +225,12 @@ fn left(name: &str, (sold, kept): (&Sold, i128), books: &Books, report: &mut Rep
 }
 
 /// Money moves for payments, products, deposits and withdrawals only, and only those move what is theirs.
-fn causes(contents: &Contents, books: &Books, report: &mut Report) {
+fn causes(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyReport) {
     let products: BTreeSet<String> = contents.sold.values().map(|s| s.product.to_string()).collect();
     let payments: BTreeSet<String> = contents.payments.keys().map(ToString::to_string).collect();
     let deposits = contents.arrivals.booked();
     let withdrawals: BTreeSet<String> = contents.withdrawals.keys().map(ToString::to_string).collect();
-    let booked = contents.departures.iter().map(departures::name_of);
+    let booked = contents.departures.iter().map(outgoing_transfers::name_of);
     let booked = booked.chain(contents.lost_orders.iter().map(lost_orders::name_of));
     let departures: BTreeSet<String> = booked.collect();
     let late: BTreeSet<String> = contents.late_returns.keys().map(ToString::to_string).collect();
@@ -286,14 +286,14 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
 }
 
 /// Whatever is not at its end has an effect that moves it on.
-fn owners(contents: &Contents, report: &mut Report) {
+fn owners(contents: &StoreContents, report: &mut VerifyReport) {
     let mut moving = BTreeMap::new();
     for effect in &contents.effects {
-        match &effect.work {
-            Work::Settle(id) => moving.insert(*id, "settle"),
-            Work::Watch(id) => moving.insert(*id, "watch"),
-            Work::ConfirmCredit(id) => moving.insert(*id, "confirm_credit"),
-            Work::Credit {
+        match &effect.job {
+            Job::SettlePayment(id) => moving.insert(*id, "settle"),
+            Job::WatchPayment(id) => moving.insert(*id, "watch"),
+            Job::ConfirmPaymentCredit(id) => moving.insert(*id, "confirm_credit"),
+            Job::CreditAccount {
                 cause: CreditCause::Payment(id),
                 ..
             } => moving.insert(*id, "credit"),

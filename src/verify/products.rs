@@ -9,27 +9,27 @@ mod payout;
 mod tests;
 mod top_up;
 
-use purser_actors::account::PaidFor;
-use purser_actors::id::{BankTransferId, CardId, DepartureId, LateReturnId, PayoutId, RefundId, TopUpId, Wallet};
-use purser_actors::kernel::Kind;
-use purser_actors::kernel::effect::{CreditCause, Work};
-use purser_actors::ledger::{Charge, Provider};
+use purser_actors::account::DebitPurpose;
+use purser_actors::id::{BankTransferId, CardId, OutgoingTransferId, LateReturnId, PayoutId, RefundId, TopUpId, Wallet};
+use purser_actors::kernel::EntityKind;
+use purser_actors::kernel::job::{CreditCause, Job};
+use purser_actors::ledger::{Charge, LedgerProvider};
 use purser_actors::money::Cents;
-use purser_actors::product::{Currency, Product};
-use purser_actors::quote::Quoted;
+use purser_actors::product::{Currency, PurchasedProduct};
+use purser_actors::quote::QuoteFacts;
 use purser_storage::Row;
 use purser_storage::codec::DecodeError;
 use rust_decimal::Decimal;
 
-use super::{ChainTransfer, Contents, Report};
+use super::{ChainTransfer, StoreContents, VerifyReport};
 
 /// What a product's state says of the money that was paid for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Money {
+pub(crate) enum MoneyOutcome {
     /// It is with the provider, or on the way there.
     Spent,
     /// All of it went back to the payer's balance, or is on the way there.
-    Undone,
+    Reversed,
     /// What the provider did not keep, in atomic USDC, went back; our fee is earned.
     Returned {
         /// Kept by the provider.
@@ -52,9 +52,9 @@ pub(crate) enum Money {
 
 /// Something that a payment bought.
 #[derive(Clone, Debug)]
-pub(crate) struct Sold {
+pub(crate) struct SoldProduct {
     /// As the payment names it.
-    pub(crate) product: Product,
+    pub(crate) product: PurchasedProduct,
     /// In the report.
     pub(crate) plural: &'static str,
     /// Of the snapshot.
@@ -68,9 +68,9 @@ pub(crate) struct Sold {
     /// What it is worth in atomic USDC: where the product itself says so, by that, and not by its charge.
     pub(crate) worth: i128,
     /// Who is owed for it.
-    pub(crate) provider: Provider,
+    pub(crate) provider: LedgerProvider,
     /// See [`Money`].
-    pub(crate) money: Money,
+    pub(crate) money: MoneyOutcome,
     /// What it cost in atomic USDC, where the product keeps what its price was made from.
     pub(crate) price: Option<i128>,
     /// Whether it is on its way, so that work must be under way for it.
@@ -80,7 +80,7 @@ pub(crate) struct Sold {
     /// Of a payout: whether its money came back after its return window.
     pub(crate) came_back_late: bool,
     /// See [`Keeps`].
-    pub(crate) keeps: Keeps,
+    pub(crate) keeps: ExpectedRows,
 }
 
 /// How much its holder can use now of something that was bought.
@@ -106,23 +106,23 @@ pub(crate) struct Went {
     pub(crate) ours: i128,
 }
 
-impl Sold {
+impl SoldProduct {
     /// Where a refund gave so much of the charge.
     pub(crate) fn went(&self, refunded: i128) -> Went {
         let (all, worth) = (i128::from(self.charge.charged.atomic()), self.worth);
         let (back, owed, earned) = match self.money {
-            Money::Spent => (0, worth, all - worth),
-            Money::Undone => (all, 0, 0),
-            Money::Returned { kept } => {
+            MoneyOutcome::Spent => (0, worth, all - worth),
+            MoneyOutcome::Reversed => (all, 0, 0),
+            MoneyOutcome::Returned { kept } => {
                 let kept = i128::from(kept).min(worth);
                 (worth - kept, kept, all - worth)
             }
-            Money::Delivered { .. } => (0, 0, all - worth),
-            Money::Lost { .. } => (all, 0, 0),
+            MoneyOutcome::Delivered { .. } => (0, 0, all - worth),
+            MoneyOutcome::Lost { .. } => (all, 0, 0),
         };
         let ours = match self.money {
-            Money::Returned { .. } => back - back.min(all - refunded).max(0),
-            Money::Spent | Money::Undone | Money::Delivered { .. } | Money::Lost { .. } => 0,
+            MoneyOutcome::Returned { .. } => back - back.min(all - refunded).max(0),
+            MoneyOutcome::Spent | MoneyOutcome::Reversed | MoneyOutcome::Delivered { .. } | MoneyOutcome::Lost { .. } => 0,
         };
         Went {
             back,
@@ -135,37 +135,37 @@ impl Sold {
 
 /// The rows that a product has besides its snapshot.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Keeps {
+pub(crate) struct ExpectedRows {
     /// In the vault.
-    pub(crate) number: Has,
+    pub(crate) number: RowExpectation,
     /// Among the sealed CVVs.
-    pub(crate) cvv: Has,
+    pub(crate) cvv: RowExpectation,
     /// Work that is waiting for its time.
-    pub(crate) timers: Vec<Work>,
+    pub(crate) timers: Vec<Job>,
     /// Whether it is in the operators' list of what holders want.
     pub(crate) wish: bool,
 }
 
 /// Whether there is a row.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Has {
+pub(crate) enum RowExpectation {
     /// There is none.
     #[default]
     Never,
     /// There is one.
     Always,
     /// There is one for as long as this work is not done.
-    Until(Work),
+    Until(Job),
 }
 
 /// What was left on a card that has ended is the holder's, as far as whoever made it gave it back.
-fn remainder(charge: &Charge, released: Cents) -> Money {
+fn remainder(charge: &Charge, released: Cents) -> MoneyOutcome {
     if released == Cents::ZERO {
-        return Money::Spent;
+        return MoneyOutcome::Spent;
     }
     let released = released.get().saturating_mul(10_000);
-    let kept = charge.owed().atomic().saturating_sub(released);
-    Money::Returned { kept }
+    let kept = charge.provider_amount().atomic().saturating_sub(released);
+    MoneyOutcome::Returned { kept }
 }
 
 /// USDC has six decimals, a price two.
@@ -173,7 +173,7 @@ const ATOMIC_PER_CENT: i128 = 10_000;
 
 /// What an amount is worth and what it cost, in atomic USDC, by the facts of its quote and nothing else: both are converted
 /// exactly and rounded up to the cent once. Facts that are no numbers are no price.
-fn priced(amount: Cents, currency: Currency, quoted: &Quoted) -> Option<(i128, i128)> {
+fn priced(amount: Cents, currency: Currency, quoted: &QuoteFacts) -> Option<(i128, i128)> {
     let number = |text: &str| Decimal::from_str_exact(text).ok();
     let usd_per_unit = match &quoted.exchange {
         Some(exchange) => number(&exchange.usd_per_unit)?,
@@ -194,13 +194,13 @@ fn priced(amount: Cents, currency: Currency, quoted: &Quoted) -> Option<(i128, i
 
 /// A transfer out of the treasury for a product.
 #[derive(Clone, Debug)]
-pub(crate) struct Left {
+pub(crate) struct OutgoingTransfer {
     /// The product.
     pub(crate) name: String,
     /// Once it is known to be on the chain.
     pub(crate) transaction: Option<String>,
     /// What is known before that: the transaction's id where it was signed as one, else who receives it.
-    pub(crate) signed: Signed,
+    pub(crate) signed: TransferMatch,
     /// In atomic USDC.
     pub(crate) atomic: u64,
     /// By what the chain shows it once it is there, in whatever transaction, where that was kept.
@@ -209,93 +209,93 @@ pub(crate) struct Left {
 
 /// How a transfer that was signed is recognized on the chain.
 #[derive(Clone, Debug)]
-pub(crate) enum Signed {
+pub(crate) enum TransferMatch {
     /// By its id.
     As(String),
     /// By its receiver.
     For(Wallet),
 }
 
-impl Left {
+impl OutgoingTransfer {
     /// Whether a transfer that nothing else explains can be this one.
     pub(crate) fn may_be(&self, transaction: &str, transfer: &ChainTransfer) -> bool {
         let signed = match &self.signed {
-            Signed::As(id) => id == transaction,
-            Signed::For(wallet) => *wallet == transfer.to,
+            TransferMatch::As(id) => id == transaction,
+            TransferMatch::For(wallet) => *wallet == transfer.to,
         };
         signed && transfer.atomic == self.atomic
     }
 }
 
 /// Reads a snapshot, with its name; `None` for a kind that is no product.
-pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(Product, Result<Sold, DecodeError>)> {
-    if kind == Kind::Card as u8 {
-        return Some((Product::Card(CardId(id)), card::read(CardId(id), row)));
+pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(PurchasedProduct, Result<SoldProduct, DecodeError>)> {
+    if kind == EntityKind::Card as u8 {
+        return Some((PurchasedProduct::Card(CardId(id)), card::read(CardId(id), row)));
     }
-    if kind == Kind::GiftCard as u8 {
-        return Some((Product::GiftCard(CardId(id)), gift_card::read(CardId(id), row)));
+    if kind == EntityKind::GiftCard as u8 {
+        return Some((PurchasedProduct::GiftCard(CardId(id)), gift_card::read(CardId(id), row)));
     }
-    if kind == Kind::IntlOrder as u8 {
+    if kind == EntityKind::IntlOrder as u8 {
         let id = CardId(id);
-        return Some((Product::IntlOrder(id), intl_order::read(id, row)));
+        return Some((PurchasedProduct::IntlOrder(id), intl_order::read(id, row)));
     }
-    if kind == Kind::Payout as u8 {
+    if kind == EntityKind::Payout as u8 {
         let id = PayoutId(id);
-        return Some((Product::Payout(id), payout::read(id, row)));
+        return Some((PurchasedProduct::Payout(id), payout::read(id, row)));
     }
-    if kind == Kind::TopUp as u8 {
-        return Some((Product::TopUp(TopUpId(id)), top_up::read(TopUpId(id), row)));
+    if kind == EntityKind::TopUp as u8 {
+        return Some((PurchasedProduct::TopUp(TopUpId(id)), top_up::read(TopUpId(id), row)));
     }
     None
 }
 
 /// What left the treasury for a product, as far as its snapshot knows; nothing for a kind that sends nothing.
-pub(crate) fn left(kind: u8, id: u128, row: &Row) -> Option<Left> {
-    (kind == Kind::TopUp as u8).then(|| top_up::left(TopUpId(id), row))?
+pub(crate) fn left(kind: u8, id: u128, row: &Row) -> Option<OutgoingTransfer> {
+    (kind == EntityKind::TopUp as u8).then(|| top_up::left(TopUpId(id), row))?
 }
 
 /// The status after an event, `None` in it where it stays as it is; `None` for a kind that is no product.
 pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
-    if kind == Kind::Card as u8 {
+    if kind == EntityKind::Card as u8 {
         return Some(card::fold(event));
     }
-    if kind == Kind::GiftCard as u8 {
+    if kind == EntityKind::GiftCard as u8 {
         return Some(gift_card::fold(event).map(Some));
     }
-    if kind == Kind::IntlOrder as u8 {
+    if kind == EntityKind::IntlOrder as u8 {
         return Some(intl_order::fold(event));
     }
-    if kind == Kind::Payout as u8 {
+    if kind == EntityKind::Payout as u8 {
         return Some(payout::fold(event));
     }
-    if kind == Kind::TopUp as u8 {
+    if kind == EntityKind::TopUp as u8 {
         return Some(top_up::fold(event).map(Some));
     }
     None
 }
 
 /// What products keep besides their snapshots.
-pub(crate) fn check(contents: &Contents, report: &mut Report) {
+pub(crate) fn check(contents: &StoreContents, report: &mut VerifyReport) {
     intl_order::queue(contents, report);
     intl_order::wishes(contents, report);
 }
 
 /// The product that a piece of work moves on, if it moves one.
-pub(crate) fn moved_by(work: &Work) -> Option<String> {
+pub(crate) fn moved_by(work: &Job) -> Option<String> {
     match work {
-        Work::IssueCard(id) | Work::OrderGiftCard(id) | Work::SteerPrepaid(id) => Some(id.to_string()),
-        Work::SendPayout(id) | Work::RecallPayout(id) | Work::ExpirePayout(id) | Work::CloseReturns(id) => {
+        Job::IssueCard(id) | Job::OrderGiftCard(id) | Job::SteerPrepaid(id) => Some(id.to_string()),
+        Job::SendPayout(id) | Job::RecallPayout(id) | Job::ExpirePayout(id) | Job::CloseReturnWindow(id) => {
             Some(id.to_string())
         }
-        Work::SendTopUp(id) | Work::CrossBridge(id) | Work::AwaitCardCredit(id) => Some(id.to_string()),
+        Job::SendTopUp(id) | Job::BridgeTopUp(id) | Job::AwaitIssuerCredit(id) => Some(id.to_string()),
         _ => None,
     }
 }
 
 /// What a credit that is under way is for, if it is for a payment or a product, and how much it is in atomic USDC.
-pub(crate) fn credited_for(work: &Work) -> Option<(String, i128)> {
+pub(crate) fn credited_for(work: &Job) -> Option<(String, i128)> {
     match work {
-        Work::Credit { cause, amount, .. }
+        Job::CreditAccount { cause, amount, .. }
             if !matches!(cause, CreditCause::Deposit(_) | CreditCause::BankTransfer(_)) =>
         {
             Some((cause_name(cause), i128::from(amount.atomic())))
@@ -305,11 +305,11 @@ pub(crate) fn credited_for(work: &Work) -> Option<(String, i128)> {
 }
 
 /// What a balance paid for, as the books name it.
-pub(crate) fn paid_for_name(paid_for: &PaidFor) -> String {
+pub(crate) fn paid_for_name(paid_for: &DebitPurpose) -> String {
     match paid_for {
-        PaidFor::Payout(PayoutId(id)) => format!("po_{id:032x}"),
-        PaidFor::Transfer(BankTransferId(id)) => format!("btr_{id:032x}"),
-        PaidFor::LostOrder(DepartureId(id)) => format!("left_{id:032x}"),
+        DebitPurpose::Payout(PayoutId(id)) => format!("po_{id:032x}"),
+        DebitPurpose::Transfer(BankTransferId(id)) => format!("btr_{id:032x}"),
+        DebitPurpose::LostOrder(OutgoingTransferId(id)) => format!("left_{id:032x}"),
     }
 }
 
@@ -324,6 +324,6 @@ pub(crate) fn cause_name(cause: &CreditCause) -> String {
         CreditCause::LateReturn(LateReturnId(id)) => format!("lr_{id:032x}"),
         CreditCause::BankTransfer(BankTransferId(id)) => format!("btr_{id:032x}"),
         CreditCause::Refund(RefundId(id)) => format!("rf_{id:032x}"),
-        CreditCause::LostOrder(DepartureId(id)) => format!("left_{id:032x}"),
+        CreditCause::LostOrder(OutgoingTransferId(id)) => format!("left_{id:032x}"),
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::{PaymentId, Wallet};
-use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::job::Job;
 
-use super::{ChainTransfer, Contents, Report};
+use super::{ChainTransfer, StoreContents, VerifyReport};
 
 /// The chain's own list: every payment that counts as landed is there, once, for the right amount and payer.
-pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report: &mut Report) {
+pub(super) fn against_chain(contents: &StoreContents, chain: &[ChainTransfer], report: &mut VerifyReport) {
     let mut transfers: BTreeMap<(&str, u32), &ChainTransfer> = BTreeMap::new();
     for transfer in chain {
         let place = (transfer.transaction.as_str(), transfer.index);
@@ -36,7 +36,7 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
             Some((place, _)) => *place,
             None => match in_it().next() {
                 // A reorganisation beyond what was final may have brought it back in another transaction.
-                None if let Some(place) = marks.get(&(payment.claim.authorization.mark(), from, atomic)) => *place,
+                None if let Some(place) = marks.get(&(payment.claim.authorization.fingerprint(), from, atomic)) => *place,
                 None if awaited.contains(id) => {
                     report.unlisted_payments += 1;
                     continue;
@@ -62,19 +62,19 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
 }
 
 /// Payments of which it is asked whether they are final or gone.
-fn awaited(contents: &Contents) -> impl Iterator<Item = PaymentId> {
-    contents.effects.iter().filter_map(|effect| match &effect.work {
-        Work::AwaitFinal(id) => Some(*id),
+fn awaited(contents: &StoreContents) -> impl Iterator<Item = PaymentId> {
+    contents.effects.iter().filter_map(|effect| match &effect.job {
+        Job::AwaitFinal(id) => Some(*id),
         _ => None,
     })
 }
 
 /// What was taken in without a payment is on the chain as it was booked, and is nobody else's.
 fn taken_in<'a>(
-    contents: &'a Contents,
+    contents: &'a StoreContents,
     transfers: &BTreeMap<(&'a str, u32), &ChainTransfer>,
     claimed: &mut BTreeMap<(&'a str, u32), String>,
-    report: &mut Report,
+    report: &mut VerifyReport,
 ) {
     let booked = contents.arrivals.booked();
     for (id, (incoming, _)) in &contents.arrivals.all {

@@ -4,18 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::{PaymentId, RefundId};
-use purser_actors::kernel::effect::{CreditCause, Work};
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::job::{CreditCause, Job};
+use purser_actors::kernel::{EntityKind, table};
 use purser_actors::payment;
 use purser_actors::refund::{Event, Refund, Status};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
-use super::books::Books;
-use super::fold::History;
+use super::ledger::LedgerTotals;
+use super::events::MoneyHistory;
 use super::outcomes::credits;
-use super::products::{Sold, Usable, credited_for};
-use super::{Contents, Report, each_row, take};
+use super::products::{SoldProduct, Usable, credited_for};
+use super::{StoreContents, VerifyReport, each_row, take};
 
 /// Refunds, and the list of those that wait: since when.
 #[derive(Default)]
@@ -36,9 +36,9 @@ pub(super) const fn name_of(status: Status) -> &'static str {
 
 /// The status after an event; `None` for another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
-    (kind == Kind::Refund as u8).then(|| {
+    (kind == EntityKind::Refund as u8).then(|| {
         codec::decode(event).map(|event| match event {
-            Event::Asked(..) => Some("requested"),
+            Event::Requested(..) => Some("requested"),
             Event::Approved(..) => Some("approved"),
             Event::Credited(_) => Some("credited"),
             Event::Rejected(..) => Some("rejected"),
@@ -58,16 +58,16 @@ impl Refunds {
     }
 
     /// Takes a row of the kind; `None` for another.
-    pub(super) fn read(&mut self, kind: u8, number: u128, row: &Row, report: &mut Report) -> Option<()> {
-        (kind == Kind::Refund as u8).then(|| {
+    pub(super) fn read(&mut self, kind: u8, number: u128, row: &Row, report: &mut VerifyReport) -> Option<()> {
+        (kind == EntityKind::Refund as u8).then(|| {
             let id = RefundId(number);
             take(row, &id.to_string(), report).map(|read| self.all.insert(id, read));
         })
     }
 
     pub(super) async fn read_rows(&mut self, store: &dyn Store) -> Result<(), StoreError> {
-        each_row(store, &[table::REFUND], |key, _| {
-            let Some((at, id)) = table::made(&key.into()) else {
+        each_row(store, &[table::PENDING_REFUND], |key, _| {
+            let Some((at, id)) = table::created_and_id(&key.into()) else {
                 return;
             };
             self.listed.entry(RefundId(id)).or_default().push(at.0);
@@ -78,22 +78,22 @@ impl Refunds {
 
 /// What is at work for a refund.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-struct UnderWay {
+struct PendingRefundJobs {
     credits: usize,
     telling: usize,
     waiting: usize,
 }
 
-pub(super) fn check(contents: &Contents, history: &History, books: &Books, report: &mut Report) {
-    let mut moving: BTreeMap<RefundId, UnderWay> = BTreeMap::new();
+pub(super) fn check(contents: &StoreContents, history: &MoneyHistory, books: &LedgerTotals, report: &mut VerifyReport) {
+    let mut moving: BTreeMap<RefundId, PendingRefundJobs> = BTreeMap::new();
     for effect in &contents.effects {
-        match &effect.work {
-            Work::Credit {
+        match &effect.job {
+            Job::CreditAccount {
                 cause: CreditCause::Refund(id),
                 ..
             } => moving.entry(*id).or_default().credits += 1,
-            Work::ConfirmRefund(id) => moving.entry(*id).or_default().telling += 1,
-            Work::ExpireRefund { refund, round } => {
+            Job::ConfirmRefund(id) => moving.entry(*id).or_default().telling += 1,
+            Job::ExpireRefund { refund, round } => {
                 let asked = contents.refunds.all.get(refund).map(|(refund, _)| refund.round);
                 moving.entry(*refund).or_default().waiting += usize::from(asked == Some(*round));
             }
@@ -105,7 +105,7 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
         .sold
         .values()
         .filter(|sold| about.contains(&sold.charge.payment));
-    let sold: BTreeMap<PaymentId, &Sold> = sold.map(|sold| (sold.charge.payment, sold)).collect();
+    let sold: BTreeMap<PaymentId, &SoldProduct> = sold.map(|sold| (sold.charge.payment, sold)).collect();
     for (id, (refund, _)) in &contents.refunds.all {
         let at_work = moving.remove(id).unwrap_or_default();
         paid(*id, refund, (contents, &sold, books), report);
@@ -132,8 +132,8 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
 fn paid(
     id: RefundId,
     refund: &Refund,
-    (contents, sold, books): (&Contents, &BTreeMap<PaymentId, &Sold>, &Books),
-    report: &mut Report,
+    (contents, sold, books): (&StoreContents, &BTreeMap<PaymentId, &SoldProduct>, &LedgerTotals),
+    report: &mut VerifyReport,
 ) {
     let asked = &refund.asked;
     let payment = contents.payments.get(&asked.payment).map(|(payment, _)| payment);
@@ -155,7 +155,7 @@ fn paid(
     let charged = i128::from(sold.charge.charged.atomic());
     // What went back by itself is what the books say, with what is on its way; a late return has a name of its own.
     let name = sold.product.to_string();
-    let waiting = contents.effects.iter().filter_map(|effect| credited_for(&effect.work));
+    let waiting = contents.effects.iter().filter_map(|effect| credited_for(&effect.job));
     let waiting: i128 = waiting.filter(|(of, _)| *of == name).map(|(_, atomic)| atomic).sum();
     let back = books.credited.get(&name).copied().unwrap_or(0) + waiting;
     let late = if sold.came_back_late { sold.worth } else { 0 };
@@ -178,7 +178,7 @@ fn paid(
 }
 
 /// The house has borne it, and the payer has it or is getting it.
-fn posted(id: RefundId, refund: &Refund, at_work: UnderWay, (history, books): (&History, &Books), report: &mut Report) {
+fn posted(id: RefundId, refund: &Refund, at_work: PendingRefundJobs, (history, books): (&MoneyHistory, &LedgerTotals), report: &mut VerifyReport) {
     let name = id.to_string();
     let amount = i128::from(refund.asked.amount.atomic());
     let given = match refund.status {
@@ -195,7 +195,7 @@ fn posted(id: RefundId, refund: &Refund, at_work: UnderWay, (history, books): (&
 }
 
 /// Nobody approves their own, and whatever is not at its end is being brought there.
-fn decided(id: RefundId, refund: &Refund, at_work: UnderWay, report: &mut Report) {
+fn decided(id: RefundId, refund: &Refund, at_work: PendingRefundJobs, report: &mut VerifyReport) {
     let approved = matches!(refund.status, Status::Approved | Status::Credited);
     if approved && refund.decided_by.as_ref() == Some(&refund.asked.by) {
         report.find(

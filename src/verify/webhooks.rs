@@ -3,35 +3,35 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::id::{DeliveryId, EndpointId};
-use purser_actors::kernel::effect::Work;
-use purser_actors::kernel::{Kind, table};
-use purser_actors::webhook::{self, Endpoint, Status};
-use purser_actors::webhook_delivery::{self as delivery, Delivery};
+use purser_actors::id::{WebhookDeliveryId, WebhookId};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{EntityKind, table};
+use purser_actors::webhook::{self, WebhookEndpoint, Status};
+use purser_actors::webhook_delivery::{self as delivery, WebhookDelivery};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
 
-use super::banking::Kept;
-use super::{Contents, Report, each_row};
+use super::banking::BankingSnapshot;
+use super::{StoreContents, VerifyReport, each_row};
 
 /// Of all accounts.
 #[derive(Default)]
-pub(crate) struct Webhooks {
+pub(crate) struct WebhookRecords {
     /// The row by which each endpoint that is not deleted is found.
-    rows: BTreeMap<EndpointId, Vec<u8>>,
+    rows: BTreeMap<WebhookId, Vec<u8>>,
     /// Deliveries that are pending, with their round.
-    pending: BTreeMap<DeliveryId, u32>,
+    pending: BTreeMap<WebhookDeliveryId, u32>,
     pub(super) deliveries: usize,
     pub(super) endpoints: usize,
 }
 
-impl Webhooks {
+impl WebhookRecords {
     /// Takes a snapshot; `None` for another kind's.
-    pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row) -> Option<Result<Kept, DecodeError>> {
+    pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row) -> Option<Result<BankingSnapshot, DecodeError>> {
         let (revision, number) = (row.revision, <[u8; 16]>::try_from(id).map_or(0, u128::from_be_bytes));
-        if kind == Kind::Webhook as u8 {
-            return Some(codec::decode(&row.value).map(|endpoint: Endpoint| {
-                let id = EndpointId(number);
+        if kind == EntityKind::Webhook as u8 {
+            return Some(codec::decode(&row.value).map(|endpoint: WebhookEndpoint| {
+                let id = WebhookId(number);
                 self.endpoints += 1;
                 let status = match endpoint.status {
                     Status::Active => "active",
@@ -43,23 +43,23 @@ impl Webhooks {
                     self.rows.insert(id, row.to_vec());
                 }
                 let sealed = endpoint.secrets.iter().map(|secret| secret.record).collect();
-                Kept::of(id.to_string(), revision, status).with_sealed(sealed)
+                BankingSnapshot::of(id.to_string(), revision, status).with_sealed(sealed)
             }));
         }
-        if kind == Kind::WebhookDelivery as u8 {
-            return Some(codec::decode(&row.value).map(|read: Delivery| {
-                let id = DeliveryId(number);
+        if kind == EntityKind::WebhookDelivery as u8 {
+            return Some(codec::decode(&row.value).map(|read: WebhookDelivery| {
+                let id = WebhookDeliveryId(number);
                 self.deliveries += 1;
                 let status = match read.status {
                     delivery::Status::Pending { .. } => {
-                        self.pending.insert(id, read.round);
+                        self.pending.insert(id, read.redelivery_count);
                         "pending"
                     }
                     delivery::Status::Delivered => "delivered",
                     delivery::Status::Failed => "failed",
                     delivery::Status::Dropped(_) => "dropped",
                 };
-                Kept::of(id.to_string(), revision, status)
+                BankingSnapshot::of(id.to_string(), revision, status)
             }));
         }
         None
@@ -73,23 +73,23 @@ impl Webhooks {
 
 /// The status after an event, `None` in it where it stays as it is; `None` for another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
-    if kind == Kind::Webhook as u8 {
+    if kind == EntityKind::Webhook as u8 {
         return Some(codec::decode(event).map(|event| match event {
             webhook::Event::Registered { .. } | webhook::Event::Enabled(_) => Some("active"),
-            webhook::Event::Rotated { .. }
-            | webhook::Event::Tested(_)
-            | webhook::Event::ResendAsked(_)
+            webhook::Event::SecretRotated { .. }
+            | webhook::Event::TestSent(_)
+            | webhook::Event::RedeliveryRequested(_)
             | webhook::Event::Recovered(..)
             | webhook::Event::Failing(_)
-            | webhook::Event::Warned(_) => None,
+            | webhook::Event::OwnerWarned(_) => None,
             webhook::Event::Disabled(..) => Some("disabled"),
             webhook::Event::Deleted(_) => Some("deleted"),
         }));
     }
-    if kind == Kind::WebhookDelivery as u8 {
+    if kind == EntityKind::WebhookDelivery as u8 {
         return Some(codec::decode(event).map(|event| match event {
-            delivery::Event::Opened { .. } | delivery::Event::Reopened(_) => Some("pending"),
-            delivery::Event::Missed(..) => None,
+            delivery::Event::Created { .. } | delivery::Event::Reopened(_) => Some("pending"),
+            delivery::Event::AttemptFailed(..) => None,
             delivery::Event::Delivered(_) => Some("delivered"),
             delivery::Event::Failed(_) => Some("failed"),
             delivery::Event::Dropped(..) => Some("dropped"),
@@ -102,22 +102,22 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut Report) -> Result<(), StoreError> {
+pub(super) async fn check(store: &dyn Store, contents: &StoreContents, report: &mut VerifyReport) -> Result<(), StoreError> {
     let mut there = BTreeSet::new();
     each_row(store, &[table::WEBHOOK], |key, row| {
         let id = (&*row.value).try_into().map_or(0, u128::from_be_bytes);
-        there.insert((EndpointId(id), key.to_vec()));
+        there.insert((WebhookId(id), key.to_vec()));
     })
     .await?;
-    let wanted: BTreeSet<(EndpointId, Vec<u8>)> = contents.webhooks.rows.clone().into_iter().collect();
+    let wanted: BTreeSet<(WebhookId, Vec<u8>)> = contents.webhooks.rows.clone().into_iter().collect();
     for (id, _) in there.symmetric_difference(&wanted) {
         report.find("webhook.row", id, "it and its row among its owner's are not both there");
     }
-    let at_work: BTreeSet<(DeliveryId, u32)> = contents
+    let at_work: BTreeSet<(WebhookDeliveryId, u32)> = contents
         .effects
         .iter()
-        .filter_map(|effect| match effect.work {
-            Work::PostWebhook { delivery, round, .. } => Some((delivery, round)),
+        .filter_map(|effect| match effect.job {
+            Job::DeliverWebhook { delivery, round, .. } => Some((delivery, round)),
             _ => None,
         })
         .collect();

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use purser_actors::id::WithdrawalId;
-use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::job::Job;
 use purser_actors::withdrawal::{Status, Withdrawal};
 
-use super::books::Books;
+use super::ledger::LedgerTotals;
 use super::onchain::{OnChain, is_exact};
-use super::products::Left;
-use super::{ChainTransfer, Contents, Report, departures};
+use super::products::OutgoingTransfer;
+use super::{ChainTransfer, StoreContents, VerifyReport, outgoing_transfers};
 
 pub(super) const fn name_of(status: &Status) -> &'static str {
     match status {
@@ -20,12 +20,12 @@ pub(super) const fn name_of(status: &Status) -> &'static str {
     }
 }
 
-pub(super) fn check(contents: &Contents, books: &Books, report: &mut Report) {
+pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyReport) {
     let mut moving: BTreeMap<WithdrawalId, (usize, usize)> = BTreeMap::new();
     for effect in &contents.effects {
-        match &effect.work {
-            Work::Withdraw(id) => moving.entry(*id).or_default().0 += 1,
-            Work::EndHold { withdrawal, .. } => moving.entry(*withdrawal).or_default().1 += 1,
+        match &effect.job {
+            Job::SendWithdrawal(id) => moving.entry(*id).or_default().0 += 1,
+            Job::SettleHold { withdrawal, .. } => moving.entry(*withdrawal).or_default().1 += 1,
             _ => {}
         }
     }
@@ -69,9 +69,9 @@ fn fits(withdrawal: &Withdrawal, transfer: &ChainTransfer) -> bool {
 /// Takes what is known by its mark: what was signed is the same in whatever transaction a reorganisation has put it. Leaves what is
 /// known by its transaction alone.
 fn take_signed<'a>(
-    contents: &'a Contents,
+    contents: &'a StoreContents,
     left: &mut OnChain<'_>,
-) -> (Vec<(&'a WithdrawalId, &'a Withdrawal)>, Vec<&'a Left>) {
+) -> (Vec<(&'a WithdrawalId, &'a Withdrawal)>, Vec<&'a OutgoingTransfer>) {
     let withdrawals = contents.withdrawals.iter().filter(|(_, (withdrawal, _))| {
         let (Some(transaction), Some(mark)) = (withdrawal.transaction(), withdrawal.mark()) else {
             return true;
@@ -90,10 +90,10 @@ fn take_signed<'a>(
 }
 
 /// The chain's own list of what left the treasury: one transfer for each completed withdrawal, and none besides.
-pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report: &mut Report) {
+pub(super) fn against_chain(contents: &StoreContents, chain: &[ChainTransfer], report: &mut VerifyReport) {
     let mut left = OnChain::of(chain.iter());
     // Whoever knows its place in its transaction takes it before one who does not can.
-    departures::against_chain(contents, &mut left, report);
+    outgoing_transfers::against_chain(contents, &mut left, report);
     let (withdrawals, products) = take_signed(contents, &mut left);
     for exact in [true, false] {
         for (id, withdrawal) in &withdrawals {

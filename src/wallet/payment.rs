@@ -71,7 +71,7 @@ struct OfferExtra {
 
 /// What a payment needs besides the key.
 #[derive(Clone, Copy)]
-pub struct Circumstances<'a> {
+pub struct SigningContext<'a> {
     /// Now.
     pub now: Timestamp,
     /// For the nonce or the memo.
@@ -243,7 +243,7 @@ impl TestWallet {
         &self,
         required: &PaymentRequired,
         offer: &Offer<'_>,
-        circumstances: &Circumstances<'_>,
+        circumstances: &SigningContext<'_>,
     ) -> Result<String, WalletError> {
         self.pay_signed(required, offer, circumstances)
             .map(|(header, _)| header)
@@ -257,7 +257,7 @@ impl TestWallet {
         &self,
         required: &PaymentRequired,
         offer: &Offer<'_>,
-        circumstances: &Circumstances<'_>,
+        circumstances: &SigningContext<'_>,
     ) -> Result<(String, SignedPayment), WalletError> {
         let signed = self.sign_offer(offer, 0, circumstances)?;
         let header = encode(&PayloadV2 {
@@ -274,7 +274,7 @@ impl TestWallet {
     ///
     /// # Errors
     /// As [`TestWallet::pay`].
-    pub fn pay_v1(&self, offer: &Offer<'_>, circumstances: &Circumstances<'_>) -> Result<String, WalletError> {
+    pub fn pay_v1(&self, offer: &Offer<'_>, circumstances: &SigningContext<'_>) -> Result<String, WalletError> {
         let valid_after = circumstances.now.seconds().saturating_sub(V1_BACKDATED_SECONDS);
         let payload = PayloadJson::from(&self.sign_offer(offer, valid_after, circumstances)?);
         encode(&PayloadV1 {
@@ -289,7 +289,7 @@ impl TestWallet {
         &self,
         offer: &Offer<'_>,
         valid_after: u64,
-        at: &Circumstances<'_>,
+        at: &SigningContext<'_>,
     ) -> Result<SignedPayment, WalletError> {
         match offer.token {
             OfferedToken::Base(token) => {
@@ -305,7 +305,7 @@ impl TestWallet {
         offer: &Offer<'_>,
         token: BaseToken,
         valid_after: u64,
-        at: &Circumstances<'_>,
+        at: &SigningContext<'_>,
     ) -> Result<EvmAuthorization, WalletError> {
         let OfferFields {
             pay_to,
@@ -333,7 +333,7 @@ impl TestWallet {
         Ok(authorization)
     }
 
-    fn sign_on_solana(&self, offer: &Offer<'_>, mint: Pubkey, at: &Circumstances<'_>) -> Result<Vec<u8>, WalletError> {
+    fn sign_on_solana(&self, offer: &Offer<'_>, mint: Pubkey, at: &SigningContext<'_>) -> Result<Vec<u8>, WalletError> {
         let extra = &offer.fields.extra;
         let key = |text: Option<&str>, missing: &'static str| -> Result<Pubkey, WalletError> {
             text.and_then(parse_pubkey).ok_or(WalletError::BadChallenge(missing))

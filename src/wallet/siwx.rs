@@ -66,7 +66,7 @@ struct SupportedChain {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Proof<'a> {
+struct SiwxProof<'a> {
     domain: &'a str,
     address: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -209,7 +209,7 @@ impl TestWallet {
                 bs58::encode(self.sign_message(message.as_bytes())).into_string(),
             ),
         };
-        let proof = Proof {
+        let proof = SiwxProof {
             domain: &info.domain,
             address: &address,
             statement: info.statement.as_deref(),

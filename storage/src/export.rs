@@ -4,7 +4,7 @@
 //! sled lost silently cannot be lost for good. Only if there is no usable export left (someone removed or
 //! damaged it) and the journal no longer reaches back, the rows are taken from the snapshots.
 
-mod fold;
+mod compaction;
 mod format;
 mod restore;
 
@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub(crate) use format::ExportReader;
-pub use restore::RestoreMark;
-pub(crate) use restore::{read, read_mark, restore, restore_on};
+pub use restore::RestoreMarker;
+pub(crate) use restore::{read, read_marker, restore, restore_on};
 
 use crate::disk::{Disk, FileDisk};
-use crate::journal::{Engine, Segment, index_name, segment_name};
+use crate::journal::{StoreCore, Segment, index_name, segment_name};
 use crate::{Seq, StoreError};
 
 /// An export in the store's directory.
@@ -40,13 +40,13 @@ fn io(e: std::io::Error) -> StoreError {
 }
 
 /// Makes an export of everything durable now; the one before is then removed.
-pub(crate) fn export(engine: &Engine) -> Result<Seq, StoreError> {
+pub(crate) fn export(engine: &StoreCore) -> Result<Seq, StoreError> {
     let mut current = engine.export.lock();
     let seq = engine.durable.load(Ordering::Acquire);
     if current.is_some_and(|info| info.seq == seq) {
         return Ok(seq);
     }
-    let seq = fold::write_rows(engine, *current, seq, &*engine.disk, "export.tmp")?;
+    let seq = compaction::write_rows(engine, *current, seq, &*engine.disk, "export.tmp")?;
     engine.disk.rename("export.tmp", &export_name(seq)).map_err(io)?;
     engine.disk.sync_dir().map_err(io)?;
     let old = current.replace(ExportInfo { seq });
@@ -58,7 +58,7 @@ pub(crate) fn export(engine: &Engine) -> Result<Seq, StoreError> {
 }
 
 /// Makes an export when enough sealed journal has gathered since the last one.
-pub(crate) fn export_if_due(engine: &Engine) -> Result<(), StoreError> {
+pub(crate) fn export_if_due(engine: &StoreCore) -> Result<(), StoreError> {
     let covered = engine.export.lock().map_or(0, |info| info.seq);
     let segments = engine.segments.read();
     let sealed = segments
@@ -74,7 +74,7 @@ pub(crate) fn export_if_due(engine: &Engine) -> Result<(), StoreError> {
 }
 
 /// Removes segments that the snapshots and the export cover and whose events need not be kept, oldest first.
-pub(crate) fn retain(engine: &Engine) -> Result<(), StoreError> {
+pub(crate) fn retain(engine: &StoreCore) -> Result<(), StoreError> {
     let export = engine.export.lock();
     let covered = export
         .map_or(0, |info| info.seq)
@@ -102,7 +102,7 @@ pub(crate) fn retain(engine: &Engine) -> Result<(), StoreError> {
     }
 }
 
-fn removable(engine: &Engine, segment: &Segment, covered: Seq, sealed_bytes: u64, now_ms: u64) -> bool {
+fn removable(engine: &StoreCore, segment: &Segment, covered: Seq, sealed_bytes: u64, now_ms: u64) -> bool {
     let extent = segment.extent.read();
     let too_old = extent.newest_ms.saturating_add(engine.limits.retention_ms) < now_ms;
     let too_much = sealed_bytes > engine.limits.retention_bytes;
@@ -110,7 +110,7 @@ fn removable(engine: &Engine, segment: &Segment, covered: Seq, sealed_bytes: u64
 }
 
 /// Writes everything durable now into one file anywhere on the file system.
-pub(crate) fn backup(engine: &Engine, path: &Path) -> Result<Seq, StoreError> {
+pub(crate) fn backup(engine: &StoreCore, path: &Path) -> Result<Seq, StoreError> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(StoreError::Io("the backup needs a file name".into()));
     };
@@ -124,11 +124,11 @@ pub(crate) fn backup(engine: &Engine, path: &Path) -> Result<Seq, StoreError> {
 }
 
 /// The same onto any disk.
-pub(crate) fn backup_on(engine: &Engine, disk: &dyn Disk, name: &str) -> Result<Seq, StoreError> {
+pub(crate) fn backup_on(engine: &StoreCore, disk: &dyn Disk, name: &str) -> Result<Seq, StoreError> {
     let scratch = format!("{name}.tmp");
     let current = engine.export.lock();
     let seq = engine.durable.load(Ordering::Acquire);
-    let seq = fold::write_rows(engine, *current, seq, disk, &scratch)?;
+    let seq = compaction::write_rows(engine, *current, seq, disk, &scratch)?;
     disk.rename(&scratch, name).map_err(io)?;
     disk.sync_dir().map_err(io)?;
     Ok(seq)

@@ -2,7 +2,7 @@
 
 mod committer;
 mod copies;
-mod engine;
+mod core;
 mod events;
 mod frame;
 mod index;
@@ -18,19 +18,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub use committer::{MAX_EVENT_BYTES, MAX_KEY_BYTES};
-pub(crate) use engine::Engine;
-pub use engine::FatalHook;
+pub(crate) use core::StoreCore;
+pub use core::FatalCallback;
 pub(crate) use frame::{WriteRecord, u32_at, u64_at, visit as visit_frame};
 pub(crate) use overlay::range_start;
-pub(crate) use sealing::walk;
-pub(crate) use segment::{Segment, Window, index_name, segment_name};
+pub(crate) use sealing::scan_segment;
+pub(crate) use segment::{Segment, ReadWindow, index_name, segment_name};
 
 use crate::disk::{Disk, FileDisk};
-use crate::export::RestoreMark;
+use crate::export::RestoreMarker;
 use crate::lock::DirLock;
 use crate::snapshot::{SledSource, SnapshotSource};
-use crate::stats::Stats;
-use crate::{Batch, BoxFuture, Done, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent};
+use crate::stats::JournalStats;
+use crate::{Batch, BoxFuture, CommitCallback, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent};
 use threads::Threads;
 
 /// Microseconds since 1970. Cursors and retention take their time from here.
@@ -38,7 +38,7 @@ pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// Sizes and times of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct StoreLimits {
     /// Size of a journal segment, preallocated. 64 KiB to 1 GiB; a change takes effect with the next segment.
     pub segment_bytes: u64,
     /// A group is closed when it has this many bytes.
@@ -61,7 +61,7 @@ pub struct Limits {
     pub verify_all: bool,
 }
 
-impl Limits {
+impl StoreLimits {
     /// For production: segments of 128 MiB.
     pub const fn production() -> Self {
         Self {
@@ -128,11 +128,11 @@ impl Limits {
 
 /// How to open a store.
 #[derive(Clone)]
-pub struct Options {
+pub struct StoreOptions {
     /// Everything is below it; created if missing.
     pub dir: PathBuf,
     /// Sizes and times.
-    pub limits: Limits,
+    pub limits: StoreLimits,
     /// The time.
     pub clock: Clock,
 }
@@ -180,9 +180,9 @@ pub enum OpenError {
 
 /// The durable store of one machine. Dropping it drains, applies and stops its threads.
 pub struct JournalStore {
-    engine: Arc<Engine>,
+    engine: Arc<StoreCore>,
     threads: Threads,
-    mark: Option<RestoreMark>,
+    mark: Option<RestoreMarker>,
     // Released last.
     _lock: Option<DirLock>,
 }
@@ -192,10 +192,10 @@ impl JournalStore {
     ///
     /// # Errors
     /// See [`OpenError`].
-    pub fn open(options: Options) -> Result<Arc<Self>, OpenError> {
+    pub fn open(options: StoreOptions) -> Result<Arc<Self>, OpenError> {
         let io = |e: std::io::Error| OpenError::Io(format!("{}: {e}", options.dir.display()));
         let disk = FileDisk::open(&options.dir).map_err(io)?;
-        let lock = DirLock::take(&options.dir)?;
+        let lock = DirLock::acquire(&options.dir)?;
         let sled = SledSource::new(&options.dir.join("sled"), options.limits.sled_cache_bytes);
         Self::start(Arc::new(disk), &sled, options.limits, options.clock, Some(lock), true)
     }
@@ -208,7 +208,7 @@ impl JournalStore {
     pub fn open_on(
         disk: Arc<dyn Disk>,
         snapshots: &dyn SnapshotSource,
-        limits: Limits,
+        limits: StoreLimits,
         clock: Clock,
         threads: bool,
     ) -> Result<Arc<Self>, OpenError> {
@@ -218,7 +218,7 @@ impl JournalStore {
     fn start(
         disk: Arc<dyn Disk>,
         snapshots: &dyn SnapshotSource,
-        limits: Limits,
+        limits: StoreLimits,
         clock: Clock,
         lock: Option<DirLock>,
         threads: bool,
@@ -240,7 +240,7 @@ impl JournalStore {
     }
 
     /// What to do (once) when the store has failed; the binary aborts the process.
-    pub fn on_fatal(&self, hook: FatalHook) {
+    pub fn on_fatal(&self, hook: FatalCallback) {
         self.engine.set_on_fatal(hook);
     }
 
@@ -275,7 +275,7 @@ impl JournalStore {
     }
 
     /// Set if this store was made from a backup.
-    pub fn restore_mark(&self) -> Option<RestoreMark> {
+    pub fn restore_marker(&self) -> Option<RestoreMarker> {
         self.mark
     }
 
@@ -285,11 +285,11 @@ impl JournalStore {
     }
 
     /// What was done since the store was opened.
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> JournalStats {
         let commits = &self.engine.commits;
-        Stats {
-            batches: commits.batches.read(),
-            group_us: commits.group_us.read(),
+        JournalStats {
+            batches: commits.batches.snapshot(),
+            group_us: commits.group_us.snapshot(),
             bytes: commits.bytes.load(Ordering::Relaxed),
             refused: commits.refused.load(Ordering::Relaxed),
             durable_seq: self.durable_seq(),
@@ -306,7 +306,7 @@ impl JournalStore {
 
     /// Accepts nothing more, commits and applies what is queued, and stops the threads. Further calls do nothing.
     pub fn close(&self) {
-        self.engine.close_inbox();
+        self.engine.close_queue();
         self.threads.stop(&self.engine);
     }
 }
@@ -318,7 +318,7 @@ impl Drop for JournalStore {
 }
 
 impl Store for JournalStore {
-    fn commit(&self, batch: Batch, done: Done) {
+    fn commit(&self, batch: Batch, done: CommitCallback) {
         self.engine.enqueue(batch, done);
     }
 

@@ -7,17 +7,17 @@
 pub mod codec;
 pub mod disk;
 mod export;
-pub mod fault;
+pub mod sim_disk;
 mod journal;
 mod lock;
-pub mod planted;
+pub mod mutants;
 pub mod snapshot;
 pub mod stats;
 mod store;
 
-pub use export::RestoreMark;
-pub use journal::{Clock, FatalHook, JournalStore, Limits, MAX_EVENT_BYTES, MAX_KEY_BYTES, OpenError, Options};
+pub use export::RestoreMarker;
+pub use journal::{Clock, FatalCallback, JournalStore, StoreLimits, MAX_EVENT_BYTES, MAX_KEY_BYTES, OpenError, StoreOptions};
 pub use store::{
-    Batch, BoxFuture, CommitError, Committed, Condition, Cursor, Done, Event, EventSink, Headroom, Lane,
+    Batch, BoxFuture, CommitError, Committed, Condition, Cursor, CommitCallback, Event, EventSink, Headroom, WriteSession,
     MAX_VALUE_BYTES, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent, Write,
 };

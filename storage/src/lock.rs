@@ -12,7 +12,7 @@ pub(crate) struct DirLock {
 }
 
 impl DirLock {
-    pub(crate) fn take(dir: &Path) -> Result<Self, OpenError> {
+    pub(crate) fn acquire(dir: &Path) -> Result<Self, OpenError> {
         let io = |e: std::io::Error| OpenError::Io(format!("{}: {e}", dir.display()));
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);

@@ -10,10 +10,10 @@ pub use sled_store::SledSource;
 use crate::{OpenError, Row, Seq, StoreError};
 
 /// One change of a row; `None` deletes it.
-pub type Change<'a> = (&'a [u8], Option<&'a Row>);
+pub type RowChange<'a> = (&'a [u8], Option<&'a Row>);
 
 /// Rows as of one sequence. Only the applier writes; anybody reads.
-pub trait Snapshots: Send + Sync + 'static {
+pub trait SnapshotStore: Send + Sync + 'static {
     /// The sequence up to which every row is durably here; `None` in a new store.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ pub trait Snapshots: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the engine fails; the process must then stop.
-    fn apply(&self, changes: &mut dyn Iterator<Item = Change<'_>>, seq: Option<Seq>) -> Result<(), StoreError>;
+    fn apply(&self, changes: &mut dyn Iterator<Item = RowChange<'_>>, seq: Option<Seq>) -> Result<(), StoreError>;
 }
 
 /// Opens the snapshots, or throws them away.
@@ -51,7 +51,7 @@ pub trait SnapshotSource: Send + Sync + 'static {
     ///
     /// # Errors
     /// When even an empty store cannot be opened.
-    fn open(&self) -> Result<Option<Box<dyn Snapshots>>, OpenError>;
+    fn open(&self) -> Result<Option<Box<dyn SnapshotStore>>, OpenError>;
 
     /// Removes everything, so that the next open gives an empty store.
     ///

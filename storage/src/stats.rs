@@ -40,24 +40,24 @@ impl<T> PerThread<T> {
 
 /// A number that many threads count. Its sum is exact once they rest.
 #[derive(Debug)]
-pub struct Tally(PerThread<AtomicU64>);
+pub struct Counter(PerThread<AtomicU64>);
 
-impl Default for Tally {
+impl Default for Counter {
     fn default() -> Self {
         Self(PerThread::new(AtomicU64::default))
     }
 }
 
-impl Tally {
+impl Counter {
     /// Adds one.
     pub fn add(&self) {
         self.0.mine().fetch_add(1, Ordering::Relaxed);
     }
 
     /// Adds one for as long as the guard lives, which may be dropped on another thread.
-    pub fn hold(&self) -> Held<'_> {
+    pub fn track(&self) -> CounterGuard<'_> {
         self.add();
-        Held(self)
+        CounterGuard(self)
     }
 
     /// What all threads made of it.
@@ -72,9 +72,9 @@ impl Tally {
 
 /// See [`Tally::hold`].
 #[derive(Debug)]
-pub struct Held<'a>(&'a Tally);
+pub struct CounterGuard<'a>(&'a Counter);
 
-impl Drop for Held<'_> {
+impl Drop for CounterGuard<'_> {
     fn drop(&mut self) {
         self.0.0.mine().fetch_sub(1, Ordering::Relaxed);
     }
@@ -108,8 +108,8 @@ impl Histogram {
     }
 
     /// As it is now.
-    pub fn read(&self) -> Distribution {
-        Distribution {
+    pub fn snapshot(&self) -> HistogramSnapshot {
+        HistogramSnapshot {
             bounds: self.bounds,
             counts: self.counts.iter().map(|count| count.load(Ordering::Relaxed)).collect(),
             sum: self.sum.load(Ordering::Relaxed),
@@ -119,7 +119,7 @@ impl Histogram {
 
 /// What a [`Histogram`] held at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Distribution {
+pub struct HistogramSnapshot {
     /// Upper ends of the ranges.
     pub bounds: &'static [u64],
     /// Values in each range; the last range has no upper end.
@@ -128,7 +128,7 @@ pub struct Distribution {
     pub sum: u64,
 }
 
-impl Distribution {
+impl HistogramSnapshot {
     /// How many values there were.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
@@ -157,14 +157,14 @@ impl Distribution {
 }
 
 /// What a journal counts as it commits.
-pub(crate) struct Commits {
+pub(crate) struct CommitStats {
     pub(crate) batches: Histogram,
     pub(crate) bytes: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) group_us: Histogram,
 }
 
-impl Default for Commits {
+impl Default for CommitStats {
     fn default() -> Self {
         Self {
             batches: Histogram::new(&[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 4_096]),
@@ -179,11 +179,11 @@ impl Default for Commits {
 
 /// What a journal has done since it was opened, and how it stands.
 #[derive(Clone, Debug)]
-pub struct Stats {
+pub struct JournalStats {
     /// Batches answered together, by group; refused ones and barriers are among them.
-    pub batches: Distribution,
+    pub batches: HistogramSnapshot,
     /// Microseconds a group took: conditions, write, sync, publishing and answers.
-    pub group_us: Distribution,
+    pub group_us: HistogramSnapshot,
     /// Written to the journal.
     pub bytes: u64,
     /// Batches refused, by a condition, a broken lane or a limit.
@@ -209,22 +209,22 @@ mod tests {
         for value in [0, 10, 11, 20, 21, 1_000] {
             histogram.record(value);
         }
-        let mut read = histogram.read();
+        let mut read = histogram.snapshot();
         assert_eq!((read.counts.clone(), read.sum, read.count()), (vec![2, 2, 2], 1_062, 6));
         assert_eq!(
             [1, 33, 34, 66, 67].map(|n| read.at_most(n)),
             [Some(10), Some(10), Some(20), Some(20), None]
         );
-        assert_eq!(Histogram::new(&[10]).read().at_most(50), None);
-        read.add(&histogram.read());
+        assert_eq!(Histogram::new(&[10]).snapshot().at_most(50), None);
+        read.add(&histogram.snapshot());
         assert_eq!((read.counts, read.sum), (vec![4, 4, 4], 2_124));
     }
 
     // Aim: what one thread adds another may take: the sum knows.
     #[test]
     fn a_tally_is_exact_across_threads() {
-        let tally = Tally::default();
-        let held: Vec<_> = (0..5_000).map(|_| tally.hold()).collect();
+        let tally = Counter::default();
+        let held: Vec<_> = (0..5_000).map(|_| tally.track()).collect();
         std::thread::scope(|threads| {
             for _ in 0..20 {
                 threads.spawn(|| (0..1_000).for_each(|_| tally.add()));

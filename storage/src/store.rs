@@ -105,25 +105,25 @@ pub struct Batch {
     /// Take consecutive sequences.
     pub events: Vec<Event>,
     /// The writer's lane, if its batches rest on one another.
-    pub lane: Option<Arc<Lane>>,
+    pub lane: Option<Arc<WriteSession>>,
 }
 
 /// One writer's chain of batches. After one of them is refused, all that the writer enqueued behind it
 /// are refused too, because they were decided on a state that never came to be. The writer then reloads
 /// and goes on with a new lane.
 #[derive(Debug, Default)]
-pub struct Lane {
+pub struct WriteSession {
     broken: AtomicBool,
 }
 
-impl Lane {
+impl WriteSession {
     /// Whether a batch of this lane was refused.
-    pub fn is_broken(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.broken.load(Ordering::Acquire)
     }
 
     /// Refuses every later batch of this lane.
-    pub fn break_off(&self) {
+    pub fn fail(&self) {
         self.broken.store(true, Ordering::Release);
     }
 }
@@ -143,7 +143,7 @@ pub enum CommitError {
     Condition(usize),
     /// An earlier batch of the same lane was refused.
     #[error("an earlier batch of the same writer was refused")]
-    LaneBroken,
+    SessionFailed,
     /// The batch is over a limit and can never be written.
     #[error("the batch is over a limit: {0}")]
     TooLarge(&'static str),
@@ -153,7 +153,7 @@ pub enum CommitError {
 }
 
 /// Called once, on the committing thread, after the batch is durable or refused. Must be short and must not block.
-pub type Done = Box<dyn FnOnce(Result<Committed, CommitError>) + Send>;
+pub type CommitCallback = Box<dyn FnOnce(Result<Committed, CommitError>) + Send>;
 
 /// Receives every durable event in order, after the sync and before the batch's [`Done`]. Must not block.
 pub trait EventSink: Send + Sync {
@@ -199,7 +199,7 @@ pub trait Store: Send + Sync + 'static {
     /// Enqueues a batch; returns at once. Batches are committed in the order of the calls. An empty batch
     /// is a barrier: its [`Done`] runs when everything enqueued before it is durable. A batch of conditions
     /// only is a barrier too, refused if one of them does not hold.
-    fn commit(&self, batch: Batch, done: Done);
+    fn commit(&self, batch: Batch, done: CommitCallback);
 
     /// The row's latest durable value.
     fn read<'a>(&'a self, key: &'a [u8]) -> BoxFuture<'a, Result<Option<Row>, StoreError>>;

@@ -13,8 +13,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
 use purser::identity::secret::{Key32, MacKey};
-use purser::payment::challenge::{ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource, challenge};
-use purser::payment::mpp::{Bound, Mpp, credential};
+use purser::payment::challenge::{ChallengeInput, PAYMENT_REQUIRED_ERROR, Resource, challenge};
+use purser::payment::mpp::{BoundRequest, Mpp, credential};
 use purser::payment::{BasePayee, Payee, Terms, decode, mpp_credential, payment_header, verify};
 use purser::system::SystemClock;
 use purser_actors::money::Usdc;
@@ -77,14 +77,14 @@ fn reply(status: u16, headers: &[(&str, &str)], body: &Value) -> Response {
 async fn card(State(server): State<Server>, request: Request) -> Response {
     let payee = Payee::Base(Arc::new(BasePayee::usdc([0xaa; 20])));
     let terms = [Terms::new(Usdc::from_atomic(5_000_000), 300, payee)];
-    let bound = Bound {
+    let bound = BoundRequest {
         route: "/get-card",
         request: &[5; 32],
     };
     let now = SystemClock.now();
     if let Some(sent) = mpp_credential(request.headers()).unwrap() {
         let credential = credential::decode(sent).unwrap();
-        let recovery = purser::payment::evm::Recovery::K256;
+        let recovery = purser::payment::evm::SignatureRecovery::K256;
         server.mpp.verify(credential, &terms, &bound, now, recovery).unwrap();
         server.saw(format!("credential {}", String::from_utf8_lossy(sent)));
         return reply(
@@ -96,7 +96,7 @@ async fn card(State(server): State<Server>, request: Request) -> Response {
     let Some(header) = payment_header(request.headers()).unwrap() else {
         server.saw("asked");
         let url = server.url("/get-card?amount=5");
-        let challenge = challenge(&ChallengeParts {
+        let challenge = challenge(&ChallengeInput {
             resource: Resource {
                 url: &url,
                 description: "A card",
@@ -119,7 +119,7 @@ async fn card(State(server): State<Server>, request: Request) -> Response {
         &terms,
         &[],
         now,
-        purser::payment::evm::Recovery::K256,
+        purser::payment::evm::SignatureRecovery::K256,
     )
     .unwrap();
     let times = server.saw(format!("paid {}", String::from_utf8_lossy(header)));

@@ -18,7 +18,7 @@ pub(crate) struct Conformance {
 
 /// An answer to hold against the document.
 #[derive(Debug)]
-pub(crate) struct Answered<'a> {
+pub(crate) struct CheckedResponse<'a> {
     pub(crate) method: &'a str,
     /// With its query, which does not count.
     pub(crate) path: &'a str,
@@ -37,7 +37,7 @@ impl Conformance {
     }
 
     /// Panics with what is wrong.
-    pub(crate) fn check(&self, answered: &Answered<'_>) {
+    pub(crate) fn check(&self, answered: &CheckedResponse<'_>) {
         let path = answered.path.split('?').next().unwrap_or_default();
         if answered.method == "OPTIONS" && answered.status == 204 {
             return;
@@ -82,7 +82,7 @@ impl Conformance {
         note(&answer(method, path, answered.status, answered.body));
     }
 
-    fn fits(&self, schema: &Value, answered: &Answered<'_>) {
+    fn fits(&self, schema: &Value, answered: &CheckedResponse<'_>) {
         let is_json = answered.content_type.is_some_and(|kind| kind.contains("json"));
         if answered.method == "HEAD" || !is_json {
             return;

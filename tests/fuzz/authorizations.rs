@@ -5,11 +5,11 @@ use purser_actors::money::Usdc;
 use purser_actors::port::EvmAuthorization;
 use serde_json::{Value, json};
 
-use crate::dice::Dice;
+use crate::input::FuzzInput;
 use crate::seller::{NOW, PAY_TO_BASE, PRICE, buyer, offers, pay};
 
 /// Fields around the edges of every rule, with the buyer's signature for a domain.
-pub(crate) fn signed_fields(domain: &[u8; 32], dice: &mut Dice<'_>) -> EvmAuthorization {
+pub(crate) fn signed_fields(domain: &[u8; 32], dice: &mut FuzzInput<'_>) -> EvmAuthorization {
     let edge = *dice.of(&[NOW + 6, NOW + 300, NOW + 900]);
     let mut fields = EvmAuthorization {
         from: [0; 20],

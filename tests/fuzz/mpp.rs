@@ -3,37 +3,37 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bolero::check;
-use purser::identity::keys::Keys;
+use purser::identity::keys::IdentityKeyRing;
 use purser::payment::decode::MAX_HEADER_BYTES;
-use purser::payment::evm::Recovery;
+use purser::payment::evm::SignatureRecovery;
 use purser::payment::mpp::credential::{Credential, decode};
 use purser::payment::mpp::params::{AuthChallenge, challenges};
-use purser::payment::mpp::{Answered, Bound, Mpp, verify_for_replay};
+use purser::payment::mpp::{VerifiedCredential, BoundRequest, Mpp, verify_for_replay};
 use purser::payment::{BasePayee, Terms};
 use purser::wallet::MppOffer;
 use purser_actors::port::Timestamp;
 use serde_json::{Value, json};
 
-use crate::dice::{Dice, change_bytes, change_json, change_text};
+use crate::input::{FuzzInput, change_bytes, change_json, change_text};
 use crate::seller::{self, Fixed, NOW, PAY_TO_BASE, PRICE};
 
 const CREDENTIAL: &str = include_str!("../vectors/mpp-evm-charge.json");
-const CARD: Bound<'static> = Bound {
+const CARD: BoundRequest<'static> = BoundRequest {
     route: "/get-card",
     request: &[5; 32],
 };
 
 /// A server with two prices on offer, and what a wallet answered it.
-struct Shop {
+struct MppServer {
     mpp: Mpp,
     offers: Vec<Terms>,
     documents: Vec<Value>,
-    signed: Vec<Answered>,
+    signed: Vec<VerifiedCredential>,
 }
 
-impl Shop {
+impl MppServer {
     fn new() -> Self {
-        let (current, _) = Keys::generate(Timestamp(1), &Fixed(1)).turning_macs("fuzz");
+        let (current, _) = IdentityKeyRing::generate(Timestamp(1), &Fixed(1)).rotating_macs("fuzz");
         let mpp = Mpp::new("shop.example", current, None, 0);
         let offers = vec![
             seller::terms(PRICE, seller::base()),
@@ -60,16 +60,16 @@ impl Shop {
     }
 
     /// What our code makes of a credential; both libraries agree, and so does the lookup of an existing claim.
-    fn verdict(&self, json: &[u8]) -> Option<Answered> {
+    fn verdict(&self, json: &[u8]) -> Option<VerifiedCredential> {
         let credential = decode(URL_SAFE_NO_PAD.encode(json).as_bytes()).ok()?;
         let now = Timestamp(NOW * 1000);
         let judge = |recovery| self.mpp.verify(credential.clone(), &self.offers, &CARD, now, recovery);
-        let found = judge(Recovery::Libsecp256k1);
-        assert_eq!(found, judge(Recovery::K256));
+        let found = judge(SignatureRecovery::Libsecp256k1);
+        assert_eq!(found, judge(SignatureRecovery::K256));
         let found = found.ok()?;
         let payee = BasePayee::usdc(PAY_TO_BASE);
         assert_eq!(
-            verify_for_replay(credential, &payee, Recovery::default()).as_ref(),
+            verify_for_replay(credential, &payee, SignatureRecovery::default()).as_ref(),
             Some(&found)
         );
         Some(found)
@@ -106,7 +106,7 @@ fn read_twice(text: &[u8]) {
 #[test]
 fn any_bytes_in_a_credential_are_read_or_refused() {
     // Aim: no bytes panic the decoder or the verdict, and what was read is what is read of it written out again.
-    let shop = Shop::new();
+    let shop = MppServer::new();
     let vector: Value = serde_json::from_str(CREDENTIAL).unwrap();
     read_twice(&vector["credential"]["headerValue"].as_str().unwrap().as_bytes()["Payment ".len()..]);
     check!().with_iterations(30_000).for_each(|bytes: &[u8]| {
@@ -120,12 +120,12 @@ fn any_bytes_in_a_credential_are_read_or_refused() {
 fn a_changed_credential_is_one_that_was_signed_or_none() {
     // Aim: whatever is changed in a good credential (a member, a byte of its JSON), what is still accepted is exactly one
     // of those that the wallet signed: the same payment for the same challenge.
-    let shop = Shop::new();
+    let shop = MppServer::new();
     check!()
         .with_iterations(6_000)
         .with_max_len(256)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut document = dice.of(&shop.documents).clone();
             let changes = 1 + dice.below(3);
             if dice.one_in(2) {
@@ -164,7 +164,7 @@ fn any_text_in_www_authenticate_is_read_or_refused() {
         .with_iterations(20_000)
         .with_max_len(512)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let text = match dice.byte() % 3 {
                 0 => String::from_utf8_lossy(dice.0).into_owned(),
                 1 => change_text(&good, &mut dice),
@@ -182,7 +182,7 @@ fn any_text_in_www_authenticate_is_read_or_refused() {
                 let payee = BasePayee::usdc([0x0d; 20]);
                 assert!(said.challenge.id.len() <= text.len());
                 assert_eq!(
-                    verify_for_replay(said, &payee, Recovery::default()),
+                    verify_for_replay(said, &payee, SignatureRecovery::default()),
                     None,
                     "another payee"
                 );

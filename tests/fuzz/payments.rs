@@ -6,21 +6,21 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use bolero::check;
 use http::{HeaderMap, HeaderValue};
-use purser::payment::decode::{Chosen, MAX_HEADER_BYTES, Payload};
-use purser::payment::evm::Recovery;
+use purser::payment::decode::{SelectedTerms, MAX_HEADER_BYTES, Payload};
+use purser::payment::evm::SignatureRecovery;
 use purser::payment::solana::address::parse as pubkey;
 use purser::payment::{
-    BasePayee, Payee, Payment, SolanaPayee, Terms, decode, payment_header, verify, verify_for_replay,
+    BasePayee, Payee, DecodedPayment, SolanaPayee, Terms, decode, payment_header, verify, verify_for_replay,
 };
 use purser::wallet::PaymentRequired;
-use purser::wallet::payment::Circumstances;
+use purser::wallet::payment::SigningContext;
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, Timestamp};
 use serde_json::{Value, json};
 
 use crate::authorizations::{carrying, signed_fields};
-use crate::dice::{Dice, change_bytes, change_json};
+use crate::input::{FuzzInput, change_bytes, change_json};
 use crate::seller::{self, Fixed, NOW};
 
 /// The clock of the recorded payments, in seconds.
@@ -33,13 +33,13 @@ const VECTORS: [&str; 4] = [
 ];
 
 /// Payments that stock clients signed, and what each of them is worth.
-pub(crate) struct Shelf {
+pub(crate) struct PaymentCorpus {
     pub(crate) documents: Vec<Value>,
     signed: Vec<Authorization>,
     offers: Vec<Terms>,
 }
 
-impl Shelf {
+impl PaymentCorpus {
     pub(crate) fn new() -> Self {
         let Ok(Wallet::Evm(pay_to)) = "0x0D8e461687b7D06f86EC348E0c270b0F279855F0".parse() else {
             panic!("an address")
@@ -77,12 +77,12 @@ impl Shelf {
     fn verdict(&self, header: &[u8]) -> Option<Authorization> {
         let payment = decode(header).ok()?;
         let judge = |recovery| verify(&payment, &self.offers, &[], Timestamp(RECORDED * 1000), recovery);
-        let found = judge(Recovery::Libsecp256k1);
-        assert_eq!(found, judge(Recovery::K256));
+        let found = judge(SignatureRecovery::Libsecp256k1);
+        assert_eq!(found, judge(SignatureRecovery::K256));
         let found = found.ok()?.authorization;
         let payees: Vec<Payee> = self.offers.iter().map(|terms| terms.payee.clone()).collect();
         assert_eq!(
-            verify_for_replay(&payment, &payees, Recovery::default()).as_ref(),
+            verify_for_replay(&payment, &payees, SignatureRecovery::default()).as_ref(),
             Some(&found)
         );
         Some(found)
@@ -110,7 +110,7 @@ impl Shelf {
 }
 
 /// One of the four spellings of base64 that are read.
-fn spelled(bytes: &[u8], dice: &mut Dice<'_>) -> Vec<u8> {
+fn spelled(bytes: &[u8], dice: &mut FuzzInput<'_>) -> Vec<u8> {
     let engines = [
         STANDARD.encode(bytes),
         STANDARD_NO_PAD.encode(bytes),
@@ -121,7 +121,7 @@ fn spelled(bytes: &[u8], dice: &mut Dice<'_>) -> Vec<u8> {
 }
 
 /// The same payment written out again, from what was read of it.
-fn written(payment: &Payment) -> Value {
+fn written(payment: &DecodedPayment) -> Value {
     let payload = match &payment.payload {
         Payload::Evm(evm) => json!({
             "authorization": {
@@ -136,11 +136,11 @@ fn written(payment: &Payment) -> Value {
         Payload::Unsupported(_) => json!({"delegationManager": ""}),
     };
     let mut all = match &payment.chosen {
-        Chosen::V2(accepted) => json!({"x402Version": 2, "accepted": {
+        SelectedTerms::V2(accepted) => json!({"x402Version": 2, "accepted": {
             "scheme": accepted.scheme, "network": accepted.network, "amount": accepted.amount, "asset": accepted.asset,
             "payTo": accepted.pay_to, "maxTimeoutSeconds": accepted.max_timeout_seconds, "extra": accepted.extra,
         }}),
-        Chosen::V1(network) => json!({"x402Version": 1, "scheme": "exact", "network": network.name()}),
+        SelectedTerms::V1(network) => json!({"x402Version": 1, "scheme": "exact", "network": network.name()}),
     };
     all["payload"] = payload;
     all["extensions"] = json!(payment.extensions);
@@ -162,7 +162,7 @@ fn read_twice(header: &[u8]) {
 #[test]
 fn any_bytes_in_a_payment_header_are_read_or_refused() {
     // Aim: no bytes panic the decoder or the verdict, and what was read is what is read of it written out again.
-    let shelf = Shelf::new();
+    let shelf = PaymentCorpus::new();
     check!().with_iterations(30_000).for_each(|header: &[u8]| {
         read_twice(header);
         read_twice(STANDARD.encode(header).as_bytes());
@@ -174,12 +174,12 @@ fn any_bytes_in_a_payment_header_are_read_or_refused() {
 fn a_changed_payment_is_one_that_was_signed_or_none() {
     // Aim: changes of the document, of its text and of the header's text lead to the signed payment or to a refusal;
     // never to another payer, amount or recipient, nor to a disagreement between libraries or between the two judges.
-    let shelf = Shelf::new();
+    let shelf = PaymentCorpus::new();
     check!()
         .with_iterations(3_000)
         .with_max_len(256)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let (changes, level) = (dice.below(4), dice.byte() % 4);
             let mut document = dice.of(&shelf.documents).clone();
             if level < 2 {
@@ -202,7 +202,7 @@ fn a_changed_payment_is_one_that_was_signed_or_none() {
 fn what_a_wallet_signs_is_what_is_read() {
     // Aim: any amount, timeout, network, version and memo that we ask for comes back as exactly that payment.
     check!().with_iterations(600).with_max_len(64).for_each(|bytes: &[u8]| {
-        let mut dice = Dice(bytes);
+        let mut dice = FuzzInput(bytes);
         let amount = dice.number(seller::PRICE);
         let memo = format!("order-{}", dice.byte());
         let solana = seller::solana(dice.one_in(2).then_some(memo.as_str()));
@@ -212,7 +212,7 @@ fn what_a_wallet_signs_is_what_is_read() {
         let offers = [seller::terms(amount.wrapping_add(1), terms.payee.clone()), terms];
         let required = PaymentRequired::from_header(&seller::ask(&offers[1..], None).header).unwrap();
         let offer = required.choose(None).unwrap();
-        let at = Circumstances {
+        let at = SigningContext {
             now: Timestamp(NOW * 1000),
             entropy: &Fixed(u128::from(dice.number(0))),
             blockhash: None,
@@ -224,7 +224,7 @@ fn what_a_wallet_signs_is_what_is_read() {
             buyer.pay_v1(&offer, &at)
         };
         let payment = decode(header.unwrap().as_bytes()).unwrap();
-        let verified = verify(&payment, &offers, &[], Timestamp(NOW * 1000), Recovery::default()).unwrap();
+        let verified = verify(&payment, &offers, &[], Timestamp(NOW * 1000), SignatureRecovery::default()).unwrap();
         let network = offers[1].network();
         assert_eq!((verified.offer, verified.authorization.value().atomic()), (1, amount));
         assert_eq!(verified.authorization.payer(), buyer.account(network));
@@ -240,7 +240,7 @@ fn a_well_signed_authorization_is_judged_by_its_fields_alone() {
         .with_iterations(1_500)
         .with_max_len(128)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let domain = if dice.one_in(8) {
                 [7; 32]
             } else {
@@ -267,7 +267,7 @@ fn of_several_payment_headers_all_say_the_same_or_none_counts() {
         .with_iterations(2_000)
         .with_max_len(64)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut headers = HeaderMap::new();
             let mut said: Vec<Vec<u8>> = Vec::new();
             let mut mpp = false;

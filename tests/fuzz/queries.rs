@@ -4,12 +4,12 @@ use bolero::check;
 use purser::http::query::Query;
 use purser_actors::money::{AmountError, Cents};
 
-use crate::dice::{Dice, change_text};
+use crate::input::{FuzzInput, change_text};
 
 const KNOWN: [&str; 4] = ["amount", "format", "after", "types"];
 
 /// One of the spellings of a text in a query.
-fn encoded(text: &str, dice: &mut Dice<'_>) -> String {
+fn encoded(text: &str, dice: &mut FuzzInput<'_>) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/:,".contains(&byte);
     text.bytes()
         .map(|byte| match byte {
@@ -28,7 +28,7 @@ fn a_query_says_what_was_put_into_it() {
         .with_iterations(4_000)
         .with_max_len(256)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut pairs: Vec<(&str, String)> = Vec::new();
             let mut parts = Vec::new();
             for _ in 0..dice.below(4) {
@@ -63,7 +63,7 @@ fn any_query_is_read_or_refused_with_a_400() {
         .with_iterations(4_000)
         .with_max_len(256)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut raw = String::from_utf8_lossy(bytes).into_owned();
             if dice.one_in(2) {
                 raw = "amount=5&format=json&after=%32&types=card.*,payment.settled".to_owned();
@@ -112,7 +112,7 @@ fn an_amount_is_exactly_its_cents_or_refused() {
         .with_iterations(8_000)
         .with_max_len(64)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut text = match dice.byte() % 4 {
                 0 => String::from_utf8_lossy(dice.0).into_owned(),
                 1 => dice.number(500).to_string(),

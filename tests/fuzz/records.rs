@@ -2,14 +2,14 @@
 
 use bolero::check;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::record::{Announcement, Record};
+use purser_actors::kernel::event_record::{PublicEvent, EventRecord};
 use purser_actors::port::Timestamp;
 use purser_storage::codec;
 
-use crate::dice::{Dice, change_bytes};
+use crate::input::{FuzzInput, change_bytes};
 
 fn records() -> Vec<Vec<u8>> {
-    let record = |owner, announcement| Record {
+    let record = |owner, announcement| EventRecord {
         kind: 2,
         id: vec![7; 16],
         revision: 3,
@@ -19,7 +19,7 @@ fn records() -> Vec<Vec<u8>> {
         event: vec![0, 1, 2, 3],
         announcement,
     };
-    let announcement = Announcement {
+    let announcement = PublicEvent {
         kind: "payment.settled".into(),
         envelope: r#"{"id":"evt_1"}"#.into(),
     };
@@ -37,11 +37,11 @@ fn a_changed_record_is_no_record() {
         .with_iterations(20_000)
         .with_max_len(128)
         .for_each(|bytes: &[u8]| {
-            assert!(Record::read(bytes).is_err());
-            let mut dice = Dice(bytes);
+            assert!(EventRecord::read(bytes).is_err());
+            let mut dice = FuzzInput(bytes);
             let mut stored = dice.of(&good).clone();
             (0..dice.below(4)).for_each(|_| change_bytes(&mut stored, &mut dice));
-            assert_eq!(Record::read(&stored).is_ok(), good.contains(&stored));
+            assert_eq!(EventRecord::read(&stored).is_ok(), good.contains(&stored));
         });
 }
 
@@ -54,14 +54,14 @@ fn a_record_with_a_right_checksum_is_read_as_exactly_its_bytes() {
         .with_iterations(20_000)
         .with_max_len(128)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut stored = dice.of(&good).clone();
             let mut body = stored.split_off(7);
             (0..dice.below(4)).for_each(|_| change_bytes(&mut body, &mut dice));
             let crc = crc32c::crc32c_append(crc32c::crc32c(&stored[..3]), &body);
             stored[3..7].copy_from_slice(&crc.to_le_bytes());
             stored.extend(body);
-            if let Ok(record) = Record::read(&stored) {
+            if let Ok(record) = EventRecord::read(&stored) {
                 assert_eq!(codec::encode(&record), stored);
             }
         });

@@ -1,17 +1,17 @@
 //! Settings: the operator's file and the environment.
 
 use bolero::check;
-use purser::config::{Config, DEFAULTS, Misfit, Sources};
+use purser::config::{Config, DEFAULTS, Misfit, ConfigSources};
 use toml::{Table, Value};
 
-use crate::dice::{Dice, change_bytes};
+use crate::input::{FuzzInput, change_bytes};
 
 fn load(file: Option<String>, env: Vec<(String, String)>) -> Result<String, Misfit> {
     let file = file.map(|text| ("purser.toml".to_owned(), text));
-    let sources = Sources {
+    let sources = ConfigSources {
         file,
         env,
-        ..Sources::default()
+        ..ConfigSources::default()
     };
     Config::load(&sources).map(|config| format!("{config:?}"))
 }
@@ -38,7 +38,7 @@ fn a_changed_file_is_loaded_or_refused_by_name() {
         .join("\n");
     assert!(load(Some(plain.clone()), vec![]).is_ok());
     check!().with_iterations(300).with_max_len(64).for_each(|bytes: &[u8]| {
-        let mut dice = Dice(bytes);
+        let mut dice = FuzzInput(bytes);
         let mut text = plain.clone().into_bytes();
         (0..1 + dice.below(3)).for_each(|_| change_bytes(&mut text, &mut dice));
         let Err(error) = load(Some(String::from_utf8_lossy(&text).into_owned()), vec![]) else {
@@ -56,7 +56,7 @@ fn a_file_and_the_environment_say_the_same() {
     let all = settings();
     assert!(all.len() > 50);
     check!().with_iterations(300).with_max_len(48).for_each(|bytes: &[u8]| {
-        let mut dice = Dice(bytes);
+        let mut dice = FuzzInput(bytes);
         let (section, name, default) = dice.of(&all).clone();
         let value = match &default {
             Value::Integer(number) => Value::Integer(dice.number(*number as u64) as i64),

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bolero::check;
 use purser::identity::nonce::Nonces;
 use purser::identity::origin::Origin;
-use purser::identity::proof::{Proof, ProofChecker};
+use purser::identity::proof::{SignInProof, ProofVerifier};
 use purser::identity::rfc3339;
 use purser::identity::secret::Key32;
 use purser::payment::evm::keccak;
@@ -13,22 +13,22 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::port::Timestamp;
 use serde_json::{Value, json};
 
-use crate::dice::{Dice, change_bytes, change_json, change_text};
+use crate::input::{FuzzInput, change_bytes, change_json, change_text};
 use crate::seller::{Fixed, NOW, buyer};
 
 const AT: Timestamp = Timestamp(NOW * 1000);
 
-struct Door {
-    checker: ProofChecker,
+struct SignInHarness {
+    checker: ProofVerifier,
     nonces: Nonces,
 }
 
-impl Door {
+impl SignInHarness {
     fn new() -> Self {
         let origin = Origin::parse("https://api.example.com").unwrap();
         let nonces = Nonces::new(&Key32::new([1; 32]), &origin);
         Self {
-            checker: ProofChecker::new(origin, nonces.clone()),
+            checker: ProofVerifier::new(origin, nonces.clone()),
             nonces,
         }
     }
@@ -56,7 +56,7 @@ impl Door {
 /// Signs the fields as they stand, if they can be read at all.
 fn sign(fields: &mut Value) {
     fields["signature"] = json!("");
-    let Ok(proof) = Proof::decode(header(fields).as_bytes()) else {
+    let Ok(proof) = SignInProof::decode(header(fields).as_bytes()) else {
         return;
     };
     let Ok(network) = proof.network() else { return };
@@ -107,7 +107,7 @@ fn fields_of(message: &str) -> Value {
     fields
 }
 
-fn shown(proof: &Proof, network: Network) -> Value {
+fn shown(proof: &SignInProof, network: Network) -> Value {
     let (account, chain) = match network {
         Network::Base => ("Ethereum account:", "8453"),
         Network::Solana => ("Solana account:", proof.chain_id.strip_prefix("solana:").unwrap()),
@@ -135,7 +135,7 @@ fn shown(proof: &Proof, network: Network) -> Value {
 
 /// What was read says in its message everything that was read, and nothing else.
 fn read(header: &[u8]) {
-    let Ok(proof) = Proof::decode(header) else { return };
+    let Ok(proof) = SignInProof::decode(header) else { return };
     let Ok(network) = proof.network() else { return };
     assert_eq!(fields_of(&proof.message(network)), shown(&proof, network));
 }
@@ -143,7 +143,7 @@ fn read(header: &[u8]) {
 #[test]
 fn any_bytes_in_a_sign_in_header_are_read_or_refused() {
     // Aim: no bytes panic the reader or the check.
-    let door = Door::new();
+    let door = SignInHarness::new();
     check!().with_iterations(30_000).for_each(|bytes: &[u8]| {
         for header in [bytes.to_vec(), STANDARD.encode(bytes).into_bytes()] {
             read(&header);
@@ -155,13 +155,13 @@ fn any_bytes_in_a_sign_in_header_are_read_or_refused() {
 #[test]
 fn a_changed_proof_signs_in_the_same_wallet_or_none() {
     // Aim: whatever is changed after signing, whoever is let in is the signer, with the message and nonce he signed.
-    let door = Door::new();
+    let door = SignInHarness::new();
     let good: Vec<Value> = Network::ALL
         .into_iter()
         .flat_map(|network| [true, false].map(|full| door.answer(network, full)))
         .collect();
     let message = |header: &[u8]| {
-        let proof = Proof::decode(header).unwrap();
+        let proof = SignInProof::decode(header).unwrap();
         proof.message(proof.network().unwrap())
     };
     let signed: Vec<String> = good.iter().map(|fields| message(header(fields).as_bytes())).collect();
@@ -172,7 +172,7 @@ fn a_changed_proof_signs_in_the_same_wallet_or_none() {
         .with_iterations(3_000)
         .with_max_len(256)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let (changes, level) = (dice.below(4), dice.byte() % 4);
             let mut fields = dice.of(&good).clone();
             if level < 2 {
@@ -205,12 +205,12 @@ fn a_changed_proof_signs_in_the_same_wallet_or_none() {
 fn a_resigned_proof_is_good_only_for_us_and_only_now() {
     // Aim: fields of every kind under a right signature: who gets in signed for our domain and origin, on one of our
     // chains, in time, with a nonce of ours; and the message read back names exactly what was sent.
-    let door = Door::new();
+    let door = SignInHarness::new();
     check!()
         .with_iterations(1_500)
         .with_max_len(128)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let (network, full) = (*dice.of(&Network::ALL), dice.one_in(2));
             let mut fields = door.answer(network, full);
             let donors = [door.answer(Network::Base, true), door.answer(Network::Solana, true)];
@@ -224,7 +224,7 @@ fn a_resigned_proof_is_good_only_for_us_and_only_now() {
             let Ok(found) = door.checker.check(header.as_bytes(), AT) else {
                 return;
             };
-            let proof = Proof::decode(header.as_bytes()).unwrap();
+            let proof = SignInProof::decode(header.as_bytes()).unwrap();
             assert_eq!(
                 (proof.domain.as_str(), proof.version.as_str()),
                 ("api.example.com", "1")

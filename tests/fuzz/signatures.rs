@@ -3,12 +3,12 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bolero::check;
-use purser::payment::evm::{Recovery, keccak, recover};
-use purser::payment::solana::{SolanaDemand, verify};
+use purser::payment::evm::{SignatureRecovery, keccak, recover};
+use purser::payment::solana::{SolanaRequirements, verify};
 use purser::payment::{Payee, Terms};
 use purser_actors::id::Network;
 
-use crate::dice::{Dice, change_bytes};
+use crate::input::{FuzzInput, change_bytes};
 use crate::seller::{PRICE, buyer, offers, pay, solana, terms};
 
 /// The order of secp256k1's group.
@@ -19,7 +19,7 @@ const HALF_ORDER: &str = "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f
 const ED25519_ORDER: &str = "edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010";
 
 /// Numbers at the edges of a field: zero, one, the order and its neighbours, its half.
-fn edge(dice: &mut Dice<'_>) -> [u8; 32] {
+fn edge(dice: &mut FuzzInput<'_>) -> [u8; 32] {
     let mut number = [0; 32];
     match dice.byte() % 5 {
         0 => {}
@@ -40,7 +40,7 @@ fn both_libraries_recover_the_same_signer_or_none() {
         .with_iterations(3_000)
         .with_max_len(96)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let digest = keccak(&[dice.byte()]);
             let good = buyer().sign_digest(&digest);
             let mut signature = good.to_vec();
@@ -56,8 +56,8 @@ fn both_libraries_recover_the_same_signer_or_none() {
                 signature[64] = *dice.of(&[0, 1, 26, 27, 28, 29, 35, 36, 255]);
             }
             let signature: [u8; 65] = signature.try_into().unwrap();
-            let found = recover(&digest, &signature, Recovery::Libsecp256k1);
-            assert_eq!(found, recover(&digest, &signature, Recovery::K256), "{signature:02x?}");
+            let found = recover(&digest, &signature, SignatureRecovery::Libsecp256k1);
+            assert_eq!(found, recover(&digest, &signature, SignatureRecovery::K256), "{signature:02x?}");
             if found == Some(buyer().evm_address()) {
                 let same_r = signature[..32] == good[..32];
                 assert!(same_r && (signature[64] % 27 == good[64] % 27) == (signature[32..64] == good[32..64]));
@@ -88,7 +88,7 @@ fn an_ed25519_signature_has_one_form() {
     else {
         panic!("Solana")
     };
-    let demand = SolanaDemand { payee: &payee, amount };
+    let demand = SolanaRequirements { payee: &payee, amount };
     let payment = pay(&offers(), Network::Solana);
     let good = STANDARD
         .decode(payment["payload"]["transaction"].as_str().unwrap())
@@ -97,7 +97,7 @@ fn an_ed25519_signature_has_one_form() {
         .with_iterations(2_000)
         .with_max_len(64)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut signature = good[65..129].to_vec();
             match dice.byte() % 4 {
                 0 => {}

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use bolero::check;
-use purser::stream::{ClientFrame, Filter};
+use purser::stream::{ClientMessage, EventFilter};
 use serde_json::{Value, json};
 
-use crate::dice::{Dice, change_json, change_text};
+use crate::input::{FuzzInput, change_json, change_text};
 
 fn good() -> [Value; 5] {
     [
@@ -19,11 +19,11 @@ fn good() -> [Value; 5] {
 }
 
 /// The message as a document, from what was read of it.
-fn written(frame: &ClientFrame) -> Value {
+fn written(frame: &ClientMessage) -> Value {
     match frame {
-        ClientFrame::Auth { token } => json!({"type": "auth", "token": token}),
-        ClientFrame::Subscribe { after, types } => json!({"type": "subscribe", "after": after, "types": types}),
-        ClientFrame::Pong {} => json!({"type": "pong"}),
+        ClientMessage::Auth { token } => json!({"type": "auth", "token": token}),
+        ClientMessage::Subscribe { after, types } => json!({"type": "subscribe", "after": after, "types": types}),
+        ClientMessage::Pong {} => json!({"type": "pong"}),
     }
 }
 
@@ -31,13 +31,13 @@ fn written(frame: &ClientFrame) -> Value {
 fn a_message_is_read_as_what_it_says_or_not_at_all() {
     // Aim: every member of a message that is read is one we know, given once, and means what it says; nothing panics.
     for message in good() {
-        serde_json::from_value::<ClientFrame>(message).unwrap();
+        serde_json::from_value::<ClientMessage>(message).unwrap();
     }
     check!()
         .with_iterations(6_000)
         .with_max_len(256)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut text = String::from_utf8_lossy(bytes).into_owned();
             if !dice.one_in(8) {
                 let mut message = dice.of(&good()).clone();
@@ -45,7 +45,7 @@ fn a_message_is_read_as_what_it_says_or_not_at_all() {
                 text = message.to_string();
                 (0..dice.below(3)).for_each(|_| text = change_text(&text, &mut dice));
             }
-            let Ok(frame) = serde_json::from_str::<ClientFrame>(&text) else {
+            let Ok(frame) = serde_json::from_str::<ClientMessage>(&text) else {
                 return;
             };
             let Ok(Value::Object(said)) = serde_json::from_str(&text) else {
@@ -95,7 +95,7 @@ fn a_filter_wants_what_it_names() {
         .with_iterations(4_000)
         .with_max_len(96)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut text = String::from_utf8_lossy(bytes).into_owned();
             if dice.one_in(2) {
                 let names = [
@@ -123,13 +123,13 @@ fn a_filter_wants_what_it_names() {
             };
             let listed = names.len() <= 64 && names.iter().all(plain);
             let fits = |name: &&str| known.iter().any(|kind| reads(name.as_bytes(), kind.as_bytes()));
-            let filter = Filter::from_query(&text);
+            let filter = EventFilter::from_query(&text);
             assert_eq!(filter.is_ok(), listed && names.iter().all(fits), "{text}");
             let Ok(filter) = filter else { return };
             for kind in TYPES {
                 let named = |name: &&str| reads(name.as_bytes(), kind.as_bytes());
                 assert_eq!(
-                    filter.wants(kind),
+                    filter.matches(kind),
                     names.is_empty() || names.iter().any(named),
                     "{text} and {kind}"
                 );

@@ -4,21 +4,21 @@ use std::panic::AssertUnwindSafe;
 
 use bolero::check;
 use purser::identity::IdentityKeys;
-use purser::identity::keys::Keys;
+use purser::identity::keys::IdentityKeyRing;
 use purser::identity::login::{SessionCookies, login_code_hash, new_login_code};
 use purser::identity::origin::Origin;
-use purser::identity::refresh::RefreshTokens;
-use purser::identity::token::{SignInMethod, Tokens};
+use purser::identity::refresh::RefreshTokenCodec;
+use purser::identity::token::{TokenAuthMethod, IdTokens};
 use purser_actors::id::{PaymentId, SessionId, Wallet};
 use purser_actors::port::Timestamp;
 
-use crate::dice::{Dice, change_text};
+use crate::input::{FuzzInput, change_text};
 use crate::seller::{Fixed, NOW};
 
 const AT: Timestamp = Timestamp(NOW * 1000);
 
-struct Issued {
-    tokens: Tokens,
+struct IssuedCredentials {
+    tokens: IdTokens,
     cookies: SessionCookies,
     id_tokens: Vec<String>,
     refresh: String,
@@ -26,21 +26,21 @@ struct Issued {
     code: String,
 }
 
-impl Issued {
+impl IssuedCredentials {
     fn new() -> Self {
-        let keys = Keys::generate(Timestamp(0), &Fixed(3));
+        let keys = IdentityKeyRing::generate(Timestamp(0), &Fixed(3));
         let derived = IdentityKeys::derive(&keys);
-        let tokens = Tokens::new(&keys, "https://api.example.com", "purser", 1);
+        let tokens = IdTokens::new(&keys, "https://api.example.com", "purser", 1);
         let cookies = SessionCookies::new(&derived.cookie, &Origin::parse("https://api.example.com").unwrap());
         let mint = |wallet, method| {
             let minted = tokens.mint(&wallet, SessionId(9), method, AT, &Fixed(5));
             minted.expose().to_owned()
         };
         let id_tokens = vec![
-            mint(Wallet::Evm([0xab; 20]), SignInMethod::Wallet),
-            mint(Wallet::Solana([0x5a; 32]), SignInMethod::Payment(PaymentId(4))),
+            mint(Wallet::Evm([0xab; 20]), TokenAuthMethod::Wallet),
+            mint(Wallet::Solana([0x5a; 32]), TokenAuthMethod::Payment(PaymentId(4))),
         ];
-        let (refresh, _) = RefreshTokens::new(&derived.refresh).issue(SessionId(0xabc << 64), 0x00ab_cdef);
+        let (refresh, _) = RefreshTokenCodec::new(&derived.refresh).issue(SessionId(0xabc << 64), 0x00ab_cdef);
         let set = cookies.set(SessionId(9), AT, 60);
         Self {
             id_tokens,
@@ -56,14 +56,14 @@ impl Issued {
 #[test]
 fn a_changed_id_token_is_no_token() {
     // Aim: what verifies is, letter for letter, a token that was minted; parts of two tokens do not make a third.
-    let issued = AssertUnwindSafe(Issued::new());
+    let issued = AssertUnwindSafe(IssuedCredentials::new());
     check!()
         .with_iterations(4_000)
         .with_max_len(512)
         .for_each(|bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
             assert!(issued.tokens.verify(&text, AT).is_err());
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut token = dice.of(&issued.id_tokens).clone();
             if dice.one_in(4) {
                 let parts: Vec<&str> = issued.id_tokens.iter().flat_map(|token| token.split('.')).collect();
@@ -87,16 +87,16 @@ fn a_changed_id_token_is_no_token() {
 #[test]
 fn a_refresh_token_has_one_spelling() {
     // Aim: two texts that are read as the same session, generation and secret are the same text.
-    let issued = Issued::new();
-    let good = RefreshTokens::parse(&issued.refresh).unwrap();
+    let issued = IssuedCredentials::new();
+    let good = RefreshTokenCodec::parse(&issued.refresh).unwrap();
     check!()
         .with_iterations(20_000)
         .with_max_len(128)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut text = issued.refresh.clone();
             (0..dice.below(4)).for_each(|_| text = change_text(&text, &mut dice));
-            let Ok(found) = RefreshTokens::parse(&text) else {
+            let Ok(found) = RefreshTokenCodec::parse(&text) else {
                 assert_ne!(text, issued.refresh);
                 return;
             };
@@ -108,12 +108,12 @@ fn a_refresh_token_has_one_spelling() {
 #[test]
 fn a_changed_cookie_opens_nothing() {
     // Aim: only a header in which our cookie stands once and unchanged opens its session, and only in its time.
-    let issued = Issued::new();
+    let issued = IssuedCredentials::new();
     check!()
         .with_iterations(20_000)
         .with_max_len(256)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut header = format!("{}{}", dice.of(&["", "a=b; ", "purser=; "]), issued.cookie);
             header.push_str(dice.of::<&str>(&["", ";", "; c=d", ";;"]));
             (0..dice.below(4)).for_each(|_| header = change_text(&header, &mut dice));
@@ -129,13 +129,13 @@ fn a_changed_cookie_opens_nothing() {
 #[test]
 fn a_login_code_has_one_spelling() {
     // Aim: no other text leads to the stored hash of a code.
-    let issued = Issued::new();
+    let issued = IssuedCredentials::new();
     let stored = login_code_hash(&issued.code).unwrap();
     check!()
         .with_iterations(20_000)
         .with_max_len(64)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut text = issued.code.clone();
             (0..dice.below(4)).for_each(|_| text = change_text(&text, &mut dice));
             assert_eq!(login_code_hash(&text) == Some(stored), text == issued.code, "{text}");

@@ -5,15 +5,15 @@ use base64::engine::general_purpose::STANDARD;
 use bolero::check;
 use purser::payment::solana::address::{COMPUTE_BUDGET, LIGHTHOUSE, MEMO, Pubkey, TOKEN};
 use purser::payment::solana::wire::{MAX_TRANSACTION_BYTES, Transaction};
-use purser::payment::solana::{MAX_MICRO_LAMPORTS_PER_UNIT, MAX_UNITS, SolanaDemand, verify};
+use purser::payment::solana::{MAX_MICRO_LAMPORTS_PER_UNIT, MAX_UNITS, SolanaRequirements, verify};
 use purser::payment::terms::SOLANA_USDC;
 use purser::payment::{Payee, Terms};
 use purser::wallet::solana::Draft;
 use purser_actors::port::Authorization;
 
-use crate::dice::{Dice, change_bytes};
-use crate::drafts::{change_draft, good_draft, keys};
-use crate::payments::Shelf;
+use crate::input::{FuzzInput, change_bytes};
+use crate::solana_drafts::{change_draft, good_draft, keys};
+use crate::payments::PaymentCorpus;
 use crate::seller::{BLOCKHASH, PRICE, buyer, solana, terms};
 
 /// The bytes of a transaction, from what was read of them. Three header bytes are the message's own.
@@ -65,7 +65,7 @@ fn read(bytes: &[u8]) {
 #[test]
 fn any_bytes_are_one_transaction_or_none() {
     // Aim: what is read as a transaction is exactly those bytes; recorded ones with changes, and bytes from nowhere.
-    let shelf = Shelf::new();
+    let shelf = PaymentCorpus::new();
     let recorded = shelf
         .documents
         .iter()
@@ -75,7 +75,7 @@ fn any_bytes_are_one_transaction_or_none() {
     read(&recorded);
     check!().with_iterations(20_000).for_each(|bytes: &[u8]| {
         read(bytes);
-        let mut dice = Dice(bytes);
+        let mut dice = FuzzInput(bytes);
         let mut wire = recorded.clone();
         (0..1 + dice.below(3)).for_each(|_| change_bytes(&mut wire, &mut dice));
         read(&wire);
@@ -130,14 +130,14 @@ fn a_signed_transaction_that_is_accepted_pays_us_and_costs_little() {
     else {
         panic!("Solana")
     };
-    let demand = SolanaDemand { payee: &payee, amount };
+    let demand = SolanaRequirements { payee: &payee, amount };
     let good = good_draft();
     assert!(verify(&buyer().sign_draft(&good), &demand).is_ok());
     check!()
         .with_iterations(4_000)
         .with_max_len(192)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut draft = good.clone();
             (0..dice.below(4)).for_each(|_| change_draft(&mut draft, &mut dice));
             let wire = buyer().sign_draft(&draft);
@@ -167,7 +167,7 @@ fn signed_bytes_of_any_shape_are_read_as_what_they_say() {
     else {
         panic!("Solana")
     };
-    let demand = SolanaDemand { payee: &payee, amount };
+    let demand = SolanaRequirements { payee: &payee, amount };
     let shelf = crate::seller::pay(&crate::seller::offers(), purser_actors::id::Network::Solana);
     let wire = STANDARD
         .decode(shelf["payload"]["transaction"].as_str().unwrap())
@@ -177,7 +177,7 @@ fn signed_bytes_of_any_shape_are_read_as_what_they_say() {
         .with_iterations(3_000)
         .with_max_len(64)
         .for_each(|bytes: &[u8]| {
-            let mut dice = Dice(bytes);
+            let mut dice = FuzzInput(bytes);
             let mut changed = wire[message..].to_vec();
             (0..dice.below(4)).for_each(|_| change_bytes(&mut changed, &mut dice));
             let signature = buyer().sign_message(&changed);

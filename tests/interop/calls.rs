@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::node::Node;
-use crate::running::Purser;
+use crate::server_process::Purser;
 
 impl Node {
     /// One call of one stock client: see `call.mjs`.

@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use purser::system::SystemEntropy;
-use purser::wallet::payment::Circumstances;
+use purser::wallet::payment::SigningContext;
 use purser::wallet::{PaymentRequired, TestWallet};
 use purser_actors::id::Network;
 use purser_actors::port::{Clock as _, Timestamp};
@@ -31,7 +31,7 @@ fn paid(wallet: &TestWallet, challenge: &Value, now: Timestamp) -> String {
     let header = STANDARD.encode(challenge.to_string());
     let required = PaymentRequired::from_header(header.as_bytes()).unwrap();
     let offer = required.choose(Some(Network::Base)).unwrap();
-    let circumstances = Circumstances {
+    let circumstances = SigningContext {
         now,
         entropy: &SystemEntropy,
         blockhash: None,

@@ -11,19 +11,19 @@ use std::process::Stdio;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
-use purser::payment::evm::Recovery;
+use purser::payment::evm::SignatureRecovery;
 use purser::payment::solana::address::base58;
 use purser::payment::{Terms, decode, verify};
 use purser_actors::id::Network;
 use purser_actors::port::Timestamp;
 use serde_json::{Value, json};
 
-use crate::allowed::{Differs, allowed};
+use crate::allowed_differences::{AllowedDifference, allowed};
 use crate::authorizations::{carrying, signed_fields};
 use crate::dice::{Dice, change_bytes, change_json};
 use crate::drafts::{change_draft, good_draft};
 use crate::node::Node;
-use crate::running::print_line;
+use crate::server_process::print_line;
 use crate::seller::{self, NOW, PRICE, buyer, fee_payer, pay, terms};
 
 /// Cases of an ordinary run.
@@ -58,7 +58,7 @@ impl Verdict {
 
 fn ours(header: &[u8]) -> Verdict {
     let judged = decode(header)
-        .and_then(|payment| verify(&payment, &offers(), &[], Timestamp(NOW * 1000), Recovery::Libsecp256k1));
+        .and_then(|payment| verify(&payment, &offers(), &[], Timestamp(NOW * 1000), SignatureRecovery::Libsecp256k1));
     match judged {
         Ok(verified) => Verdict::Paid {
             offer: verified.offer as u64,
@@ -157,7 +157,7 @@ fn payment(dice: &mut Dice<'_>) -> Value {
                 0 => signature[64] = dice.byte() % 32,
                 1 => change_bytes(&mut signature, dice),
                 2 => signature[64] -= 27,
-                _ => signature = crate::allowed::other_half(&signature),
+                _ => signature = crate::allowed_differences::other_half(&signature),
             }
             payment["payload"]["signature"] = json!(format!("0x{}", hex::encode(signature)));
             payment
@@ -238,9 +238,9 @@ fn differential_every_allowed_difference_is_real() {
     // Aim: each line of the table has an example on which the two sides say exactly what the line says; a line that no
     // longer holds must go.
     let Some(node) = Node::ready() else { return };
-    let headers: Vec<Vec<u8>> = crate::allowed::TABLE.iter().map(|line| (line.example)()).collect();
-    for ((line, header), theirs) in crate::allowed::TABLE.iter().zip(&headers).zip(theirs(node, &headers)) {
-        let Differs {
+    let headers: Vec<Vec<u8>> = crate::allowed_differences::TABLE.iter().map(|line| (line.example)()).collect();
+    for ((line, header), theirs) in crate::allowed_differences::TABLE.iter().zip(&headers).zip(theirs(node, &headers)) {
+        let AllowedDifference {
             ours: a,
             theirs: b,
             why,

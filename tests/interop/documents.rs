@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::node::Node;
-use super::running::Purser;
+use super::server_process::Purser;
 
 #[tokio::test]
 async fn the_asyncapi_document_fits_its_published_schema() {

@@ -12,7 +12,7 @@ use toml::Table;
 
 use crate::anvil::{self, Anvil};
 use crate::rpc_proxy::RpcProxy;
-use crate::running::{Purser, purser, run, well};
+use crate::server_process::{Purser, purser, run, well};
 use crate::runtime::Chain;
 
 pub const BASE_USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";

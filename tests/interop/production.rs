@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use purser::system::{SystemClock, SystemEntropy};
-use purser::wallet::payment::Circumstances;
+use purser::wallet::payment::SigningContext;
 use purser::wallet::{PaymentRequired, TestWallet};
 use purser_actors::id::Network;
 use purser_actors::port::Clock as _;
@@ -291,7 +291,7 @@ pub async fn signed(production: &Production, wallet: &TestWallet, network: Netwo
     assert_eq!(status, 402, "{body}");
     let required = PaymentRequired::from_header(headers["payment-required"].as_bytes()).unwrap();
     let offer = required.choose(Some(network)).unwrap();
-    let circumstances = Circumstances {
+    let circumstances = SigningContext {
         now: SystemClock.now(),
         entropy: &SystemEntropy,
         blockhash: None,

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use purser::payment::evm::keccak;
 use purser::system::{SystemClock, SystemEntropy};
-use purser::wallet::payment::Circumstances;
+use purser::wallet::payment::SigningContext;
 use purser::wallet::{PaymentRequired, TestWallet};
 use purser_actors::id::Network;
 use purser_actors::port::Clock as _;
@@ -25,7 +25,7 @@ use crate::node::Node;
 use crate::process::Serving;
 use crate::production::{buyer, ended, key, network};
 use crate::products::sample;
-use crate::running::Purser;
+use crate::server_process::Purser;
 use crate::{NETWORKS, text};
 
 /// The public URL of [`Production`].
@@ -229,7 +229,7 @@ async fn paid_from(production: &Production, path: &str, from: Address, wrap: imp
     assert_eq!(status, 402, "{body}");
     let required = PaymentRequired::from_header(headers["payment-required"].as_bytes()).unwrap();
     let offer = required.choose(Some(Network::Base)).unwrap();
-    let circumstances = Circumstances {
+    let circumstances = SigningContext {
         now: SystemClock.now(),
         entropy: &SystemEntropy,
         blockhash: None,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::node::Node;
-use crate::running::Purser;
+use crate::server_process::Purser;
 use crate::{KEY, buyer, receipt, statuses, text};
 
 /// A paid route, asked with its document's own examples; the destination is one of the payer's.

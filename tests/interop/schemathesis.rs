@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::node::folder as folder_of_settings;
 use super::python::Python;
-use super::running::{Purser, print_line};
+use super::server_process::{Purser, print_line};
 
 /// Of every answer: no failure of ours, a status, a body, a content type and headers that are documented; a request that
 /// the document forbids is refused, and so is one without the token that it asks for.

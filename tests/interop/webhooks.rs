@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::node::Node;
-use crate::running::Purser;
+use crate::server_process::Purser;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_published_library_of_npm_verifies_our_signatures() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use purser::payment::evm::Recovery;
+use purser::payment::evm::SignatureRecovery;
 use purser::payment::mpp::credential::decode as decode_credential;
 use purser::payment::solana::address::{Pubkey, base58};
 use purser::payment::{BaseChain, BasePayee, Payee, SolanaChain, SolanaPayee, Terms};
@@ -16,7 +16,7 @@ use purser_actors::port::EvmAuthorization;
 use serde_json::{Value, json};
 
 use crate::evm::with;
-use crate::judge::verdict;
+use crate::verify::verdict;
 use crate::mpp::{CARD, NOW_MS, server};
 use crate::seller::{
     BLOCKHASH, NOW, PAY_TO_BASE, PAY_TO_SOLANA, PRICE, ask, buyer, fee_payer, offers, pay, solana, terms,
@@ -165,7 +165,7 @@ fn an_mpp_client_pays_on_base_sepolia() {
     );
     let judge = |credential: &Value, terms: &[Terms]| {
         let credential = decode_credential(URL_SAFE_NO_PAD.encode(credential.to_string()).as_bytes()).unwrap();
-        mpp.verify(credential, terms, &CARD, NOW_MS, Recovery::Libsecp256k1)
+        mpp.verify(credential, terms, &CARD, NOW_MS, SignatureRecovery::Libsecp256k1)
     };
     assert!(judge(&json, &offered).is_ok());
     let mut mainnet = json.clone();

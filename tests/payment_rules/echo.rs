@@ -2,14 +2,14 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
-use purser::payment::evm::Recovery;
-use purser::payment::matching::Advertised;
+use purser::payment::evm::SignatureRecovery;
+use purser::payment::matching::AdvertisedExtension;
 use purser::payment::{decode, verify};
 use purser_actors::id::Network;
 use purser_actors::port::Timestamp;
 use serde_json::{Value, json};
 
-use crate::judge::verdict;
+use crate::verify::verdict;
 use crate::seller::{NOW, offers, pay, solana, terms};
 
 /// Good payments with one field of `accepted` changed, and what each is refused for.
@@ -157,7 +157,7 @@ fn every_base64_of_the_same_payment_is_read() {
     ] {
         let payment = decode(encoded.as_bytes()).unwrap();
         assert!(
-            verify(&payment, &offers(), &[], Timestamp(NOW * 1000), Recovery::default()).is_ok(),
+            verify(&payment, &offers(), &[], Timestamp(NOW * 1000), SignatureRecovery::default()).is_ok(),
             "{encoded}"
         );
     }
@@ -169,7 +169,7 @@ fn an_echoed_extension_contains_what_was_advertised() {
     // Aim: additions and dynamic members pass, changes do not, absence is fine, strangers are not looked at.
     let info = json!({"domain": "localhost", "nonce": "1", "nested": {"a": 1}, "list": [1, 2]});
     let more = json!({"domain": "localhost", "nested": {"a": 1, "b": 2}, "list": [1, 2], "address": "x"});
-    let advertised = [Advertised {
+    let advertised = [AdvertisedExtension {
         name: "sign-in-with-x",
         info: &info,
         dynamic: &["nonce"],
@@ -204,7 +204,7 @@ fn an_echoed_extension_contains_what_was_advertised() {
             &offers(),
             &advertised,
             Timestamp(NOW * 1000),
-            Recovery::default(),
+            SignatureRecovery::default(),
         );
         let reason = verdict.err().map(|refusal| refusal.reason.as_str());
         assert_eq!(reason, (!accepted).then_some("extension_echo_mismatch"), "{extensions}");

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use purser::payment::evm::{Recovery, recover};
+use purser::payment::evm::{SignatureRecovery, recover};
 use purser::payment::terms::BASE_USDC;
-use purser::payment::{BasePayee, Judged, Payee, Terms, decode, judge};
+use purser::payment::{BasePayee, Judged, Payee, Terms, decode, verify_against};
 use purser_actors::id::Network;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, EvmAuthorization, Timestamp};
 use purser_chains::evm::contract_wallet::Undeployed;
 use serde_json::{Value, json};
 
-use crate::judge::{verdict, verdict_by};
+use crate::verify::{verdict, verdict_by};
 use crate::seller::{NOW, PAY_TO_BASE, PRICE, base, buyer, encode, offers, pay, terms};
 
 /// A payment whose signature is right for its fields, whatever they say.
@@ -52,7 +52,7 @@ fn reason(payment: &Value) -> Option<&'static str> {
     let first = verdict(payment, &offers());
     assert_eq!(
         first,
-        verdict_by(payment, &offers(), Recovery::K256),
+        verdict_by(payment, &offers(), SignatureRecovery::K256),
         "both libraries say the same"
     );
     first.err()
@@ -161,7 +161,7 @@ fn case_14_a_signature_of_no_key_is_left_to_the_chain() {
     // has its own reason. A wallet that is deployed with the payment must have a listed factory.
     let judged = |payment: &Value, terms: &[Terms]| {
         let payment = decode(encode(payment).as_bytes()).unwrap();
-        let judged = judge(&payment, terms, &[], Timestamp(NOW * 1000), Recovery::default());
+        let judged = verify_against(&payment, terms, &[], Timestamp(NOW * 1000), SignatureRecovery::default());
         judged.map_err(|refusal| refusal.reason.as_str())
     };
     let with_signature = |bytes: &[u8]| {
@@ -321,16 +321,16 @@ fn both_libraries_recover_the_same_signer() {
         let digest = purser::payment::evm::keccak(&[&payee.domain_separator[..], &[seed]].concat());
         let signature = wallet.sign_digest(&digest);
         assert_eq!(
-            recover(&digest, &signature, Recovery::Libsecp256k1),
+            recover(&digest, &signature, SignatureRecovery::Libsecp256k1),
             Some(wallet.evm_address())
         );
         for bit in (0..65 * 8).step_by(usize::from(seed)) {
             let mut mutated = signature;
             mutated[bit / 8] ^= 1 << (bit % 8);
-            let found = recover(&digest, &mutated, Recovery::Libsecp256k1);
+            let found = recover(&digest, &mutated, SignatureRecovery::Libsecp256k1);
             assert_eq!(
                 found,
-                recover(&digest, &mutated, Recovery::K256),
+                recover(&digest, &mutated, SignatureRecovery::K256),
                 "seed {seed}, bit {bit}"
             );
             assert_ne!(found, Some(wallet.evm_address()), "seed {seed}, bit {bit}");

@@ -2,8 +2,8 @@
 
 use http::{HeaderMap, HeaderValue};
 use purser::payment::decode::MAX_HEADER_BYTES;
-use purser::payment::receipt::{Failed, Settled, contract_reason};
-use purser::payment::{PaymentError, Reason, decode, payment_header};
+use purser::payment::receipt::{FailedReceipt, SettledReceipt, contract_reason};
+use purser::payment::{PaymentHeaderError, Reason, decode, payment_header};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::Decline;
@@ -23,7 +23,7 @@ fn headers(list: &[(&'static str, &str)]) -> HeaderMap {
 fn case_15_one_request_carries_one_payment() {
     // Aim: either header serves, two equal ones are one, two different ones and x402 beside MPP are 400.
     let ambiguous = |list: &[(&'static str, &str)]| match payment_header(&headers(list)) {
-        Err(error @ PaymentError::Ambiguous(_)) => (error.status(), error.code()) == (400, "payment_ambiguous"),
+        Err(error @ PaymentHeaderError::Ambiguous(_)) => (error.status(), error.code()) == (400, "payment_ambiguous"),
         _ => false,
     };
     let found = |list: &[(&'static str, &str)]| payment_header(&headers(list)).unwrap().map(<[u8]>::to_vec);
@@ -77,7 +77,7 @@ fn case_15_a_broken_header_is_a_clear_refusal() {
         let refusal = decode(header.as_bytes()).unwrap_err();
         assert_eq!(refusal.reason, Reason::Malformed, "{} bytes", header.len());
         assert!(refusal.message.len() < 120, "a refusal does not quote its input");
-        let error = PaymentError::from(refusal);
+        let error = PaymentHeaderError::from(refusal);
         assert_eq!((error.status(), error.code()), (402, "payment_invalid"));
     }
 }
@@ -86,7 +86,7 @@ fn case_15_a_broken_header_is_a_clear_refusal() {
 fn the_challenge_escapes_what_the_caller_wrote() {
     // Aim: a URL with quotes, backslashes, control characters and non-ASCII stays data, in header and body.
     let url = "http://localhost/get-card?amount=5&x=\"},{\\\u{1}\n é";
-    let parts = purser::payment::challenge::ChallengeParts {
+    let parts = purser::payment::challenge::ChallengeInput {
         resource: purser::payment::challenge::Resource {
             url,
             description: "\"",
@@ -132,7 +132,7 @@ fn a_receipt_says_what_became_of_the_payment() {
         let json = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, bytes).unwrap();
         serde_json::from_slice(&json).unwrap()
     };
-    let settled = Settled {
+    let settled = SettledReceipt {
         transaction: "0xabc",
         network: Network::Base,
         payer: &payer,
@@ -146,7 +146,7 @@ fn a_receipt_says_what_became_of_the_payment() {
         reason: "invalid_exact_evm_insufficient_balance".into(),
         message: "the wallet holds less than the amount".into(),
     };
-    let failed = Failed {
+    let failed = FailedReceipt {
         network: Network::Base,
         payer: &payer,
         decline: &decline,

@@ -2,13 +2,13 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use purser::identity::keys::Keys;
+use purser::identity::keys::IdentityKeyRing;
 use purser::identity::secret::MacKey;
 use purser::payment::decode::MAX_HEADER_BYTES;
-use purser::payment::evm::Recovery;
+use purser::payment::evm::SignatureRecovery;
 use purser::payment::mpp::credential::decode;
-use purser::payment::mpp::problem::Problem;
-use purser::payment::mpp::{Answered, Bound, Issued, Mpp, Rejection, verify_for_replay};
+use purser::payment::mpp::problem::MppProblem;
+use purser::payment::mpp::{VerifiedCredential, BoundRequest, IssuedChallenge, Mpp, CredentialError, verify_for_replay};
 use purser::payment::{BasePayee, Reason, Terms};
 use purser::wallet::MppOffer;
 use purser_actors::id::Wallet;
@@ -17,26 +17,26 @@ use serde_json::{Value, json};
 
 use crate::seller::{Fixed, NOW, PAY_TO_BASE, PRICE, base, buyer, offers, terms};
 
-pub(crate) const CARD: Bound<'static> = Bound {
+pub(crate) const CARD: BoundRequest<'static> = BoundRequest {
     route: "/get-card",
     request: &[5; 32],
 };
 pub(crate) const NOW_MS: Timestamp = Timestamp(NOW * 1000 + 250);
 
 fn mac(seed: u128) -> MacKey {
-    Keys::generate(Timestamp(1), &Fixed(seed)).turning_macs("test").0
+    IdentityKeyRing::generate(Timestamp(1), &Fixed(seed)).rotating_macs("test").0
 }
 
 pub(crate) fn server() -> Mpp {
     Mpp::new("shop.example", mac(1), None, 7)
 }
 
-pub(crate) fn issue(mpp: &Mpp) -> Issued {
+pub(crate) fn issue(mpp: &Mpp) -> IssuedChallenge {
     mpp.issue(&offers(), &CARD, "A \"card\"", NOW_MS).unwrap()
 }
 
 /// What the buyer's wallet answers, as JSON.
-fn paid(issued: &Issued) -> Value {
+fn paid(issued: &IssuedChallenge) -> Value {
     let offer = MppOffer::from_header(std::str::from_utf8(&issued.header).unwrap()).unwrap();
     let header = buyer().pay_mpp(&offer);
     let json = URL_SAFE_NO_PAD
@@ -49,16 +49,16 @@ fn judge_at(
     mpp: &Mpp,
     credential: &Value,
     offers: &[Terms],
-    bound: &Bound<'_>,
+    bound: &BoundRequest<'_>,
     now: Timestamp,
-) -> Result<Answered, Rejection> {
+) -> Result<VerifiedCredential, CredentialError> {
     let credential = decode(URL_SAFE_NO_PAD.encode(credential.to_string()).as_bytes())?;
-    let verdict = mpp.verify(credential.clone(), offers, bound, now, Recovery::Libsecp256k1);
-    assert_eq!(verdict, mpp.verify(credential, offers, bound, now, Recovery::K256));
+    let verdict = mpp.verify(credential.clone(), offers, bound, now, SignatureRecovery::Libsecp256k1);
+    assert_eq!(verdict, mpp.verify(credential, offers, bound, now, SignatureRecovery::K256));
     verdict
 }
 
-fn judge(mpp: &Mpp, credential: &Value) -> Result<Answered, Rejection> {
+fn judge(mpp: &Mpp, credential: &Value) -> Result<VerifiedCredential, CredentialError> {
     judge_at(mpp, credential, &offers(), &CARD, NOW_MS)
 }
 
@@ -105,14 +105,14 @@ fn case_16_what_the_challenge_says_cannot_be_changed() {
         let mut changed = good.clone();
         changed["challenge"][member] = value.clone();
         let rejection = judge(&mpp, &changed).unwrap_err();
-        assert_eq!(rejection.problem, Problem::InvalidChallenge, "{member} {value}");
+        assert_eq!(rejection.problem, MppProblem::InvalidChallenge, "{member} {value}");
     }
     // What stands between two values cannot be moved into one of them.
     let mut moved = good.clone();
     let (expires, opaque) = (&good["challenge"]["expires"], &good["challenge"]["opaque"]);
     moved["challenge"]["expires"] = json!(format!("{}||{}", expires.as_str().unwrap(), opaque.as_str().unwrap()));
     moved["challenge"]["opaque"] = Value::Null;
-    assert_eq!(judge(&mpp, &moved).unwrap_err().problem, Problem::InvalidChallenge);
+    assert_eq!(judge(&mpp, &moved).unwrap_err().problem, MppProblem::InvalidChallenge);
 }
 
 #[test]
@@ -120,21 +120,21 @@ fn case_03_a_credential_is_for_its_own_request() {
     // Aim: another route, another request of the same route and price, or a price that is not offered any more: refused.
     let mpp = server();
     let good = paid(&issue(&mpp));
-    let elsewhere = Bound {
+    let elsewhere = BoundRequest {
         route: "/order-gift-card",
         ..CARD
     };
-    let another = Bound {
+    let another = BoundRequest {
         request: &[6; 32],
         ..CARD
     };
     for bound in [elsewhere, another] {
         let rejection = judge_at(&mpp, &good, &offers(), &bound, NOW_MS).unwrap_err();
-        assert_eq!(rejection.problem, Problem::InvalidChallenge);
+        assert_eq!(rejection.problem, MppProblem::InvalidChallenge);
     }
     let dearer = [terms(PRICE + 10_000, base())];
     let rejection = judge_at(&mpp, &good, &dearer, &CARD, NOW_MS).unwrap_err();
-    assert_eq!(rejection.problem, Problem::InvalidChallenge);
+    assert_eq!(rejection.problem, MppProblem::InvalidChallenge);
     // A price that is still honoured beside the new one is taken.
     let both = [dearer[0].clone(), terms(PRICE, base())];
     assert!(judge_at(&mpp, &good, &both, &CARD, NOW_MS).is_ok());
@@ -151,7 +151,7 @@ fn case_16_a_challenge_ends() {
         let rejection = judge_at(&mpp, &good, &offers(), &CARD, Timestamp(now)).unwrap_err();
         assert_eq!(
             (rejection.problem, rejection.reason),
-            (Problem::PaymentExpired, "payment_expired")
+            (MppProblem::PaymentExpired, "payment_expired")
         );
     }
 }
@@ -160,22 +160,22 @@ fn case_16_a_challenge_ends() {
 fn keys_turn_over_once_without_anybody_noticing() {
     // Aim: after a rotation of the token keys, challenges of before are still known; after the next one they are not.
     let entropy = |n| Fixed(n);
-    let first = Keys::generate(Timestamp(1), &entropy(1));
+    let first = IdentityKeyRing::generate(Timestamp(1), &entropy(1));
     let second = first.rotated(Timestamp(2), &entropy(2));
     let third = second.rotated(Timestamp(3), &entropy(3));
-    let server = |keys: &Keys| {
-        let (current, previous) = keys.turning_macs("test");
+    let server = |keys: &IdentityKeyRing| {
+        let (current, previous) = keys.rotating_macs("test");
         Mpp::new("shop.example", current, previous, 7)
     };
     let good = paid(&issue(&server(&first)));
     assert!(judge(&server(&first), &good).is_ok());
     assert!(judge(&server(&second), &good).is_ok());
     let rejection = judge(&server(&third), &good).unwrap_err();
-    assert_eq!(rejection.problem, Problem::InvalidChallenge);
+    assert_eq!(rejection.problem, MppProblem::InvalidChallenge);
     // What was paid is still recognised as a payment.
     let credential = decode(URL_SAFE_NO_PAD.encode(good.to_string()).as_bytes()).unwrap();
     let payee = BasePayee::usdc(PAY_TO_BASE);
-    assert!(verify_for_replay(credential, &payee, Recovery::default()).is_some());
+    assert!(verify_for_replay(credential, &payee, SignatureRecovery::default()).is_some());
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn challenges_of_one_instant_differ() {
     let mpp = server();
     let (one, two) = (issue(&mpp), issue(&mpp));
     assert_ne!(one.id, two.id);
-    let once = |issued: &Issued| judge(&mpp, &paid(issued)).unwrap().once;
+    let once = |issued: &IssuedChallenge| judge(&mpp, &paid(issued)).unwrap().once;
     assert_ne!(once(&one), once(&two));
 }
 
@@ -211,10 +211,10 @@ fn case_05_the_payment_inside_is_judged_as_any_other() {
         *changed.pointer_mut(place).unwrap() = json!(value);
         let rejection = judge(&mpp, &changed).unwrap_err();
         assert_eq!(rejection.reason, reason.as_str(), "{place} {value}");
-        let malformed = rejection.problem == Problem::MalformedCredential;
+        let malformed = rejection.problem == MppProblem::MalformedCredential;
         assert!(
             malformed == (reason == Reason::Malformed)
-                && (malformed || rejection.problem == Problem::VerificationFailed)
+                && (malformed || rejection.problem == MppProblem::VerificationFailed)
         );
     }
     for (place, value) in [
@@ -271,7 +271,7 @@ fn case_15_a_broken_credential_is_a_clear_refusal() {
         URL_SAFE_NO_PAD.encode(number.to_string()),
     ] {
         let rejection = decode(text.as_bytes()).unwrap_err();
-        assert_eq!(rejection.problem, Problem::MalformedCredential, "{} bytes", text.len());
+        assert_eq!(rejection.problem, MppProblem::MalformedCredential, "{} bytes", text.len());
         assert!(rejection.detail.len() < 120, "a refusal does not quote its input");
     }
 }

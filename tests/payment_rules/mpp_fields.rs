@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use purser::payment::mpp::params::{MAX_FIELD_BYTES, challenges};
-use purser::payment::{PaymentError, mpp_credential, payment_header};
+use purser::payment::{PaymentHeaderError, mpp_credential, payment_header};
 use purser::wallet::MppOffer;
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ fn case_15_one_request_carries_one_credential() {
     assert_eq!(found(&["Payment c", "PAYMENT c", "Bearer t"]), Ok(Some(b"c".to_vec())));
     assert!(matches!(
         found(&["Payment c", "Payment d"]),
-        Err(PaymentError::Ambiguous(_))
+        Err(PaymentHeaderError::Ambiguous(_))
     ));
 }
 

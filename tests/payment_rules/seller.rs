@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use purser::payment::challenge::{Challenge, ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource, challenge};
+use purser::payment::challenge::{Challenge, ChallengeInput, PAYMENT_REQUIRED_ERROR, Resource, challenge};
 use purser::payment::solana::address::Pubkey;
 use purser::payment::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms};
-use purser::wallet::payment::Circumstances;
+use purser::wallet::payment::SigningContext;
 use purser::wallet::{PaymentRequired, TestWallet};
 use purser_actors::id::Network;
 use purser_actors::money::Usdc;
@@ -58,7 +58,7 @@ impl Entropy for Fixed {
 }
 
 pub(crate) fn ask(terms: &[Terms], extensions: Option<&str>) -> Challenge {
-    challenge(&ChallengeParts {
+    challenge(&ChallengeInput {
         resource: Resource {
             url: "http://localhost/get-card?amount=5",
             description: "A card",
@@ -76,7 +76,7 @@ pub(crate) fn ask(terms: &[Terms], extensions: Option<&str>) -> Challenge {
 pub(crate) fn pay(terms: &[Terms], network: Network) -> Value {
     let required = PaymentRequired::from_header(&ask(terms, None).header).unwrap();
     let offer = required.choose(Some(network)).unwrap();
-    let circumstances = Circumstances {
+    let circumstances = SigningContext {
         now: Timestamp(NOW * 1000),
         entropy: &Fixed(7),
         blockhash: None,

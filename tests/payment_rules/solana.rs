@@ -10,7 +10,7 @@ use purser::wallet::solana::{AccountMeta, Draft, DraftInstruction, Transfer};
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
-use crate::judge::verdict;
+use crate::verify::verdict;
 use crate::seller::{BLOCKHASH, PAY_TO_SOLANA, PRICE, buyer, fee_payer, offers, pay, solana, terms};
 
 const TOKEN_2022: &str = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb";

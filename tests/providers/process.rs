@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 /// A process that has said where it listens; killed when dropped.
-pub(crate) struct Serving {
+pub(crate) struct ServerProcess {
     child: Child,
     pub(crate) url: String,
     pub(crate) folder: tempfile::TempDir,

@@ -2,33 +2,33 @@
 
 use std::time::{Duration, Instant};
 
-use purser::provider::gift_cards::{GiftAnswer, GiftSearch, Offer, OrderGiftCard, Redemption};
-use purser::provider::merchants::{CardType, MerchantSearch};
-use purser::provider::payouts::{Payee, PlainPayout};
-use purser::provider::{PlainCard, PlainIssuance, Providers};
+use purser::provider::gift_cards::{GiftCardOrderStatus, GiftCardQuery, GiftCardQuote, GiftCardOrderRequest, RedemptionDetails};
+use purser::provider::merchants::{CardType, MerchantQuery};
+use purser::provider::payouts::{PlainPayee, PlainPayout};
+use purser::provider::{PlainCard, PlainIssueResult, Providers};
 use purser::secret::Secret;
-use purser::vault::CardNumber;
-use purser_actors::id::{CardId, EffectId, PayoutId, Wallet};
+use purser::vault::CardNumberRecord;
+use purser_actors::id::{CardId, JobId, PayoutId, Wallet};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::payout::{RailState, Recall, Report};
-use purser_actors::port::{AccountOpening, CardState, CheckStatus, ErrorKind, IssueCard, StartCheck, SteerCard, Wish};
-use purser_actors::product::{AppPayee, Currency, Line, Platform};
+use purser_actors::port::payouts::{PayoutRailStatus, RecallResult, PayoutStatusUpdate};
+use purser_actors::port::{IssuerAccountResult, CardState, CheckStatus, ErrorKind, IssueCardRequest, IdentityCheckRequest, CardActionRequest, CardAction};
+use purser_actors::product::{AppPayee, Currency, ProductLine, Platform};
 use rust_decimal::Decimal;
 
-use super::desk::Desk;
-use super::{crossing, money};
+use super::control::ProviderControl;
+use super::{bridge, balances};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(crate) async fn every_rule((providers, desk): &(Providers, Desk)) {
+pub(crate) async fn every_rule((providers, desk): &(Providers, ProviderControl)) {
     cards(providers).await;
     gift_cards(providers).await;
     payouts(providers).await;
     people(providers).await;
     tables(providers).await;
-    money::every_rule(providers, desk).await;
-    crossing::every_rule(providers).await;
-    crate::lists::lists(providers).await;
+    balances::every_rule(providers, desk).await;
+    bridge::every_rule(providers).await;
+    crate::reconciliation::lists(providers).await;
 }
 
 /// Asks until there is an answer.
@@ -43,19 +43,19 @@ pub(crate) async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>
     }
 }
 
-fn card_order(key: u128, cents: u64) -> IssueCard {
-    IssueCard {
-        key: EffectId(key),
+fn card_order(key: u128, cents: u64) -> IssueCardRequest {
+    IssueCardRequest {
+        key: JobId(key),
         card: CardId(key + 1_000),
         amount: Cents::new(cents),
     }
 }
 
-async fn made(providers: &Providers, order: &IssueCard) -> PlainCard {
+async fn made(providers: &Providers, order: &IssueCardRequest) -> PlainCard {
     until("a card", async || match providers.issuer.issue(order).await.unwrap() {
-        PlainIssuance::Ready(card) => Some(card),
-        PlainIssuance::Pending { .. } => None,
-        PlainIssuance::Declined { reason } => panic!("declined: {reason}"),
+        PlainIssueResult::Ready(card) => Some(card),
+        PlainIssueResult::Pending { .. } => None,
+        PlainIssueResult::Declined { reason } => panic!("declined: {reason}"),
     })
     .await
 }
@@ -69,7 +69,7 @@ async fn cards(providers: &Providers) {
     assert_eq!(card.number.expose_secret(), again.number.expose_secret());
     let digits = card.number.expose_secret();
     assert!((12..=19).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()));
-    let other = IssueCard {
+    let other = IssueCardRequest {
         amount: Cents::new(2_551),
         ..order.clone()
     };
@@ -100,30 +100,30 @@ async fn cards(providers: &Providers) {
     }
     for _ in 0..2 {
         let declined = issuer.issue(&card_order(3, 666)).await.unwrap();
-        assert!(matches!(declined, PlainIssuance::Declined { .. }), "{declined:?}");
+        assert!(matches!(declined, PlainIssueResult::Declined { .. }), "{declined:?}");
     }
     assert_eq!(issuer.billing_address().country.len(), 2);
 }
 
 /// What the holder wants of a prepaid card: each wish carried out once under its key, what was left given back when it is closed,
 /// all of it told in its order.
-async fn steered(providers: &Providers, order: &IssueCard, issuer_ref: &str) {
+async fn steered(providers: &Providers, order: &IssueCardRequest, issuer_ref: &str) {
     let issuer = &providers.issuer;
-    let wish = |key, wish| SteerCard {
-        key: EffectId(key),
+    let wish = |key, wish| CardActionRequest {
+        key: JobId(key),
         card: order.card,
         issuer_ref: issuer_ref.to_owned(),
         wish,
     };
     let mut last = 0;
     for (key, wanted, state) in [
-        (61, Wish::Pause, CardState::Paused),
-        (62, Wish::Resume, CardState::Open),
+        (61, CardAction::Pause, CardState::Paused),
+        (62, CardAction::Resume, CardState::Open),
         // What was carried out is not carried out again, whatever came after it.
-        (61, Wish::Pause, CardState::Open),
-        (63, Wish::Close, CardState::Closed),
-        (63, Wish::Close, CardState::Closed),
-        (64, Wish::Resume, CardState::Closed),
+        (61, CardAction::Pause, CardState::Open),
+        (63, CardAction::Close, CardState::Closed),
+        (63, CardAction::Close, CardState::Closed),
+        (64, CardAction::Resume, CardState::Closed),
     ] {
         let standing = issuer.steer(&wish(key, wanted)).await.unwrap();
         assert_eq!(standing.state, state, "{key} {wanted:?}");
@@ -135,9 +135,9 @@ async fn steered(providers: &Providers, order: &IssueCard, issuer_ref: &str) {
         (closed.released, closed.activity.available),
         (order.amount, Cents::ZERO)
     );
-    let nobodys = SteerCard {
+    let nobodys = CardActionRequest {
         issuer_ref: "nobody".into(),
-        ..wish(65, Wish::Pause)
+        ..wish(65, CardAction::Pause)
     };
     assert_eq!(issuer.steer(&nobodys).await.unwrap_err().kind, ErrorKind::Permanent);
     let told = issuer.told(0, 1_000).await.unwrap();
@@ -150,10 +150,10 @@ async fn steered(providers: &Providers, order: &IssueCard, issuer_ref: &str) {
 
 async fn gift_cards(providers: &Providers) {
     let catalog = &providers.gift_cards;
-    let wanted = |limit, starting_after| GiftSearch {
+    let wanted = |limit, starting_after| GiftCardQuery {
         limit,
         starting_after,
-        ..GiftSearch::default()
+        ..GiftCardQuery::default()
     };
     let page = catalog.search(&wanted(1, None)).await.unwrap().unwrap();
     assert_eq!(page.products.len(), 1);
@@ -166,22 +166,22 @@ async fn gift_cards(providers: &Providers) {
     let found = catalog.product(&product.product_id).await.unwrap().unwrap();
     assert_eq!(found, *product, "a product is the same in a list and alone");
     let country = match &product.reach {
-        purser::provider::gift_cards::Reach::Borderless => "US".to_owned(),
-        purser::provider::gift_cards::Reach::Countries(countries) => countries[0].clone(),
+        purser::provider::gift_cards::Redeemability::Worldwide => "US".to_owned(),
+        purser::provider::gift_cards::Redeemability::Countries(countries) => countries[0].clone(),
     };
     let (least, most) = product.values.ends();
     let offer = catalog.offer(&product.product_id, &country, least).await.unwrap();
-    let Offer::Open { currency, fee_rate } = offer else {
+    let GiftCardQuote::Available { currency, fee_rate } = offer else {
         panic!("{offer:?}");
     };
     assert_eq!((currency, fee_rate), (product.currency.clone(), product.fee_rate));
     let too_much = Cents::new(most.get() + 1);
     let offer = catalog.offer(&product.product_id, &country, too_much).await.unwrap();
-    assert_eq!(offer, Offer::NotThisAmount(product.values.clone()));
+    assert_eq!(offer, GiftCardQuote::InvalidAmount(product.values.clone()));
     let offer = catalog.offer("no such product", &country, least).await.unwrap();
-    assert_eq!(offer, Offer::UnknownProduct);
-    let order = |key| OrderGiftCard {
-        key: EffectId(key),
+    assert_eq!(offer, GiftCardQuote::UnknownProduct);
+    let order = |key| GiftCardOrderRequest {
+        key: JobId(key),
         product_id: product.product_id.clone(),
         country: country.clone(),
         amount: least,
@@ -190,7 +190,7 @@ async fn gift_cards(providers: &Providers) {
     let first = redeemed(providers, &order(11)).await;
     assert_eq!(redeemed(providers, &order(11)).await, first, "one key is one gift card");
     assert_ne!(redeemed(providers, &order(12)).await, first);
-    let other = OrderGiftCard {
+    let other = GiftCardOrderRequest {
         amount: most,
         fee_rate: fee_rate + Decimal::new(1, 4),
         ..order(11)
@@ -199,16 +199,16 @@ async fn gift_cards(providers: &Providers) {
 }
 
 /// What lets its bearer spend an ordered gift card.
-async fn redeemed(providers: &Providers, order: &OrderGiftCard) -> Vec<String> {
-    let Redemption {
+async fn redeemed(providers: &Providers, order: &GiftCardOrderRequest) -> Vec<String> {
+    let RedemptionDetails {
         redemption_url,
         redemption_code,
         pin_code,
     } = until("a gift card", async || {
         match providers.gift_cards.order(order).await.unwrap() {
-            GiftAnswer::Ready(redemption) => Some(redemption),
-            GiftAnswer::Accepted { .. } | GiftAnswer::Pending { .. } => None,
-            GiftAnswer::Declined { reason } => panic!("declined: {reason}"),
+            GiftCardOrderStatus::Ready(redemption) => Some(redemption),
+            GiftCardOrderStatus::Accepted { .. } | GiftCardOrderStatus::Pending { .. } => None,
+            GiftCardOrderStatus::Declined { reason } => panic!("declined: {reason}"),
         }
     })
     .await;
@@ -220,12 +220,12 @@ async fn redeemed(providers: &Providers, order: &OrderGiftCard) -> Vec<String> {
 
 pub(crate) fn payout(key: u128, cents: u64) -> PlainPayout {
     PlainPayout {
-        key: EffectId(key),
+        key: JobId(key),
         payout: PayoutId(key + 1_000),
-        line: Line::AppPayment,
+        line: ProductLine::AppPayment,
         amount: Cents::new(cents),
         currency: Currency::USD,
-        to: Payee::App(
+        to: PlainPayee::App(
             Platform::Paypal,
             AppPayee {
                 recipient: "ada@example.com".into(),
@@ -237,12 +237,12 @@ pub(crate) fn payout(key: u128, cents: u64) -> PlainPayout {
     }
 }
 
-pub(crate) async fn paid(providers: &Providers, order: &PlainPayout) -> Report {
+pub(crate) async fn paid(providers: &Providers, order: &PlainPayout) -> PayoutStatusUpdate {
     until("a payout", async || {
         let report = providers.rails.send(order.clone()).await.unwrap();
         match report.state {
-            RailState::InProcess { .. } => None,
-            RailState::Complete { .. } => Some(report),
+            PayoutRailStatus::InProcess { .. } => None,
+            PayoutRailStatus::Complete { .. } => Some(report),
             state => panic!("{state:?}"),
         }
     })
@@ -260,21 +260,21 @@ async fn payouts(providers: &Providers) {
     };
     assert_eq!(rails.send(other).await.unwrap_err().kind, ErrorKind::Permanent);
     assert_eq!(
-        rails.ordered(order.key).await.unwrap(),
+        rails.find(order.key).await.unwrap(),
         Some(report),
         "asking orders nothing"
     );
-    assert_eq!(rails.ordered(EffectId(29)).await.unwrap(), None);
-    let card = CardNumber::new(Secret::new("4000008400001234".to_owned()), 12, 2031).unwrap();
+    assert_eq!(rails.find(JobId(29)).await.unwrap(), None);
+    let card = CardNumberRecord::new(Secret::new("4000008400001234".to_owned()), 12, 2031).unwrap();
     let to_card = PlainPayout {
-        line: Line::PushToCard,
-        to: Payee::Card(card.clone()),
+        line: ProductLine::PushToCard,
+        to: PlainPayee::Card(card.clone()),
         ..payout(22, 2_500)
     };
     paid(providers, &to_card).await;
     let to_bank = PlainPayout {
-        line: Line::BankPayment,
-        to: Payee::Bank {
+        line: ProductLine::BankPayment,
+        to: PlainPayee::Bank {
             routing_number: "021000021".into(),
             account_number: Secret::new("000123456789".into()),
             account_holder_name: "Ada Lovelace".into(),
@@ -283,26 +283,26 @@ async fn payouts(providers: &Providers) {
     };
     paid(providers, &to_bank).await;
     // What was told is told again, in order, from wherever one asks.
-    let told = rails.told(0, 1_000).await.unwrap();
+    let told = rails.events_after(0, 1_000).await.unwrap();
     assert!(told.windows(2).all(|pair| pair[0].number < pair[1].number));
     for order in [&order, &to_card, &to_bank] {
         let words = told.iter().filter(|word| word.payout == order.payout);
         let words: Vec<_> = words.map(|word| (word.report.sequence, &word.report.state)).collect();
         assert!(words.windows(2).all(|pair| pair[0].0 < pair[1].0), "{words:?}");
         assert!(
-            matches!(words.last(), Some((_, RailState::Complete { .. }))),
+            matches!(words.last(), Some((_, PayoutRailStatus::Complete { .. }))),
             "{words:?}"
         );
     }
-    let rest = rails.told(told[0].number, 1_000).await.unwrap();
+    let rest = rails.events_after(told[0].number, 1_000).await.unwrap();
     assert_eq!(rest, told[1..]);
-    assert_eq!(rails.told(0, 1).await.unwrap(), told[..1]);
-    assert!(rails.told(told.last().unwrap().number, 10).await.unwrap().is_empty());
+    assert_eq!(rails.events_after(0, 1).await.unwrap(), told[..1]);
+    assert!(rails.events_after(told.last().unwrap().number, 10).await.unwrap().is_empty());
     for _ in 0..2 {
-        assert_eq!(rails.recall(order.key, order.payout).await.unwrap(), Recall::TooLate);
+        assert_eq!(rails.recall(order.key, order.payout).await.unwrap(), RecallResult::TooLate);
     }
     assert_eq!(
-        rails.ordered(EffectId(29)).await.unwrap(),
+        rails.find(JobId(29)).await.unwrap(),
         None,
         "asking has ordered nothing"
     );
@@ -314,8 +314,8 @@ async fn payouts(providers: &Providers) {
 
 async fn people(providers: &Providers) {
     let (ada, bob) = (Wallet::Evm([0xA1; 20]), Wallet::Solana([0xB2; 32]));
-    let check = |key, wallet| StartCheck {
-        key: EffectId(key),
+    let check = |key, wallet| IdentityCheckRequest {
+        key: JobId(key),
         wallet,
     };
     let identity = &providers.identity_check;
@@ -332,9 +332,9 @@ async fn people(providers: &Providers) {
     let opened = async |wallet: &Wallet| {
         until("an account", async || {
             match providers.accounts.open(wallet).await.unwrap() {
-                AccountOpening::Open { deposit_address } => Some(deposit_address),
-                AccountOpening::Pending { .. } => None,
-                AccountOpening::Declined { reason } => panic!("declined: {reason}"),
+                IssuerAccountResult::Open { deposit_address } => Some(deposit_address),
+                IssuerAccountResult::Pending { .. } => None,
+                IssuerAccountResult::Declined { reason } => panic!("declined: {reason}"),
             }
         })
         .await
@@ -343,7 +343,7 @@ async fn people(providers: &Providers) {
     assert_eq!(opened(&ada).await, address, "a holder has one account for good");
     assert_ne!(opened(&bob).await, address);
     assert_eq!(providers.balances.balance(&address).await.unwrap(), Usdc::ZERO);
-    let deposit = purser_actors::port::Deposited {
+    let deposit = purser_actors::port::CardDeposit {
         address,
         transaction: "0x00".into(),
         amount: Usdc::from_atomic(1),
@@ -355,7 +355,7 @@ async fn tables(providers: &Providers) {
     let table = providers.rates.current().await.unwrap();
     assert_eq!(table.usd_per_unit["USD"], Decimal::ONE);
     assert!(table.usd_per_unit.values().all(|rate| *rate > Decimal::ZERO));
-    let wanted = MerchantSearch {
+    let wanted = MerchantQuery {
         q: None,
         card_type: CardType::NonReloadableInternational,
         starting_after: None,
@@ -364,14 +364,14 @@ async fn tables(providers: &Providers) {
     let page = providers.merchants.search(&wanted).await.unwrap().unwrap();
     assert_eq!(page.merchants.len(), 1);
     let name = page.merchants[0].name.clone();
-    let by_name = MerchantSearch {
+    let by_name = MerchantQuery {
         q: Some(name.clone()),
         limit: 5,
         ..wanted.clone()
     };
     let found = providers.merchants.search(&by_name).await.unwrap().unwrap();
     assert!(found.merchants.iter().any(|merchant| merchant.name == name));
-    let lost = MerchantSearch {
+    let lost = MerchantQuery {
         starting_after: Some("no such merchant".into()),
         ..wanted
     };

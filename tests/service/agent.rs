@@ -4,13 +4,13 @@ use purser::payment::decode;
 use purser::payment::decode::Payload;
 use purser::payment::solana::wire::Transaction;
 use purser::system::{SystemClock, SystemEntropy};
-use purser::wallet::payment::Circumstances;
+use purser::wallet::payment::SigningContext;
 use purser::wallet::{PaymentRequired, TestWallet};
 use purser_actors::id::Network;
 use purser_actors::port::{Clock as _, Timestamp};
 use sha2::{Digest as _, Sha256};
 
-use super::wire::{Answer, Site};
+use super::http::{Response, ServiceClient};
 
 /// A wallet that uses one of its two chains.
 pub(crate) struct Agent {
@@ -41,7 +41,7 @@ impl Agent {
     }
 
     /// The challenge of a paid route.
-    pub(crate) async fn challenge(site: &Site<'_>, path: &str) -> PaymentRequired {
+    pub(crate) async fn challenge(site: &ServiceClient<'_>, path: &str) -> PaymentRequired {
         let answer = site.get(path, &[]).await;
         assert_eq!(answer.status, 402, "{}", answer.text);
         required(&answer)
@@ -55,7 +55,7 @@ impl Agent {
     /// Signs a payment as if at another time.
     pub(crate) fn sign_at(&self, required: &PaymentRequired, now: Timestamp) -> String {
         let offer = required.choose(Some(self.network)).unwrap();
-        let circumstances = Circumstances {
+        let circumstances = SigningContext {
             now,
             entropy: &SystemEntropy,
             blockhash: None,
@@ -64,30 +64,30 @@ impl Agent {
     }
 
     /// A signed payment for a route.
-    pub(crate) async fn payment(&self, site: &Site<'_>, path: &str) -> String {
+    pub(crate) async fn payment(&self, site: &ServiceClient<'_>, path: &str) -> String {
         self.sign(&Self::challenge(site, path).await)
     }
 
     /// Sends a payment.
-    pub(crate) async fn pay(site: &Site<'_>, path: &str, payment: &str) -> Answer {
+    pub(crate) async fn pay(site: &ServiceClient<'_>, path: &str, payment: &str) -> Response {
         site.get(path, &[("payment-signature", payment)]).await
     }
 
     /// Asks, signs, pays.
-    pub(crate) async fn buy(&self, site: &Site<'_>, path: &str) -> Answer {
+    pub(crate) async fn buy(&self, site: &ServiceClient<'_>, path: &str) -> Response {
         let payment = self.payment(site, path).await;
         Self::pay(site, path, &payment).await
     }
 
     /// Answers the sign-in challenge.
-    pub(crate) async fn proof(&self, site: &Site<'_>) -> String {
+    pub(crate) async fn proof(&self, site: &ServiceClient<'_>) -> String {
         let path = format!("/auth?network={}", self.network.name());
         let info = required(&site.get(&path, &[]).await).sign_in().unwrap();
         self.wallet.sign_in(&info, self.network).unwrap()
     }
 
     /// Signs in; the answer with the tokens.
-    pub(crate) async fn sign_in(&self, site: &Site<'_>) -> Answer {
+    pub(crate) async fn sign_in(&self, site: &ServiceClient<'_>) -> Response {
         let proof = self.proof(site).await;
         let answer = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
@@ -95,14 +95,14 @@ impl Agent {
     }
 
     /// An id_token.
-    pub(crate) async fn token(&self, site: &Site<'_>) -> String {
+    pub(crate) async fn token(&self, site: &ServiceClient<'_>) -> String {
         let answer = self.sign_in(site).await;
         answer.body["auth"]["id_token"].as_str().unwrap().to_owned()
     }
 }
 
 /// The challenge that came with a 402.
-pub(crate) fn required(answer: &Answer) -> PaymentRequired {
+pub(crate) fn required(answer: &Response) -> PaymentRequired {
     let header = answer.header("payment-required").expect("no challenge");
     PaymentRequired::from_header(header.as_bytes()).unwrap()
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::cases_admin::admin;
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -12,7 +12,7 @@ async fn an_operator_accepts_no_chain_where_none_has_changed() {
     // down, for whoever may say it; a network that there is none of, no evidence and too low a role are refused before that.
     let host = Host::new();
     let service = host.start();
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     let says = |network: &str, evidence: &str| json!({"network": network, "evidence": evidence});
     for network in ["base", "solana"] {
         let refused = desk.post("/admin/chains/accept", says(network, "Seen")).await;

@@ -3,14 +3,14 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use purser_actors::id::Network;
-use purser_actors::kernel::record::rfc3339;
+use purser_actors::kernel::event_record::rfc3339;
 use purser_actors::port::Timestamp;
 use serde_json::{Value, json};
 
 use super::agent::{Agent, required};
 use super::host::Host;
 use super::owner::Owner;
-use super::wire::{Answer, Site, send, until};
+use super::http::{Response, ServiceClient, send, until};
 
 const CARD: &str = "/get-card?amount=5";
 const PUBLIC: &str = "http://localhost:9999";
@@ -33,7 +33,7 @@ async fn case_42_a_proof_signs_in_once() {
     // fresh challenge for everybody else.
     let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
     let service = host.start_behind(PUBLIC);
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let proof = Agent::new(network).proof(&site).await;
         let header = [("sign-in-with-x", proof.as_str())];
@@ -50,7 +50,7 @@ async fn case_42_a_proof_signs_in_once() {
     assert_eq!(site.get("/auth", &[("sign-in-with-x", &proof)]).await.status, 200);
     service.kill();
     let service = host.start_behind(PUBLIC);
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let again = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
     assert_eq!(again.status, 402, "{}", again.text);
     agent.sign_in(&site).await;
@@ -62,7 +62,7 @@ async fn case_43_a_clients_own_time_of_issue_signs_in() {
     // ahead does not, and a nonce of ours serves once whatever time stands beside it.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let now = || {
         let since = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
@@ -96,7 +96,7 @@ async fn case_44_forged_tokens_open_nothing() {
     // Aim: alg none, no signature, another key id, another algorithm, changed claims, a huge token: 401 everywhere.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     let parts: Vec<&str> = token.split('.').collect();
     let part = |n: usize| -> Value { serde_json::from_slice(&URL_SAFE_NO_PAD.decode(parts[n]).unwrap()).unwrap() };
@@ -135,13 +135,13 @@ async fn case_44_forged_tokens_open_nothing() {
     }
 }
 
-pub(crate) async fn refresh(site: &Site<'_>, token: &str) -> Answer {
+pub(crate) async fn refresh(site: &ServiceClient<'_>, token: &str) -> Response {
     site.post("/auth", &json!({"grant_type": "refresh_token", "refresh_token": token}))
         .await
 }
 
 /// What a token may not have that was issued for another payment.
-pub(crate) fn assert_withheld(answer: &Answer, what: &str) {
+pub(crate) fn assert_withheld(answer: &Response, what: &str) {
     assert_eq!(
         (answer.status, answer.code()),
         (403, "sign_in_required"),
@@ -150,7 +150,7 @@ pub(crate) fn assert_withheld(answer: &Answer, what: &str) {
     );
 }
 
-pub(crate) fn field(answer: &Answer, name: &str) -> String {
+pub(crate) fn field(answer: &Response, name: &str) -> String {
     answer
         .body
         .pointer(name)
@@ -165,7 +165,7 @@ async fn case_45_a_stolen_refresh_token_ends_its_family() {
     // reads it among the events; another session of the same wallet goes on. It stays so after a kill.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     let first = agent.sign_in(&site).await;
     let other = agent.token(&site).await;
@@ -199,7 +199,7 @@ async fn case_45_a_stolen_refresh_token_ends_its_family() {
     );
     service.kill();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     assert_eq!(site.get_as(&newest, "/get-account-balance").await.status, 401);
     assert_eq!(site.get_as(&other, "/get-account-balance").await.status, 200);
     assert_eq!(refresh(&site, tokens.last().unwrap()).await.status, 401);
@@ -210,7 +210,7 @@ async fn case_47_a_login_link_opens_once() {
     // Aim: previews read the page as often as they like; the first POST opens a session, the second does not.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     let link = site.get_as(&token, "/get-auth-link").await;
     let url = field(&link, "/auth_url");
@@ -266,7 +266,7 @@ async fn the_account_page_begins_with_the_newest_cards_of_every_kind() {
     // Aim: of more cards than are shown the newest, whatever their kind, the newest first.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let mut bought = Vec::new();
     for n in 0..52 {

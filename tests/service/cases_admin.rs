@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use purser::http::meter::ROUTES;
+use purser::http::request_metrics::ROUTES;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_two_users::only_with_token;
-use super::desk::{CVV, Desk, PAN};
+use super::cross_account_access::only_with_token;
+use super::operator_client::{CVV, OperatorClient, PAN};
 use super::host::{Host, Service};
-use super::wire::{Site, client, send, send_to_operator, until};
+use super::http::{ServiceClient, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
 pub(crate) const ADMIN: [(&str, &str); 50] = [
@@ -88,7 +88,7 @@ async fn status(service: &Service, (method, path): (&str, &str), token: Option<&
 
 /// Every route with a token, on both sides: none of the other's address, none for the other's token.
 async fn on_neither_side(service: &Service, wallet: &str, operator: &str) {
-    let site = Site::of(service);
+    let site = ServiceClient::of(service);
     let admin: BTreeSet<&str> = ADMIN.iter().map(|(_, path)| *path).collect();
     let routes = ROUTES.iter().filter(|route| route.starts_with("/admin"));
     assert_eq!(
@@ -126,8 +126,8 @@ async fn case_50_wallets_and_operators_do_not_meet() {
     // is trusted with.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let wallet = Agent::new(Network::Base).token(&site).await;
     let gone = desk.hire("gone", "administrator").await;
     desk.done("/admin/tokens/revoke", json!({"name": "gone"})).await;
@@ -175,8 +175,8 @@ async fn what_operators_do_is_kept_and_takes_effect() {
     // its request, over a kill; tokens too.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let ben = desk.hire("ben", "support").await;
     let agent = Agent::new(Network::Solana);
     let token = agent.token(&site).await;
@@ -199,7 +199,7 @@ async fn what_operators_do_is_kept_and_takes_effect() {
     let bens = ben.token;
     service.kill();
     let service = host.start();
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     let acts = desk.audit().await;
     let by_ben: Vec<_> = acts.iter().filter(|(by, ..)| by == "ben").collect();
     assert_eq!(
@@ -218,7 +218,7 @@ async fn what_operators_do_is_kept_and_takes_effect() {
         .find(|a| a["what"] == "account.freeze");
     assert_eq!(freeze.unwrap()["request_id"], json!(id));
     assert_eq!(freeze.unwrap()["words"], "Call us.");
-    let ben = Desk::of(&service, &bens);
+    let ben = OperatorClient::of(&service, &bens);
     assert_eq!(ben.get("/admin/stuck").await.status, 200);
 }
 
@@ -229,8 +229,8 @@ async fn stuck_work_is_tried_again_by_an_operator() {
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
         .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1");
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     let bought = Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
     let stuck = until("the order is stuck", async || {
@@ -297,7 +297,7 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
     // no setting at all; refusals in the service's words.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/order-intl-card?amount=100").await;
     let order = bought.body["intl_card_order"]["card_id"].as_str().unwrap();
@@ -352,10 +352,10 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
     let line = format!("[operator]\ntokens = [{{ name = \"ops\", role = \"operator\", sha256 = \"{hash}\" }}]\n");
     std::fs::write(&settings, line).unwrap();
     let service = host.start_with(&["--config", settings.to_str().unwrap()]);
-    let ops = Desk::of(&service, generated.as_str().unwrap().trim());
+    let ops = OperatorClient::of(&service, generated.as_str().unwrap().trim());
     assert_eq!(ops.get("/admin/intl-orders").await.status, 200);
     assert_eq!(ops.get("/admin/tokens").await.code(), "role_forbidden");
-    let first = Desk::first(&host, &service);
+    let first = OperatorClient::first(&host, &service);
     for (name, code) in [("ops", "token_in_settings"), ("nobody", "token_unknown")] {
         let told = first.post("/admin/tokens/revoke", json!({ "name": name })).await;
         assert_eq!(told.code(), code, "{}", told.text);

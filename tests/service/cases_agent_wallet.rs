@@ -10,24 +10,24 @@ use super::cases_banking::{call, result};
 use super::host::{Host, Service};
 use super::owner::Owner;
 use super::seller::Seller;
-use super::wire::{Answer, Site, send, until};
+use super::http::{Response, ServiceClient, send, until};
 
 /// A token, and the managed wallet of its account.
-pub(crate) async fn opened(site: &Site<'_>, network: Network) -> (Agent, String, Value) {
+pub(crate) async fn opened(site: &ServiceClient<'_>, network: Network) -> (Agent, String, Value) {
     let agent = Agent::new(network);
     let token = agent.token(site).await;
     let made = result(site, &token, "createAgentWallet", json!({})).await;
     (agent, token, made["wallet"].clone())
 }
 
-pub(crate) async fn keyed(site: &Site<'_>, token: &str, name: &str, key: &str, data: &Value) -> Answer {
+pub(crate) async fn keyed(site: &ServiceClient<'_>, token: &str, name: &str, key: &str, data: &Value) -> Response {
     let request = site.request("POST", &format!("/{name}")).bearer_auth(token);
     let request = request.header("idempotency-key", key).json(&json!({"data": data}));
     send(request).await.unwrap()
 }
 
 /// A wallet that its chain knows: Solana has no token account for others.
-pub(crate) async fn known(site: &Site<'_>, wallet: &str) {
+pub(crate) async fn known(site: &ServiceClient<'_>, wallet: &str) {
     let answer = site
         .post("/sandbox/faucet", &json!({"wallet": wallet, "amount": "1"}))
         .await;
@@ -35,7 +35,7 @@ pub(crate) async fn known(site: &Site<'_>, wallet: &str) {
 }
 
 /// The wallet once so many spends are on their way; the end of a reservation is told to it behind the spend's.
-pub(crate) async fn with_open(site: &Site<'_>, token: &str, open: usize) -> Value {
+pub(crate) async fn with_open(site: &ServiceClient<'_>, token: &str, open: usize) -> Value {
     until("the reservations", async || {
         let now = result(site, token, "getAgentWallet", json!({})).await;
         (now["openSpends"].as_array().unwrap().len() == open).then_some(now)
@@ -43,12 +43,12 @@ pub(crate) async fn with_open(site: &Site<'_>, token: &str, open: usize) -> Valu
     .await
 }
 
-pub(crate) fn refused(answer: &Answer, status: u16, code: &str) {
+pub(crate) fn refused(answer: &Response, status: u16, code: &str) {
     assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.text);
 }
 
 /// What left an address, in atomic USDC, on a chain.
-pub(crate) async fn left(site: &Site<'_>, wallet: &Value, network: Network) -> Vec<u64> {
+pub(crate) async fn left(site: &ServiceClient<'_>, wallet: &Value, network: Network) -> Vec<u64> {
     let path = format!("/sandbox/transfers?limit=1000&network={}", network.name());
     let page = site.get(&path, &[]).await.body;
     let from = wallet["addresses"][network.name()].as_str().unwrap();
@@ -73,7 +73,7 @@ async fn a_wallet_is_made_once_and_pays_on_both_chains() {
     // key; the address book names who is paid; the balance is what the chain shows; the books are right.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, wallet) = opened(&site, Network::Base).await;
     let again = result(&site, &token, "createAgentWallet", json!(null)).await;
     assert_eq!(again["wallet"], wallet);
@@ -143,7 +143,7 @@ async fn it_pays_routes_of_its_own_service() {
     let public = "http://purser.example.com";
     let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", public);
     let service = host.start_behind(public);
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     for (n, network) in Network::ALL.into_iter().enumerate() {
         let params = json!({"amount": format!("5.1{n}")});
@@ -198,7 +198,7 @@ pub(crate) async fn beside() -> (Seller, Host, Service) {
     );
     let service = host.start();
     seller.settles_on(&service.url);
-    known(&Site::of(&service), &Seller::address()).await;
+    known(&ServiceClient::of(&service), &Seller::address()).await;
     (seller, host, service)
 }
 
@@ -207,7 +207,7 @@ async fn it_pays_a_foreign_server_on_both_chains() {
     // Aim: a server beside us that is listed is paid with a signed x402 v2 payment, settles it on the chain, and its answer
     // comes back as it was; once under a key.
     let (seller, host, service) = beside().await;
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Solana).await;
     for network in Network::ALL {
         let wanted = json!({"url": format!("http://{}/paid", seller.authority()), "method": "POST",
@@ -230,7 +230,7 @@ async fn what_a_foreign_server_does_wrong_is_told_apart() {
     // Aim: one that takes nothing, fails, hides its terms, redirects or never ends is told apart, nothing is signed before its
     // terms are taken, and what was signed stays reserved for as long as it may land.
     let (seller, host, service) = beside().await;
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     let at = |path: &str, most: f64| {
         let url = format!("http://{}{path}", seller.authority());
@@ -268,7 +268,7 @@ async fn what_a_foreign_server_does_wrong_is_told_apart() {
 async fn case_59_inside_addresses_are_refused_and_nothing_is_signed() {
     // Aim: whatever form an inside address takes, the answer is a policy's, with the reason, and nothing was called.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     for url in [
         format!("{}/get-card?amount=5", service.url.replace("127.0.0.1", "127.1")),
@@ -298,7 +298,7 @@ async fn a_person_sets_the_caps_and_a_hundred_payments_keep_them() {
         .with("PURSER_ENGINE__MAX_SETTLEMENTS_PER_PAYER", "1000")
         .with("PURSER_AGENT_WALLET__CALLS_PER_MINUTE", "1000");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, wallet) = opened(&site, Network::Base).await;
     let owner = Owner::of(&site, &agent).await;
     for bad in [
@@ -357,7 +357,7 @@ async fn a_person_sets_the_caps_and_a_hundred_payments_keep_them() {
 async fn a_token_born_of_a_payment_does_not_spend() {
     // Aim: it reads, and every function that spends, makes a wallet or changes who can be paid says 403 `sign_in_required`.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, wallet) = opened(&site, Network::Base).await;
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     let born = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();

@@ -12,22 +12,22 @@ use super::cases_access::refresh;
 use super::cases_banking::{call, result};
 use super::cases_signup::{form, is_final, patient, poll, refused, sign_up, walk};
 use super::owner::Owner;
-use super::wire::{Answer, Site, send};
+use super::http::{Response, ServiceClient, send};
 
 /// Exchanges a key that is in the header.
-async fn exchange(site: &Site<'_>, key: &str) -> Answer {
+async fn exchange(site: &ServiceClient<'_>, key: &str) -> Response {
     let request = site.request("POST", "/agentAuth").bearer_auth(key);
     send(request.json(&json!({"data": {}}))).await.unwrap()
 }
 
-fn token_of(answer: &Answer) -> String {
+fn token_of(answer: &Response) -> String {
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.body["result"]["idToken"].as_str().unwrap().to_owned()
 }
 
 /// A key, and what it was exchanged for.
 struct Used {
-    signup: Answer,
+    signup: Response,
     id: Value,
     key: String,
     tokens: [String; 2],
@@ -35,7 +35,7 @@ struct Used {
 }
 
 /// The key of a signup that was claimed is read again until it is used, by header and by member, and its token renewed.
-async fn used(site: &Site<'_>, person: &Agent, (signup, claimed): (Answer, Answer)) -> Used {
+async fn used(site: &ServiceClient<'_>, person: &Agent, (signup, claimed): (Response, Response)) -> Used {
     let key = claimed.str("api_key").unwrap().to_owned();
     assert_eq!(
         poll(site, &signup).await.body,
@@ -65,7 +65,7 @@ async fn used(site: &Site<'_>, person: &Agent, (signup, claimed): (Answer, Answe
 }
 
 /// Its agent says who it is, and the owner sees that and the key, but not what it is.
-async fn is_seen(site: &Site<'_>, own: &str, owner: &Owner, used: &Used) {
+async fn is_seen(site: &ServiceClient<'_>, own: &str, owner: &Owner, used: &Used) {
     let said = json!({"name": "Scout", "client": "a program", "version": "1.2"});
     let announced = result(site, &used.tokens[0], "announceAgentConnection", said.clone()).await;
     assert_eq!(announced["agent"], said);
@@ -88,7 +88,7 @@ async fn is_seen(site: &Site<'_>, own: &str, owner: &Owner, used: &Used) {
 }
 
 /// Nothing that was made with the key counts any more.
-async fn is_over(site: &Site<'_>, used: &Used, browser: &Owner) {
+async fn is_over(site: &ServiceClient<'_>, used: &Used, browser: &Owner) {
     for token in &used.tokens {
         refused(&site.get_as(token, "/get-account-balance").await, 401, "token_revoked");
     }
@@ -106,7 +106,7 @@ async fn an_agent_signs_up_and_is_revoked() {
     // else's does.
     let host = patient();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let person = Agent::new(Network::Base);
     let own = person.token(&site).await;
     let owner = Owner::by_token(&site, &own).await;
@@ -144,7 +144,7 @@ async fn an_agent_signs_up_and_is_revoked() {
     }
     service.kill();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     is_over(&site, &used, &browser).await;
     for token in [&own, &unharmed] {
         assert_eq!(site.get_as(token, "/get-account-balance").await.status, 200);
@@ -157,7 +157,7 @@ async fn an_agent_signs_up_and_is_revoked() {
 type Stream = tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>;
 
 /// A stream that has told something, so that it is subscribed.
-pub(super) async fn listening(site: &Site<'_>, token: &str) -> Stream {
+pub(super) async fn listening(site: &ServiceClient<'_>, token: &str) -> Stream {
     let url = format!("ws://{}/stream", site.service.authority());
     let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
     for frame in [
@@ -176,7 +176,7 @@ async fn what_an_api_keys_token_may_do() {
     // nothing of who the owner is, in person or by a link; frozen it is exchanged and does nothing; it revokes itself.
     let host = patient();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let person = Agent::new(Network::Base);
     let own = person.token(&site).await;
     let made = result(&site, &own, "createAgentApiKey", json!({"name": "Agent"})).await;
@@ -241,7 +241,7 @@ async fn an_api_keys_token_changes_no_address_that_its_owner_saved() {
     // Aim: it saves addresses of its own; what stands behind a name already is its owner's to change and to forget.
     let host = patient();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let person = Agent::new(Network::Base);
     let own = person.token(&site).await;
     let made = result(&site, &own, "createAgentApiKey", json!({"name": "Agent"})).await;

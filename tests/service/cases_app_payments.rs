@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::host::Host;
 use super::owner::Owner;
-use super::payee::{balance_is, comes_to, told};
-use super::wire::{Site, send, until};
+use super::recipient::{balance_is, comes_to, told};
+use super::http::{ServiceClient, send, until};
 
 fn quick() -> Host {
     Host::new()
@@ -29,7 +29,7 @@ async fn an_app_payment_needs_a_verified_identity_and_saves_its_recipient() {
     // handle in any case and by id, with its totals, renamed, archived, shown again, deleted, and back when paid.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     let refused = agent.buy(&site, &to_app("10", "venmo", "@ada")).await;
@@ -66,7 +66,7 @@ async fn a_saved_recipient_is_kept_as_its_owner_says() {
     // id, and back when paid by name.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
@@ -114,7 +114,7 @@ async fn a_saved_recipient_is_kept_as_its_owner_says() {
 }
 
 /// The recipients that a token's owner sees.
-async fn listed(site: &Site<'_>, token: &str, query: &str) -> Vec<Value> {
+async fn listed(site: &ServiceClient<'_>, token: &str, query: &str) -> Vec<Value> {
     let list = site.get_as(token, &format!("/payment-recipients{query}")).await;
     assert_eq!(list.status, 200, "{}", list.text);
     list.body["recipients"].as_array().unwrap().clone()
@@ -127,7 +127,7 @@ async fn case_32_an_app_payment_that_nobody_claims_comes_back_less_the_apps_fee(
         .with("PURSER_PAYOUTS__UNCLAIMED_SECONDS", "2")
         .with("PURSER_PAYOUTS__APP_RETURN_FEE", "0.77");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     let token = agent.token(&site).await;
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
@@ -136,7 +136,7 @@ async fn case_32_an_app_payment_that_nobody_claims_comes_back_less_the_apps_fee(
     comes_to(&site, &token, payout, "in-process").await;
     service.kill();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
     let ended = comes_to(&site, &token, payout, "returned").await;
     assert_eq!(ended["credited_amount"].to_string(), "27");

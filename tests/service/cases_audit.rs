@@ -1,12 +1,12 @@
 //! The audit log: what operators do, each act bound to the one before.
 
 use purser_actors::kernel::table;
-use purser_actors::operator::Audit;
+use purser_actors::operator::AuditRecord;
 use purser_storage::{Write, codec};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
 use super::verify::{assert_found, rewritten};
 
@@ -14,7 +14,7 @@ use super::verify::{assert_found, rewritten};
 async fn acted() -> Host {
     let host = Host::new();
     let service = host.start();
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     for name in ["ana", "ben", "eva", "kim"] {
         desk.hire(name, "support").await;
     }
@@ -29,13 +29,13 @@ async fn each_act_names_the_hash_of_the_one_before_over_pages_and_kills() {
     // Aim: at once and over a kill, without a gap or a branch; pages go on where they ended, and show what proves them.
     let host = Host::new();
     let service = host.start();
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     let names: Vec<String> = (0..8).map(|n| format!("op{n}")).collect();
     let hired = names.iter().map(|name| desk.hire(name, "read-only"));
     futures_util::future::join_all(hired).await;
     service.kill();
     let service = host.start();
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     desk.hire("last", "read-only").await;
     let (mut acts, mut after): (Vec<Value>, String) = (Vec::new(), String::new());
     loop {
@@ -62,7 +62,7 @@ async fn verify_names_the_first_act_that_is_not_as_it_was() {
     let number = |key: &[u8]| u64::from_be_bytes(key[1..].try_into().unwrap());
     for (name, nth, byte) in [("first", 1, 0), ("middle", 3, 20), ("last", 6, 30)] {
         let copy = format!("flipped-{name}");
-        let flipped = rewritten(&host, &copy, &[table::AUDIT], |key, row| {
+        let flipped = rewritten(&host, &copy, &[table::AUDIT_LOG], |key, row| {
             let mut value = row.value.to_vec();
             let place = value.len().min(byte + 1) - 1;
             value[place] ^= 1;
@@ -75,9 +75,9 @@ async fn verify_names_the_first_act_that_is_not_as_it_was() {
     }
     for nth in [1, 4, 6] {
         let copy = format!("reworded-{nth}");
-        let reworded = rewritten(&host, &copy, &[table::AUDIT], |key, row| {
-            let mut audit: Audit = codec::decode(&row.value).unwrap();
-            audit.act.by = "nobody".to_owned();
+        let reworded = rewritten(&host, &copy, &[table::AUDIT_LOG], |key, row| {
+            let mut audit: AuditRecord = codec::decode(&row.value).unwrap();
+            audit.act.operator = "nobody".to_owned();
             let (key, revision, value) = (key.clone(), row.revision, codec::encode(&audit));
             (number(&key) == nth).then(|| vec![Write::Put { key, revision, value }])
         });
@@ -85,16 +85,16 @@ async fn verify_names_the_first_act_that_is_not_as_it_was() {
     }
     for nth in [2, 6] {
         let copy = format!("gone-{nth}");
-        let gone = rewritten(&host, &copy, &[table::AUDIT], |key, _| {
+        let gone = rewritten(&host, &copy, &[table::AUDIT_LOG], |key, _| {
             let key = key.clone();
             (number(&key) == nth).then(|| vec![Write::Delete { key }])
         });
         assert_found(&host, &gone.await.0, "audit.chain", &nth.to_string());
     }
     // All but the proof of it is forged: the act behind still knows.
-    let forged = rewritten(&host, "forged", &[table::AUDIT], |key, row| {
-        let mut audit: Audit = codec::decode(&row.value).unwrap();
-        audit.link.before = Sha256::digest("another past").into();
+    let forged = rewritten(&host, "forged", &[table::AUDIT_LOG], |key, row| {
+        let mut audit: AuditRecord = codec::decode(&row.value).unwrap();
+        audit.link.previous_hash = Sha256::digest("another past").into();
         let (key, revision, value) = (key.clone(), row.revision, codec::encode(&audit));
         (number(&key) == 5).then(|| vec![Write::Put { key, revision, value }])
     });

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::host::Host;
 use super::owner::{Owner, fault};
-use super::wire::{Answer, Site, send, until};
+use super::http::{Response, ServiceClient, send, until};
 
 const TAX: &str = "987654321";
 /// A document that says so itself, in base64.
@@ -14,13 +14,13 @@ pub(crate) const PAPER: &str = "JVBERi0xLjcgbXkgYWRkcmVzcyBpcyBzZWNyZXQ=";
 const PAPER_TEXT: &str = "my address is secret";
 
 /// Calls a function. The answer was held against the document.
-pub(crate) async fn call(site: &Site<'_>, token: &str, name: &str, data: Value) -> Answer {
+pub(crate) async fn call(site: &ServiceClient<'_>, token: &str, name: &str, data: Value) -> Response {
     let request = site.request("POST", &format!("/{name}")).bearer_auth(token);
     send(request.json(&json!({"data": data}))).await.unwrap()
 }
 
 /// What a call came to.
-pub(crate) async fn result(site: &Site<'_>, token: &str, name: &str, data: Value) -> Value {
+pub(crate) async fn result(site: &ServiceClient<'_>, token: &str, name: &str, data: Value) -> Value {
     let answer = call(site, token, name, data).await;
     assert_eq!(answer.status, 200, "{name}: {}", answer.text);
     answer.body["result"].clone()
@@ -34,7 +34,7 @@ pub(crate) fn person() -> Value {
 async fn a_profile_is_one_accounts_own() {
     // Aim: two accounts have their own profile or none; a payment-born token may read and make one; markup stays text.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (ada, bob) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let bought = ada.buy(&site, "/get-card?amount=5").await;
     let born = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
@@ -64,7 +64,7 @@ pub(crate) fn answers() -> Value {
 }
 
 /// A profile of this last name with everything that its application asks, submitted. The owner is verified already.
-async fn apply(site: &Site<'_>, token: &str, name: &str) -> Value {
+async fn apply(site: &ServiceClient<'_>, token: &str, name: &str) -> Value {
     let mut who = person();
     who["lastName"] = json!(name);
     result(site, token, "createBankingProfile", who).await;
@@ -72,14 +72,14 @@ async fn apply(site: &Site<'_>, token: &str, name: &str) -> Value {
 }
 
 /// Everything that the application of a profile asks, submitted.
-async fn complete(site: &Site<'_>, token: &str) -> Value {
+async fn complete(site: &ServiceClient<'_>, token: &str) -> Value {
     result(site, token, "updateBankingApplicationDetails", answers()).await;
     let paper = json!({"type": "proof_of_address", "content": PAPER});
     result(site, token, "uploadBankingDocument", paper).await;
     result(site, token, "submitBankingApplication", json!({})).await
 }
 
-pub(crate) async fn application_is(site: &Site<'_>, token: &str, status: &str) -> Value {
+pub(crate) async fn application_is(site: &ServiceClient<'_>, token: &str, status: &str) -> Value {
     until(status, async || {
         let told = result(site, token, "getBankingApplication", json!({})).await;
         (told["application"]["status"] == status).then(|| told["application"].clone())
@@ -88,19 +88,19 @@ pub(crate) async fn application_is(site: &Site<'_>, token: &str, status: &str) -
 }
 
 /// As [`apply`], until the bank has approved it.
-pub(crate) async fn approve(site: &Site<'_>, token: &str, name: &str) {
+pub(crate) async fn approve(site: &ServiceClient<'_>, token: &str, name: &str) {
     apply(site, token, name).await;
     application_is(site, token, "approved").await;
 }
 
 /// As [`approve`], where the profile is made already.
-pub(crate) async fn approve_begun(site: &Site<'_>, token: &str) {
+pub(crate) async fn approve_begun(site: &ServiceClient<'_>, token: &str) {
     complete(site, token).await;
     application_is(site, token, "approved").await;
 }
 
 /// An account that the bank has opened.
-pub(crate) async fn open_account(site: &Site<'_>, token: &str, kind: &str) -> Value {
+pub(crate) async fn open_account(site: &ServiceClient<'_>, token: &str, kind: &str) -> Value {
     let made = result(site, token, "createBankingAccount", json!({"type": kind})).await;
     assert_eq!(made["account"]["status"], "opening");
     until("an open account", async || {
@@ -122,7 +122,7 @@ pub(crate) fn quick() -> Host {
 }
 
 /// Answers that are none, and documents that are none.
-async fn refuses(site: &Site<'_>, token: &str) {
+async fn refuses(site: &ServiceClient<'_>, token: &str) {
     for wrong in [
         json!({}),
         json!({"dateOfBirth": "1990-02-30"}),
@@ -148,7 +148,7 @@ async fn refuses(site: &Site<'_>, token: &str) {
 }
 
 /// From no profile to one whose application lacks nearly everything.
-async fn lacks(site: &Site<'_>, token: &str) {
+async fn lacks(site: &ServiceClient<'_>, token: &str) {
     let missing = call(site, token, "getBankingApplication", json!({})).await;
     assert_eq!((missing.status, missing.code()), (404, "banking_profile_missing"));
     let mut who = person();
@@ -177,7 +177,7 @@ async fn an_application_is_collected_submitted_and_decided() {
     // application is submitted, the bank wants more, refuses or approves; what is secret is in no file, log or event.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     lacks(&site, &token).await;
@@ -265,7 +265,7 @@ async fn an_application_has_so_many_documents() {
     // Aim: the eleventh is refused and not kept.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     result(&site, &token, "createBankingProfile", person()).await;
     let paper = json!({"type": "other", "content": PAPER});
@@ -283,7 +283,7 @@ async fn a_rejected_application_may_come_again() {
     // Aim: the bank's no is told with its word; a change opens it again.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     let token = agent.token(&site).await;
     Owner::of(&site, &agent).await.verify(&site, &token).await;

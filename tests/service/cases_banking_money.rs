@@ -9,12 +9,12 @@ use super::cases_banking::{
 };
 use super::cases_withdraw::{credited, holder};
 use super::owner::{Owner, fault};
-use super::payee::balance_is;
-use super::wire::{Site, send, until};
+use super::recipient::balance_is;
+use super::http::{ServiceClient, send, until};
 
 const NUMBER: &str = "000123456789";
 
-pub(crate) async fn transaction_is(site: &Site<'_>, token: &str, id: &Value, status: &str) -> Value {
+pub(crate) async fn transaction_is(site: &ServiceClient<'_>, token: &str, id: &Value, status: &str) -> Value {
     until(status, async || {
         let told = result(site, token, "getBankingTransaction", json!({"transactionId": id})).await;
         (told["transaction"]["status"] == status).then(|| told["transaction"].clone())
@@ -28,7 +28,7 @@ async fn money_comes_in_moves_and_leaves_once() {
     // destination: the balance is right to the cent, over a kill, and the books agree.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token) = holder(&site, Network::Base).await;
     Owner::of(&site, &agent).await.verify(&site, &token).await;
     approve(&site, &token, "Lovelace").await;
@@ -51,7 +51,7 @@ async fn money_comes_in_moves_and_leaves_once() {
     let id = moved["transactionId"].clone();
     service.kill();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let seen = transaction_is(&site, &token, &id, "complete").await;
     assert_eq!(
         (&seen["direction"], &seen["note"]),
@@ -90,7 +90,7 @@ async fn money_comes_in_moves_and_leaves_once() {
 }
 
 /// A recipient with an account in the U.S. and one with an IBAN.
-async fn registers(site: &Site<'_>, token: &str) -> (Value, Value) {
+async fn registers(site: &ServiceClient<'_>, token: &str) -> (Value, Value) {
     let destination = json!({"type": "fiat_us", "bankName": "First Bank", "routingNumber": "021000021",
         "accountNumber": NUMBER});
     let made = json!({"name": "Ada <b>Lovelace", "address": "1 Main St", "destination": destination});
@@ -111,7 +111,7 @@ async fn registers(site: &Site<'_>, token: &str) -> (Value, Value) {
 }
 
 /// 20.00 for 21.50, and what is refused.
-async fn pays_out(site: &Site<'_>, token: &str) {
+async fn pays_out(site: &ServiceClient<'_>, token: &str) {
     let (made, iban) = registers(site, token).await;
     let id = &made["destination"]["destinationId"];
     for (data, status, code) in [
@@ -180,7 +180,7 @@ async fn a_relayed_token_moves_no_money() {
     // Aim: a token born of a payment reads and prepares, and moves nothing out.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/get-card?amount=6.66").await;
     let born = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
@@ -204,7 +204,7 @@ async fn what_changes_something_is_done_once_under_its_key() {
     // under the key is refused.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token) = holder(&site, Network::Solana).await;
     Owner::of(&site, &agent).await.verify(&site, &token).await;
     let twice = async |name: &str, data: Value| -> Value {
@@ -265,7 +265,7 @@ async fn case_32_a_transfer_that_comes_back_days_later_is_credited_once() {
     // has that once, is told so, and the books agree. More than stands on the account cannot come back.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token) = holder(&site, Network::Base).await;
     Owner::of(&site, &agent).await.verify(&site, &token).await;
     approve(&site, &token, "Lovelace").await;
@@ -288,7 +288,7 @@ async fn case_32_a_transfer_that_comes_back_days_later_is_credited_once() {
     );
     service.kill();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     balance_is(&site, &token, "6.41").await;
     let told = site.events(&token, 0).await;
     let returned = told.iter().filter(|event| event["type"] == "bank_transfer.returned");

@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_banking::{PAPER, answers, person, quick, result};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::{Host, Service, text};
 use super::owner::Owner;
-use super::wire::{Site, client, send_to_operator, until};
+use super::http::{ServiceClient, client, send_to_operator, until};
 
 const CARD: &str = "/get-card?amount=5";
 
 /// The operator's route behind it opens to no wallet's token, and to no operator who is not trusted with everything.
 async fn only_an_administrator_copies(host: &Host, service: &Service, wallets: &str) {
-    let desk = Desk::first(host, service);
+    let desk = OperatorClient::first(host, service);
     let reader = desk.hire("rita", "read-only").await;
     for (token, status) in [(reader.token.as_str(), 403), (wallets, 401)] {
         let asked = client().get(service.watched("/copy?part=store")).bearer_auth(token);
@@ -39,7 +39,7 @@ async fn a_backup_and_a_proof_are_made_while_the_service_runs() {
     // with its documents, `purser reconcile` says what the service has found; a restore wants the service stopped.
     let mut host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let operator = service.operator.clone().unwrap();
     host.set("PURSER_OPERATOR__LISTEN", operator.trim_start_matches("http://"));
     let agent = Agent::new(Network::Base);
@@ -131,7 +131,7 @@ async fn reconcile_beside_a_service_compares_what_is_there_now() {
         .with("PURSER_RECONCILIATION__REST_MS", "3600000")
         .with("PURSER_RECONCILIATION__GRACE_MS", "1");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let operator = service.operator.clone().unwrap();
     host.set("PURSER_OPERATOR__LISTEN", operator.trim_start_matches("http://"));
     let host = Arc::new(host);
@@ -169,7 +169,7 @@ async fn reconcile_beside_a_service_compares_what_is_there_now() {
     assert_eq!(late.status.code(), Some(1), "{}", text(&late));
     assert!(text(&late).contains("nothing is proved"), "{}", text(&late));
 
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     let number = desk.done("/admin/reconciliation/walk", json!({})).await["walk"].clone();
     until("the walk has ended", async || {
         let stands = desk.get("/admin/reconciliation").await.body;

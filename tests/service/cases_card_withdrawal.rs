@@ -9,12 +9,12 @@ use super::agent::Agent;
 use super::cases_reloadable::{ask, balance, loaded, opened, told};
 use super::cases_restore::{backup, restore};
 use super::cases_top_up::start;
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::verify::{assert_found, rewritten};
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 /// Asks for 30 and 40 of 100 dollars, and for more than is left of them.
-async fn asked_for(site: &Site<'_>, token: &str, to: &str) -> Vec<String> {
+async fn asked_for(site: &ServiceClient<'_>, token: &str, to: &str) -> Vec<String> {
     let asked = async |amount: u32, key: &str| {
         let body = json!({"amount": amount, "destination_address": to});
         ask(site, token, "/withdraw-card-balance", Some(key), &body).await
@@ -49,7 +49,7 @@ async fn asked_for(site: &Site<'_>, token: &str, to: &str) -> Vec<String> {
 }
 
 /// An operator pays the first and rejects the second; whatever does not fit is refused on the way.
-async fn decided(desk: &Desk<'_>, ids: &[String]) {
+async fn decided(desk: &OperatorClient<'_>, ids: &[String]) {
     let of = |id: &str| json!({"withdrawal_id": id});
     let lease = desk.done("/admin/card-withdrawals/claim", of(&ids[0])).await["lease"].clone();
     let paid = json!({"withdrawal_id": ids[0], "lease": lease, "tx_hash": PAID});
@@ -91,8 +91,8 @@ async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
     // Aim: set aside when it is asked for; an operator claims it and says by which transaction it was paid, or why it was not,
     // and then the amount is back; both are followed with the other withdrawals; every change is told; nothing of ours moves.
     let (host, service) = start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let (_, token) = loaded(&site, Network::Base, 100).await;
     let to = Agent::new(Network::Solana).address();
     let ids = asked_for(&site, &token, &to).await;
@@ -157,14 +157,14 @@ async fn what_was_paid_after_the_backup_is_not_paid_again() {
     // Aim: a restored backup has both in the queue again, of which one was paid and one put back since: claiming either is
     // refused with what the issuer says, both are decided as they were, and the balance stays as it is.
     let (host, service) = start();
-    let (_, token) = loaded(&Site::of(&service), Network::Base, 100).await;
+    let (_, token) = loaded(&ServiceClient::of(&service), Network::Base, 100).await;
     let to = Agent::new(Network::Solana).address();
-    let ids = asked_for(&Site::of(&service), &token, &to).await;
+    let ids = asked_for(&ServiceClient::of(&service), &token, &to).await;
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    decided(&Desk::first(&host, &service), &ids).await;
-    let site = Site::of(&service);
+    decided(&OperatorClient::first(&host, &service), &ids).await;
+    let site = ServiceClient::of(&service);
     until("it is put back", async || {
         (balance(&site, &token).await == json!(70)).then_some(())
     })
@@ -172,7 +172,7 @@ async fn what_was_paid_after_the_backup_is_not_paid_again() {
     service.stop();
     restore(&host, &file);
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let queue = desk.get("/admin/card-withdrawals").await.body;
     assert_eq!(queue["withdrawals"].as_array().unwrap().len(), 2, "{queue}");
     for (id, state) in ids.iter().zip(["complete", "rejected"]) {
@@ -202,8 +202,8 @@ async fn verify_names_what_waits_at_the_issuer_without_anybody_at_work() {
     // Aim: a withdrawal that the queue has lost, a transaction that paid nothing that is known, a card whose number is gone:
     // each is named.
     let (host, service) = start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let (agent, token) = loaded(&site, Network::Base, 100).await;
     opened(&site, &token, json!({"usd_amount": 5})).await;
     for n in [1, 2] {
@@ -222,8 +222,8 @@ async fn verify_names_what_waits_at_the_issuer_without_anybody_at_work() {
     service.stop();
     host.assert_books();
     for (name, prefix, rule, subject) in [
-        ("queue", table::CARD_QUEUE, "card_withdrawal.queue", "wd_"),
-        ("paid-by", table::PAID_BY, "card_withdrawal.paid_by", "wd_"),
+        ("queue", table::CARD_WITHDRAWAL_QUEUE, "card_withdrawal.queue", "wd_"),
+        ("paid-by", table::WITHDRAWAL_TRANSACTION, "card_withdrawal.paid_by", "wd_"),
         ("vault", table::VAULT, "reloadable.vault", "card_"),
     ] {
         let (copy, changed) = rewritten(&host, name, &[prefix], |key, _| {

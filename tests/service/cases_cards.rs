@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_reloadable::{ask, loaded, opened, told};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 pub(crate) const DAY_S: u64 = 86_400;
 
 /// A card once its owner sees it so.
-pub(crate) async fn once(site: &Site<'_>, token: &str, card: &str, holds: impl Fn(&Value) -> bool) -> Value {
+pub(crate) async fn once(site: &ServiceClient<'_>, token: &str, card: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let path = format!("/get-card-data?card_id={card}");
     until("the card", async || {
         let seen = site.get_as(token, &path).await.body;
@@ -21,12 +21,12 @@ pub(crate) async fn once(site: &Site<'_>, token: &str, card: &str, holds: impl F
     .await
 }
 
-pub(crate) async fn comes_to(site: &Site<'_>, token: &str, card: &str, status: &str) -> Value {
+pub(crate) async fn comes_to(site: &ServiceClient<'_>, token: &str, card: &str, status: &str) -> Value {
     once(site, token, card, |seen| seen["status"] == status).await
 }
 
 /// A USA card that is ready, with its owner's token.
-pub(crate) async fn usa_card(site: &Site<'_>, network: Network, dollars: u32) -> (Agent, String, String) {
+pub(crate) async fn usa_card(site: &ServiceClient<'_>, network: Network, dollars: u32) -> (Agent, String, String) {
     let agent = Agent::new(network);
     let bought = agent.buy(site, &format!("/get-card?amount={dollars}")).await;
     let (token, card) = (agent.token(site).await, bought.card().to_owned());
@@ -34,14 +34,14 @@ pub(crate) async fn usa_card(site: &Site<'_>, network: Network, dollars: u32) ->
     (agent, token, card)
 }
 
-pub(crate) async fn charged(site: &Site<'_>, card: &str, amount: &str, pending: bool) -> Answer {
+pub(crate) async fn charged(site: &ServiceClient<'_>, card: &str, amount: &str, pending: bool) -> Response {
     let body = json!({"card_id": card, "merchant": "Fern & Hill", "amount": amount, "pending": pending});
     let answer = site.post("/sandbox/charge", &body).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer
 }
 
-pub(crate) async fn becomes(site: &Site<'_>, card: &str, charge: &Answer, status: &str) {
+pub(crate) async fn becomes(site: &ServiceClient<'_>, card: &str, charge: &Response, status: &str) {
     let transaction = charge.str("transaction_id");
     let body = json!({"card_id": card, "transaction_id": transaction, "status": status});
     let answer = site.post("/sandbox/charge-outcome", &body).await;
@@ -54,7 +54,7 @@ pub(crate) async fn becomes(site: &Site<'_>, card: &str, charge: &Answer, status
 }
 
 /// Amount and status of each charge in a list, newest first.
-pub(crate) async fn listed(site: &Site<'_>, token: &str, query: &str) -> Vec<(Value, Value)> {
+pub(crate) async fn listed(site: &ServiceClient<'_>, token: &str, query: &str) -> Vec<(Value, Value)> {
     let answer = site.get_as(token, &format!("/list-card-transactions{query}")).await;
     let charges = answer.body["transactions"].as_array().unwrap().iter();
     charges
@@ -63,7 +63,7 @@ pub(crate) async fn listed(site: &Site<'_>, token: &str, query: &str) -> Vec<(Va
 }
 
 /// A wish for a card.
-pub(crate) async fn wish(site: &Site<'_>, token: &str, verb: &str, card: &str) -> Answer {
+pub(crate) async fn wish(site: &ServiceClient<'_>, token: &str, verb: &str, card: &str) -> Response {
     ask(site, token, &format!("/{verb}-card"), None, &json!({"card_id": card})).await
 }
 
@@ -74,7 +74,7 @@ async fn charges_of_a_usa_card_are_known_by_themselves_whatever_comes_of_them() 
     // cannot be is refused.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token, card) = usa_card(&site, Network::Base, 20).await;
     charged(&site, &card, "12.34", false).await;
     let refused = charged(&site, &card, "7.67", false).await;
@@ -135,7 +135,7 @@ async fn charges_of_a_usa_card_are_known_by_themselves_whatever_comes_of_them() 
 }
 
 /// Pauses, resumes and closes a card, with a charge in between that is taken.
-async fn steered_to_its_end(site: &Site<'_>, token: &str, card: &str) -> Answer {
+async fn steered_to_its_end(site: &ServiceClient<'_>, token: &str, card: &str) -> Response {
     let asked = wish(site, token, "pause", card).await;
     assert_eq!(
         (asked.status, asked.str("requested")),
@@ -177,7 +177,7 @@ async fn a_usa_card_is_paused_resumed_and_closed_and_its_rest_is_credited() {
     let service = host.start();
     let mut holders = Vec::new();
     {
-        let site = Site::of(&service);
+        let site = ServiceClient::of(&service);
         for network in Network::ALL {
             let (agent, token, card) = usa_card(&site, network, 20).await;
             let taken = steered_to_its_end(&site, &token, &card).await;
@@ -187,7 +187,7 @@ async fn a_usa_card_is_paused_resumed_and_closed_and_its_rest_is_credited() {
     }
     service.kill();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (agent, card) in &holders {
         let token = agent.token(&site).await;
         until("the rest is credited", async || {
@@ -227,7 +227,7 @@ async fn a_card_lives_to_the_end_of_the_month_printed_on_it() {
     // it has ended, a paused one too. Months have 28 to 31 days: seen from the day of issue the end is 6 months off at least.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, card) = usa_card(&site, Network::Base, 5).await;
     let other = agent.buy(&site, "/get-card?amount=5").await.card().to_owned();
     let seen = comes_to(&site, &token, &other, "ready").await;
@@ -264,7 +264,7 @@ async fn what_was_refused_is_no_card_and_a_gift_card_is_not_steered() {
     // each is read by its id; a gift card is neither paused nor closed.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (agent, token, first) = usa_card(&site, Network::Base, 5).await;
     let refused = agent.buy(&site, "/get-card?amount=6.66").await.card().to_owned();
     comes_to(&site, &token, &refused, "failed").await;
@@ -308,7 +308,7 @@ async fn a_reloadable_cards_refused_charges_are_known_too() {
     // Aim: refused while it is open and after it was closed, and given back after it was closed: each in the list and an event.
     let host = Host::new().with("PURSER_SANDBOX__CREDIT_MS", "20");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token) = loaded(&site, Network::Base, 20).await;
     let card = opened(&site, &token, json!({"usd_amount": 10})).await;
     let taken = charged(&site, &card, "4", false).await;

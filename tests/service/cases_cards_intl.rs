@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_cards::{DAY_S, comes_to, listed, once, usa_card, wish};
-use super::desk::{CVV, Desk, PAN, billing};
+use super::operator_client::{CVV, OperatorClient, PAN, billing};
 use super::host::Host;
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 /// An international card that an operator has made.
-async fn intl_card(site: &Site<'_>, desk: &Desk<'_>) -> (String, String) {
+async fn intl_card(site: &ServiceClient<'_>, desk: &OperatorClient<'_>) -> (String, String) {
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(site, "/order-intl-card?amount=100").await;
     let card = bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned();
@@ -19,12 +19,12 @@ async fn intl_card(site: &Site<'_>, desk: &Desk<'_>) -> (String, String) {
     (agent.token(site).await, card)
 }
 
-async fn report(desk: &Desk<'_>, body: Value) -> Value {
+async fn report(desk: &OperatorClient<'_>, body: Value) -> Value {
     desk.done("/admin/intl-cards/report", body).await
 }
 
 /// What holders want, as operators see it.
-async fn wanted(desk: &Desk<'_>) -> Vec<(String, String)> {
+async fn wanted(desk: &OperatorClient<'_>) -> Vec<(String, String)> {
     let shown = desk.get("/admin/intl-cards").await.body;
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let cards = shown["cards"].as_array().unwrap().iter();
@@ -34,7 +34,7 @@ async fn wanted(desk: &Desk<'_>) -> Vec<(String, String)> {
 }
 
 /// Ends a card of which 39.5 is left: it is credited once, however often it is said, and never more than was on the card.
-async fn ends(site: &Site<'_>, desk: &Desk<'_>, token: &str, card: &str) {
+async fn ends(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, token: &str, card: &str) {
     let most = json!({"card_id": card, "status": "closed", "released_usd_amount": "100.01"});
     let refused = desk.post("/admin/intl-cards/report", most).await;
     assert_eq!(
@@ -66,7 +66,7 @@ async fn an_international_card_is_paused_charged_and_closed_by_its_operators_wor
     // alone is refused; its CVV is gone.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (token, card) = intl_card(&site, &desk).await;
     let seen = comes_to(&site, &token, &card, "ready").await;
     assert_eq!(seen["card_details"]["billing_address"], billing());
@@ -131,7 +131,7 @@ async fn a_wish_that_operators_cannot_fulfil_is_ended_and_a_large_remainder_take
     // by what came of them; a card that is resumed is ready again; above the limit of one person the rest is given by a refund.
     let host = Host::new().with("PURSER_OPERATOR__ALONE_MAX_USD", "50");
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (token, card) = intl_card(&site, &desk).await;
     assert_eq!(wish(&site, &token, "pause", &card).await.status, 202);
     let back = wish(&site, &token, "resume", &card).await;
@@ -193,7 +193,7 @@ async fn a_card_that_is_paused_is_closed_and_told_so() {
     // the month printed on it, and what its holder wanted is no operator's any more.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (_, token, card) = usa_card(&site, Network::Base, 5).await;
     assert_eq!(wish(&site, &token, "pause", &card).await.status, 202);
     comes_to(&site, &token, &card, "paused").await;

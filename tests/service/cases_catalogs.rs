@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_outage::{available, not_sold, stands, wary};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
 use super::ladder::Ladder;
 use super::request::Request;
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
-fn names<'a>(answer: &'a Answer, list: &str, name: &str) -> Vec<&'a str> {
+fn names<'a>(answer: &'a Response, list: &str, name: &str) -> Vec<&'a str> {
     let items = answer.body[list]
         .as_array()
         .unwrap_or_else(|| panic!("{}", answer.text));
@@ -19,7 +19,7 @@ fn names<'a>(answer: &'a Answer, list: &str, name: &str) -> Vec<&'a str> {
 }
 
 /// All pages of a list, one behind the other.
-async fn walk(site: &Site<'_>, path: &str, list: &str, id: &str) -> Vec<String> {
+async fn walk(site: &ServiceClient<'_>, path: &str, list: &str, id: &str) -> Vec<String> {
     let (mut seen, mut after) = (Vec::new(), String::new());
     loop {
         let answer = site.get(&format!("{path}limit=100{after}"), &[]).await;
@@ -37,7 +37,7 @@ async fn a_lookup_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: both catalogs from the first wrong parameter to the answer; none of it needs an account.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let long = "x".repeat(101);
     site.post("/sandbox/merchants", &json!({"fault": "unreachable", "times": 1}))
         .await;
@@ -100,7 +100,7 @@ async fn a_merchant_is_found_by_what_people_type() {
     // lookalikes lead to a row that says `unknown` and what that means; one shop of a house is not another.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for q in [
         "walmart",
         "Wal-Mart%20Inc.",
@@ -157,7 +157,7 @@ async fn gift_cards_are_found_and_narrowed() {
     // asked for repeated without its markup.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let all = walk(&site, "/search-gift-cards?", "gift_cards", "product_id").await;
     let distinct: std::collections::BTreeSet<_> = all.iter().collect();
     assert!(all.len() >= 200 && distinct.len() == all.len(), "{}", all.len());
@@ -195,7 +195,7 @@ async fn a_gift_card_is_found_by_any_word_of_its_name() {
     // Aim: any word, its beginning, without its accents, with a slip; several words together narrow; a stranger finds nothing.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (q, first) in [
         ("vpn", "Quietshield VPN"),
         ("coffee", "Copper Kettle Coffee"),
@@ -218,7 +218,7 @@ async fn a_gift_card_is_found_by_any_word_of_its_name() {
 
 const PRODUCT: &str = "gift_denki_tsubame_jp";
 
-async fn refuses_what_is_wrong(site: &Site<'_>) {
+async fn refuses_what_is_wrong(site: &ServiceClient<'_>) {
     for (path, body, param) in [
         (
             "/sandbox/gift-cards",
@@ -266,8 +266,8 @@ async fn the_desk_steers_the_catalogs() {
     // Aim: stock and prices show at once and outlive the process; faults and rates end with it; a wrong field changes nothing.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
-    let seen = async |site: &Site<'_>| {
+    let site = ServiceClient::of(&service);
+    let seen = async |site: &ServiceClient<'_>| {
         let answer = site.get("/search-gift-cards?q=Denki%20Tsubame&country=JP", &[]).await;
         let product = &answer.body["gift_cards"][0];
         (product["in_stock"].clone(), product["fee_rate"].to_string())
@@ -291,7 +291,7 @@ async fn the_desk_steers_the_catalogs() {
     service.stop();
 
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     assert_eq!(seen(&site).await, (json!(false), "0.0475".to_owned()));
     let state = site.get("/sandbox/catalogs", &[]).await.body;
     assert_eq!(state["gift_cards"]["faults"], json!([]));
@@ -306,8 +306,8 @@ async fn a_catalog_that_does_not_answer_before_the_claim_closes_its_line() {
     const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
     let host = wary("1");
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let payment = agent.payment(&site, GIFT).await;
     let fault = async |fault: Value| assert_eq!(site.post("/sandbox/gift-cards", &fault).await.status, 200);

@@ -20,12 +20,12 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::host::{Host, text};
-use super::wire::{Site, send, until};
+use super::http::{ServiceClient, send, until};
 
 const CARD: &str = "/get-card?amount=5";
 
 /// The fee payer of the challenge of now.
-async fn named(site: &Site<'_>) -> String {
+async fn named(site: &ServiceClient<'_>) -> String {
     let answer = site.get(CARD, &[]).await;
     let header = STANDARD.decode(answer.header("payment-required").unwrap()).unwrap();
     let challenge: Value = serde_json::from_slice(&header).unwrap();
@@ -41,10 +41,10 @@ async fn fee_payers_share_the_payments_in_flight() {
     // the one that it names, and afterwards the first is named again.
     let host = Host::new().with("PURSER_SANDBOX__FEE_PAYERS", "2");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let first = named(&site).await;
     site.chain_fault(json!({"fault": "hold"})).await;
-    let paid = async |site: &Site<'_>| {
+    let paid = async |site: &ServiceClient<'_>| {
         let payment = Agent::new(Network::Solana).payment(site, CARD).await;
         site.request("GET", CARD).header("payment-signature", payment)
     };

@@ -17,7 +17,7 @@ use super::agent::Agent;
 use super::cases_payment::{assert_nothing_moved, assert_refused, decoded};
 use super::host::Host;
 use super::mpp::{self, altered as mpp_altered};
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 const CARD: &str = "/get-card?amount=5";
 const BAD: &str = "invalid_exact_evm_signature";
@@ -69,7 +69,7 @@ impl Owner {
     }
 
     /// An x402 payment of the wallet for a route.
-    async fn payment(&self, site: &Site<'_>, path: &str) -> String {
+    async fn payment(&self, site: &ServiceClient<'_>, path: &str) -> String {
         let payment = self.agent.payment(site, path).await;
         changed(&payment, |payment| {
             let payload = &mut payment["payload"];
@@ -96,7 +96,7 @@ fn forged(payment: &str) -> String {
     })
 }
 
-fn is_unreached(answer: &Answer) {
+fn is_unreached(answer: &Response) {
     assert_eq!(
         (answer.status, answer.code()),
         (503, "settlement_unavailable"),
@@ -112,7 +112,7 @@ async fn case_14_a_contract_wallet_pays_with_a_signature_that_it_accepts() {
     // nor joins the purchase, and neither does that of an address without a contract.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let owner = Owner::new("owner of a contract wallet");
     let payment = owner.payment(&site, CARD).await;
     assert_refused(
@@ -159,7 +159,7 @@ async fn case_14_a_contract_wallet_pays_with_a_signature_that_it_accepts() {
 async fn case_14_a_contract_wallet_pays_by_mpp() {
     // Checks: the same rule in MPP: the wallet's signature buys, another one is an invalid payment.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let owner = Owner::new("owner of a contract wallet");
     let credential = owner.agent.credential(&site.get(CARD, &[]).await);
     let from_wallet = mpp_altered(&credential, "/payload/from", json!(owner.wallet_text()));
@@ -197,7 +197,7 @@ async fn case_11_a_contract_wallets_payment_waits_for_an_unreachable_chain() {
     // Checks: 503 with Retry-After and without a challenge, so that no client signs twice; the same payment buys when the chain
     // answers, and has the same answer again while the chain is unreachable.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let owner = Owner::new("owner of a contract wallet");
     let payment = owner.payment(&site, CARD).await;
     let wallet = owner.wallet_text();
@@ -219,7 +219,7 @@ async fn case_11_a_contract_wallets_payment_waits_for_an_unreachable_chain() {
 async fn case_14_an_undeployed_wallet_without_a_listed_factory_is_rejected() {
     // Checks: an ERC-6492 signature has its own reason.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let owner = Owner::new("owner of a contract wallet");
     let payment = owner.payment(&site, CARD).await;
     let wrapped = changed(&payment, |payment| {
@@ -241,14 +241,14 @@ async fn case_88_payments_of_an_empty_wallet_are_not_claimed() {
     // fulfilled payment still has its answer, and a declined one buys as soon as the wallet has the money.
     let host = Host::new().with("PURSER_SANDBOX__FAUCET_USDC", "8");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let agent = Agent::new(network);
         let bought = agent.payment(&site, CARD).await;
         let card = Agent::pay(&site, CARD, &bought).await;
         assert_eq!(card.status, 200, "{}", card.text);
         let token = agent.token(&site).await;
-        let short = |answer: &Answer| {
+        let short = |answer: &Response| {
             assert_eq!(
                 (answer.status, answer.code()),
                 (402, "settlement_failed"),

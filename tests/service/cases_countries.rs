@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::host::Host;
-use super::payee::{debit_card, enter};
-use super::wire::Site;
+use super::recipient::{debit_card, enter};
+use super::http::ServiceClient;
 
 /// Redeemed everywhere, so that nothing but our own table can refuse a country.
 const BORDERLESS: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15";
 /// Served by default, served nowhere, and no country at all.
 const ASKED: [&str; 8] = ["US", "FR", "GB", "JP", "AQ", "KP", "RU", "ZZ"];
 
-async fn published(site: &Site<'_>, product: &str) -> Value {
+async fn published(site: &ServiceClient<'_>, product: &str) -> Value {
     let body = site.get("/get-supported-countries", &[]).await.body;
     let products = body["products"].as_array().unwrap();
     products
@@ -34,7 +34,7 @@ async fn the_countries_that_are_published_are_those_that_are_served() {
             None => host,
         };
         let service = host.start();
-        let site = Site::of(&service);
+        let site = ServiceClient::of(&service);
         let countries = published(&site, "gift_card").await["countries"].clone();
         let countries = countries.as_array().unwrap();
         assert!(countries.contains(&json!(some)), "{countries:?}");
@@ -65,7 +65,7 @@ async fn an_app_that_pays_nowhere_is_not_sold() {
     // Aim: an app without a country in the published table is refused before there is a price; the other is sold.
     let host = Host::new().with("PURSER_PRODUCTS__APP_PAYMENT__COUNTRIES_BY_PLATFORM__VENMO", "[]");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let countries = published(&site, "app_payment").await["countries_by_platform"].clone();
     assert_eq!(countries["venmo"], json!([]));
     assert!(countries["paypal"].as_array().unwrap().len() > 1, "{countries}");
@@ -89,7 +89,7 @@ async fn a_debit_card_is_paid_where_the_published_table_says() {
     let table = r#"{ USD = ["GB"], EUR = ["US"], GBP = ["DE"] }"#;
     let host = Host::new().with("PURSER_PRODUCTS__PUSH_TO_CARD__COUNTRIES_BY_CURRENCY", table);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let countries = published(&site, "push_to_card").await["countries_by_currency"].clone();
     assert_eq!(countries["USD"], json!(["GB"]));
     let bought = Agent::new(Network::Base)

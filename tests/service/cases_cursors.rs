@@ -5,11 +5,11 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_stream::CARD;
+use super::stream_limits::CARD;
 use super::host::Host;
 use super::listener::Stream;
 use super::owner::Owner;
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 fn seqs(page: &Value) -> Vec<u64> {
     let events = page["events"].as_array().unwrap().iter();
@@ -17,7 +17,7 @@ fn seqs(page: &Value) -> Vec<u64> {
 }
 
 /// The cursor of the first ping after a subscription without a place.
-async fn place(site: &Site<'_>, token: &str) -> u64 {
+async fn place(site: &ServiceClient<'_>, token: &str) -> u64 {
     let mut stream = Stream::open(site, token).await;
     stream.say(&json!({"type": "subscribe"})).await;
     loop {
@@ -36,7 +36,7 @@ async fn a_cursor_tells_nothing_of_others() {
     // the place of an account at rest stands still, and so does what is refused as ahead of it.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     site.advance(3_600).await;
     let (quiet, busy) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let before = SystemClock.micros();
@@ -75,7 +75,7 @@ async fn a_cursor_tells_nothing_of_others() {
     let authority = service.authority().to_owned();
     service.stop();
     let service = host.start_again_at(&authority);
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let again = site.events(&quiet.token(&site).await, 0).await;
     assert_eq!(again[..events.len()], events[..]);
 }
@@ -86,7 +86,7 @@ async fn the_newest_events_are_a_page_however_busy_the_service_is() {
     // on live from the first, although others have done far more since.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     for _ in 0..4 {

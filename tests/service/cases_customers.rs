@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_admin::admin;
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 /// The card of a token's owner, once it is made.
-async fn ready(site: &Site<'_>, token: &str, card: &str) -> Value {
+async fn ready(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {
     until("the card", async || {
         let seen = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
         (seen.str("status") == Some("ready")).then_some(seen.body)
@@ -20,7 +20,7 @@ async fn ready(site: &Site<'_>, token: &str, card: &str) -> Value {
     .await
 }
 
-pub(crate) async fn find(desk: &Desk<'_>, quoted: &str) -> Value {
+pub(crate) async fn find(desk: &OperatorClient<'_>, quoted: &str) -> Value {
     let answer = desk.get(&format!("/admin/customers?q={quoted}")).await;
     assert_eq!(answer.status, 200, "{quoted}: {}", answer.text);
     answer.body
@@ -33,7 +33,7 @@ async fn a_customer_is_found_by_whatever_they_quote() {
     // things never, and no number, code or token.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     let bought = agent.buy(&site, "/get-card?amount=37").await;
     // Without digits of a card: another's could be the same.
@@ -52,8 +52,8 @@ async fn a_customer_is_found_by_whatever_they_quote() {
     service.kill();
 
     let service = host.start();
-    let site = Site::of(&service);
-    let boss = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let boss = OperatorClient::first(&host, &service);
     let desk = boss.hire("sam", "support").await;
     for (quoted, kind) in [
         (agent.address(), "account"),
@@ -100,7 +100,7 @@ async fn a_customer_is_shown_with_the_newest_of_each_kind() {
     // Aim: of payments as of cards the newest are shown, the newest first, as many as are asked for, and how many are not.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let mut bought = Vec::new();
     for _ in 0..7 {
@@ -108,7 +108,7 @@ async fn a_customer_is_shown_with_the_newest_of_each_kind() {
         bought.push((card.card().to_owned(), card.str("payment_id").unwrap().to_owned()));
     }
     bought.reverse();
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     for (limit, shown) in [("", 5), ("&limit=2", 2), ("&limit=100", 7)] {
         let found = find(&desk, &format!("{}{limit}", agent.address())).await;
         let owns = found["customer"]["owns"].as_array().unwrap();
@@ -139,7 +139,7 @@ async fn whoever_finds_nobody_is_told_so() {
     // call that was refused opened nothing.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let refused = site.get("/get-card?amount=0", &[]).await;
     assert_eq!(refused.status, 400, "{}", refused.text);
     let request = refused.header("request-id").unwrap();
@@ -156,7 +156,7 @@ async fn whoever_finds_nobody_is_told_so() {
 }
 
 /// What is nobody's leads nowhere, and what cannot be anybody's is refused.
-async fn nothing_is_found(desk: &Desk<'_>, more: &[&str]) {
+async fn nothing_is_found(desk: &OperatorClient<'_>, more: &[&str]) {
     let stranger = Agent::new(Network::Base).address();
     let others = ["card_00000000000000000000000000000001", &stranger, "somebody"];
     for nothing in more.iter().chain(&others) {
@@ -191,8 +191,8 @@ async fn what_is_wrong_with_a_customer_is_shown() {
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "1")
         .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1");
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/get-card?amount=5").await;
@@ -226,8 +226,8 @@ async fn the_system_is_shown_as_it_lives() {
     // children that the purchase gave them; work waits under its name; the store and the commits are counted.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let before = desk.get("/admin/system").await.body;
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;

@@ -10,15 +10,15 @@ use super::cases_incoming::{host, lands, listed};
 use super::cases_reconciliation::reconcile;
 use super::cases_restore::{BOOK, backup, restore};
 use super::cases_withdraw::{balance, ended, holder, id_of, received, withdraw};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::{Host, Service};
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 const CARD: &str = "/get-card?amount=5";
 const INCOMING: &str = "/admin/incoming-transfers";
 
 /// Whatever lands on Base from now on shares a transaction, or does not.
-async fn together(site: &Site<'_>, on: bool) {
+async fn together(site: &ServiceClient<'_>, on: bool) {
     let fault = if on { "together" } else { "clear" };
     site.chain_fault(json!({"network": "base", "fault": fault})).await;
 }
@@ -28,14 +28,14 @@ fn treasury() -> String {
 }
 
 /// A plain transfer on Base, which is no payment.
-async fn sends(site: &Site<'_>, from: &str, to: &str, amount: &str) {
+async fn sends(site: &ServiceClient<'_>, from: &str, to: &str, amount: &str) {
     let body = json!({"wallet": to, "amount": amount, "from": from});
     let sent = site.post("/sandbox/faucet", &body).await;
     assert_eq!(sent.status, 200, "{}", sent.text);
 }
 
 /// Transactions of transfers on Base between these two, each with its place.
-async fn moved(site: &Site<'_>, from: &str, to: &str) -> Vec<(String, u64)> {
+async fn moved(site: &ServiceClient<'_>, from: &str, to: &str) -> Vec<(String, u64)> {
     let page = site.get("/sandbox/transfers?limit=1000&network=base", &[]).await.body;
     let all = page["transfers"].as_array().unwrap().iter();
     let is = |name: &Value, wallet: &str| name.as_str().unwrap().eq_ignore_ascii_case(wallet);
@@ -45,7 +45,7 @@ async fn moved(site: &Site<'_>, from: &str, to: &str) -> Vec<(String, u64)> {
 }
 
 /// Kinds of what differs, once there are so many.
-async fn differs(desk: &Desk<'_>, count: usize) -> Vec<String> {
+async fn differs(desk: &OperatorClient<'_>, count: usize) -> Vec<String> {
     until("reconciliation says it", async || {
         let stands = desk.get("/admin/reconciliation").await.body;
         let open = stands["differences"].as_array().unwrap();
@@ -61,7 +61,7 @@ async fn payments_and_withdrawals_of_one_transaction_are_each_counted_once() {
     // holder is told the transaction, and neither the books nor reconciliation miss any.
     let host = host();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     together(&site, true).await;
     let holders = [holder(&site, Network::Base).await, holder(&site, Network::Base).await];
     together(&site, false).await;
@@ -95,7 +95,7 @@ async fn payments_and_withdrawals_of_one_transaction_are_each_counted_once() {
 
 /// The operator says of each of three transfers what it paid for, wrongly and rightly.
 async fn explained(host: &Host, service: &Service, hash: &str) {
-    let desk = Desk::first(host, service);
+    let desk = OperatorClient::first(host, service);
     let said = |name: &str, word: Value| {
         let mut body = json!({"transaction": name, "evidence": "the invoice"});
         body.as_object_mut().unwrap().extend(word.as_object().unwrap().clone());
@@ -167,7 +167,7 @@ async fn what_pays_a_provider_buys_gas_or_is_taken_out_is_booked_without_any_res
     // the time.
     let host = host().with("PURSER_RECONCILIATION__REST_MS", "50");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token) = holder(&site, Network::Base).await;
     let funded = site
         .post("/sandbox/faucet", &json!({"wallet": treasury(), "amount": "50"}))
@@ -183,11 +183,11 @@ async fn what_pays_a_provider_buys_gas_or_is_taken_out_is_booked_without_any_res
     let hash = sent[0].0.clone();
     assert_eq!(sent, [0, 1, 2].map(|index| (hash.clone(), index)));
     assert_eq!(
-        differs(&Desk::first(&host, &service), 3).await,
+        differs(&OperatorClient::first(&host, &service), 3).await,
         ["transfer_unexplained"; 3]
     );
     explained(&host, &service, &hash).await;
-    assert!(differs(&Desk::first(&host, &service), 0).await.is_empty());
+    assert!(differs(&OperatorClient::first(&host, &service), 0).await.is_empty());
     let id = id_of(&withdraw(&site, &token, None, &json!({"amount": 1})).await);
     assert_eq!(ended(&site, &token, &id).await["state"], "complete");
     balance(&site, &token, [5.66, 5.66, 0.0]).await;
@@ -200,7 +200,7 @@ async fn what_pays_a_provider_buys_gas_or_is_taken_out_is_booked_without_any_res
 }
 
 /// What of the funder's waits for the operator.
-async fn funds(desk: &Desk<'_>, funder: &Agent, count: usize) -> Vec<Value> {
+async fn funds(desk: &OperatorClient<'_>, funder: &Agent, count: usize) -> Vec<Value> {
     let own = |one: &Value| one["sender"].as_str().unwrap().eq_ignore_ascii_case(&funder.address());
     until("what was put into the treasury waits", async || {
         let waits = listed(desk).await.into_iter();
@@ -219,7 +219,7 @@ async fn case_79_transactions_of_two_payments_outlive_a_restore_each_credited_on
     host.start().stop();
     let file = backup(&host);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let [one, two, three, four, funder] = [Network::Base; 5].map(Agent::new);
     together(&site, true).await;
     for agent in [&one, &two] {
@@ -238,14 +238,14 @@ async fn case_79_transactions_of_two_payments_outlive_a_restore_each_credited_on
     service.stop();
     restore(&host, &file);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     together(&site, true).await;
     for payment in &signed {
         lands(&site, payment).await;
     }
     service.kill();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     for (agent, has) in [(&one, 0.0), (&two, 0.0), (&three, 5.0), (&four, 5.0)] {
         let token = agent.token(&site).await;
         balance(&site, &token, [has, has, 0.0]).await;

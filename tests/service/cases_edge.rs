@@ -9,7 +9,7 @@ use super::agent::Agent;
 use super::host::Host;
 use super::listener::{Listener, Stream};
 use super::owner::Owner;
-use super::wire::{Answer, Site, send, until};
+use super::http::{Response, ServiceClient, send, until};
 
 const CARD: &str = "/get-card?amount=5";
 const WHY: &str = "<b>Call us.</b>";
@@ -20,7 +20,7 @@ async fn a_freeze_is_pushed_and_its_owner_reads_why() {
     // link made while frozen opens a page that says why and offers nothing; `purser listen` says so and goes on once it is thawed.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let file = host.beside("wallet.json");
     let listener = Listener::start(&service.url, &file, &[]);
     until("the listener", async || {
@@ -86,8 +86,8 @@ async fn a_401_says_how_to_ask() {
     // challenge of a payment on a 402.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
-    let asks = |answer: &Answer| answer.header("www-authenticate").map(str::to_owned);
+    let site = ServiceClient::of(&service);
+    let asks = |answer: &Response| answer.header("www-authenticate").map(str::to_owned);
     for path in ["/get-card-data", "/events", "/account", "/get-withdrawal-status"] {
         let nobody = site.get(path, &[]).await;
         assert_eq!(nobody.status, 401, "{path}: {}", nobody.text);
@@ -119,9 +119,9 @@ async fn allow_is_true_on_every_path() {
     // document's methods, with HEAD where a HEAD is really answered, and OPTIONS.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let document = site.get("/openapi.json", &[]).await.body;
-    let split = |answer: &Answer| -> Vec<String> {
+    let split = |answer: &Response| -> Vec<String> {
         let allow = answer
             .header("allow")
             .unwrap_or_else(|| panic!("no Allow: {}", answer.text));
@@ -160,7 +160,7 @@ async fn a_body_that_is_too_large_ends_its_connection() {
     // Aim: whether its length was declared or found on the way, 413 says that the connection is closed.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     let large = "x".repeat(70_000);
     let declared = site.request("POST", "/withdraw").bearer_auth(&token).body(large);
@@ -176,7 +176,7 @@ async fn every_402_has_the_members_of_a_refusal() {
     // names its request as the header does.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let challenge = site.get(CARD, &[]).await;
     let bad = Agent::pay(&site, CARD, "bm9uc2Vuc2U=").await;
@@ -204,7 +204,7 @@ async fn another_pages_form_signs_nobody_in() {
     // which hides where it is, and a client that is no browser use it up.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     let code = async || {
         let link = site.get_as(&token, "/get-auth-link").await;
@@ -248,7 +248,7 @@ async fn no_name_that_people_give_holds_a_control_character() {
     // Aim: labels, names and notes with a NUL, a bell, an escape or a line break are refused wherever they are given.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     for control in ['\0', '\u{7}', '\u{1b}', '\n', '\u{9b}'] {
         let name = format!("a{control}b");
@@ -295,7 +295,7 @@ async fn case_53_a_key_used_elsewhere_is_422_whatever_the_body_names() {
     // with another body, whatever that names, 422 too; the same body is answered as the first time, members and all.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     let ask = async |path: &str, body: &str| {
@@ -348,7 +348,7 @@ async fn case_55_a_replay_says_what_the_first_answer_said() {
     // that were asked for, whatever another registration has made of them since.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     let ask = async |path: &str, key: &str, body: Value| {
         let request = site

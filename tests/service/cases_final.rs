@@ -7,9 +7,9 @@ use super::agent::Agent;
 use super::cases_metrics::scrape;
 use super::cases_top_up::{self, linked, once};
 use super::cases_withdraw::{balance, ended, id_of, received, withdraw};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 const FINAL_MS: &str = "PURSER_SANDBOX__FINAL_MS";
 const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
@@ -24,7 +24,7 @@ fn host() -> Host {
 }
 
 /// The lines of a statement: type and amount.
-async fn statement(site: &Site<'_>, token: &str) -> Vec<(Value, Value)> {
+async fn statement(site: &ServiceClient<'_>, token: &str) -> Vec<(Value, Value)> {
     let lines = site.get_as(token, "/get-account-statement").await.body;
     let lines = lines["entries"].as_array().unwrap().iter();
     lines
@@ -33,7 +33,7 @@ async fn statement(site: &Site<'_>, token: &str) -> Vec<(Value, Value)> {
 }
 
 /// A gift card that its catalog has made.
-async fn made(site: &Site<'_>, token: &str, card: &str) -> Answer {
+async fn made(site: &ServiceClient<'_>, token: &str, card: &str) -> Response {
     until("the gift card is made", async || {
         let answer = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
         (answer.body["status"] == "completed").then_some(answer)
@@ -48,7 +48,7 @@ async fn case_83_a_credit_and_a_top_up_leave_only_once_their_payments_are_final(
     // leaves once.
     let host = host();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (mut holders, mut loaders) = (Vec::new(), Vec::new());
     for network in Network::ALL {
         let agent = Agent::new(network);
@@ -78,8 +78,8 @@ async fn case_83_a_credit_and_a_top_up_leave_only_once_their_payments_are_final(
     host.assert_books();
 
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let held = desk.get("/admin/stuck").await.body["held"].as_array().unwrap().clone();
     for (work, times) in [("send_top_up", 2), ("release_credit", 2)] {
         let found = held
@@ -95,7 +95,7 @@ async fn case_83_a_credit_and_a_top_up_leave_only_once_their_payments_are_final(
     service.stop();
     let host = host.with(FINAL_MS, "0");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for agent in &holders {
         let token = agent.token(&site).await;
         balance(&site, &token, [6.66, 6.66, 0.0]).await;
@@ -117,7 +117,7 @@ async fn case_83_a_gift_cards_code_is_shown_once_its_payment_is_final() {
     // told that it was shown. Final, the owner reads it.
     let host = host();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, GIFT).await;
     let card = bought.card().to_owned();
@@ -142,7 +142,7 @@ async fn case_83_a_gift_cards_code_is_shown_once_its_payment_is_final() {
     service.stop();
     let host = host.with(FINAL_MS, "0");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
     let shown = until("the code", async || {
         let answer = made(&site, &token, &card).await;
@@ -166,7 +166,7 @@ async fn case_83_pay_cancel_withdraw_inside_a_reorganisation_takes_nothing() {
         .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
         .with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, mule) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let drop = json!({"network": "base", "wallet": agent.address(), "fault": "drop", "ms": 10_000});
     site.chain_fault(drop).await;
@@ -179,7 +179,7 @@ async fn case_83_pay_cancel_withdraw_inside_a_reorganisation_takes_nothing() {
     assert_eq!((refused.status, refused.code()), (409, "insufficient_balance"));
     service.kill();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let status = format!("/get-payment?payment_id={payment}");
     until("it is reversed", async || {
         (site.get(&status, &[]).await.body["status"] == "reversed").then_some(())

@@ -10,9 +10,9 @@ use super::cases_reloadable::{ask, loaded};
 use super::cases_restore::{QUIET_S, backup, restore};
 use super::cases_top_up::{self, linked, once};
 use super::cases_withdraw::{balance, ended, holder, id_of, received, withdraw};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::{Host, Service};
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 /// Pauses between tries that are long enough to freeze and to stop the service in, and a chain that is read often.
 pub(super) fn host() -> Host {
@@ -23,12 +23,12 @@ pub(super) fn host() -> Host {
         .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
 }
 
-pub(super) async fn unreachable(site: &Site<'_>, network: Network, wallet: &str) {
+pub(super) async fn unreachable(site: &ServiceClient<'_>, network: Network, wallet: &str) {
     let fault = json!({"network": network.name(), "fault": "unreachable", "times": 0, "wallet": wallet});
     site.chain_fault(fault).await;
 }
 
-pub(super) async fn well(site: &Site<'_>) {
+pub(super) async fn well(site: &ServiceClient<'_>) {
     for network in Network::ALL {
         site.chain_fault(json!({"network": network.name(), "fault": "clear"}))
             .await;
@@ -36,7 +36,7 @@ pub(super) async fn well(site: &Site<'_>) {
 }
 
 /// What the operator's list says of each of these: why it waits and whose it is.
-async fn listed(desk: &Desk<'_>, subjects: &[String]) -> Vec<(Value, Value)> {
+async fn listed(desk: &OperatorClient<'_>, subjects: &[String]) -> Vec<(Value, Value)> {
     let stuck = desk.get("/admin/stuck").await.body;
     let held = stuck["held"].as_array().unwrap();
     let of = |subject: &String| held.iter().find(|item| item["subject"] == **subject);
@@ -76,7 +76,7 @@ struct Kept {
 
 impl Kept {
     /// All of it asked for while the chains could not be reached.
-    async fn by_chains(site: &Site<'_>) -> Self {
+    async fn by_chains(site: &ServiceClient<'_>) -> Self {
         let (mut holders, mut loaders) = (Vec::new(), Vec::new());
         for network in Network::ALL {
             holders.push(holder(site, network).await);
@@ -121,7 +121,7 @@ impl Kept {
         owners.map(|owner| (json!("held_frozen"), exactly(owner))).collect()
     }
 
-    async fn has_not_left(&self, site: &Site<'_>) {
+    async fn has_not_left(&self, site: &ServiceClient<'_>) {
         for (agent, _) in &self.holders {
             assert!(received(site, agent).await.is_empty(), "nothing has left");
         }
@@ -129,7 +129,7 @@ impl Kept {
     }
 
     /// Each once.
-    async fn leaves(&self, site: &Site<'_>) {
+    async fn leaves(&self, site: &ServiceClient<'_>) {
         for ((agent, token), id) in self.holders.iter().zip(&self.subjects) {
             assert_eq!(ended(site, token, id).await["state"], "complete");
             assert_eq!(received(site, agent).await, [2_500_000]);
@@ -156,14 +156,14 @@ async fn case_77_what_an_unreachable_chain_kept_stays_while_its_owner_is_frozen(
     // metrics, no try is used up, over a kill too. Thawed, each leaves once, without a restart.
     let host = host();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let kept = Kept::by_chains(&site).await;
     for owner in kept.owners() {
         site.freeze(&owner, Some("Call us.")).await;
     }
     well(&site).await;
     tried(&service, &LEAVING).await;
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     assert_eq!(listed(&desk, &kept.subjects).await, kept.shown());
     let figures = scrape(&service).await.1;
     assert_eq!(figures.value("purser_held{reason=\"held_frozen\"}"), 5.into());
@@ -171,9 +171,9 @@ async fn case_77_what_an_unreachable_chain_kept_stays_while_its_owner_is_frozen(
     host.assert_books();
 
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     tried(&service, &LEAVING).await;
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     assert_eq!(listed(&desk, &kept.subjects).await, kept.shown());
     kept.has_not_left(&site).await;
     for owner in kept.owners() {
@@ -186,7 +186,7 @@ async fn case_77_what_an_unreachable_chain_kept_stays_while_its_owner_is_frozen(
 }
 
 /// A transfer of a managed wallet that is asked for and not waited for: its spend.
-async fn reserved(site: &Site<'_>, token: &str, data: Value) -> String {
+async fn reserved(site: &ServiceClient<'_>, token: &str, data: Value) -> String {
     let request = site.request("POST", "/agentWalletTransfer").bearer_auth(token);
     let request = request.json(&json!({"data": data}));
     // Whoever asked goes away: the wallet has reserved it.
@@ -206,7 +206,7 @@ async fn case_78_a_managed_wallets_spend_leaves_once_over_a_restore() {
     // waits, says so, and is recognised on the chain once nothing can land any more.
     let host = host();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, receiver) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let token = agent.token(&site).await;
     let made = result(&site, &token, "createAgentWallet", json!({})).await;
@@ -221,7 +221,7 @@ async fn case_78_a_managed_wallets_spend_leaves_once_over_a_restore() {
     service.kill();
     let file = backup(&host);
     let asked = json!({"spendId": id});
-    let stands = async |site: &Site<'_>, state: &str| {
+    let stands = async |site: &ServiceClient<'_>, state: &str| {
         until(state, async || {
             let now = result(site, &token, "getAgentWallet", asked.clone()).await;
             (now["spend"]["state"] == state).then(|| now["spend"].clone())
@@ -229,16 +229,16 @@ async fn case_78_a_managed_wallets_spend_leaves_once_over_a_restore() {
         .await
     };
     let service = host.start();
-    let sent = stands(&Site::of(&service), "settled").await;
+    let sent = stands(&ServiceClient::of(&service), "settled").await;
     service.stop();
     restore(&host, &file);
 
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     tried(&service, &["spend"]).await;
     let held = stands(&site, "reserved").await;
     assert_eq!(held["held"], "held_restored", "{held}");
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     let why = listed(&desk, std::slice::from_ref(&id)).await;
     assert_eq!(why, [(json!("held_restored"), exactly(&agent.address()))]);
     assert_eq!(received_from(&site, &from).await, [1_250_000]);
@@ -258,7 +258,7 @@ async fn case_78_a_top_up_that_waits_for_a_restore_says_so() {
     // owner is told why; then it goes, and says nothing of it any more.
     let host = host();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, _) = linked(&site, Network::Solana).await;
     let ours = purser::sandbox::keys::treasury(Network::Solana).address();
     unreachable(&site, Network::Solana, &ours).await;
@@ -268,7 +268,7 @@ async fn case_78_a_top_up_that_waits_for_a_restore_says_so() {
     restore(&host, &file);
 
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     tried(&service, &["send_top_up"]).await;
     let held = cases_top_up::seen(&site, &token, &id).await;
     assert_eq!(
@@ -285,7 +285,7 @@ async fn case_78_a_top_up_that_waits_for_a_restore_says_so() {
 }
 
 /// What left a wallet on Solana, in atomic USDC.
-async fn received_from(site: &Site<'_>, from: &str) -> Vec<u64> {
+async fn received_from(site: &ServiceClient<'_>, from: &str) -> Vec<u64> {
     let page = site.get("/sandbox/transfers?limit=1000&network=solana", &[]).await.body;
     let own = page["transfers"].as_array().unwrap().iter();
     own.filter(|transfer| transfer["from"] == from && transfer["dropped"] == false)
@@ -298,12 +298,12 @@ async fn case_78_nothing_is_paid_out_of_a_restored_balance_before_it_is_quiet() 
     // Aim: withdrawals, moves to the bank and payouts out of the balance are all refused by the same code, and nothing was held.
     let host = host();
     let service = host.start();
-    let (_, token) = holder(&Site::of(&service), Network::Base).await;
+    let (_, token) = holder(&ServiceClient::of(&service), Network::Base).await;
     service.stop();
     let file = backup(&host);
     restore(&host, &file);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let refused = withdraw(&site, &token, None, &json!({"amount": 1})).await;
     assert_eq!(
         (refused.status, refused.code()),
@@ -329,7 +329,7 @@ async fn case_77_nobody_pays_a_card_withdrawal_of_a_frozen_account() {
     // Aim: the operator's queue says why it waits and gives no lease on it; thawed it is claimed.
     let host = host();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (agent, token) = loaded(&site, Network::Base, 100).await;
     let body = json!({"amount": 30, "destination_address": agent.address()});
     let asked = ask(&site, &token, "/withdraw-card-balance", None, &body).await;

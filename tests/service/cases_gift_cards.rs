@@ -7,7 +7,7 @@ use super::agent::{Agent, required};
 use super::host::Host;
 use super::ladder::{Ladder, snapshot};
 use super::request::{Request, seen};
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 const WHY: &str = "Please write to us.";
 
@@ -16,7 +16,7 @@ fn path(product: &str, amount: &str, country: &str) -> String {
 }
 
 /// The gift card once it is at its end.
-async fn settled(site: &Site<'_>, token: &str, card: &str) -> Answer {
+async fn settled(site: &ServiceClient<'_>, token: &str, card: &str) -> Response {
     let ended = async || {
         let answer = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
         (answer.body["status"] != "processing").then_some(answer)
@@ -29,7 +29,7 @@ async fn a_gift_card_is_bought_on_both_networks_and_redeemed_by_its_owner_alone(
     // Aim: price in another currency, answer, replay without credentials, redemption for the owner, nothing for others.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let agent = Agent::new(network);
         // 50.00 EUR at 2.5 % and 1.0842: 55.56525, rounded up.
@@ -82,7 +82,7 @@ async fn whatever_the_catalog_does_it_is_one_gift_card_or_the_whole_charge_back(
     // Aim: every magic product: lost, busy, repeated and garbled answers end completed; refusals end credited.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let mut credits = ["104.8", "209.6", "314.4"].into_iter();
     for (product, expected) in [
@@ -119,7 +119,7 @@ async fn whatever_the_catalog_does_it_is_one_gift_card_or_the_whole_charge_back(
 async fn case_25_gift_cards_cost_what_the_table_says_at_both_edges_and_not_beyond() {
     // Aim: 5 to 9000 dollars after conversion, one unit past each edge refused, the fee rounded up to the cent.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (amount, total) in [("5", 5_240_000), ("5.01", 5_260_000), ("9000", 9_432_000_000)] {
         let challenge = Agent::challenge(&site, &path("gift_sandbox_busy", amount, "US")).await;
         let offer = challenge.choose(Some(Network::Base)).unwrap();
@@ -139,7 +139,7 @@ async fn case_25_gift_cards_cost_what_the_table_says_at_both_edges_and_not_beyon
 async fn an_order_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: `docs/precedence.md` from top to bottom; nothing settles before the last rung.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let other = Agent::new(Network::Solana).token(&site).await;
     agent.token(&site).await;

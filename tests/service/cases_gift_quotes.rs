@@ -6,23 +6,23 @@ use serde_json::{Value, json};
 use super::agent::{Agent, required};
 use super::host::Host;
 use super::mpp::pay;
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 /// 50.00 EUR at 1.0842; 2.5 % on top is 55.57.
 const EURO: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
 const DOLLAR: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
 
-async fn steer(site: &Site<'_>, path: &str, what: Value) {
+async fn steer(site: &ServiceClient<'_>, path: &str, what: Value) {
     let answer = site.post(path, &what).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
 }
 
-async fn set_rate(site: &Site<'_>, fee_rate: &str) {
+async fn set_rate(site: &ServiceClient<'_>, fee_rate: &str) {
     let price = json!({"fault": "price", "product_id": "gift_marche_lumiere_fr", "fee_rate": fee_rate});
     steer(site, "/sandbox/gift-cards", price).await;
 }
 
-fn price(answer: &Answer) -> u64 {
+fn price(answer: &Response) -> u64 {
     required(answer).choose(Some(Network::Base)).unwrap().amount.atomic()
 }
 
@@ -32,7 +32,7 @@ async fn case_22_a_gift_cards_quote_survives_its_products_new_rate() {
     // nobody was shown is no price.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agents = Network::ALL.map(Agent::new);
     let quote = Agent::challenge(&site, EURO).await;
     set_rate(&site, "0.03").await;
@@ -41,7 +41,7 @@ async fn case_22_a_gift_cards_quote_survives_its_products_new_rate() {
     assert_eq!(price(&dearer), 56_820_000);
     service.stop();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for agent in &agents {
         let old = Agent::pay(&site, EURO, &agent.sign(&quote)).await;
         assert_eq!(
@@ -73,7 +73,7 @@ async fn case_22_a_gift_cards_quote_survives_its_products_new_rate() {
 async fn no_catalog_makes_a_gift_card_dearer_than_we_publish() {
     // Aim: a rate above ours is not what is shown nor asked.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     set_rate(&site, "0.5").await;
     let found = site.get("/search-gift-cards?q=Marche%20Lumiere&country=FR", &[]).await;
     assert_eq!(found.body["gift_cards"][0]["fee_rate"], json!(0.048), "{}", found.text);
@@ -88,7 +88,7 @@ async fn who_has_paid_is_answered_whatever_the_catalog_does() {
         .with("PURSER_RATES__REFRESH_SECONDS", "1")
         .with("PURSER_RATES__MAX_AGE_SECONDS", "2");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let payment = agent.payment(&site, EURO).await;
     let bought = Agent::pay(&site, EURO, &payment).await;
@@ -139,7 +139,7 @@ async fn case_25_a_quote_names_its_exchange_rate_and_no_stale_one_is_sold() {
         .with("PURSER_RATES__REFRESH_SECONDS", "1")
         .with("PURSER_RATES__MAX_AGE_SECONDS", "4");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let asked = site.get(EURO, &[]).await;
     let named = json!({

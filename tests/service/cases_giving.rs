@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::cases_admin::admin;
 use super::cases_incoming::{lands, waiting};
-use super::cases_stuck::{impatient, refused, resolve, stuck};
-use super::desk::Desk;
+use super::dead_letters::{impatient, refused, resolve, stuck};
+use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::payee::balance_is;
-use super::wire::{Answer, Site, until};
+use super::recipient::balance_is;
+use super::http::{Response, ServiceClient, until};
 
 const CREDIT: &str = "/admin/incoming-transfers/credit";
 
@@ -20,7 +20,7 @@ fn credit(effect: &Value) -> Value {
 }
 
 /// It was not done: it waits, and for how much.
-fn waits(answer: &Answer, act: &str, amount: &str) -> String {
+fn waits(answer: &Response, act: &str, amount: &str) -> String {
     assert_eq!(answer.status, 202, "{}", answer.text);
     let told = (
         answer.str("act"),
@@ -31,7 +31,7 @@ fn waits(answer: &Answer, act: &str, amount: &str) -> String {
     answer.str("approval_id").unwrap().to_owned()
 }
 
-async fn listed(desk: &Desk<'_>) -> Vec<String> {
+async fn listed(desk: &OperatorClient<'_>) -> Vec<String> {
     let answer = desk.get("/admin/approvals").await;
     let all = answer.body["approvals"].as_array().unwrap();
     all.iter()
@@ -40,7 +40,7 @@ async fn listed(desk: &Desk<'_>) -> Vec<String> {
 }
 
 /// So many cards of 5 dollars whose orders are stuck, with whoever paid for each.
-async fn cards(site: &Site<'_>, desk: &Desk<'_>, count: usize) -> Vec<(Agent, Value)> {
+async fn cards(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, count: usize) -> Vec<(Agent, Value)> {
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     let mut found = Vec::new();
     for _ in 0..count {
@@ -63,7 +63,7 @@ async fn what_is_too_much_for_one_operator_takes_two() {
     // kill it still waits; approved it is done once, and the log names both.
     let host = impatient().with("PURSER_OPERATOR__ALONE_MAX_USD", "4");
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (agent, effect) = cards(&site, &desk, 1).await.remove(0);
     let asked = desk.post("/admin/stuck/credit", credit(&effect)).await;
     let id = waits(&asked, "credit_back", "5");
@@ -74,8 +74,8 @@ async fn what_is_too_much_for_one_operator_takes_two() {
     service.kill();
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
-    let ben = Desk::of(&service, &bens);
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let ben = OperatorClient::of(&service, &bens);
     assert_eq!(listed(&ben).await, std::slice::from_ref(&id));
     let token = agent.token(&site).await;
     balance_is(&site, &token, "0").await;
@@ -120,7 +120,7 @@ async fn what_waits_for_approval_is_not_exchanged_under_its_id() {
         .with("PURSER_OPERATOR__ALONE_MAX_USD", "4")
         .with("PURSER_ENGINE__WATCH_EVERY_MS", "50");
     let service = host.start();
-    let (site, ada) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, ada) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (eve, bob) = (ada.hire("eve", "operator").await, ada.hire("bob", "operator").await);
     let (sender, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
     balance_is(&site, &other.token(&site).await, "0").await;
@@ -168,7 +168,7 @@ async fn what_a_revoked_operator_asked_for_is_not_approved() {
     // Aim: an act that waits goes from the list when the token of whoever asked for it is revoked; others' stay.
     let host = impatient().with("PURSER_OPERATOR__ALONE_MAX_USD", "4");
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (eve, bob) = (desk.hire("eve", "operator").await, desk.hire("bob", "operator").await);
     let bought = cards(&site, &desk, 2).await;
     let hers = waits(
@@ -202,7 +202,7 @@ async fn every_route_that_gives_money_asks_for_the_second_operator() {
     // nobody money do not; what somebody rejects, or takes back, is not done.
     let host = impatient().with("PURSER_OPERATOR__ALONE_MAX_USD", "1");
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let ben = desk.hire("ben", "operator").await;
     let mut bought = cards(&site, &desk, 1).await;
     let (agent, effect) = bought.remove(0);
@@ -255,7 +255,7 @@ async fn what_an_operator_gives_alone_counts_for_the_day() {
     // and what two have approved counts for neither; the next day begins anew.
     let host = impatient().with("PURSER_OPERATOR__ALONE_DAY_MAX_USD", "11");
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let made = cards(&site, &desk, 4).await;
     let bens = desk.hire("ben", "operator").await.token;
     for (_, effect) in &made[..2] {
@@ -264,8 +264,8 @@ async fn what_an_operator_gives_alone_counts_for_the_day() {
     service.kill();
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
-    let ben = Desk::of(&service, &bens);
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let ben = OperatorClient::of(&service, &bens);
     let third = desk.post("/admin/stuck/credit", credit(&made[2].1)).await;
     let id = waits(&third, "credit_back", "5");
     ben.done("/admin/approvals/approve", json!({"approval_id": id, "amount": 5}))
@@ -303,7 +303,7 @@ async fn an_act_that_nobody_approves_in_time_is_over() {
         .with("PURSER_OPERATOR__ALONE_DAY_MAX_USD", "9")
         .with("PURSER_OPERATOR__APPROVAL_OPEN_HOURS", "1");
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let made = cards(&site, &desk, 2).await;
     let ben = desk.hire("ben", "operator").await;
     desk.done("/admin/stuck/credit", credit(&made[0].1)).await;
@@ -336,7 +336,7 @@ async fn without_limits_one_operator_does_all() {
     // Aim: `0` is no cap, for an act and for a day.
     let host: Host = impatient();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     for (agent, effect) in cards(&site, &desk, 2).await {
         desk.done("/admin/stuck/credit", credit(&effect)).await;
         balance_is(&site, &agent.token(&site).await, "5").await;

@@ -1,24 +1,24 @@
 //! Idempotency keys, on withdrawals and on orders that are taken back.
 
-use purser::http::callable::NAMES;
+use purser::http::callable::FUNCTION_NAMES;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_two_users::takes_token;
+use super::cross_account_access::takes_token;
 use super::cases_withdraw::{balance, ended, holder, id_of, received, start, withdraw};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::person::Person;
-use super::two_users::ASKS;
-use super::wire::{Answer, Site, send};
+use super::full_account::Person;
+use super::access_matrix::ASKS;
+use super::http::{Response, ServiceClient, send};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_52_the_same_key_at_once_is_one_withdrawal() {
     // Aim: one is executed; the others are told that it runs, or get its answer; later all get its answer, and a new key
     // is a new withdrawal.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token) = holder(&site, Network::Base).await;
     let body = json!({"amount": 1});
     let calls = (0..20).map(|_| withdraw(&site, &token, Some("one"), &body));
@@ -51,7 +51,7 @@ async fn case_52_the_same_key_at_once_is_one_withdrawal() {
 async fn case_53_a_key_is_for_one_body_and_one_account() {
     // Aim: another body 422, the same meaning in other letters a replay, another account independent.
     let (_host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let ((agent, token), (_, other)) = (holder(&site, Network::Base).await, holder(&site, Network::Solana).await);
     let first = withdraw(&site, &token, Some("k"), &json!({"amount": 1})).await;
     let same = json!({"network": "base", "amount": "1.00", "address": agent.address()});
@@ -105,13 +105,13 @@ async fn every_route_that_changes_something_takes_a_key() {
     // to it too: sent twice under a key it is done once, and the second answer is the first.
     let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let document = site.get("/openapi.json", &[]).await.body;
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let method = method.to_uppercase();
             // Callable functions are sent twice by tests of their own.
-            if !takes_token(operation) || method == "GET" || NAMES.contains(&path.as_str()) {
+            if !takes_token(operation) || method == "GET" || FUNCTION_NAMES.contains(&path.as_str()) {
                 continue;
             }
             let known = |(m, p, _): &&(&str, &str, &str)| (*m, *p) == (&*method, path);
@@ -168,7 +168,7 @@ async fn every_route_that_changes_something_takes_a_key() {
 async fn case_54_keys_of_every_length() {
     // Aim: 255 characters are a key; 256, none and other alphabets are a 400 that changes nothing.
     let (_host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token) = holder(&site, Network::Base).await;
     let body = json!({"amount": 1});
     for bad in ["x".repeat(256), String::new(), "ключ".to_owned()] {
@@ -188,7 +188,7 @@ async fn case_54_keys_of_every_length() {
 async fn what_is_remembered_under_a_key_is_for_a_day() {
     // Aim: 23 hours later the key is answered as before; two hours after that it is a new withdrawal's.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token) = holder(&site, Network::Base).await;
     let body = json!({"amount": 1});
     let first = id_of(&withdraw(&site, &token, Some("rent"), &body).await);
@@ -211,7 +211,7 @@ async fn case_55_what_is_remembered_and_what_is_not() {
     // Aim: an executed command's 409 is remembered although it would succeed now, over a restart, and says so from the first; without
     // a key it may succeed later. A 400, a 401 and a frozen account's 403 are not remembered.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token) = holder(&site, Network::Base).await;
     let much = json!({"amount": 7});
     let refused = withdraw(&site, &token, Some("much"), &much).await;
@@ -235,7 +235,7 @@ async fn case_55_what_is_remembered_and_what_is_not() {
     service.kill();
 
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let again = withdraw(&site, &token, Some("much"), &much).await;
     assert_eq!((again.status, again.code()), (409, "insufficient_balance"));
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
@@ -255,10 +255,10 @@ async fn case_56_a_retry_after_kills_moves_the_money_once() {
     // Aim: the process is killed at any moment around the withdrawal; the same request under the same key, sent until it
     // is answered, is one withdrawal and one transfer.
     let (host, mut service) = start();
-    let (agent, token) = holder(&Site::of(&service), Network::Base).await;
+    let (agent, token) = holder(&ServiceClient::of(&service), Network::Base).await;
     let body = json!({"amount": 6.66});
     for after_ms in [0, 2, 5, 10, 20] {
-        let site = Site::of(&service);
+        let site = ServiceClient::of(&service);
         let request = site.request("POST", "/withdraw").bearer_auth(&token);
         let request = request.header("idempotency-key", "once").body(body.to_string());
         let call = tokio::spawn(send(request));
@@ -269,7 +269,7 @@ async fn case_56_a_retry_after_kills_moves_the_money_once() {
         }
         service = host.start();
     }
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let answer = withdraw(&site, &token, Some("once"), &body).await;
     assert_eq!(ended(&site, &token, &id_of(&answer)).await["state"], "complete");
     balance(&site, &token, [0.0, 0.0, 0.0]).await;
@@ -278,7 +278,7 @@ async fn case_56_a_retry_after_kills_moves_the_money_once() {
     host.assert_books();
 }
 
-async fn cancel(site: &Site<'_>, token: &str, key: Option<&str>, order: &str) -> Answer {
+async fn cancel(site: &ServiceClient<'_>, token: &str, key: Option<&str>, order: &str) -> Response {
     let request = site.request("POST", "/cancel-intl-order").bearer_auth(token);
     let request = match key {
         Some(key) => request.header("idempotency-key", key),
@@ -293,11 +293,11 @@ async fn case_30_a_cancellation_under_a_key_is_one() {
     // without the key it is a 409. A remembered 409 stays though the order was released since; another key cancels it.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
-    let order = async |site: &Site<'_>| {
+    let order = async |site: &ServiceClient<'_>| {
         let bought = agent.buy(site, "/order-intl-card?amount=100").await;
         bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned()
     };
@@ -324,7 +324,7 @@ async fn case_30_a_cancellation_under_a_key_is_one() {
     service.kill();
 
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let again = cancel(&site, &token, Some("one"), &first).await;
     assert_eq!((again.status, &again.text), (200, &done.text));
     assert_eq!(cancel(&site, &token, None, &first).await.code(), "not_cancellable");

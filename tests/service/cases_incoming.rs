@@ -9,9 +9,9 @@ use super::cases_admin::admin;
 use super::cases_metrics::scrape;
 use super::cases_restore::{backup, restore};
 use super::cases_withdraw::{balance, ended, received};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::{Host, Service, text};
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 const CARD: &str = "/get-card?amount=5";
 const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
@@ -26,19 +26,19 @@ pub(super) fn host() -> Host {
 }
 
 /// Brings a signed payment to Base without us.
-pub(super) async fn lands(site: &Site<'_>, payment: &str) {
+pub(super) async fn lands(site: &ServiceClient<'_>, payment: &str) {
     let sent = site.post("/sandbox/base", &json!({"payment": payment})).await;
     assert_eq!(sent.body["success"], true, "{}", sent.text);
 }
 
-pub(super) async fn listed(desk: &Desk<'_>) -> Vec<Value> {
+pub(super) async fn listed(desk: &OperatorClient<'_>) -> Vec<Value> {
     let answer = desk.get(LIST).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.body["incoming_transfers"].as_array().unwrap().clone()
 }
 
 /// The transfer of this sender, once it waits for an operator.
-pub(super) async fn waiting(desk: &Desk<'_>, agent: &Agent) -> Value {
+pub(super) async fn waiting(desk: &OperatorClient<'_>, agent: &Agent) -> Value {
     let own = |one: &Value| one["sender"].as_str().unwrap().eq_ignore_ascii_case(&agent.address());
     until("it waits for an operator", async || {
         let listed = listed(desk).await;
@@ -62,18 +62,18 @@ async fn case_79_what_lands_after_a_restore_is_credited_once() {
     let service = host.start();
     let mut signed = Vec::new();
     for agent in [Network::Base, Network::Base].map(Agent::new) {
-        let payment = agent.payment(&Site::of(&service), CARD).await;
+        let payment = agent.payment(&ServiceClient::of(&service), CARD).await;
         signed.push((agent, payment));
     }
     service.stop();
     restore(&host, &file);
     let service = host.start();
     for (_, payment) in &signed {
-        lands(&Site::of(&service), payment).await;
+        lands(&ServiceClient::of(&service), payment).await;
     }
     service.kill();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (agent, payment) in &signed {
         let token = agent.token(&site).await;
         balance(&site, &token, [5.0, 5.0, 0.0]).await;
@@ -86,7 +86,7 @@ async fn case_79_what_lands_after_a_restore_is_credited_once() {
         assert_eq!(told, (200, Some("credited")), "{}", again.text);
         balance(&site, &token, [5.0, 5.0, 0.0]).await;
     }
-    assert!(listed(&Desk::first(&host, &service)).await.is_empty());
+    assert!(listed(&OperatorClient::first(&host, &service)).await.is_empty());
     service.stop();
     let report = host.assert_books();
     assert_eq!(
@@ -107,14 +107,14 @@ async fn case_79_what_came_before_the_backup_is_nobodys_by_itself() {
         .with("PURSER_OPERATOR__ALONE_MAX_USD", "250");
     let funder = Agent::new(Network::Base);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let payment = funder.payment(&site, "/get-card?amount=900").await;
     lands(&site, &payment).await;
     service.stop();
     let file = backup(&host);
     restore(&host, &file);
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let waits = waiting(&desk, &funder).await;
     assert_eq!(
         (&waits["amount"], &waits["shows"]),
@@ -140,7 +140,7 @@ async fn case_79_what_came_before_the_backup_is_nobodys_by_itself() {
 
 /// Three transfers that nobody expects, of which an operator says what they are.
 async fn decided(host: &Host, service: &Service, senders: &[Agent; 3]) -> Vec<Value> {
-    let desk = Desk::first(host, service);
+    let desk = OperatorClient::first(host, service);
     let [credited, funds, returned] = senders;
     let mut ids = Vec::new();
     for agent in [credited, funds, returned] {
@@ -201,7 +201,7 @@ async fn case_79_an_operator_credits_keeps_or_returns_what_nobody_expects() {
     // once, whatever is asked again and over a kill; what goes back arrives; what is paid for in the end needs nobody.
     let host = host();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let senders = [Network::Base; 3].map(Agent::new);
     for agent in &senders {
         let payment = agent.payment(&site, CARD).await;
@@ -210,7 +210,7 @@ async fn case_79_an_operator_credits_keeps_or_returns_what_nobody_expects() {
     let late = Agent::new(Network::Base);
     let payment = late.payment(&site, CARD).await;
     lands(&site, &payment).await;
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     waiting(&desk, &late).await;
     let bought = Agent::pay(&site, CARD, &payment).await;
     assert_eq!(bought.status, 200, "{}", bought.text);
@@ -222,7 +222,7 @@ async fn case_79_an_operator_credits_keeps_or_returns_what_nobody_expects() {
     service.kill();
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let token = senders[0].token(&site).await;
     balance(&site, &token, [5.0, 5.0, 0.0]).await;
     let token = senders[1].token(&site).await;
@@ -251,7 +251,7 @@ async fn case_79_an_operator_credits_keeps_or_returns_what_nobody_expects() {
 }
 
 /// What its owner is shown of a card.
-async fn card(site: &Site<'_>, token: &str, id: &str, state: &str) -> Value {
+async fn card(site: &ServiceClient<'_>, token: &str, id: &str, state: &str) -> Value {
     let path = format!("/get-card-data?card_id={id}");
     until("the card is there", async || {
         let answer = site.get_as(token, &path).await;
@@ -269,7 +269,7 @@ async fn case_80_what_the_provider_made_after_the_backup_is_adopted_and_not_cred
     host.start().stop();
     let file = backup(&host);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let mut bought = Vec::new();
     for (network, path, state) in [(Network::Base, CARD, "ready"), (Network::Solana, GIFT, "completed")] {
         let agent = Agent::new(network);
@@ -285,7 +285,7 @@ async fn case_80_what_the_provider_made_after_the_backup_is_adopted_and_not_cred
     restore(&host, &file);
 
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (agent, payment, path, id, before) in &bought {
         let token = agent.token(&site).await;
         let state = before["status"].as_str().unwrap();
@@ -306,7 +306,7 @@ async fn case_80_what_the_provider_made_after_the_backup_is_adopted_and_not_cred
         assert_eq!((again.status, again.card()), (200, id.as_str()), "{}", again.text);
         assert!(again.body["auth"].is_null(), "{}", again.text);
     }
-    assert!(listed(&Desk::first(&host, &service)).await.is_empty());
+    assert!(listed(&OperatorClient::first(&host, &service)).await.is_empty());
     assert_eq!(site.transfers().await.len(), 2);
     service.stop();
     let report = host.assert_books();

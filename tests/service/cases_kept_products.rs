@@ -1,7 +1,7 @@
 //! A refund does not leave its holder with the money and with what it bought, unless an operator says so.
 
 use purser_actors::id::Network;
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::{EntityKind, table};
 use purser_actors::refund::Refund;
 use purser_storage::codec;
 use serde_json::{Value, json};
@@ -10,11 +10,11 @@ use super::agent::Agent;
 use super::cases_admin::admin;
 use super::cases_cards::{becomes, charged, comes_to, listed, once, usa_card, wish};
 use super::cases_top_up::{id_of, linked, once as topped_up};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::payee::balance_is;
+use super::recipient::balance_is;
 use super::verify::{assert_found, doctored};
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 /// Without a word about what was bought.
 fn refund(payment: &Value, amount: &str) -> Value {
@@ -29,7 +29,7 @@ fn with_the_word(payment: &Value, amount: &str) -> Value {
 }
 
 /// That it was refused for what the holder can still use: how much can be refunded as it is, and the hint.
-fn kept(answer: &Answer, refundable: &str) -> String {
+fn kept(answer: &Response, refundable: &str) -> String {
     assert_eq!(
         (answer.status, answer.code()),
         (409, "product_not_returned"),
@@ -44,18 +44,18 @@ fn kept(answer: &Answer, refundable: &str) -> String {
     answer.str("hint").unwrap().to_owned()
 }
 
-async fn payment_of(site: &Site<'_>, token: &str, card: &str) -> Value {
+async fn payment_of(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {
     let read = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
     read.body["payment_id"].clone()
 }
 
-async fn closes(site: &Site<'_>, token: &str, card: &str) {
+async fn closes(site: &ServiceClient<'_>, token: &str, card: &str) {
     assert_eq!(wish(site, token, "close", card).await.status, 202);
     comes_to(site, token, card, "closed").await;
 }
 
 /// Whoever reads the audit log finds the word, or its absence.
-async fn audited(desk: &Desk<'_>, words: usize) {
+async fn audited(desk: &OperatorClient<'_>, words: usize) {
     let text = desk.get("/admin/audit").await.text;
     assert_eq!(text.matches(" holder_keeps_product").count(), words, "{text}");
 }
@@ -66,7 +66,7 @@ async fn a_refund_gives_of_a_card_only_what_its_holder_can_no_longer_use() {
     // 15 back and no cent more. What the merchant gives back to the card afterwards goes to the house when the card ends.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (_, token, card) = usa_card(&site, Network::Base, 40).await;
     let payment = payment_of(&site, &token, &card).await;
     for amount in ["40", "0.01"] {
@@ -108,7 +108,7 @@ async fn what_cannot_be_taken_back_is_refunded_only_with_the_word() {
     // gives a small amount, the word is in the record and in the audit log, and it is the house's loss. Our fee needs no word.
     let host = Host::new().with("PURSER_OPERATOR__ALONE_MAX_USD", "50");
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (agent, token, _) = linked(&site, Network::Base).await;
     let bought = agent.buy(&site, "/fund-card-balance?amount=30").await;
     topped_up(&site, &token, &id_of(&bought), "credited").await;
@@ -144,7 +144,7 @@ async fn what_cannot_be_taken_back_is_refunded_only_with_the_word() {
     service.stop();
     let report = host.assert_books();
     assert_eq!(report["balances"]["costs"], 33_800_000, "{report:#}");
-    let refunds = [table::ENTITY, Kind::Refund as u8];
+    let refunds = [table::ENTITY, EntityKind::Refund as u8];
     let (copy, changed) = doctored(&host, "unsaid", &refunds, |_, row| {
         let mut refund: Refund = codec::decode(&row.value).unwrap();
         refund.asked.holder_keeps_product = false;
@@ -161,7 +161,7 @@ async fn the_word_is_held_to_the_limits_and_what_a_card_has_is_looked_at_again_a
     // approved after the merchant has given it back to the card: refused, and nothing is given until the card is closed.
     let host = Host::new().with("PURSER_OPERATOR__ALONE_MAX_USD", "50");
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let ana = desk.hire("ana", "operator").await;
     let (_, token, card) = usa_card(&site, Network::Base, 80).await;
     let payment = payment_of(&site, &token, &card).await;

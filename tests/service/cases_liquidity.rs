@@ -10,7 +10,7 @@ use super::cases_gate::{host, unreachable, well};
 use super::cases_top_up::{self, linked, once};
 use super::cases_withdraw::{balance, ended, holder, id_of, received, withdraw};
 use super::host::Host;
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_owner_without_a_token_account_is_refused_before_anything_is_held() {
@@ -18,7 +18,7 @@ async fn an_owner_without_a_token_account_is_refused_before_anything_is_held() {
     // same request under the same key is taken on.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token) = holder(&site, Network::Solana).await;
     let stranger = Agent::new(Network::Solana).address();
     let body = json!({"amount": 5, "address": stranger});
@@ -69,7 +69,7 @@ async fn each_chain_pays_out_what_its_own_treasury_has() {
     // promised there already counts; too little of an account's own is said first, whatever the chain has.
     let host = host();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token) = holder(&site, Network::Solana).await;
     let (_, other) = holder(&site, Network::Solana).await;
     let to = Agent::new(Network::Base);
@@ -110,7 +110,7 @@ async fn a_top_up_is_not_sold_where_the_treasury_owes_more_than_it_has() {
     // what could not be forwarded, until the treasury has it again.
     let host = host();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token) = holder(&site, Network::Solana).await;
     let (loader, loading, _) = linked(&site, Network::Base).await;
     let payer = Agent::new(Network::Base);

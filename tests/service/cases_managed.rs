@@ -10,12 +10,12 @@ use super::cases_banking::{call, result};
 use super::cases_customers::find;
 use super::cases_restore::{backup, restore};
 use super::cases_top_up::{link, once};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
 use super::owner::Owner;
-use super::payee::{balance_is, comes_to, register};
+use super::recipient::{balance_is, comes_to, register};
 use super::seller::TOLD_TOKEN;
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 /// Members of an answer that let whoever holds them in, wherever they are.
 fn bearers(answer: &Value) -> Vec<String> {
@@ -32,7 +32,7 @@ fn bearers(answer: &Value) -> Vec<String> {
 }
 
 /// Pays a route from the managed wallet; what the route answered.
-pub(super) async fn bought(site: &Site<'_>, token: &str, route: &str, network: Network) -> Value {
+pub(super) async fn bought(site: &ServiceClient<'_>, token: &str, route: &str, network: Network) -> Value {
     let wanted = json!({"route": route, "expectedNetwork": network.name()});
     let told = result(site, token, "agentX402Pay", wanted).await;
     assert_eq!(told["status"], "settled", "{told}");
@@ -40,7 +40,7 @@ pub(super) async fn bought(site: &Site<'_>, token: &str, route: &str, network: N
     told["response"]["body"].clone()
 }
 
-pub(super) fn said(answer: &Answer) -> (u16, &str, &Value) {
+pub(super) fn said(answer: &Response) -> (u16, &str, &Value) {
     (answer.status, answer.code(), &answer.body["error"]["reason"])
 }
 
@@ -50,7 +50,7 @@ async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
     // are the owner's: cards, balance, payments and events are read with the owner's own token; nobody else has any.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, wallet) = opened(&site, Network::Base).await;
     let user = agent.address().to_lowercase();
     for network in Network::ALL {
@@ -99,7 +99,7 @@ async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
     with_open(&site, &token, 0).await;
     // Support finds the owner by what the chain shows.
     let quoted = wallet["addresses"]["base"].as_str().unwrap();
-    let found = find(&Desk::first(&host, &service), quoted).await;
+    let found = find(&OperatorClient::first(&host, &service), quoted).await;
     assert_eq!(found["customer"]["user_id"], json!(user), "{found}");
     service.stop();
     let report = host.assert_books();
@@ -116,7 +116,7 @@ async fn case_73_what_its_owner_has_the_managed_wallet_pays_with() {
         .with("PURSER_SANDBOX__CREDIT_MS", "20")
         .with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, wallet) = opened(&site, Network::Base).await;
     let others = register(&site, &Agent::new(Network::Base)).await;
     let app = "/send-payment?amount=10&platform=venmo&recipient_id=@ada&recipient_first_name=Ada\
@@ -183,7 +183,7 @@ async fn case_73_the_owners_caps_and_freeze_hold_for_the_managed_wallet() {
     // nothing; a frozen owner's wallet buys nothing, whoever asks.
     let host = Host::new().with("PURSER_CAPS__CARDS_PER_DAY", "2");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, wallet) = opened(&site, Network::Base).await;
     assert_eq!(agent.buy(&site, "/get-card?amount=5").await.status, 200);
     bought(&site, &token, "/get-card?amount=5", Network::Solana).await;
@@ -210,7 +210,7 @@ async fn case_76_what_a_key_brought_about_ends_with_it() {
     // with the key its tokens end, and what it bought stays the owner's.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, own, _) = opened(&site, Network::Base).await;
     let made = result(&site, &own, "createAgentApiKey", json!({"name": "Agent"})).await;
     let key = json!({"apiKey": made["apiKey"]});
@@ -254,11 +254,11 @@ async fn case_76_what_another_server_told_is_shown_once_and_stored_without_its_t
     // Aim: the call that paid is shown the whole answer; its replay, the spend and the store have null for tokens in it; a token
     // born of a payment reads no spend at all; a refusal shows the server's status and words.
     let (seller, host, service) = beside().await;
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, _) = opened(&site, Network::Base).await;
     let wanted = json!({"url": format!("http://{}/tells-token", seller.authority()), "expectedNetwork": "base"});
     let first = keyed(&site, &token, "agentX402Pay", "buy", &wanted).await;
-    let body = |answer: &Answer| answer.body["result"]["response"]["body"].clone();
+    let body = |answer: &Response| answer.body["result"]["response"]["body"].clone();
     assert_eq!(body(&first)["access_token"], TOLD_TOKEN, "{}", first.text);
     let again = keyed(&site, &token, "agentX402Pay", "buy", &wanted).await;
     assert_eq!(
@@ -291,20 +291,20 @@ async fn case_82_a_managed_wallets_addresses_are_the_same_after_a_restore() {
     // restored store, and what they hold is spent from there; no key is in the store.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     agent.token(&site).await;
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
     let made = result(&site, &token, "createAgentWallet", json!({})).await["wallet"].clone();
     bought(&site, &token, "/get-card?amount=5", Network::Base).await;
     service.stop();
     restore(&host, &file);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
     let again = result(&site, &token, "createAgentWallet", json!({})).await["wallet"].clone();
     assert_eq!(again["addresses"], made["addresses"]);

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use super::cases_agent_wallet::{beside, left, opened, refused, with_open};
 use super::cases_banking::call;
 use super::cases_managed::{bought, said};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::wire::Site;
+use super::http::ServiceClient;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_90_a_managed_wallet_signs_for_the_settlements_token_alone() {
     // Aim: an offer under the real token's name is refused before anything is signed or reserved, and says which name would do;
     // the same server's offer under the sandbox's is paid.
     let (seller, host, service) = beside().await;
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     let pay = async |path: &str| {
         let wanted = json!({"url": format!("http://{}{path}", seller.authority()), "expectedNetwork": "base"});
@@ -53,7 +53,7 @@ async fn case_74_a_seller_that_shows_our_own_terms_gets_nothing() {
     // Aim: the 402 of our own route from another server is refused as `own_terms` on both chains, before anything is signed or
     // reserved, also where only the account that holds the treasury's USDC is named; so is a transfer there.
     let (seller, host, service) = beside().await;
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     for path in ["/ours", "/our-account"] {
         for pinned in [json!({}), json!({"expectedNetwork": "solana"})] {
@@ -92,7 +92,7 @@ async fn terms_that_can_be_read_in_two_ways_or_ask_for_nothing_are_not_signed() 
     // Aim: an amount with a sign or leading zeros, nothing, and no time to pay are refused for what they are, before anything is signed
     // or reserved.
     let (seller, _host, service) = beside().await;
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     for (path, why) in [
         ("/signed-amount", "asks for no USDC payment"),
@@ -120,7 +120,7 @@ async fn terms_that_can_be_read_in_two_ways_or_ask_for_nothing_are_not_signed() 
 async fn the_services_own_addresses_are_in_no_address_book() {
     // Aim: what `agentWalletTransfer` refuses as a receiver is not kept as one either.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token, _) = opened(&site, Network::Base).await;
     for network in Network::ALL {
         let ours = purser::sandbox::keys::treasury(network).address();
@@ -136,7 +136,7 @@ async fn freezing_a_managed_wallets_address_freezes_its_owner() {
     // Aim: an operator who knows a payer by the address on the chain freezes and thaws the account that the address belongs to.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (agent, token, wallet) = opened(&site, Network::Base).await;
     let frozen = json!({"wallet": wallet["addresses"]["base"], "message": "Please write to us."});
     let answer = desk.done("/admin/freeze", frozen.clone()).await;

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::agent::Agent;
 use super::exposition::Exposition;
 use super::host::{Host, Service};
-use super::wire::{Site, client, send, send_to_operator, until};
+use super::http::{ServiceClient, client, send, send_to_operator, until};
 
 const CARD: &str = "/get-card?amount=5";
 
@@ -44,7 +44,7 @@ async fn the_figures_move_with_what_happens() {
     // counted once, under their own names, and everything open is back to nothing afterwards.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, before) = scrape(&service).await;
     for network in Network::ALL {
         let agent = Agent::new(network);
@@ -113,7 +113,7 @@ async fn what_is_stuck_unknown_or_refused_is_seen() {
         .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "200")
         .with("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "2");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     site.issuer_fault(json!({"fault": "unreachable", "times": 100})).await;
     let agent = Agent::new(Network::Base);
     agent.buy(&site, CARD).await.card();
@@ -158,7 +158,7 @@ async fn the_operators_side_and_the_clients_share_no_route() {
     // settings, it is nowhere.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for method in ["GET", "POST", "HEAD"] {
         assert_eq!(
             send(site.request(method, "/metrics")).await.unwrap().status,
@@ -201,7 +201,7 @@ async fn the_operators_side_and_the_clients_share_no_route() {
     let silent = Host::new().with("PURSER_OPERATOR__LISTEN", "");
     let service = silent.start();
     assert_eq!(service.operator, None);
-    assert_eq!(Site::of(&service).get("/healthz", &[]).await.status, 200);
+    assert_eq!(ServiceClient::of(&service).get("/healthz", &[]).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -210,7 +210,7 @@ async fn every_metric_is_documented() {
     let host = Host::new();
     let service = host.start();
     // A route that nobody asked for has no sample, and the page shows no label of it.
-    assert_eq!(Site::of(&service).get("/version", &[]).await.status, 200);
+    assert_eq!(ServiceClient::of(&service).get("/version", &[]).await.status, 200);
     let (text, page) = scrape(&service).await;
     let document = include_str!("../../docs/metrics.md");
     // A test on real chains has the rest.

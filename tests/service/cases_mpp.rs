@@ -14,12 +14,12 @@ use super::agent::Agent;
 use super::cases_payment::assert_nothing_moved;
 use super::host::Host;
 use super::mpp::{altered, decoded, pay, read, signed_again};
-use super::wire::{Answer, Site, send};
+use super::http::{Response, ServiceClient, send};
 
 const CARD: &str = "/get-card?amount=5";
 
 /// 402 with this problem, and fresh challenges of both kinds.
-fn assert_problem(answer: &Answer, slug: &str, what: &str) {
+fn assert_problem(answer: &Response, slug: &str, what: &str) {
     let uri = format!("https://paymentauth.org/problems/{slug}");
     assert_eq!(
         (answer.status, answer.code()),
@@ -46,7 +46,7 @@ fn assert_problem(answer: &Answer, slug: &str, what: &str) {
     assert!(answer.header("payment-required").is_some());
 }
 
-fn assert_no_challenge(answer: &Answer, what: &str) {
+fn assert_no_challenge(answer: &Response, what: &str) {
     for name in ["www-authenticate", "payment-required"] {
         assert_eq!(answer.header(name), None, "{what}: {}", answer.text);
     }
@@ -58,7 +58,7 @@ async fn an_mpp_client_buys_what_an_x402_client_buys() {
     // restart with other keys: the same card and receipt without credentials, one transfer.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let by_x402 = other.buy(&site, CARD).await;
     assert_eq!(by_x402.header("payment-receipt"), None);
@@ -66,12 +66,12 @@ async fn an_mpp_client_buys_what_an_x402_client_buys() {
     assert_eq!(asked.header("content-type"), Some("application/json"));
     let credential = agent.credential(&asked);
     let at_once = (0..20).map(|_| pay(&site, CARD, &credential));
-    let answers: Vec<Answer> = futures_util::future::join_all(at_once).await;
+    let answers: Vec<Response> = futures_util::future::join_all(at_once).await;
     let (winners, joined): (Vec<_>, Vec<_>) = answers.iter().partition(|a| a.body.get("auth").is_some());
     assert_eq!((winners.len(), joined.len()), (1, 19));
 
     let bought = winners[0];
-    let members = |answer: &Answer| answer.body.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let members = |answer: &Response| answer.body.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(members(bought), members(&by_x402));
     assert_eq!(bought.str("user_id"), Some(agent.address().to_lowercase().as_str()));
     assert_eq!(bought.header("cache-control"), Some("private, no-store"));
@@ -97,7 +97,7 @@ async fn an_mpp_client_buys_what_an_x402_client_buys() {
         let keys = keys.rotated(SystemClock.now(), &SystemEntropy);
         key_file::replace(&file, &keys).unwrap();
         let service = host.start();
-        let site = Site::of(&service);
+        let site = ServiceClient::of(&service);
         let again = pay(&site, CARD, &credential).await;
         assert_eq!((again.card(), again.body.get("auth")), (bought.card(), None));
         assert_eq!(again.header("payment-receipt"), bought.header("payment-receipt"));
@@ -115,7 +115,7 @@ async fn case_03_an_mpp_credential_is_for_its_own_request() {
     // not matter.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let credential = agent.credential(&site.get(CARD, &[]).await);
     for path in ["/get-card?amount=500", "/get-card?amount=5.01"] {
@@ -141,7 +141,7 @@ async fn case_15_x402_and_mpp_at_once_are_one_too_many() {
     // settles, and each of them alone is good.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let asked = site.get(CARD, &[]).await;
     let (credential, second) = (agent.credential(&asked), agent.credential(&site.get(CARD, &[]).await));
@@ -184,7 +184,7 @@ async fn case_16_a_credential_that_is_not_for_our_challenge_is_refused() {
     // 402 with its problem and fresh challenges; nothing settles. An expired challenge has a problem of its own.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let credential = agent.credential(&site.get(CARD, &[]).await);
     let request = URL_SAFE_NO_PAD.encode(json!({"amount": "1"}).to_string());
@@ -233,7 +233,7 @@ async fn case_16_a_credential_that_is_not_for_our_challenge_is_refused() {
 
     let brief = Host::new().with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "5");
     let service = brief.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let late = agent.credential(&site.get(CARD, &[]).await);
     assert_problem(
         &pay(&site, CARD, &late).await,
@@ -250,14 +250,14 @@ async fn case_17_a_challenge_is_answered_once() {
     // is one payment.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let asked = site.get(CARD, &[]).await;
     let credential = agent.credential(&asked);
     let others = [other.credential(&asked), signed_again(&agent, &credential)];
     let bought = pay(&site, CARD, &credential).await;
     assert_eq!(bought.status, 200, "{}", bought.text);
-    let check = async |site: &Site<'_>| {
+    let check = async |site: &ServiceClient<'_>| {
         for different in &others {
             let answer = pay(site, CARD, different).await;
             assert_eq!(
@@ -286,10 +286,10 @@ async fn case_17_a_challenge_is_answered_once() {
     check(&site).await;
     service.kill();
     let service = host.start();
-    check(&Site::of(&service)).await;
+    check(&ServiceClient::of(&service)).await;
 
     // Two wallets at once: one of them is told of a conflict, whoever is first.
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let asked = site.get("/get-card?amount=6", &[]).await;
     let both = [agent.credential(&asked), other.credential(&asked)];
     let answers = futures_util::future::join_all(both.iter().map(|c| pay(&site, "/get-card?amount=6", c))).await;
@@ -307,7 +307,7 @@ async fn no_answer_to_a_paid_mpp_call_makes_a_client_pay_twice() {
     // by paying, has none: a failed or unknown settlement, a credit, a freeze, a cap, a chain that cannot be reached.
     let host = Host::new().with("PURSER_CAPS__CARD_USD_PER_DAY", "100");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let buy = async |agent: &Agent, amount: &str| {
         let path = format!("/get-card?amount={amount}");
         let credential = agent.credential(&site.get(&path, &[]).await);
@@ -353,7 +353,7 @@ async fn a_token_beside_an_mpp_credential_is_the_callers() {
     // Aim: a credential and a bearer token stand in fields of their own, in either order. Another wallet's token is refused and
     // nothing is settled; the payer's own is not.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (payer, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let (own, others) = (payer.token(&site).await, other.token(&site).await);
     let credential = payer.credential(&site.get(CARD, &[]).await);

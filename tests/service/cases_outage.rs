@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use purser::payment::evm::{Recovery, checksummed, parse_address};
+use purser::payment::evm::{SignatureRecovery, checksummed, parse_address};
 use purser::payment::terms::{BASE_USDC, SANDBOX_USDC};
 use purser::payment::{BasePayee, Payee, Terms, Token, decode, verify};
 use purser::system::SystemClock;
@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 use super::agent::Agent;
 use super::cases_admin::admin;
-use super::cases_faults::finally;
+use super::settlement_faults::finally;
 use super::cases_metrics::scrape;
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::{Host, Service};
 use super::mpp;
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 const CARD: &str = "/get-card?amount=5";
 const LINE: &str = "usa_prepaid_card";
@@ -37,13 +37,13 @@ pub(crate) fn wary(every: &str) -> Host {
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "1000000")
 }
 
-pub(crate) async fn stands(desk: &Desk<'_>, line: &str) -> Value {
+pub(crate) async fn stands(desk: &OperatorClient<'_>, line: &str) -> Value {
     let listed = desk.get("/admin/lines").await;
     let lines = listed.body["lines"].as_array().unwrap().clone();
     lines.into_iter().find(|one| one["line"] == line).unwrap()
 }
 
-async fn comes_to(desk: &Desk<'_>, status: &str) -> Value {
+async fn comes_to(desk: &OperatorClient<'_>, status: &str) -> Value {
     until(status, async || {
         let line = stands(desk, LINE).await;
         // Written down, too.
@@ -52,13 +52,13 @@ async fn comes_to(desk: &Desk<'_>, status: &str) -> Value {
     .await
 }
 
-pub(crate) async fn available(site: &Site<'_>, line: &str) -> Value {
+pub(crate) async fn available(site: &ServiceClient<'_>, line: &str) -> Value {
     let prices = site.get("/get-pricing", &[]).await;
     let products = prices.body["products"].as_array().unwrap().clone();
     products.iter().find(|one| one["product"] == line).unwrap()["available"].clone()
 }
 
-pub(crate) fn not_sold(answer: &Answer) {
+pub(crate) fn not_sold(answer: &Response) {
     assert_eq!(
         (answer.status, answer.code()),
         (503, "product_unavailable"),
@@ -71,7 +71,7 @@ pub(crate) fn not_sold(answer: &Answer) {
 }
 
 /// What operators were told of lines.
-async fn told(desk: &Desk<'_>) -> Vec<(String, String)> {
+async fn told(desk: &OperatorClient<'_>) -> Vec<(String, String)> {
     let events = desk.get("/admin/events").await;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let events = events.body["events"].as_array().unwrap().clone();
@@ -92,7 +92,7 @@ async fn case_89_a_provider_that_is_down_sells_nothing_more_and_says_so() {
     // everything that somebody reads says so; other lines are sold, what was bought is answered; an operator opens it again.
     let host = wary("3600");
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (first, second) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let early = second.payment(&site, CARD).await;
     let credential = first.credential(&site.get(CARD, &[]).await);
@@ -132,7 +132,7 @@ async fn case_89_a_provider_that_is_down_sells_nothing_more_and_says_so() {
     // It outlives a kill, and so does the order.
     service.kill();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     not_sold(&site.get(CARD, &[]).await);
     site.issuer_fault(json!({"fault": "clear"})).await;
     let opened = json!({"line": LINE, "reason": "Their support says that it is up."});
@@ -155,7 +155,7 @@ async fn case_89_a_failing_line_that_an_operator_closes_does_not_open_by_itself(
     // back, and what was sold is delivered all the same.
     let host = wary("3600");
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     site.issuer_fault(json!({"fault": DOWN, "times": 0})).await;
     let first = Agent::new(Network::Base);
     let bought = first.buy(&site, CARD).await;
@@ -188,7 +188,7 @@ async fn case_89_orders_of_a_provider_that_was_down_are_delivered_and_the_line_o
     // is back, however long they would have paused otherwise; nobody has to open the line.
     let host = wary("1").with("PURSER_ENGINE__BACKOFF_LAST_MS", "3600000");
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let agents: Vec<Agent> = (0..4).map(|n| Agent::new(Network::ALL[n % 2])).collect();
     let mut payments = Vec::new();
     for agent in &agents {
@@ -229,7 +229,7 @@ async fn an_operator_closes_and_opens_a_line() {
     // are closed, only closed ones opened, and only by whoever may.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let close = |line: &str| json!({"line": line, "reason": "The contract ends."});
     let unknown = desk.post("/admin/lines/close", close("usa_card")).await;
     assert_eq!((unknown.status, unknown.code()), (404, "line_unknown"));
@@ -244,7 +244,7 @@ async fn an_operator_closes_and_opens_a_line() {
     service.kill();
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     not_sold(&site.get(CARD, &[]).await);
     assert_eq!(available(&site, LINE).await, json!(false));
     let line = stands(&desk, LINE).await;
@@ -280,7 +280,7 @@ async fn case_89_work_that_is_late_is_on_the_list_long_before_its_tries_are_used
         .with("PURSER_ENGINE__BACKOFF_LAST_MS", "50")
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "1000000");
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     site.issuer_fault(json!({"fault": DOWN, "times": 0})).await;
     let bought = Agent::new(Network::Base).buy(&site, CARD).await;
     let effects = async || {
@@ -314,7 +314,7 @@ async fn case_90_what_is_signed_for_the_sandbox_is_worth_nothing_on_the_real_cha
     // client signs for it does not verify as a payment of real USDC, and buys here. What is signed of real USDC buys nothing.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let challenge = site.get(CARD, &[]).await;
     let header = STANDARD.decode(challenge.header("payment-required").unwrap()).unwrap();
@@ -339,7 +339,7 @@ async fn case_90_what_is_signed_for_the_sandbox_is_worth_nothing_on_the_real_cha
         };
         paid["accepted"]["extra"]["name"] = json!(payee.name);
         let paid = decode(STANDARD.encode(paid.to_string()).as_bytes()).unwrap();
-        verify(&paid, &[terms], &[], SystemClock.now(), Recovery::Libsecp256k1).is_ok()
+        verify(&paid, &[terms], &[], SystemClock.now(), SignatureRecovery::Libsecp256k1).is_ok()
     };
     assert!(
         judged(BasePayee::sandbox(pay_to)),
@@ -366,11 +366,11 @@ async fn a_product_that_the_settings_do_not_offer_is_not_sold() {
     let host = Host::new();
     let service = host.start();
     let agent = Agent::new(Network::Base);
-    let signed = agent.payment(&Site::of(&service), CARD).await;
+    let signed = agent.payment(&ServiceClient::of(&service), CARD).await;
     service.stop();
     let host = host.with("PURSER_PRODUCTS__USA_PREPAID_CARD__AVAILABLE", "false");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let asked = site.get(CARD, &[]).await;
     let paid = Agent::pay(&site, CARD, &signed).await;
     for answer in [asked, paid] {

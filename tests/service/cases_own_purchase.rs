@@ -8,16 +8,16 @@ use super::cases_access::{assert_withheld, field, refresh};
 use super::cases_banking::call;
 use super::cases_cards::comes_to;
 use super::cases_webhooks::{post, register};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 const STEERING: [&str; 3] = ["/pause-card", "/resume-card", "/close-card"];
 /// Nobody has this name.
 const HOOK: &str = "https://hooks.nobody.example/a";
 const OTHER: &str = "https://hooks.nobody.example/b";
 
-async fn steer(site: &Site<'_>, token: &str, path: &str, card: &str) -> Answer {
+async fn steer(site: &ServiceClient<'_>, token: &str, path: &str, card: &str) -> Response {
     post(site, token, path, None, &json!({"card_id": card})).await
 }
 
@@ -27,8 +27,8 @@ async fn a_payments_token_steers_only_what_that_payment_bought() {
     // issued or renewed; of what its own payment bought it may, and whoever signs in may everything.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let own = agent.token(&site).await;
     let earlier = agent.buy(&site, "/get-card?amount=5").await.card().to_owned();
@@ -82,7 +82,7 @@ async fn a_payments_token_registers_and_changes_webhooks_of_its_own() {
     // other session's key, one delivery or all; once a wallet's own session has registered a URL it is that session's.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let own = agent.token(&site).await;
     let wanted = json!({"url": HOOK});
@@ -130,7 +130,7 @@ async fn a_payments_token_registers_and_changes_webhooks_of_its_own() {
 async fn a_payments_token_changes_no_destination_and_deletes_no_recipient() {
     // Aim: what may have been there before the payment is not changed by its token, and is refused before anything is looked up.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     let token = field(&agent.buy(&site, "/get-card?amount=5").await, "/auth/id_token");
     // Renaming and archiving can be undone: the token gets as far as the look-up.
@@ -138,7 +138,7 @@ async fn a_payments_token_changes_no_destination_and_deletes_no_recipient() {
     let looked_up = post(&site, &token, "/payment-recipients", None, &saved).await;
     assert_eq!(looked_up.status, 404, "{looked_up:?}");
     let gone = site.request("DELETE", "/payment-recipients?platform=venmo&recipient_id=rcp_1");
-    let gone = super::wire::send(gone.bearer_auth(&token)).await.unwrap();
+    let gone = super::http::send(gone.bearer_auth(&token)).await.unwrap();
     assert_withheld(&gone, "deleted");
     for (name, data) in [
         (
@@ -177,7 +177,7 @@ async fn nothing_is_sent_to_an_address_that_cannot_own_usdc() {
     // Aim: the zero address, the token's own and one whose checksum is wrong are refused wherever money is sent to an address that
     // somebody names, or such an address is kept, before anything is held.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     let nobodys = NOBODYS.map(|address| (address, "cannot own USDC"));
     for (address, why) in nobodys.into_iter().chain([(MISTYPED, "is mistyped")]) {

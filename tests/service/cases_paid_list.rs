@@ -9,9 +9,9 @@ use super::cases_reloadable::ask;
 use super::host::Host;
 use super::ladder::Ladder;
 use super::owner::Owner;
-use super::payee::{balance_is, comes_to, register};
+use super::recipient::{balance_is, comes_to, register};
 use super::request::Request;
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 fn quick() -> Host {
     Host::new()
@@ -19,14 +19,14 @@ fn quick() -> Host {
         .with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
 }
 
-pub(crate) async fn payments(site: &Site<'_>, token: &str, query: &str) -> Answer {
+pub(crate) async fn payments(site: &ServiceClient<'_>, token: &str, query: &str) -> Response {
     let answer = site.get_as(token, &format!("/list-payments{query}")).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer
 }
 
 /// All payments, read two at a time.
-async fn in_pages(site: &Site<'_>, token: &str) -> Vec<Value> {
+async fn in_pages(site: &ServiceClient<'_>, token: &str) -> Vec<Value> {
     let mut seen = Vec::new();
     let mut after = String::new();
     loop {
@@ -50,7 +50,7 @@ async fn payments_are_listed_with_what_they_bought_and_their_receipts() {
     // payment that the chain refused and one that is not known yet are there as that; no code, link, number or token is.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let agent = Agent::new(network);
         let token = agent.token(&site).await;
@@ -117,7 +117,7 @@ async fn payments_are_listed_with_what_they_bought_and_their_receipts() {
 async fn a_reader_of_payments_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: rows of the document in their order, by one request that is mended step by step.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, stranger) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let theirs = stranger.buy(&site, "/get-card?amount=5").await;
     let token = agent.token(&site).await;
@@ -144,7 +144,7 @@ async fn a_reader_of_payments_is_refused_for_the_first_rule_that_it_breaks() {
 }
 
 /// To a recipient that is saved as Ada King, by the path that pays her by her id alone.
-async fn what_is_said_beside_must_agree(site: &Site<'_>, agent: &Agent, alone: &str) {
+async fn what_is_said_beside_must_agree(site: &ServiceClient<'_>, agent: &Agent, alone: &str) {
     for (query, status, code) in [
         ("&recipient_last_name=Lovelace", 409, "recipient_differs"),
         ("&platform=venmo", 404, "recipient_unknown"),
@@ -183,7 +183,7 @@ async fn a_saved_recipient_shows_what_is_paid_and_is_paid_by_its_id_alone() {
     // again joins although the recipient was paid in between; another's id is unknown; what is said beside must be what is saved.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
@@ -242,7 +242,7 @@ fn same(first: &Value, later: &Value, members: &[&str]) {
 }
 
 /// Cards of two kinds; the first is refused, so that its charge is on the balance.
-async fn cards_as_they_were_bought(site: &Site<'_>, agent: &Agent, token: &str) {
+async fn cards_as_they_were_bought(site: &ServiceClient<'_>, agent: &Agent, token: &str) {
     let card = agent.buy(site, "/get-card?amount=6.66").await;
     balance_is(site, token, "6.66").await;
     let path = format!("/get-card-data?card_id={}", card.card());
@@ -276,7 +276,7 @@ async fn cards_as_they_were_bought(site: &Site<'_>, agent: &Agent, token: &str) 
 }
 
 /// A withdrawal, from its first answer to its end.
-async fn withdrawn_as_it_is_said(site: &Site<'_>, token: &str) {
+async fn withdrawn_as_it_is_said(site: &ServiceClient<'_>, token: &str) {
     let withdrawn = ask(site, token, "/withdraw", None, &json!({"amount": 1})).await;
     let id = withdrawn.body["withdrawal"]["id"].as_str().unwrap();
     let mut states = Vec::new();
@@ -309,7 +309,7 @@ async fn what_a_first_answer_calls_something_is_called_so_ever_after() {
     // cards; a withdrawal's states are `pending`, `sent`, `complete` and `failed`.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     Owner::by_token(&site, &token).await.verify(&site, &token).await;

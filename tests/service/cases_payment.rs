@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::agent::{Agent, required};
 use super::cases_replay::landed;
 use super::host::Host;
-use super::wire::{Answer, Site, send, until};
+use super::http::{Response, ServiceClient, send, until};
 
 const CARD: &str = "/get-card?amount=5";
 const PUBLIC: &str = "http://localhost:9999";
@@ -21,7 +21,7 @@ pub(crate) fn decoded(header: &str) -> Value {
 }
 
 /// 402 with this reason, and a fresh challenge.
-pub(crate) fn assert_refused(answer: &Answer, reason: &str, what: &str) {
+pub(crate) fn assert_refused(answer: &Response, reason: &str, what: &str) {
     assert_eq!(
         (answer.status, answer.code()),
         (402, "payment_invalid"),
@@ -32,7 +32,7 @@ pub(crate) fn assert_refused(answer: &Answer, reason: &str, what: &str) {
     assert!(required(answer).choose(None).is_ok());
 }
 
-pub(crate) async fn assert_nothing_moved(site: &Site<'_>) {
+pub(crate) async fn assert_nothing_moved(site: &ServiceClient<'_>) {
     assert_eq!(site.transfers().await, Vec::<Value>::new());
 }
 
@@ -41,7 +41,7 @@ async fn case_06_outside_its_time_is_refused() {
     // Aim: not yet valid, expired, about to expire, or valid for longer than the chain is watched: refused before settling.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let challenge = Agent::challenge(&site, CARD).await;
     let in_seconds = |s: i64| Timestamp(SystemClock.now().0.saturating_add_signed(s * 1000));
@@ -53,7 +53,7 @@ async fn case_06_outside_its_time_is_refused() {
     }
     // A v1 wallet back-dates by 600 s, so this one begins 300 s from now.
     let offer = challenge.choose(Some(Network::Base)).unwrap();
-    let circumstances = purser::wallet::payment::Circumstances {
+    let circumstances = purser::wallet::payment::SigningContext {
         now: in_seconds(900),
         entropy: &purser::system::SystemEntropy,
         blockhash: None,
@@ -74,7 +74,7 @@ async fn case_15_nonsense_is_refused_in_constant_memory() {
     // does not grow with them.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let (one, two) = (agent.payment(&site, CARD).await, agent.payment(&site, CARD).await);
     for nonsense in ["!!!", "e30", "bnVsbA==", &one[..one.len() / 2], &"A".repeat(9_000)] {
@@ -132,7 +132,7 @@ async fn case_18_no_cache_keeps_a_paid_answer() {
     // Aim: a challenge is `no-store`; everything that was paid for is `private, no-store`, replays and pages included.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     assert_eq!(site.get(CARD, &[]).await.header("cache-control"), Some("no-store"));
     let payment = agent.payment(&site, CARD).await;
@@ -167,7 +167,7 @@ async fn case_19_only_get_buys() {
     // Aim: HEAD, OPTIONS and every other method with a good payment claim nothing; GET with the same payment buys.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let payment = Agent::new(Network::Base).payment(&site, CARD).await;
     for (method, status) in [
         ("HEAD", 405),
@@ -192,7 +192,7 @@ async fn case_24_26_amounts_and_numbers_are_exact() {
     // at and beyond the top of their type are refused and change nothing.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let payment = agent.payment(&site, CARD).await;
     let forty = "9".repeat(40);
@@ -259,7 +259,7 @@ async fn case_25_the_fee_is_in_the_challenge() {
         .with("PURSER_PRODUCTS__USA_PREPAID_CARD__FEE_RATE", "0.038")
         .with("PURSER_PRODUCTS__USA_PREPAID_CARD__MIN_FEE", "0.5");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (amount, atomic) in [
         ("5", 5_500_000),
         ("13.15", 13_650_000),
@@ -295,7 +295,7 @@ async fn case_21_a_forged_host_changes_no_challenge() {
     // Aim: whatever Host and forwarding headers say, the challenge names the configured resource.
     let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", PUBLIC);
     let service = host.start_behind(PUBLIC);
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (name, value) in [
         ("host", "evil.example"),
         ("x-forwarded-host", "evil.example"),
@@ -323,7 +323,7 @@ async fn case_58_every_answer_tells_the_budget() {
         .with("PURSER_LIMITS__REQUESTS_PER_WINDOW", "60")
         .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "10");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, CARD).await;
     let payment = agent.payment(&site, CARD).await;

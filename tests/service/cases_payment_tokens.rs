@@ -7,25 +7,25 @@ use super::agent::Agent;
 use super::cases_access::{assert_withheld, field, refresh};
 use super::cases_reloadable::{ask, loaded, opened};
 use super::cases_top_up::{self, id_of, once};
-use super::desk::{Desk, PAN};
+use super::operator_client::{OperatorClient, PAN};
 use super::host::Host;
 use super::owner::Owner;
-use super::payee::status;
-use super::wire::{Answer, Site, send, until};
+use super::recipient::status;
+use super::http::{Response, ServiceClient, send, until};
 
 const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
 const PUSH: &str = "/get-push-to-card?amount=25&currency=USD";
 
-fn token_of(bought: &Answer) -> String {
+fn token_of(bought: &Response) -> String {
     field(bought, "/auth/id_token")
 }
 
-async fn read(site: &Site<'_>, token: &str, card: &str) -> Answer {
+async fn read(site: &ServiceClient<'_>, token: &str, card: &str) -> Response {
     site.get_as(token, &format!("/get-card-data?card_id={card}")).await
 }
 
 /// A card, once it is what it is to be, with what spends it.
-async fn shown(site: &Site<'_>, token: &str, card: &str) -> Value {
+async fn shown(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {
     until("a card that is shown", async || {
         let answer = read(site, token, card).await;
         let is_shown = answer.body["card_details"].is_object() || answer.body["redemption_code"].is_string();
@@ -35,7 +35,7 @@ async fn shown(site: &Site<'_>, token: &str, card: &str) -> Value {
 }
 
 /// A USA card, a gift card and an international one with their numbers or codes, and the link of a push to card.
-async fn furnished(site: &Site<'_>, desk: &Desk<'_>, agent: &Agent, token: &str) -> (Vec<(String, String)>, String) {
+async fn furnished(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, agent: &Agent, token: &str) -> (Vec<(String, String)>, String) {
     let usa = agent.buy(site, "/get-card?amount=5").await.card().to_owned();
     let gift = agent.buy(site, GIFT).await.card().to_owned();
     let ordered = agent.buy(site, "/order-intl-card?amount=100").await;
@@ -61,8 +61,8 @@ async fn case_75_a_payments_token_reads_only_what_that_payment_bought() {
     // lists, of a payout's link, after a refresh, behind a login link; whoever signs in reads all of it.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let own = agent.token(&site).await;
     let (secrets, payout) = furnished(&site, &desk, &agent, &own).await;
@@ -124,8 +124,8 @@ async fn a_setting_lets_a_payments_token_read_what_was_bought_earlier() {
     // Aim: off by default, as the case above shows; on, the same token reads and steers cards and reads links of earlier payments.
     let host = Host::new().with("PURSER_IDENTITY__PAYMENT_TOKEN_READS_CARDS", "true");
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Solana);
     let own = agent.token(&site).await;
     let (secrets, payout) = furnished(&site, &desk, &agent, &own).await;
@@ -145,7 +145,7 @@ async fn case_75_a_payments_token_loads_what_it_brought_and_reads_that() {
     // Aim: after /fund-card-balance its own token makes a reloadable card of what that payment brought, however often it asks,
     // and reads its number; what was there before is neither loaded nor read by it. Any other payment's token makes none.
     let (host, service) = cases_top_up::start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, own) = loaded(&site, Network::Base, 50).await;
     let earlier = opened(&site, &own, json!({"usd_amount": 1})).await;
     let brought = agent.buy(&site, "/fund-card-balance?amount=10").await;
@@ -208,7 +208,7 @@ async fn a_payments_token_reads_no_answer_that_a_managed_wallet_was_given() {
     // Aim: what was answered to a call may hold a code: the wallet's owner reads it, a token issued for a payment does not.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let own = agent.token(&site).await;
     let call = async |token: &str, name: &str, data: Value| {

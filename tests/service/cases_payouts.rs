@@ -6,9 +6,9 @@ use serde_json::json;
 use super::agent::Agent;
 use super::host::Host;
 use super::ladder::snapshot;
-use super::payee::{ACCOUNT, ROUTING, balance_is, comes_to, debit_card, enter, recipient, register, status, told};
+use super::recipient::{ACCOUNT, ROUTING, balance_is, comes_to, debit_card, enter, recipient, register, status, told};
 use super::request::{Request, seen};
-use super::wire::Site;
+use super::http::ServiceClient;
 
 fn quick() -> Host {
     Host::new().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
@@ -36,7 +36,7 @@ async fn a_token_of_another_payment_does_not_open_the_recipients_form() {
     // payment bought and no other payout's link; a wallet that signs in sees its own.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let agent = Agent::new(network);
         let bought = agent.buy(&site, "/get-push-to-card?amount=25&currency=USD").await;
@@ -58,7 +58,7 @@ async fn a_push_to_card_is_paid_to_the_card_that_its_recipient_enters() {
     // sees every state, and no number is in answers, events or logs.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let card = debit_card("840");
     for network in Network::ALL {
         let agent = Agent::new(network);
@@ -128,7 +128,7 @@ async fn a_push_to_card_is_paid_to_the_card_that_its_recipient_enters() {
 async fn a_card_is_of_a_country_of_the_payouts_currency() {
     // Aim: one card of each currency's countries is taken for it and refused for the two others.
     let service = quick().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     for (currency, country) in [("USD", "840"), ("EUR", "276"), ("GBP", "826")] {
         let path = format!("/get-push-to-card?amount=10&currency={currency}");
@@ -152,7 +152,7 @@ async fn a_form_that_nobody_fills_in_expires_and_the_charge_is_credited() {
     // Aim: after its time the whole charge is on the balance, the link takes no card, and that stays so over a kill.
     let host = quick().with("PURSER_PAYOUTS__FORM_SECONDS", "1");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     let bought = agent.buy(&site, "/get-push-to-card?amount=25&currency=USD").await;
     let (payout, link) = (bought.str("payout_id").unwrap(), bought.str("redemption_url").unwrap());
@@ -163,7 +163,7 @@ async fn a_form_that_nobody_fills_in_expires_and_the_charge_is_credited() {
     assert_eq!(enter(&site, link, &debit_card("840"), "12/31").await.status, 409);
     service.kill();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
     balance_is(&site, &token, "26.5").await;
     assert_eq!(told(&site, &token).await, ["payout.awaiting-details", "payout.expired"]);
@@ -177,7 +177,7 @@ async fn case_25_payouts_cost_what_the_table_says_at_both_edges_and_not_beyond()
     // Aim: the fee vectors and ranges of the three products, one unit past each edge refused, in every currency, with the
     // fee in the amount's currency and the conversion rounded up.
     let service = quick().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let bank = to_bank("", &register(&site, &agent).await);
     let app = "/send-payment?platform=venmo&recipient_id=@ada&recipient_first_name=Ada&recipient_last_name=L\
@@ -233,7 +233,7 @@ async fn case_25_payouts_cost_what_the_table_says_at_both_edges_and_not_beyond()
 async fn case_48_another_wallets_payouts_and_destinations_open_nothing() {
     // Aim: two users, each with the other's ids: 403 or 404 as specified, nothing is charged, no list shows them.
     let service = quick().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let users = [Agent::new(Network::Base), Agent::new(Network::Solana)];
     let mut own = Vec::new();
     for user in &users {
@@ -266,7 +266,7 @@ async fn case_48_another_wallets_payouts_and_destinations_open_nothing() {
 async fn bank_destinations_are_checked_listed_and_inert() {
     // Aim: checksums and lengths at the desk, all or nothing; the list shows four digits and pages; markup stays text.
     let service = quick().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     for (routing, account) in [
         ("021000022", ACCOUNT),

@@ -10,12 +10,12 @@ use super::cases_incoming::{self, lands, listed, waiting};
 use super::cases_restore::{backup, restore};
 use super::cases_top_up::{id_of, linked, once};
 use super::cases_withdraw::balance;
-use super::desk::Desk;
-use super::payee::register;
-use super::wire::{Answer, Site, until};
+use super::operator_client::OperatorClient;
+use super::recipient::register;
+use super::http::{Response, ServiceClient, until};
 
 /// A route that costs as much as another.
-async fn card_for_the_price_of(site: &Site<'_>, path: &str) -> String {
+async fn card_for_the_price_of(site: &ServiceClient<'_>, path: &str) -> String {
     let price = async |path: &str| {
         let challenge = Agent::challenge(site, path).await;
         challenge.choose(Some(Network::Base)).unwrap().amount
@@ -26,7 +26,7 @@ async fn card_for_the_price_of(site: &Site<'_>, path: &str) -> String {
     card
 }
 
-fn not_sold(answer: &Answer) {
+fn not_sold(answer: &Response) {
     assert!(
         matches!((answer.status, answer.code()), (409, "payment_already_used") | (503, _)),
         "{}",
@@ -43,8 +43,8 @@ async fn a_payment_of_the_lost_time_buys_nothing_else() {
         .with("PURSER_SANDBOX__CREDIT_MS", "20")
         .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10");
     let service = host.start();
-    let (agent, token, _) = linked(&Site::of(&service), Network::Base).await;
-    let destination = register(&Site::of(&service), &agent).await;
+    let (agent, token, _) = linked(&ServiceClient::of(&service), Network::Base).await;
+    let destination = register(&ServiceClient::of(&service), &agent).await;
     let (top_up, bank) = (
         "/fund-card-balance?amount=50".to_owned(),
         format!("/send-bank-payment?amount=40&destination_id={destination}"),
@@ -52,7 +52,7 @@ async fn a_payment_of_the_lost_time_buys_nothing_else() {
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let mut paid = Vec::new();
     for path in [&top_up, &bank] {
         let payment = agent.payment(&site, path).await;
@@ -67,7 +67,7 @@ async fn a_payment_of_the_lost_time_buys_nothing_else() {
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     for (_, payment, card) in &paid {
         not_sold(&Agent::pay(&site, card, payment).await);
     }
@@ -100,7 +100,7 @@ async fn a_payment_that_is_released_leaves_its_transfer_to_an_operator() {
     // transfer stays on the list, and an operator can credit it.
     let host = cases_incoming::host();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let agent = Agent::new(Network::Base);
     let payment = agent.payment(&site, "/get-card?amount=5").await;
     lands(&site, &payment).await;

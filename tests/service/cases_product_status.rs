@@ -7,14 +7,14 @@ use super::agent::Agent;
 use super::cases_paid_list::payments;
 use super::cases_reloadable::ask;
 use super::cases_top_up::{link, start};
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_says_what_became_of_its_product() {
     // Aim: a payment stays `fulfilled`; beside it both routes say that the card was declined and credited, the order is queued and then
     // cancelled and credited, and the top-up has arrived. Without the payer's token nothing of it is told.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     link(&site, &agent, true).await;
     let token = agent.token(&site).await;

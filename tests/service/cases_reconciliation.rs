@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_metrics::scrape;
-use super::cases_stuck::{refused, stuck};
-use super::desk::Desk;
-use super::elsewhere::{Provider, Way};
+use super::dead_letters::{refused, stuck};
+use super::operator_client::OperatorClient;
+use super::remote_provider::{Provider, Way};
 use super::host::{Host, Service, text};
 use super::owner::Owner;
-use super::payee::balance_is;
-use super::wire::{Site, until};
+use super::recipient::balance_is;
+use super::http::{ServiceClient, until};
 
 const CARD: &str = "/get-card?amount=5";
 const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
@@ -28,7 +28,7 @@ pub(super) fn restless(host: Host) -> Host {
         .with("PURSER_RECONCILIATION__GRACE_MS", "1000")
 }
 
-async fn stands(desk: &Desk<'_>) -> Value {
+async fn stands(desk: &OperatorClient<'_>) -> Value {
     let answer = desk.get("/admin/reconciliation").await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.body
@@ -43,7 +43,7 @@ fn open(stands: &Value) -> Vec<(String, String)> {
     all
 }
 
-async fn finds(desk: &Desk<'_>, mut expected: Vec<(&str, &str)>) -> Value {
+async fn finds(desk: &OperatorClient<'_>, mut expected: Vec<(&str, &str)>) -> Value {
     expected.sort_unstable();
     let what = format!("{expected:?} is open");
     until(&what, async || {
@@ -56,7 +56,7 @@ async fn finds(desk: &Desk<'_>, mut expected: Vec<(&str, &str)>) -> Value {
 }
 
 /// Two walks end after this.
-async fn walked(desk: &Desk<'_>) {
+async fn walked(desk: &OperatorClient<'_>) {
     for _ in 0..2 {
         let last = stands(desk).await["walk"]["last_complete_at"].clone();
         until("a whole walk", async || {
@@ -67,7 +67,7 @@ async fn walked(desk: &Desk<'_>) {
 }
 
 /// How often each difference was told to open and to be gone.
-async fn told(desk: &Desk<'_>) -> BTreeMap<String, u32> {
+async fn told(desk: &OperatorClient<'_>) -> BTreeMap<String, u32> {
     let answer = desk.get("/admin/events").await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     let mut told = BTreeMap::new();
@@ -105,8 +105,8 @@ async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill
     // no holder is told.
     let host = restless(Host::new());
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Solana);
     let token = agent.token(&site).await;
     agent.buy(&site, CARD).await.card();
@@ -142,7 +142,7 @@ async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill
     let (status, named) = reconcile(&host);
     assert_eq!((status, named.len()), (Some(1), 2));
     let service = host.start();
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     walked(&desk).await;
     finds(&desk, both.to_vec()).await;
     let once = [
@@ -150,7 +150,7 @@ async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill
         "difference.opened chain_deposit_without_credit",
     ];
     assert_eq!(told(&desk).await, once.map(|what| (what.to_owned(), 1)).into());
-    let heard = Site::of(&service).events(&token, 0).await;
+    let heard = ServiceClient::of(&service).events(&token, 0).await;
     assert!(
         !heard.is_empty()
             && heard
@@ -186,8 +186,8 @@ async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
     let host = restless(provider.host(&url));
     let service = host.start();
     provider.restart(Some(&service.url));
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
@@ -218,7 +218,7 @@ async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
     let (status, named) = reconcile(&host);
     assert_eq!((status, named.len()), (Some(1), 3));
     let service = host.start();
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     walked(&desk).await;
     finds(&desk, all.to_vec()).await;
     way.edit(None);
@@ -246,7 +246,7 @@ async fn reconcile_says_when_books_and_lists_agree() {
     // that cannot be read proves nothing.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for network in Network::ALL {
         Agent::new(network).buy(&site, CARD).await.card();
     }
@@ -273,7 +273,7 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     // more, and another's card is as it was.
     let host = restless(Host::new()).with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let (token, of_other) = (agent.token(&site).await, other.token(&site).await);
     let kept = other.buy(&site, CARD).await.card().to_owned();
@@ -282,10 +282,10 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     let bought = agent.buy(&site, CARD).await;
     let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
     let card = bought.card().to_owned();
-    finds(&Desk::first(&host, &service), vec![("chain_deposit_missing", &payment)]).await;
+    finds(&OperatorClient::first(&host, &service), vec![("chain_deposit_missing", &payment)]).await;
     service.kill();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     reversed(&site, &payment).await;
     let data = format!("/get-card-data?card_id={card}");
     let refused = site.get_as(&token, &data).await;
@@ -313,13 +313,13 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
 }
 
 /// Has the chain take back what an agent on Base pays, once it has settled.
-pub(super) async fn drops(site: &Site<'_>, agent: &Agent) {
+pub(super) async fn drops(site: &ServiceClient<'_>, agent: &Agent) {
     site.chain_fault(json!({"network": "base", "wallet": agent.address(), "fault": "drop", "ms": 1}))
         .await;
 }
 
 /// Waits until a payment is gone from its chain for good.
-pub(super) async fn reversed(site: &Site<'_>, payment: &str) {
+pub(super) async fn reversed(site: &ServiceClient<'_>, payment: &str) {
     let status = format!("/get-payment?payment_id={payment}");
     until("it is reversed", async || {
         (site.get(&status, &[]).await.body["status"] == "reversed").then_some(())
@@ -329,7 +329,7 @@ pub(super) async fn reversed(site: &Site<'_>, payment: &str) {
 
 /// An international card's order that an operator rejects after its chain has taken the payment back: its credit is withheld. The
 /// payment's id.
-pub(super) async fn refused_order(site: &Site<'_>, desk: &Desk<'_>, agent: &Agent) -> String {
+pub(super) async fn refused_order(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, agent: &Agent) -> String {
     drops(site, agent).await;
     let bought = agent.buy(site, "/order-intl-card?amount=100").await;
     let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
@@ -346,15 +346,15 @@ async fn case_8_a_credit_of_what_was_taken_back_waits_for_an_operator_who_may_gi
     // stays what it was and the books hold.
     let host = restless(Host::new()).with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
-    let (address, desk) = (agent.address(), Desk::first(&host, &service));
+    let (address, desk) = (agent.address(), OperatorClient::first(&host, &service));
     let payment = refused_order(&site, &desk, &agent).await;
     stuck(&desk, "credit").await;
     service.kill();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let waits = stuck(&desk, "credit").await;
     assert_eq!(waits["actions"], json!(["retry", "credit", "keep"]));
     assert_eq!(

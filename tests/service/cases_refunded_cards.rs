@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::cases_cards::{comes_to, once, usa_card, wish};
 use super::cases_reconciliation::{refused_order, restless};
-use super::cases_stuck::stuck;
-use super::desk::Desk;
+use super::dead_letters::stuck;
+use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::payee::balance_is;
-use super::wire::{Answer, Site};
+use super::recipient::balance_is;
+use super::http::{Response, ServiceClient};
 
 /// Of cards that their holders can still use: the operator says that they may.
 fn refund(payment: &Value, amount: u32) -> Value {
@@ -18,16 +18,16 @@ fn refund(payment: &Value, amount: u32) -> Value {
     json!({"payment_id": payment, "amount": amount, "reason": reason, "holder_keeps_product": true})
 }
 
-fn refused(answer: &Answer) -> (u16, &str) {
+fn refused(answer: &Response) -> (u16, &str) {
     (answer.status, answer.code())
 }
 
-async fn payment_of(site: &Site<'_>, token: &str, card: &str) -> Value {
+async fn payment_of(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {
     let read = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
     read.body["payment_id"].clone()
 }
 
-async fn closes(site: &Site<'_>, token: &str, card: &str) {
+async fn closes(site: &ServiceClient<'_>, token: &str, card: &str) {
     let asked = wish(site, token, "close", card).await;
     assert_eq!(asked.status, 202, "{}", asked.text);
     comes_to(site, token, card, "closed").await;
@@ -39,8 +39,8 @@ async fn a_card_that_is_closed_after_a_refund_credits_what_the_refund_left() {
     // so, nothing waits for an operator, over a kill too, and each refund cost the house nothing.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     for (back, left) in [(41, 0), (10, 31)] {
         let (_, token, card) = usa_card(&site, Network::Base, 41).await;
         let payment = payment_of(&site, &token, &card).await;
@@ -72,8 +72,8 @@ async fn what_a_closed_card_has_credited_is_not_refunded_nor_approved() {
     // approved any more.
     let host = Host::new().with("PURSER_OPERATOR__ALONE_MAX_USD", "50");
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let (_, token, card) = usa_card(&site, Network::Base, 100).await;
     let payment = payment_of(&site, &token, &card).await;
     let ana = desk.hire("ana", "operator").await;
@@ -101,7 +101,7 @@ async fn an_international_card_that_ends_after_a_refund_credits_the_rest_and_sta
     // closed, nothing is; and it is not said to be ready again.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/order-intl-card?amount=100").await;
     let card = bought.body["intl_card_order"]["card_id"].as_str().unwrap();
@@ -140,7 +140,7 @@ async fn a_card_that_failed_says_that_its_whole_charge_was_credited() {
     // Aim: found by its id, it says so, and so does the event.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/get-card?amount=6.66").await;
     let token = agent.token(&site).await;
@@ -163,10 +163,10 @@ async fn case_8_what_was_taken_back_is_kept_by_the_house_when_an_operator_says_s
         .with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15")
         .with("PURSER_OPERATOR__ALONE_MAX_USD", "120");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
-    let (address, desk) = (agent.address(), Desk::first(&host, &service));
+    let (address, desk) = (agent.address(), OperatorClient::first(&host, &service));
     refused_order(&site, &desk, &agent).await;
     let waits = stuck(&desk, "credit").await;
     assert_eq!(waits["actions"], json!(["retry", "credit", "keep"]));

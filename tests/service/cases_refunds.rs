@@ -5,22 +5,22 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_admin::admin;
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::{Host, Service};
-use super::payee::balance_is;
-use super::wire::{Answer, Site, until};
+use super::recipient::balance_is;
+use super::http::{Response, ServiceClient, until};
 
 /// Above 50 dollars it takes two.
 fn guarded() -> Host {
     Host::new().with("PURSER_OPERATOR__ALONE_MAX_USD", "50")
 }
 
-fn refused(answer: &Answer) -> (u16, &str) {
+fn refused(answer: &Response) -> (u16, &str) {
     (answer.status, answer.code())
 }
 
 /// A card that is ready, and the payment that bought it.
-async fn card(site: &Site<'_>, agent: &Agent, amount: &str) -> String {
+async fn card(site: &ServiceClient<'_>, agent: &Agent, amount: &str) -> String {
     let bought = agent.buy(site, &format!("/get-card?amount={amount}")).await;
     let token = agent.token(site).await;
     until("the card", async || {
@@ -38,13 +38,13 @@ fn ask(payment: &str, amount: f64) -> Value {
     json!({"payment_id": payment, "amount": amount, "reason": reason, "holder_keeps_product": true})
 }
 
-async fn open(desk: &Desk<'_>) -> usize {
+async fn open(desk: &OperatorClient<'_>) -> usize {
     let listed = desk.get("/admin/refunds").await;
     listed.body["refunds"].as_array().unwrap().len()
 }
 
 /// How the refund of a payment stands.
-async fn stands(desk: &Desk<'_>, payment: &str) -> Value {
+async fn stands(desk: &OperatorClient<'_>, payment: &str) -> Value {
     desk.get(&format!("/admin/refunds?payment_id={payment}")).await.body
 }
 
@@ -54,8 +54,8 @@ async fn a_small_refund_takes_effect_at_once_and_once() {
     // refused; the holder hears of it without what operators wrote.
     let host = guarded();
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let payment = card(&site, &agent, "5").await;
     let token = agent.token(&site).await;
@@ -93,8 +93,8 @@ async fn a_small_refund_takes_effect_at_once_and_once() {
 }
 
 /// A refund of 80.00 that `ana` has asked for.
-async fn asked_by_ana<'a>(service: &'a Service, first: &Desk<'a>, agent: &Agent) -> (Desk<'a>, String, String) {
-    let site = Site::of(service);
+async fn asked_by_ana<'a>(service: &'a Service, first: &OperatorClient<'a>, agent: &Agent) -> (OperatorClient<'a>, String, String) {
+    let site = ServiceClient::of(service);
     let payment = card(&site, agent, "100").await;
     let ana = first.hire("ana", "operator").await;
     let made = ana.done("/admin/refunds", ask(&payment, 80.0)).await;
@@ -114,7 +114,7 @@ async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
     let host = guarded();
     let service = host.start();
     let agent = Agent::new(Network::Solana);
-    let first = Desk::first(&host, &service);
+    let first = OperatorClient::first(&host, &service);
     let (ana, payment, id) = asked_by_ana(&service, &first, &agent).await;
     let anas = ana.token.clone();
     let approve = json!({"refund_id": id, "amount": 80});
@@ -132,11 +132,11 @@ async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
         refused(&first.post("/admin/refunds/approve", differs).await),
         (409, "refund_differs")
     );
-    balance_is(&Site::of(&service), &agent.token(&Site::of(&service)).await, "0").await;
+    balance_is(&ServiceClient::of(&service), &agent.token(&ServiceClient::of(&service)).await, "0").await;
     service.kill();
     let service = host.start();
-    let site = Site::of(&service);
-    let (first, ana) = (Desk::first(&host, &service), Desk::of(&service, &anas));
+    let site = ServiceClient::of(&service);
+    let (first, ana) = (OperatorClient::first(&host, &service), OperatorClient::of(&service, &anas));
     assert_eq!(open(&first).await, 1);
     assert_eq!(
         refused(&ana.post("/admin/refunds/approve", approve.clone()).await),
@@ -185,7 +185,7 @@ async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_aga
     let host = guarded();
     let service = host.start();
     let agent = Agent::new(Network::Base);
-    let first = Desk::first(&host, &service);
+    let first = OperatorClient::first(&host, &service);
     let (ana, payment, id) = asked_by_ana(&service, &first, &agent).await;
     let reject = json!({"refund_id": id, "reason": "Ask the shop first."});
     for _ in 0..2 {
@@ -204,7 +204,7 @@ async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_aga
         "requested"
     );
     assert_eq!(ana.done("/admin/refunds/reject", reject).await["status"], "rejected");
-    balance_is(&Site::of(&service), &agent.token(&Site::of(&service)).await, "0").await;
+    balance_is(&ServiceClient::of(&service), &agent.token(&ServiceClient::of(&service)).await, "0").await;
     drop(ana);
     service.stop();
     host.assert_books();
@@ -212,7 +212,7 @@ async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_aga
     let mut host = host;
     host.set("PURSER_OPERATOR__APPROVAL_OPEN_HOURS", "0");
     let service = host.start();
-    let first = Desk::first(&host, &service);
+    let first = OperatorClient::first(&host, &service);
     first.done("/admin/refunds", ask(&payment, 60.0)).await;
     until("its time is over", async || {
         (stands(&first, &payment).await["status"] == "expired").then_some(())
@@ -224,7 +224,7 @@ async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_aga
         .await;
     assert_eq!(refused(&late), (409, "refund_not_open"));
     assert_eq!(open(&first).await, 0);
-    balance_is(&Site::of(&service), &agent.token(&Site::of(&service)).await, "0").await;
+    balance_is(&ServiceClient::of(&service), &agent.token(&ServiceClient::of(&service)).await, "0").await;
     service.stop();
     host.assert_books();
 }
@@ -234,8 +234,8 @@ async fn what_may_still_be_credited_by_itself_is_not_refunded() {
     // Aim: a card that is not made yet, one that failed, a payment that does not exist, and bodies that are none.
     let host = guarded();
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
     let waiting = Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
     let waiting = waiting.str("payment_id").unwrap();

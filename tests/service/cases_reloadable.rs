@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_top_up::{id_of, linked, once, start};
-use super::wire::{Answer, Site, send, until};
+use super::http::{Response, ServiceClient, send, until};
 
 /// A wallet with so many dollars at the card issuer.
-pub(crate) async fn loaded(site: &Site<'_>, network: Network, dollars: u32) -> (Agent, String) {
+pub(crate) async fn loaded(site: &ServiceClient<'_>, network: Network, dollars: u32) -> (Agent, String) {
     let (agent, token, _) = linked(site, network).await;
     let bought = agent.buy(site, &format!("/fund-card-balance?amount={dollars}")).await;
     once(site, &token, &id_of(&bought), "credited").await;
@@ -16,7 +16,7 @@ pub(crate) async fn loaded(site: &Site<'_>, network: Network, dollars: u32) -> (
 }
 
 /// A command under a key, if there is one.
-pub(crate) async fn ask(site: &Site<'_>, token: &str, route: &str, key: Option<&str>, body: &Value) -> Answer {
+pub(crate) async fn ask(site: &ServiceClient<'_>, token: &str, route: &str, key: Option<&str>, body: &Value) -> Response {
     let request = site.request("POST", route).bearer_auth(token).body(body.to_string());
     let request = match key {
         Some(key) => request.header("idempotency-key", key),
@@ -26,7 +26,7 @@ pub(crate) async fn ask(site: &Site<'_>, token: &str, route: &str, key: Option<&
 }
 
 /// A card that is open.
-pub(crate) async fn opened(site: &Site<'_>, token: &str, body: Value) -> String {
+pub(crate) async fn opened(site: &ServiceClient<'_>, token: &str, body: Value) -> String {
     let answer = ask(site, token, "/create-reloadable-card", None, &body).await;
     assert!(matches!(answer.status, 200 | 202), "{}", answer.text);
     let card = answer.body["card"]["card_id"].as_str().unwrap().to_owned();
@@ -35,7 +35,7 @@ pub(crate) async fn opened(site: &Site<'_>, token: &str, body: Value) -> String 
 }
 
 /// A card once it stands so, without its number.
-pub(crate) async fn comes_to(site: &Site<'_>, token: &str, card: &str, status: &str) -> Value {
+pub(crate) async fn comes_to(site: &ServiceClient<'_>, token: &str, card: &str, status: &str) -> Value {
     until(&format!("a card that is {status}"), async || {
         let list = site
             .get_as(token, "/get-card-data?card_type=Reloadable&limit=100")
@@ -47,18 +47,18 @@ pub(crate) async fn comes_to(site: &Site<'_>, token: &str, card: &str, status: &
     .await
 }
 
-pub(crate) async fn balance(site: &Site<'_>, token: &str) -> Value {
+pub(crate) async fn balance(site: &ServiceClient<'_>, token: &str) -> Value {
     let answer = site.get_as(token, "/get-card-deposit-address").await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.body["balance"].clone()
 }
 
-pub(crate) async fn charge(site: &Site<'_>, card: &str, amount: &str) -> Answer {
+pub(crate) async fn charge(site: &ServiceClient<'_>, card: &str, amount: &str) -> Response {
     let body = json!({"card_id": card, "merchant": "Corner <b>Books</b>", "amount": amount});
     site.post("/sandbox/charge", &body).await
 }
 
-async fn steer(site: &Site<'_>, token: &str, verb: &str, card: &str) {
+async fn steer(site: &ServiceClient<'_>, token: &str, verb: &str, card: &str) {
     let answer = ask(site, token, &format!("/{verb}-card"), None, &json!({"card_id": card})).await;
     assert_eq!(
         (answer.status, answer.str("requested")),
@@ -75,7 +75,7 @@ pub(crate) fn told(events: &[Value], resource: &str) -> Vec<String> {
 }
 
 /// What a card's holder is told of its life: charges, changes, each once, and never the number.
-async fn assert_story(site: &Site<'_>, token: &str, card: &str, number: &str) {
+async fn assert_story(site: &ServiceClient<'_>, token: &str, card: &str, number: &str) {
     let settled = format!("/list-card-transactions?card_id={card}&status=settled");
     let list = site.get_as(token, &settled).await;
     let amounts: Vec<_> = list.body["transactions"]
@@ -115,7 +115,7 @@ async fn a_reloadable_card_spends_what_was_loaded_and_gives_back_the_rest() {
     // Aim: free, loaded from the balance; its number is shown while it is open or paused; charged within what is on it, and
     // not while it is paused or closed; closing gives the rest back; every change is told once, and no event has a secret.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token) = loaded(&site, Network::Base, 50).await;
     let transfers = site.transfers().await.len();
     let card = opened(&site, &token, json!({"usd_amount": 20.5})).await;
@@ -179,7 +179,7 @@ async fn a_card_for_one_charge_closes_by_it() {
     // Aim: `reusable: false`: the first charge is taken, the card ends, the rest is back; heard without anybody asking, over
     // a restart too.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token) = loaded(&site, Network::Base, 20).await;
     let card = opened(&site, &token, json!({"usd_amount": "8", "reusable": false})).await;
     assert_eq!(charge(&site, &card, "3").await.status, 200);
@@ -196,7 +196,7 @@ async fn a_card_for_one_charge_closes_by_it() {
     service.stop();
     host.assert_books();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     assert_eq!(balance(&site, &token).await, json!(17));
     site.hears(
         &token,
@@ -210,7 +210,7 @@ async fn nobody_is_told_yes_and_then_refused_a_card() {
     // Aim: too little is 409 and takes nothing; of ten at once as many are opened as there is money for; a key makes one card
     // and is answered for it.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let stranger = Agent::new(Network::Base).token(&site).await;
     let body = json!({"usd_amount": 10});
     let refused = ask(&site, &stranger, "/create-reloadable-card", None, &body).await;
@@ -260,7 +260,7 @@ async fn an_issuer_that_refuses_or_is_late_is_told_as_it_is() {
     // Aim: a refusal is 409 under its key for ever and takes nothing; an issuer that is late is 202, an event says what came
     // of it, and the same request is answered as the first time.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token) = loaded(&site, Network::Base, 3 + 2).await;
     let small = json!({"usd_amount": 2});
     site.post("/sandbox/card-program", &json!({"fault": "decline"})).await;
@@ -297,7 +297,7 @@ async fn nobody_is_told_to_pay_again_while_a_top_up_is_on_its_way() {
     // no withdrawal behind; what the balance does cover is made; once the top-up has arrived the same request under the same key is
     // executed; with nothing on its way the hint is to load.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token) = loaded(&site, Network::Solana, 5).await;
     let stalled = json!({"leg": "attestation", "fault": "stall", "times": 0});
     assert_eq!(site.post("/sandbox/bridge", &stalled).await.status, 200);

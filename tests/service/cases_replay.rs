@@ -8,12 +8,12 @@ use purser_actors::port::{Clock as _, Timestamp};
 
 use super::agent::{Agent, chain_key};
 use super::host::Host;
-use super::wire::{Answer, Site};
+use super::http::{Response, ServiceClient};
 
 const CARD: &str = "/get-card?amount=5";
 
 /// The transfers that this payment made on its chain.
-pub(crate) async fn landed(site: &Site<'_>, payment: &str) -> usize {
+pub(crate) async fn landed(site: &ServiceClient<'_>, payment: &str) -> usize {
     let key = chain_key(payment);
     let transfers = site.transfers().await;
     transfers
@@ -33,11 +33,11 @@ async fn case_01_a_hundred_at_once_settle_once() {
     // to everybody, credentials for exactly one caller.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let agent = Agent::new(network);
         let payment = agent.payment(&site, CARD).await;
-        let answers: Vec<Answer> =
+        let answers: Vec<Response> =
             futures_util::future::join_all((0..100).map(|_| Agent::pay(&site, CARD, &payment))).await;
         let card = answers[0].card().to_owned();
         assert!(answers.iter().all(|a| a.card() == card), "{network:?}");
@@ -59,7 +59,7 @@ async fn case_02_a_replay_survives_restart_and_expiry() {
     // card without credentials and moves nothing.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agents = Network::ALL.map(Agent::new);
     let mut bought = Vec::new();
     for agent in &agents {
@@ -84,7 +84,7 @@ async fn case_02_a_replay_survives_restart_and_expiry() {
     service.kill();
 
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (_, payment, first, ends) in &bought {
         assert_replay(first, &Agent::pay(&site, CARD, payment).await);
         while SystemClock.now().0 <= *ends {
@@ -101,11 +101,11 @@ async fn case_02_a_replay_survives_restart_and_expiry() {
     assert_eq!(landed(&site, &unclaimed).await, 0);
 }
 
-fn assert_replay(first: &Answer, again: &Answer) {
+fn assert_replay(first: &Response, again: &Response) {
     assert_eq!(again.card(), first.card());
     assert_eq!(again.receipt(), first.receipt());
     assert!(again.body.get("auth").is_none(), "credentials in a replay");
-    let without = |answer: &Answer| {
+    let without = |answer: &Response| {
         let mut body = answer.body.clone();
         body.as_object_mut().unwrap().remove("auth");
         body
@@ -118,7 +118,7 @@ async fn case_03_a_payment_is_for_its_own_request() {
     // Aim: a payment for one amount buys no other amount; nothing settles for the refused request.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let agent = Agent::new(network);
         let payment = agent.payment(&site, CARD).await;
@@ -145,7 +145,7 @@ async fn case_04_a_query_has_one_meaning() {
     // a payment is looked at.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let payment = agent.payment(&site, "/get-card?amount=5&format=json").await;
     for repeated in [

@@ -1,7 +1,7 @@
 //! Payments whose transfer was taken in without them: what their payers are told once they present them.
 
 use purser_actors::id::Network;
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::{EntityKind, table};
 use purser_actors::payment::{Payment, Resolution, Status};
 use purser_storage::codec;
 use serde_json::{Value, json};
@@ -10,11 +10,11 @@ use super::agent::Agent;
 use super::cases_incoming::{lands, waiting};
 use super::cases_restore::{BOOK, backup, book, restore, unexplained};
 use super::cases_top_up::{id_of, linked, once};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::payee::balance_is;
+use super::recipient::balance_is;
 use super::verify::{assert_found, doctored};
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 const CARD: &str = "/get-card?amount=5";
 const TOP_UP: &str = "/fund-card-balance?amount=15";
@@ -31,7 +31,7 @@ fn host() -> Host {
 }
 
 /// What it comes to when it is presented, and presented again.
-async fn presented(site: &Site<'_>, path: &str, payment: &str) -> Answer {
+async fn presented(site: &ServiceClient<'_>, path: &str, payment: &str) -> Response {
     let mut told = Vec::new();
     for _ in 0..2 {
         let answer = until("it has its end", async || {
@@ -51,7 +51,7 @@ async fn presented(site: &Site<'_>, path: &str, payment: &str) -> Answer {
 }
 
 /// That nothing was credited, and why; the payer's list says so too.
-async fn resolved(site: &Site<'_>, agent: &Agent, (path, payment): (&str, &str), resolution: &str, balance: &str) {
+async fn resolved(site: &ServiceClient<'_>, agent: &Agent, (path, payment): (&str, &str), resolution: &str, balance: &str) {
     let told = presented(site, path, payment).await;
     assert_eq!((told.status, told.code()), (409, "payment_resolved"), "{}", told.text);
     assert_eq!(told.str("reason"), Some(resolution), "{}", told.text);
@@ -92,7 +92,7 @@ async fn whoever_presents_a_payment_that_an_operator_has_decided_about_is_told_w
     // each has its own word, in the answer, in the list and as an event, and the balance is what it was.
     let host = host();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let senders = [Network::Base; 4].map(Agent::new);
     let mut payments = Vec::new();
     for agent in &senders {
@@ -146,18 +146,18 @@ async fn a_top_up_that_was_sent_on_before_a_restore_is_not_told_as_a_credit() {
     // again it is no credit, over a kill too, since the money is at the issuer already.
     let host = host();
     let service = host.start();
-    let (agent, ..) = linked(&Site::of(&service), Network::Base).await;
+    let (agent, ..) = linked(&ServiceClient::of(&service), Network::Base).await;
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let payment = agent.payment(&site, TOP_UP).await;
     let bought = Agent::pay(&site, TOP_UP, &payment).await;
     once(&site, &agent.token(&site).await, &id_of(&bought), "credited").await;
     service.stop();
     restore(&host, &file);
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let deposit = waiting(&desk, &agent).await["deposit_id"].as_str().unwrap().to_owned();
     let left = unexplained(&desk).await;
     let own = left.iter().find(|one| one.may_be == [deposit.clone()]);
@@ -166,10 +166,10 @@ async fn a_top_up_that_was_sent_on_before_a_restore_is_not_told_as_a_credit() {
     resolved(&site, &agent, (TOP_UP, &payment), "forwarded", "0").await;
     service.kill();
     let service = host.start();
-    resolved(&Site::of(&service), &agent, (TOP_UP, &payment), "forwarded", "0").await;
+    resolved(&ServiceClient::of(&service), &agent, (TOP_UP, &payment), "forwarded", "0").await;
     service.stop();
     host.assert_books();
-    let payments = [table::ENTITY, Kind::Payment as u8];
+    let payments = [table::ENTITY, EntityKind::Payment as u8];
     let (copy, changed) = doctored(&host, "elsewhere", &payments, |_, row| {
         let mut payment: Payment = codec::decode(&row.value).unwrap();
         let Status::Resolved { resolution, .. } = &mut payment.status else {

@@ -8,10 +8,10 @@ use super::cases_admin::admin;
 use super::cases_gate;
 use super::cases_top_up::{self, linked, once, seen};
 use super::cases_withdraw::{balance, ended, holder, id_of, received, withdraw};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::{Host, Service, text};
-use super::payee::{comes_to, debit_card, enter};
-use super::wire::{Site, until};
+use super::recipient::{comes_to, debit_card, enter};
+use super::http::{ServiceClient, until};
 
 /// Quick providers; pauses between tries that are long enough to stop the service in.
 fn host() -> Host {
@@ -45,7 +45,7 @@ pub(super) struct Unexplained {
     pub(super) may_be: Vec<String>,
 }
 
-pub(super) async fn unexplained(desk: &Desk<'_>) -> Vec<Unexplained> {
+pub(super) async fn unexplained(desk: &OperatorClient<'_>) -> Vec<Unexplained> {
     let stuck = desk.get("/admin/stuck").await.body;
     let of = |item: &Value, name: &str| {
         item[name]
@@ -79,7 +79,7 @@ struct Scene {
     push: (String, String, String),
 }
 
-async fn scene(site: &Site<'_>) -> Scene {
+async fn scene(site: &ServiceClient<'_>) -> Scene {
     let (mut holders, mut loaders, mut linkers) = (Vec::new(), Vec::new(), Vec::new());
     for network in Network::ALL {
         let (agent, token) = holder(site, network).await;
@@ -106,7 +106,7 @@ async fn scene(site: &Site<'_>) -> Scene {
 }
 
 /// The history that is lost: everything under way arrives, the rest of each balance is withdrawn, the card is paid.
-async fn goes_on(site: &Site<'_>, scene: &Scene) {
+async fn goes_on(site: &ServiceClient<'_>, scene: &Scene) {
     for (_, token, id) in &scene.holders {
         assert_eq!(ended(site, token, id).await["state"], "complete");
         let all = id_of(&withdraw(site, token, None, &json!({"amount": 4.16})).await);
@@ -123,7 +123,7 @@ async fn goes_on(site: &Site<'_>, scene: &Scene) {
 
 /// What needs nobody: no withdrawal is taken on, cards are sold, what left on Base is found by its nonce, and the push to card by
 /// its rail's word. What may have left on Solana waits.
-async fn explains_itself(site: &Site<'_>, scene: &Scene) {
+async fn explains_itself(site: &ServiceClient<'_>, scene: &Scene) {
     let [base, solana] = &scene.holders[..] else {
         unreachable!()
     };
@@ -164,7 +164,7 @@ pub(super) fn book(left: &Unexplained, to: Value) -> Value {
 
 /// The operator says of each whose it was: wrongly, without being trusted, rightly, and again.
 async fn explain(host: &Host, service: &Service, scene: &Scene) {
-    let desk = Desk::first(host, service);
+    let desk = OperatorClient::first(host, service);
     let named = until("four transfers that wait to be explained", async || {
         let named = unexplained(&desk).await;
         (named.len() == 4).then_some(named)
@@ -248,17 +248,17 @@ async fn what_left_after_the_backup_leaves_once_and_is_named() {
     // name, paid calls are served meanwhile, and each is booked once.
     let host = host();
     let service = host.start();
-    let scene = scene(&Site::of(&service)).await;
+    let scene = scene(&ServiceClient::of(&service)).await;
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    goes_on(&Site::of(&service), &scene).await;
+    goes_on(&ServiceClient::of(&service), &scene).await;
     service.stop();
     host.assert_books();
     restore(&host, &file);
 
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     explains_itself(&site, &scene).await;
     site.advance(QUIET_S).await;
     explain(&host, &service, &scene).await;
@@ -278,6 +278,6 @@ async fn what_left_after_the_backup_leaves_once_and_is_named() {
     host.assert_books();
     // What was explained stays explained.
     let service = host.start();
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     assert_eq!(desk.get("/admin/stuck").await.body["withdrawals_held"], false);
 }

@@ -10,10 +10,10 @@ use super::cases_incoming::{self, waiting};
 use super::cases_restore::{QUIET_S, backup, restore};
 use super::cases_restored_products::worked_off;
 use super::cases_top_up::{id_of, linked, once};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::payee::register;
-use super::wire::{Answer, Site, until};
+use super::recipient::register;
+use super::http::{Response, ServiceClient, until};
 
 const PUSH: &str = "/get-push-to-card?amount=25&currency=USD";
 const TOP_UP: &str = "/fund-card-balance?amount=50";
@@ -25,12 +25,12 @@ fn host() -> Host {
         .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
 }
 
-fn capped(answer: &Answer) {
+fn capped(answer: &Response) {
     refused(answer, 403, "cap_exceeded");
 }
 
 /// It fits the caps as soon as what was counted before is counted for what it was.
-async fn sold(site: &Site<'_>, agent: &Agent, path: &str) {
+async fn sold(site: &ServiceClient<'_>, agent: &Agent, path: &str) {
     until("it is sold", async || {
         let bought = agent.buy(site, path).await;
         assert!(matches!(bought.status, 200 | 403), "{}", bought.text);
@@ -49,13 +49,13 @@ async fn what_a_lost_payment_may_have_bought_counts_until_it_is_presented() {
         .with("PURSER_CAPS__PUSH_TO_CARD_PER_DAY", "1")
         .with("PURSER_CAPS__BANK_PAYMENTS_PER_DAY", "1");
     let service = host.start();
-    let (agent, token, _) = linked(&Site::of(&service), Network::Base).await;
-    let destination = register(&Site::of(&service), &agent).await;
+    let (agent, token, _) = linked(&ServiceClient::of(&service), Network::Base).await;
+    let destination = register(&ServiceClient::of(&service), &agent).await;
     let bank = format!("/send-bank-payment?amount=40&destination_id={destination}");
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let top_up = agent.payment(&site, TOP_UP).await;
     let paid = agent.payment(&site, &bank).await;
     let bought = Agent::pay(&site, TOP_UP, &top_up).await;
@@ -66,7 +66,7 @@ async fn what_a_lost_payment_may_have_bought_counts_until_it_is_presented() {
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     waiting(&desk, &agent).await;
     until("both wait", async || {
         let all = cases_incoming::listed(&desk).await;
@@ -90,12 +90,12 @@ async fn what_a_lost_payment_may_have_bought_counts_until_it_is_presented() {
     host.assert_books();
 }
 
-async fn transfer(site: &Site<'_>, token: &str, to: &Agent, amount: u64) -> Answer {
+async fn transfer(site: &ServiceClient<'_>, token: &str, to: &Agent, amount: u64) -> Response {
     let wanted = json!({"toAddress": to.address(), "amountUsdc": amount});
     call(site, token, "agentWalletTransfer", wanted).await
 }
 
-async fn limit(site: &Site<'_>, token: &str) -> [Value; 2] {
+async fn limit(site: &ServiceClient<'_>, token: &str) -> [Value; 2] {
     let limit = result(site, token, "getAgentSpendLimit", json!({})).await;
     ["usedTodayUsd", "leftTodayUsd"].map(|name| limit[name].clone())
 }
@@ -107,7 +107,7 @@ async fn what_a_managed_wallet_spent_in_the_lost_time_counts_against_its_cap() {
     // What the lost history spent is counted once: not again when its owner's agent asks anew.
     let host = host().with("PURSER_AGENT_WALLET__PER_DAY_USD", "100");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, _) = opened(&site, Network::Base).await;
     let other = Agent::new(Network::Solana);
     known(&site, &other.address()).await;
@@ -115,7 +115,7 @@ async fn what_a_managed_wallet_spent_in_the_lost_time_counts_against_its_cap() {
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
     for (to, amount) in [(&agent, 20), (&other, 30)] {
         let sent = transfer(&site, &token, to, amount).await;
@@ -126,7 +126,7 @@ async fn what_a_managed_wallet_spent_in_the_lost_time_counts_against_its_cap() {
     restore(&host, &file);
 
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
     assert_eq!(limit(&site, &token).await, [json!(90), json!(10)]);
     refused(&transfer(&site, &token, &agent, 11).await, 403, "policy_filtered");

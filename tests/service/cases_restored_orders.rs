@@ -10,11 +10,11 @@ use super::cases_banking_money::transaction_is;
 use super::cases_incoming::waiting;
 use super::cases_restore::{BOOK, QUIET_S, backup, restore};
 use super::cases_withdraw::{holder, withdraw};
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::{Host, text};
 use super::owner::Owner;
-use super::payee::{balance_is, comes_to, register};
-use super::wire::{Site, until};
+use super::recipient::{balance_is, comes_to, register};
+use super::http::{ServiceClient, until};
 
 fn host() -> Host {
     quick()
@@ -30,7 +30,7 @@ struct Banked {
     destination: String,
 }
 
-async fn banked(site: &Site<'_>) -> Banked {
+async fn banked(site: &ServiceClient<'_>) -> Banked {
     let (agent, token) = holder(site, Network::Base).await;
     Owner::of(site, &agent).await.verify(site, &token).await;
     approve(site, &token, "Lovelace").await;
@@ -51,14 +51,14 @@ async fn banked(site: &Site<'_>) -> Banked {
 }
 
 /// A transfer between balance and bank, to its end. Returns its id.
-async fn moves(site: &Site<'_>, token: &str, data: Value) -> Value {
+async fn moves(site: &ServiceClient<'_>, token: &str, data: Value) -> Value {
     let moved = result(site, token, "createBankingTransfer", data).await;
     transaction_is(site, token, &moved["transactionId"], "complete").await;
     moved["transactionId"].clone()
 }
 
 /// What the operator has to explain: list, direction and amount, and under which key.
-async fn orders(desk: &Desk<'_>) -> Vec<(String, String)> {
+async fn orders(desk: &OperatorClient<'_>) -> Vec<(String, String)> {
     let stuck = desk.get("/admin/stuck").await.body;
     let orders = stuck["unexplained_orders"].as_array().unwrap().iter();
     let mut orders: Vec<(String, String)> = orders
@@ -80,12 +80,12 @@ fn booking(key: &str, to: Value) -> Value {
     body
 }
 
-async fn refuses(desk: &Desk<'_>, body: Value, refusal: (u16, &str)) {
+async fn refuses(desk: &OperatorClient<'_>, body: Value, refusal: (u16, &str)) {
     let refused = desk.post(BOOK, body).await;
     assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
 }
 
-async fn is_held(desk: &Desk<'_>) -> bool {
+async fn is_held(desk: &OperatorClient<'_>) -> bool {
     desk.get("/admin/stuck").await.body["withdrawals_held"] == true
 }
 
@@ -97,18 +97,18 @@ async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
     // was booked is given to who had paid, once.
     let host = host();
     let service = host.start();
-    let banked_one = banked(&Site::of(&service)).await;
+    let banked_one = banked(&ServiceClient::of(&service)).await;
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = banked_one.agent.token(&site).await;
     let (paid, returned, moved) = lost_history(&site, &token, &banked_one).await;
     service.stop();
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let token = banked_one.agent.token(&site).await;
     balance_is(&site, &token, "506.66").await;
     let key = |payout: &Value| payout.as_str().unwrap().replace("po_", "eff_");
@@ -162,7 +162,7 @@ async fn what_a_balance_paid_to_a_bank_in_the_lost_time_is_not_spent_again() {
 }
 
 /// What the rail sent back, and what the bank gave back of 50, is given to whoever had paid, once.
-async fn gives_back(desk: &Desk<'_>, banked: &Banked, named: &[(String, String)]) {
+async fn gives_back(desk: &OperatorClient<'_>, banked: &Banked, named: &[(String, String)]) {
     let own = json!({"account": banked.agent.address()});
     for (_, key) in &named[1..] {
         refuses(desk, booking(key, json!({"loss": true})), (409, "departure_differs")).await;
@@ -172,19 +172,19 @@ async fn gives_back(desk: &Desk<'_>, banked: &Banked, named: &[(String, String)]
 }
 
 /// The rail says a word about a payout.
-async fn says(site: &Site<'_>, payout: &Value, word: &str) {
+async fn says(site: &ServiceClient<'_>, payout: &Value, word: &str) {
     let said = json!({"payout_id": payout, "say": word});
     let said = site.post("/sandbox/payouts", &said).await;
     assert_eq!(said.status, 200, "{}", said.text);
 }
 
 /// The rail sends a payout's money back.
-async fn comes_back(site: &Site<'_>, payout: &Value) {
+async fn comes_back(site: &ServiceClient<'_>, payout: &Value) {
     says(site, payout, "returned").await;
 }
 
 /// Booked, refused, given back, and paid after all: it is booked once more.
-async fn paid_after_all(site: &Site<'_>, desk: &Desk<'_>, banked: &Banked, payout: &Value) {
+async fn paid_after_all(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, banked: &Banked, payout: &Value) {
     let key = payout.as_str().unwrap().replace("po_", "eff_");
     let (token, account) = (banked.agent.token(site).await, banked.agent.address());
     says(site, payout, "failed").await;
@@ -197,7 +197,7 @@ async fn paid_after_all(site: &Site<'_>, desk: &Desk<'_>, banked: &Banked, payou
 }
 
 /// 301.50 to a bank, 50 to the own account there and 20 back; and a payout that came back. Returns the ids of both payouts and of the 50.
-async fn lost_history(site: &Site<'_>, token: &str, banked: &Banked) -> (Value, Value, Value) {
+async fn lost_history(site: &ServiceClient<'_>, token: &str, banked: &Banked) -> (Value, Value, Value) {
     let data = json!({"destinationId": banked.destination, "amount": 300});
     let paid = result(site, token, "sendBankingPayout", data).await;
     transaction_is(site, token, &paid["transactionId"], "complete").await;
@@ -214,7 +214,7 @@ async fn lost_history(site: &Site<'_>, token: &str, banked: &Banked) -> (Value, 
 }
 
 /// The operator says of each whose it was: wrongly, without being trusted, rightly, and again.
-async fn books(desk: &Desk<'_>, banked: &Banked, named: &[(String, String)]) {
+async fn books(desk: &OperatorClient<'_>, banked: &Banked, named: &[(String, String)]) {
     let [(_, drawn), (_, moved), (_, paid)] = named else {
         unreachable!()
     };
@@ -261,7 +261,7 @@ async fn books(desk: &Desk<'_>, banked: &Banked, named: &[(String, String)]) {
 
 /// Refused by its rail when its transfer's credit was asked for, and carried out before another operator approved that: it is not
 /// credited besides.
-async fn not_approved(site: &Site<'_>, desk: &Desk<'_>, (key, deposit): &(String, String)) {
+async fn not_approved(site: &ServiceClient<'_>, desk: &OperatorClient<'_>, (key, deposit): &(String, String)) {
     let payout = json!(key.replace("eff_", "po_"));
     says(site, &payout, "failed").await;
     let credit = json!({"deposit_id": deposit, "evidence": "the rail has refused it"});
@@ -286,7 +286,7 @@ async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
     // alone, and credits nobody; the transfer is then decided, and rails and books agree.
     let host = host().with("PURSER_OPERATOR__ALONE_MAX_USD", "20");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agents = [Network::Base, Network::Solana].map(Agent::new);
     let mut destinations = Vec::new();
     for agent in &agents {
@@ -295,7 +295,7 @@ async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (agent, destination) in agents.iter().zip(&destinations) {
         let path = format!("/send-bank-payment?amount=40&destination_id={destination}");
         let bought = agent.buy(&site, &path).await;
@@ -308,7 +308,7 @@ async fn a_payout_of_the_lost_time_is_booked_against_what_paid_for_it() {
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let mut pairs = Vec::new();
     for agent in &agents {
         let waits = waiting(&desk, agent).await;

@@ -10,9 +10,9 @@ use super::cases_metrics::scrape;
 use super::cases_restore::{BOOK, QUIET_S, Unexplained, backup, book, restore, unexplained};
 use super::cases_top_up::{id_of, linked, once};
 use super::cases_withdraw::balance;
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::{Host, Service};
-use super::wire::{Answer, Site, send, until};
+use super::http::{Response, ServiceClient, send, until};
 
 const CARD: &str = "/get-card?amount=5";
 
@@ -24,13 +24,13 @@ fn host() -> Host {
 }
 
 /// Tops up so many dollars, until the issuer counts them.
-async fn topped_up(site: &Site<'_>, (agent, token): (&Agent, &str), amount: u64) {
+async fn topped_up(site: &ServiceClient<'_>, (agent, token): (&Agent, &str), amount: u64) {
     let bought = agent.buy(site, &format!("/fund-card-balance?amount={amount}")).await;
     once(site, token, &id_of(&bought), "credited").await;
 }
 
 /// What waits of each payer, behind the one before it, and what left for it.
-async fn in_doubt(desk: &Desk<'_>, payers: &[Agent]) -> Vec<(String, Unexplained)> {
+async fn in_doubt(desk: &OperatorClient<'_>, payers: &[Agent]) -> Vec<(String, Unexplained)> {
     let mut pairs = Vec::new();
     for payer in payers {
         let waits = waiting(desk, payer).await;
@@ -55,14 +55,14 @@ async fn what_a_lost_top_up_sent_on_is_booked_against_what_paid_for_it() {
     let service = host.start();
     let (mut payers, mut tokens) = (Vec::new(), Vec::new());
     for network in Network::ALL {
-        let (agent, token, _) = linked(&Site::of(&service), network).await;
+        let (agent, token, _) = linked(&ServiceClient::of(&service), network).await;
         payers.push(agent);
         tokens.push(token);
     }
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let (agent, token, _) = linked(&site, network).await;
         payers.push(agent);
@@ -76,7 +76,7 @@ async fn what_a_lost_top_up_sent_on_is_booked_against_what_paid_for_it() {
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let pairs = in_doubt(&desk, &payers).await;
     for payer in &payers {
         balance(&site, &payer.token(&site).await, [0.0, 0.0, 0.0]).await;
@@ -99,7 +99,7 @@ async fn what_a_lost_top_up_sent_on_is_booked_against_what_paid_for_it() {
 }
 
 /// Wrongly, and rightly.
-async fn booked(desk: &Desk<'_>, pairs: &[(String, Unexplained)]) {
+async fn booked(desk: &OperatorClient<'_>, pairs: &[(String, Unexplained)]) {
     let [(first, one), (second, other), ..] = pairs else {
         unreachable!()
     };
@@ -152,7 +152,7 @@ async fn what_is_adopted_is_listed_as_paid_and_counts_against_the_day() {
     host.start().stop();
     let file = backup(&host);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let mut cards = Vec::new();
     for _ in 0..2 {
@@ -162,7 +162,7 @@ async fn what_is_adopted_is_listed_as_paid_and_counts_against_the_day() {
     restore(&host, &file);
 
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = agent.token(&site).await;
     let paid = async |count: usize| {
         until("the payments are listed", async || {
@@ -197,7 +197,7 @@ async fn what_is_adopted_is_listed_as_paid_and_counts_against_the_day() {
     host.assert_books();
 }
 
-async fn order(site: &Site<'_>, agent: &Agent, path: &str, payment: &str) -> String {
+async fn order(site: &ServiceClient<'_>, agent: &Agent, path: &str, payment: &str) -> String {
     let bought = Agent::pay(site, path, payment).await;
     assert_eq!(bought.status, 200, "{}", bought.text);
     let id = bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned();
@@ -206,13 +206,13 @@ async fn order(site: &Site<'_>, agent: &Agent, path: &str, payment: &str) -> Str
     id
 }
 
-async fn card_status(site: &Site<'_>, agent: &Agent, id: &str) -> String {
+async fn card_status(site: &ServiceClient<'_>, agent: &Agent, id: &str) -> String {
     let token = agent.token(site).await;
     let card = site.get_as(&token, &format!("/get-card-data?card_id={id}")).await;
     card.body["status"].as_str().unwrap().to_owned()
 }
 
-async fn cancel(site: &Site<'_>, agent: &Agent, id: &str) -> Answer {
+async fn cancel(site: &ServiceClient<'_>, agent: &Agent, id: &str) -> Response {
     let token = agent.token(site).await;
     let request = site.request("POST", "/cancel-intl-order").bearer_auth(token);
     let request = request.header("idempotency-key", id);
@@ -220,7 +220,7 @@ async fn cancel(site: &Site<'_>, agent: &Agent, id: &str) -> Answer {
 }
 
 /// Nobody takes an order back before an operator has looked.
-async fn not_cancelled(site: &Site<'_>, agent: &Agent, id: &str) {
+async fn not_cancelled(site: &ServiceClient<'_>, agent: &Agent, id: &str) {
     let refused = cancel(site, agent, id).await;
     assert_eq!(
         (refused.status, refused.code()),
@@ -233,7 +233,7 @@ async fn not_cancelled(site: &Site<'_>, agent: &Agent, id: &str) {
 
 /// An operator sees that the card may be made, and says that it is not.
 async fn looked_at(host: &Host, service: &Service, id: &str) {
-    let desk = Desk::first(host, service);
+    let desk = OperatorClient::first(host, service);
     let queued = admin(host, service, &["intl", "list"], "").unwrap();
     let queued = queued["orders"].as_array().unwrap().iter();
     let shown = queued.clone().find(|order| order["card_id"] == id).unwrap();
@@ -258,12 +258,12 @@ async fn international_cards_of_the_lost_time_are_not_paid_back_by_themselves() 
     let host = host();
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let first = order(&site, &agent, A, &agent.payment(&site, A).await).await;
     service.stop();
     let file = backup(&host);
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let second = order(&site, &agent, B, &agent.payment(&site, B).await).await;
     for id in [&first, &second] {
         let lease = desk.claim(id).await;
@@ -274,7 +274,7 @@ async fn international_cards_of_the_lost_time_are_not_paid_back_by_themselves() 
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     assert!(host.logged().contains("keys of CVVs belong to no card"));
     assert_eq!(card_status(&site, &agent, &first).await, "queued");
     not_cancelled(&site, &agent, &first).await;
@@ -311,22 +311,22 @@ async fn an_international_order_that_is_presented_again_after_a_restore_is_not_c
     host.start().stop();
     let file = backup(&host);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let payment = agent.payment(&site, PATH).await;
     let bought = order(&site, &agent, PATH, &payment).await;
-    let desk = Desk::first(&host, &service);
+    let desk = OperatorClient::first(&host, &service);
     let lease = desk.claim(&bought).await;
     assert_eq!(desk.fulfil(&bought, lease).await.status, 200);
     service.stop();
     restore(&host, &file);
 
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     assert_eq!(order(&site, &agent, PATH, &payment).await, bought);
     not_cancelled(&site, &agent, &bought).await;
     service.stop();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     not_cancelled(&site, &agent, &bought).await;
     looked_at(&host, &service, &bought).await;
     let cancelled = cancel(&site, &agent, &bought).await;

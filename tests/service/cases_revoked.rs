@@ -8,9 +8,9 @@ use super::cases_access::{field, refresh};
 use super::cases_banking::result;
 use super::cases_restore::{backup, restore};
 use super::cases_signup::refused;
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
-use super::wire::{Answer, Site, send};
+use super::http::{Response, ServiceClient, send};
 
 const BALANCE: &str = "/get-account-balance";
 const CONFIRM: &str = "/admin/suspended/confirm";
@@ -25,7 +25,7 @@ struct Owned {
 }
 
 impl Owned {
-    async fn new(site: &Site<'_>) -> Self {
+    async fn new(site: &ServiceClient<'_>) -> Self {
         let agent = Agent::new(Network::Base);
         let entered = agent.sign_in(site).await;
         let token = field(&entered, "/auth/id_token");
@@ -40,7 +40,7 @@ impl Owned {
     }
 
     /// Exchanges the API key.
-    async fn exchange(&self, site: &Site<'_>) -> Answer {
+    async fn exchange(&self, site: &ServiceClient<'_>) -> Response {
         let request = site.request("POST", "/agentAuth").bearer_auth(&self.key);
         send(request.json(&json!({"data": {}}))).await.unwrap()
     }
@@ -52,7 +52,7 @@ async fn case_81_what_was_revoked_after_the_backup_stays_so() {
     // backup, another let go: all is so in the restored service, once and over another start; what was not revoked works.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (ended, other, frozen, freed) = (
         Owned::new(&site).await,
         Owned::new(&site).await,
@@ -68,7 +68,7 @@ async fn case_81_what_was_revoked_after_the_backup_stays_so() {
     let file = backup(&host);
 
     let service = host.start();
-    let (site, first) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, first) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     result(&site, &ended.token, "revokeAgentApiKey", json!({"apiKeyId": ended.id})).await;
     assert_eq!(refresh(&site, &ended.refresh).await.status, 200);
     first.done("/admin/freeze", freeze(&frozen)).await;
@@ -85,7 +85,7 @@ async fn case_81_what_was_revoked_after_the_backup_stays_so() {
 
     for _ in 0..2 {
         let service = host.start();
-        let site = Site::of(&service);
+        let site = ServiceClient::of(&service);
         refused(&ended.exchange(&site).await, 401, "api_key_revoked");
         refused(&refresh(&site, &other.refresh).await, 401, "refresh_token_revoked");
         refused(&site.get_as(&other.token, BALANCE).await, 401, "token_revoked");
@@ -93,7 +93,7 @@ async fn case_81_what_was_revoked_after_the_backup_stays_so() {
         assert_eq!(site.get_as(&freed.token, BALANCE).await.status, 200);
         assert_eq!(other.exchange(&site).await.status, 200, "nobody has revoked it");
         for (token, status) in [(&sue, 401), (&sam, 200)] {
-            let answer = Desk::of(&service, token).get("/admin/stuck").await;
+            let answer = OperatorClient::of(&service, token).get("/admin/stuck").await;
             assert_eq!(answer.status, status, "{}", answer.text);
         }
         service.stop();
@@ -107,7 +107,7 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     // wallet signs in anew; an administrator says what is good, key by key or all at once, and it is good over another start.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (owned, other) = (Owned::new(&site).await, Owned::new(&site).await);
     let sue = desk.hire("sue", "support").await.token;
     let sam = desk.hire("sam", "support").await.token;
@@ -119,11 +119,11 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     restore(&host, &file);
 
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     assert_ne!(desk.token, first, "whoever runs the service has a new token");
     for token in [&first, &sue, &sam] {
-        let answer = Desk::of(&service, token).get("/admin/stuck").await;
+        let answer = OperatorClient::of(&service, token).get("/admin/stuck").await;
         assert_eq!(
             (answer.status, answer.code()),
             (401, "token_invalid"),
@@ -152,18 +152,18 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     desk.done(CONFIRM, json!({"api_key_id": owned.id})).await;
     desk.done(CONFIRM, json!({"token": "sue"})).await;
     assert_eq!(owned.exchange(&site).await.status, 200);
-    assert_eq!(Desk::of(&service, &sue).get("/admin/stuck").await.status, 200);
+    assert_eq!(OperatorClient::of(&service, &sue).get("/admin/stuck").await.status, 200);
     service.kill();
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     assert_eq!(owned.exchange(&site).await.status, 200);
     refused(&other.exchange(&site).await, 401, "api_key_suspended");
-    assert_eq!(Desk::of(&service, &sam).get("/admin/stuck").await.status, 401);
+    assert_eq!(OperatorClient::of(&service, &sam).get("/admin/stuck").await.status, 401);
     let all = desk.done(CONFIRM, json!({"everything": true})).await;
     assert_eq!(all["suspended"], false);
     assert_eq!(other.exchange(&site).await.status, 200);
-    assert_eq!(Desk::of(&service, &sam).get("/admin/stuck").await.status, 200);
+    assert_eq!(OperatorClient::of(&service, &sam).get("/admin/stuck").await.status, 200);
     service.stop();
     host.assert_books();
 }
@@ -173,7 +173,7 @@ fn log_of(host: &Host) -> std::path::PathBuf {
     host.data().join("revocations.log")
 }
 
-async fn is_frozen(desk: &Desk<'_>, owned: &Owned) -> bool {
+async fn is_frozen(desk: &OperatorClient<'_>, owned: &Owned) -> bool {
     let answer = desk.get(&format!("/admin/customers?q={}", owned.agent.address())).await;
     answer.body["customer"]["frozen"].as_bool().unwrap()
 }
@@ -185,7 +185,7 @@ async fn case_81_a_log_that_is_older_than_the_backup_thaws_nobody() {
     // suspended until somebody says that it is good. The copy is set aside, and the log that begins is the store's own.
     let host = Host::new();
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     let (frozen, ended, good) = (
         Owned::new(&site).await,
         Owned::new(&site).await,
@@ -204,7 +204,7 @@ async fn case_81_a_log_that_is_older_than_the_backup_thaws_nobody() {
     restore(&host, &file);
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     assert!(is_frozen(&desk, &frozen).await);
     refused(&good.exchange(&site).await, 401, "api_key_suspended");
     desk.done(CONFIRM, json!({"everything": true})).await;
@@ -222,7 +222,7 @@ async fn case_81_a_log_that_is_older_than_the_backup_thaws_nobody() {
     assert_eq!(logs.count(), 2);
 
     let service = host.start();
-    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
     assert!(is_frozen(&desk, &frozen).await);
     assert_eq!(good.exchange(&site).await.status, 200);
     service.stop();
@@ -236,7 +236,7 @@ async fn case_81_what_a_log_names_stays_ended_though_it_does_not_go_on_from_the_
     for late in [false, true] {
         let host = Host::new();
         let service = host.start();
-        let site = Site::of(&service);
+        let site = ServiceClient::of(&service);
         let (frozen, ended, good) = (
             Owned::new(&site).await,
             Owned::new(&site).await,
@@ -251,7 +251,7 @@ async fn case_81_what_a_log_names_stays_ended_though_it_does_not_go_on_from_the_
             std::fs::remove_dir_all(host.beside("lost")).unwrap();
         }
         let service = host.start();
-        let desk = Desk::first(&host, &service);
+        let desk = OperatorClient::first(&host, &service);
         desk.done(
             "/admin/freeze",
             json!({"wallet": frozen.agent.address(), "message": "Please write to us."}),
@@ -260,7 +260,7 @@ async fn case_81_what_a_log_names_stays_ended_though_it_does_not_go_on_from_the_
         if !late {
             desk.done(CONFIRM, json!({"everything": true})).await;
         }
-        let site = Site::of(&service);
+        let site = ServiceClient::of(&service);
         let token = ended.agent.token(&site).await;
         result(&site, &token, "revokeAgentApiKey", json!({"apiKeyId": ended.id})).await;
         service.stop();
@@ -275,7 +275,7 @@ async fn case_81_what_a_log_names_stays_ended_though_it_does_not_go_on_from_the_
         }
 
         let service = host.start();
-        let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+        let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
         desk.done(CONFIRM, json!({"everything": true})).await;
         assert!(is_frozen(&desk, &frozen).await);
         refused(&ended.exchange(&site).await, 401, "api_key_revoked");

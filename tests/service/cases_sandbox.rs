@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::host::Host;
-use super::wire::Site;
+use super::http::ServiceClient;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_desk_names_the_field_at_fault_and_changes_nothing() {
     // Aim: whatever is wrong with a POST, the answer names the field and what it should be; no fault is waiting after it.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (path, body, code, param) in [
         ("/sandbox/chain", json!({}), "parameter_missing", "fault"),
         ("/sandbox/chain", json!({"fault": "sulk"}), "parameter_invalid", "fault"),
@@ -68,9 +68,9 @@ async fn the_desk_is_in_the_document() {
     // Aim: every route of the sandbox is in /openapi.json, with the fields and words that its body takes.
     let host = Host::new();
     let service = host.start();
-    let document = Site::of(&service).get("/openapi.json", &[]).await.body;
+    let document = ServiceClient::of(&service).get("/openapi.json", &[]).await.body;
     let paths = document["paths"].as_object().unwrap();
-    for route in purser::http::meter::ROUTES
+    for route in purser::http::request_metrics::ROUTES
         .iter()
         .filter(|route| route.starts_with("/sandbox"))
     {
@@ -89,7 +89,7 @@ async fn the_desk_is_in_the_document() {
 async fn a_chain_that_does_not_answer_is_told_to_a_seller() {
     // Aim: a payment that a seller submits while nobody answers: 503, nothing has moved, and the same lands later.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let payment = Agent::new(Network::Base).payment(&site, "/get-card?amount=5").await;
     let taken = json!({"payment": payment});
     site.chain_fault(json!({"fault": "unreachable", "network": "base"}))

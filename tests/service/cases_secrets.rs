@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::Message;
 use super::agent::Agent;
 use super::cases_metrics::scrape;
 use super::host::Host;
-use super::wire::{Answer, Site, send, until};
+use super::http::{Response, ServiceClient, send, until};
 
 const CARD: &str = "/get-card?amount=5";
 
@@ -35,13 +35,13 @@ impl Visit {
         text
     }
 
-    fn hear(&mut self, answer: Answer) -> Answer {
+    fn hear(&mut self, answer: Response) -> Response {
         self.told.push(format!("{:?} {}", answer.headers, answer.text));
         answer
     }
 }
 
-async fn details(site: &Site<'_>, token: &str, card: &str) -> Value {
+async fn details(site: &ServiceClient<'_>, token: &str, card: &str) -> Value {
     until("the card", async || {
         let read = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
         read.body.get("card_details").cloned()
@@ -50,7 +50,7 @@ async fn details(site: &Site<'_>, token: &str, card: &str) -> Value {
 }
 
 /// One agent does everything that shows or takes a secret.
-async fn visit(site: &Site<'_>, network: Network) -> Visit {
+async fn visit(site: &ServiceClient<'_>, network: Network) -> Visit {
     let mut visit = Visit::default();
     let agent = Agent::new(network);
     let payment = agent.payment(site, CARD).await;
@@ -122,7 +122,7 @@ async fn visit(site: &Site<'_>, network: Network) -> Visit {
 }
 
 /// An agent without a wallet signs up, is given a key and uses it.
-async fn keyed(site: &Site<'_>, visit: &mut Visit, cookie: &str) {
+async fn keyed(site: &ServiceClient<'_>, visit: &mut Visit, cookie: &str) {
     let signup = send(site.request("POST", "/signup")).await.unwrap();
     let token = visit.secret("claim token", &signup.body["claim_token"]);
     let (_, pass) = signup.str("claim_url").unwrap().split_once("signup=").unwrap();
@@ -164,7 +164,7 @@ fn signatures(payment: &str) -> Vec<String> {
 }
 
 /// Payments that go wrong in every way the sandbox has, and one whose service dies under it.
-async fn mishaps(site: &Site<'_>) -> Vec<String> {
+async fn mishaps(site: &ServiceClient<'_>) -> Vec<String> {
     let mut signed = Vec::new();
     for amount in ["6.66", "8.88", "9.99", "13.01", "13.02", "13.04", "13.05", "13.07"] {
         let path = format!("/get-card?amount={amount}");
@@ -185,7 +185,7 @@ async fn mishaps(site: &Site<'_>) -> Vec<String> {
 }
 
 /// The first event of the stream, with the token in a message.
-async fn listen(site: &Site<'_>, token: &str) -> String {
+async fn listen(site: &ServiceClient<'_>, token: &str) -> String {
     let url = format!("ws://{}/stream", site.service.authority());
     let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
     for frame in [
@@ -225,7 +225,7 @@ async fn case_70_no_secret_is_told_or_kept_in_clear() {
     // file of the data directory, and no signature in any of them but the files.
     let host = Host::new().with("RUST_LOG", "trace");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let mut visits = Vec::new();
     for network in Network::ALL {
         visits.push(visit(&site, network).await);
@@ -294,7 +294,7 @@ async fn case_72_card_details_are_the_owners_and_only_when_ready() {
     // from the list. Control characters and markup in a text of ours come out inert.
     let host = Host::new().with("PURSER_SANDBOX__CARD_READY_MS", "1500");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     let bought = agent.buy(&site, CARD).await;
     let token = agent.token(&site).await;

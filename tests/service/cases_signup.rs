@@ -10,26 +10,26 @@ use super::agent::Agent;
 use super::cases_banking::{call, result};
 use super::host::Host;
 use super::owner::Owner;
-use super::wire::{Answer, Site, send, until};
+use super::http::{Response, ServiceClient, send, until};
 
-pub(crate) async fn sign_up(site: &Site<'_>) -> Answer {
+pub(crate) async fn sign_up(site: &ServiceClient<'_>) -> Response {
     let answer = send(site.request("POST", "/signup")).await.unwrap();
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer
 }
 
-async fn sign_up_from(site: &Site<'_>, forwarded: &str) -> Answer {
+async fn sign_up_from(site: &ServiceClient<'_>, forwarded: &str) -> Response {
     let request = site.request("POST", "/signup").header("x-forwarded-for", forwarded);
     send(request).await.unwrap()
 }
 
-pub(crate) async fn poll(site: &Site<'_>, signup: &Answer) -> Answer {
+pub(crate) async fn poll(site: &ServiceClient<'_>, signup: &Response) -> Response {
     let token = signup.str("claim_token").unwrap();
     site.get(&format!("/signup-status?claim_token={token}"), &[]).await
 }
 
 /// Waits for what comes of a signup, at a place that may not be free at once.
-async fn wait(site: &Site<'_>, signup: &Answer) -> Answer {
+async fn wait(site: &ServiceClient<'_>, signup: &Response) -> Response {
     loop {
         let answer = poll(site, signup).await;
         if answer.header("retry-after") != Some("5") {
@@ -40,7 +40,7 @@ async fn wait(site: &Site<'_>, signup: &Answer) -> Answer {
 }
 
 /// Until two wait for a signup, so that a third is told at once to ask again.
-async fn is_crowded(site: &Site<'_>, signup: &Answer) {
+async fn is_crowded(site: &ServiceClient<'_>, signup: &Response) {
     let path = format!("/signup-status?claim_token={}", signup.str("claim_token").unwrap());
     until("two that wait", async || {
         // With a place free it would wait, and is given up.
@@ -53,23 +53,23 @@ async fn is_crowded(site: &Site<'_>, signup: &Answer) {
 }
 
 /// What the page's form sends.
-pub(crate) fn form(signup: &Answer, name: &str) -> String {
+pub(crate) fn form(signup: &Response, name: &str) -> String {
     let (_, pass) = signup.str("claim_url").unwrap().split_once("signup=").unwrap();
     format!("signup={pass}&name={name}")
 }
 
-pub(crate) fn refused(answer: &Answer, status: u16, code: &str) {
+pub(crate) fn refused(answer: &Response, status: u16, code: &str) {
     assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.text);
 }
 
 /// 410, or 401, that nothing mends.
-pub(crate) fn is_final(answer: &Answer, status: u16, code: &str) {
+pub(crate) fn is_final(answer: &Response, status: u16, code: &str) {
     refused(answer, status, code);
     assert_eq!(answer.body["terminal"], true, "{}", answer.text);
 }
 
 /// Until the fixed windows have so much left that what follows is within one.
-async fn a_window_begins(site: &Site<'_>) {
+async fn a_window_begins(site: &ServiceClient<'_>) {
     until("a window", async || {
         let answer = site.get("/version", &[]).await;
         let left: u32 = answer.header("ratelimit-reset").unwrap().parse().unwrap();
@@ -79,7 +79,7 @@ async fn a_window_begins(site: &Site<'_>) {
 }
 
 /// Limit, remaining and policy, with and without the prefix.
-fn shown(answer: &Answer) -> (&str, &str, &str) {
+fn shown(answer: &Response) -> (&str, &str, &str) {
     let of = |name: &str| {
         let value = answer.header(name).unwrap();
         assert_eq!(answer.header(&format!("x-{name}")), Some(value));
@@ -93,7 +93,7 @@ async fn case_51_signups_are_limited_whatever_address_they_claim() {
     // Aim: without a trusted proxy no forwarded address counts: the fourth in a minute is refused whatever it says. Behind
     // one the client's own address counts, IPv6 by /64; the headers are the signup's own, of the tighter budget.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     a_window_begins(&site).await;
     for (n, left) in [(1, "2"), (2, "1"), (3, "0")] {
         let answer = sign_up_from(&site, &format!("192.0.2.{n}")).await;
@@ -120,7 +120,7 @@ async fn case_51_signups_are_limited_whatever_address_they_claim() {
         .with("PURSER_SERVER__TRUSTED_PROXIES", "[\"127.0.0.1\"]")
         .with("PURSER_SIGNUP__PER_HOUR", "4");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     a_window_begins(&site).await;
     for address in ["2001:db8:1:2::1", "2001:db8:1:2:ffff::2", "2001:db8:1:2:1:2:3:4"] {
         assert_eq!(sign_up_from(&site, address).await.status, 200, "{address}");
@@ -132,7 +132,7 @@ async fn case_51_signups_are_limited_whatever_address_they_claim() {
     assert_eq!((neighbour.status, shown(&neighbour)), (200, ("3", "2", "3;w=60")));
     // The budget of the hour is the tighter one as soon as less of it is left.
     let by_hour = Host::new().with("PURSER_SIGNUP__PER_MINUTE", "30").start();
-    let site = Site::of(&by_hour);
+    let site = ServiceClient::of(&by_hour);
     a_window_begins(&site).await;
     for n in 1..=20 {
         let answer = sign_up(&site).await;
@@ -144,7 +144,7 @@ async fn case_51_signups_are_limited_whatever_address_they_claim() {
 }
 
 /// A key of this account by the whole walk, while its agent waits.
-pub(crate) async fn walk(site: &Site<'_>, owner: &Owner, name: &str) -> (Answer, Answer) {
+pub(crate) async fn walk(site: &ServiceClient<'_>, owner: &Owner, name: &str) -> (Response, Response) {
     let signup = sign_up(site).await;
     assert_eq!(signup.header("cache-control"), Some("private, no-store"));
     let code = signup.str("claim_code").unwrap();
@@ -209,7 +209,7 @@ async fn a_signup_becomes_one_key_of_one_account() {
     // the token opens no page.
     let host = patient();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let people = [Agent::new(Network::Base), Agent::new(Network::Solana)];
     let owners = [Owner::of(&site, &people[0]).await, Owner::of(&site, &people[1]).await];
     for _ in 0..3 {
@@ -259,7 +259,7 @@ async fn an_account_has_so_many_keys() {
     // once.
     let host = patient().with("PURSER_SIGNUP__KEYS_PER_ACCOUNT", "4");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let person = Agent::new(Network::Base);
     let token = person.token(&site).await;
     let name = |n: usize| json!({"name": format!("Key {n}")});
@@ -307,7 +307,7 @@ async fn a_signup_that_nobody_answers_ends() {
         .with("PURSER_SIGNUP__POLL_SECONDS", "1")
         .with("PURSER_SIGNUP__CLAIM_SECONDS", "3");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
     let signup = sign_up(&site).await;
     let first = poll(&site, &signup).await;
@@ -328,7 +328,7 @@ async fn a_signup_that_nobody_answers_ends() {
 
     let host = patient();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let signup = sign_up(&site).await;
     let stop = async {
         is_crowded(&site, &signup).await;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::host::{Host, text};
 use super::listener::Listener;
 use super::tls::{Front, authority};
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 /// Runs a command of the client's to its end.
 async fn run(arguments: &[&str], wallet: &Path) -> Output {
@@ -49,7 +49,7 @@ async fn clients_speak_tls_with_whom_they_trust() {
     let token = run(&["token", &url, "--ca", &ca], &wallet).await;
     assert!(token.status.success(), "{}", text(&token));
     let token = String::from_utf8(token.stdout).unwrap();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     assert_eq!(site.get_as(token.trim(), "/get-account-balance").await.status, 200);
 
     let listener = Listener::start(&url, &wallet, &["--ca", &ca, "--after", "0", "--types", "card.ready"]);

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::host::{Host, Service};
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 /// A wallet with a linked account at the issuer, and its deposit address.
-pub(crate) async fn linked(site: &Site<'_>, network: Network) -> (Agent, String, String) {
+pub(crate) async fn linked(site: &ServiceClient<'_>, network: Network) -> (Agent, String, String) {
     let agent = Agent::new(network);
     let address = link(site, &agent, true).await["deposit_address"]
         .as_str()
@@ -18,7 +18,7 @@ pub(crate) async fn linked(site: &Site<'_>, network: Network) -> (Agent, String,
     (agent, token, address)
 }
 
-pub(crate) async fn link(site: &Site<'_>, agent: &Agent, linked: bool) -> Value {
+pub(crate) async fn link(site: &ServiceClient<'_>, agent: &Agent, linked: bool) -> Value {
     let answer = site
         .post("/sandbox/link", &json!({"wallet": agent.address(), "linked": linked}))
         .await;
@@ -31,13 +31,13 @@ pub(crate) async fn link(site: &Site<'_>, agent: &Agent, linked: bool) -> Value 
     answer.body
 }
 
-pub(crate) fn id_of(answer: &Answer) -> String {
+pub(crate) fn id_of(answer: &Response) -> String {
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.body["top_up_id"].as_str().unwrap().to_owned()
 }
 
 /// A top-up as its owner sees it.
-pub(crate) async fn seen(site: &Site<'_>, token: &str, id: &str) -> Value {
+pub(crate) async fn seen(site: &ServiceClient<'_>, token: &str, id: &str) -> Value {
     let list = site.get_as(token, "/list-card-transactions?limit=100").await;
     assert_eq!(list.status, 200, "{}", list.text);
     let found = list.body["top_ups"]
@@ -51,7 +51,7 @@ pub(crate) async fn seen(site: &Site<'_>, token: &str, id: &str) -> Value {
 }
 
 /// The same, once it is in this state.
-pub(crate) async fn once(site: &Site<'_>, token: &str, id: &str, status: &str) -> Value {
+pub(crate) async fn once(site: &ServiceClient<'_>, token: &str, id: &str, status: &str) -> Value {
     until(&format!("a top-up that is {status}"), async || {
         let top_up = seen(site, token, id).await;
         let over = matches!(top_up["status"].as_str(), Some("credited" | "failed")) && top_up["status"] != status;
@@ -61,13 +61,13 @@ pub(crate) async fn once(site: &Site<'_>, token: &str, id: &str, status: &str) -
     .await
 }
 
-async fn card_balance(site: &Site<'_>, token: &str) -> Value {
+async fn card_balance(site: &ServiceClient<'_>, token: &str) -> Value {
     let answer = site.get_as(token, "/get-card-deposit-address").await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.body["balance"].clone()
 }
 
-async fn fault(site: &Site<'_>, fault: Value) {
+async fn fault(site: &ServiceClient<'_>, fault: Value) {
     let answer = site.post("/sandbox/bridge", &fault).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
 }
@@ -94,7 +94,7 @@ async fn case_39_40_a_top_up_arrives_exactly_over_either_rail() {
     // Aim: the contract's object; legs with their transactions; exactly the amount on the balance, though more was burned;
     // every state told once; the books and the chains agree.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let (agent, token, address) = linked(&site, network).await;
         let answer = agent.buy(&site, "/fund-card-balance?amount=12.34").await;
@@ -137,7 +137,7 @@ async fn case_39_40_a_top_up_arrives_exactly_over_either_rail() {
 async fn without_a_linked_account_nothing_is_charged_and_lists_are_empty() {
     // Aim: 412 before settlement, an empty list with a note, 412 for the address.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     let refused = agent.buy(&site, "/fund-card-balance?amount=5").await;
@@ -163,7 +163,7 @@ async fn without_a_linked_account_nothing_is_charged_and_lists_are_empty() {
 /// Each fault on one leg, one top-up at a time.
 async fn every_fault_on(leg: &str, faults: &[&str]) {
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for name in faults {
         let times = if *name == "expire" && leg == "burn" { 2 } else { 3 };
         let mut rule = json!({"leg": leg, "fault": name, "times": times});
@@ -200,7 +200,7 @@ async fn case_38_41_what_cannot_be_delivered_is_credited_once_with_its_code() {
     // Aim: before the burn, or when the mint is impossible, or unlinked in between: the whole charge is on the account
     // balance, nothing on the card balance, and the code says why.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (amount, code, crossed) in [
         ("21.01", "delivery_refused", &[][..]),
         ("21.07", "mint_impossible", &["burn"]),
@@ -251,14 +251,14 @@ async fn case_38_41_what_cannot_be_delivered_is_credited_once_with_its_code() {
 async fn case_35_a_stalled_attestation_stays_bridging_over_a_kill() {
     // Aim: neither time nor kill -9 turns a burn without an attestation into anything else; then it goes on.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     fault(&site, json!({"leg": "attestation", "fault": "stall", "times": 0})).await;
     let (agent, token, _) = linked(&site, Network::Solana).await;
     let id = id_of(&agent.buy(&site, "/fund-card-balance?amount=5").await);
     let burned = once(&site, &token, &id, "bridging").await;
     service.kill();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let done = once(&site, &token, &id, "credited").await;
     assert_eq!(done["legs"][0], burned["legs"][0], "the same burn");
     assert_eq!(card_balance(&site, &token).await, json!(5));
@@ -270,7 +270,7 @@ async fn case_35_a_stalled_attestation_stays_bridging_over_a_kill() {
 async fn what_the_issuer_does_not_credit_stays_delivered_and_a_top_up_is_its_owners() {
     // Aim: nothing is given back behind `delivered`; another wallet's page begins at none of my top-ups.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, _) = linked(&site, Network::Base).await;
     let id = id_of(&agent.buy(&site, "/fund-card-balance?amount=21.09").await);
     once(&site, &token, &id, "delivered").await;

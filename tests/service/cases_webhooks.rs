@@ -9,8 +9,8 @@ use sha2::Sha256;
 
 use super::agent::Agent;
 use super::host::Host;
-use super::receiver::{Got, Receiver};
-use super::wire::{Answer, Site, send, until};
+use super::receiver::{ReceivedMessage, Receiver};
+use super::http::{Response, ServiceClient, send, until};
 
 /// A host whose services post to this machine, soon and often.
 pub(crate) fn listening() -> Host {
@@ -20,7 +20,7 @@ pub(crate) fn listening() -> Host {
         .with("PURSER_WEBHOOKS__TIMEOUT_MS", "2000")
 }
 
-pub(crate) async fn post(site: &Site<'_>, token: &str, path: &str, key: Option<&str>, body: &Value) -> Answer {
+pub(crate) async fn post(site: &ServiceClient<'_>, token: &str, path: &str, key: Option<&str>, body: &Value) -> Response {
     let request = site.request("POST", path).bearer_auth(token).body(body.to_string());
     let request = match key {
         Some(key) => request.header("idempotency-key", key),
@@ -30,7 +30,7 @@ pub(crate) async fn post(site: &Site<'_>, token: &str, path: &str, key: Option<&
 }
 
 /// Its id and its secret.
-pub(crate) async fn register(site: &Site<'_>, token: &str, url: &str, types: &[&str]) -> (String, String) {
+pub(crate) async fn register(site: &ServiceClient<'_>, token: &str, url: &str, types: &[&str]) -> (String, String) {
     let made = post(
         site,
         token,
@@ -45,7 +45,7 @@ pub(crate) async fn register(site: &Site<'_>, token: &str, url: &str, types: &[&
 }
 
 /// By code that shares nothing with the service's.
-pub(crate) fn signed(got: &Got, secret: &str) -> bool {
+pub(crate) fn signed(got: &ReceivedMessage, secret: &str) -> bool {
     let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
     mac.update(format!("{}.{}.{}", got.id, got.timestamp, got.text).as_bytes());
@@ -53,7 +53,7 @@ pub(crate) fn signed(got: &Got, secret: &str) -> bool {
     got.signature.split(' ').any(|one| one == tag)
 }
 
-pub(crate) async fn arrives(receiver: &Receiver, path: &str, count: usize) -> Vec<Got> {
+pub(crate) async fn arrives(receiver: &Receiver, path: &str, count: usize) -> Vec<ReceivedMessage> {
     until("it arrives", async || {
         let got = receiver.at(path);
         (got.len() >= count).then_some(got)
@@ -62,7 +62,7 @@ pub(crate) async fn arrives(receiver: &Receiver, path: &str, count: usize) -> Ve
 }
 
 /// The first delivery of an endpoint, once it is in this state, or in any without one, and has had so many tries.
-pub(crate) async fn delivery(site: &Site<'_>, token: &str, endpoint: &str, state: &str, tries: u64) -> Value {
+pub(crate) async fn delivery(site: &ServiceClient<'_>, token: &str, endpoint: &str, state: &str, tries: u64) -> Value {
     let path = format!("/webhook-deliveries?webhook_id={endpoint}");
     until("a delivery comes to something", async || {
         let page = site.get_as(token, &path).await.body;
@@ -79,7 +79,7 @@ async fn events_arrive_signed_and_are_the_streams_own() {
     // of `GET /events`, signed by the secret of the answer; nothing of it in clear in the log, the store or another answer.
     let (host, receiver) = (listening(), Receiver::open().await);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     let (id, secret) = register(&site, &token, &receiver.url("/ok"), &["card.*"]).await;
@@ -151,7 +151,7 @@ async fn case_59_no_inside_address_is_registered_or_posted_to() {
     let own = receiver.url("").trim_start_matches("http://").to_owned();
     host.set("PURSER_OUTBOUND__LISTED_HOSTS", &format!("[\"{own}\"]"));
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     for url in [
         "http://localhost/hook",
@@ -184,7 +184,7 @@ async fn case_59_no_inside_address_is_registered_or_posted_to() {
 
     host.set("PURSER_OUTBOUND__LISTED_HOSTS", "[]");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let again = json!({"delivery_id": first["id"]});
     let asked = post(&site, &token, "/redeliver-webhook", None, &again).await;
     assert_eq!(asked.status, 202, "{}", asked.text);
@@ -199,7 +199,7 @@ async fn case_60_whatever_a_receiver_does_it_is_bounded() {
     // others are not kept waiting; what a receiver says is kept without long numbers.
     let (host, receiver) = (listening(), Receiver::open().await);
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     let mut endpoints = Vec::new();
     for (path, state, error, excerpt) in [
@@ -251,12 +251,12 @@ async fn case_60_whatever_a_receiver_does_it_is_bounded() {
         "signed anew each time"
     );
     let late = arrives(&receiver, "/429", 2).await;
-    let seconds = |got: &Got| got.timestamp.parse::<u64>().unwrap();
+    let seconds = |got: &ReceivedMessage| got.timestamp.parse::<u64>().unwrap();
     assert!(seconds(&late[1]) >= seconds(&late[0]) + 3, "Retry-After is honoured");
 }
 
 /// Waits until every delivery is known to have arrived: what a kill leaves open is posted again.
-async fn written_down(site: &Site<'_>, token: &str, path: &str) {
+async fn written_down(site: &ServiceClient<'_>, token: &str, path: &str) {
     until("all to be written down", async || {
         let page = site.get_as(token, path).await.body;
         let mut states = page["deliveries"].as_array()?.iter().map(|one| &one["state"]);
@@ -272,7 +272,7 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
     let mut host = listening().with("PURSER_WEBHOOKS__ROTATION_SECONDS", "3600");
     let receiver = Receiver::open().await;
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
     let wanted = json!({"url": receiver.url("/ok"), "types": ["refund.*"]});
     let first = post(&site, &token, "/register-webhook", Some("one"), &wanted).await;
@@ -294,7 +294,7 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
 
     host.set("PURSER_WEBHOOKS__ROTATION_SECONDS", "6");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, newest) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
     let three = arrives(&receiver, "/ok", 3).await.remove(2);
     assert!(signed(&three, old) && signed(&three, &new) && signed(&three, &newest));

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::host::{Host, Service};
-use super::wire::{Answer, Site, send, until};
+use super::http::{Response, ServiceClient, send, until};
 
 /// A wallet whose card the issuer refused, so that it has 6.66 on its balance. The token is born of a sign-in.
-pub(crate) async fn holder(site: &Site<'_>, network: Network) -> (Agent, String) {
+pub(crate) async fn holder(site: &ServiceClient<'_>, network: Network) -> (Agent, String) {
     let agent = Agent::new(network);
     assert_eq!(agent.buy(site, "/get-card?amount=6.66").await.status, 200);
     let token = agent.token(site).await;
@@ -17,7 +17,7 @@ pub(crate) async fn holder(site: &Site<'_>, network: Network) -> (Agent, String)
 }
 
 /// Until the refused card's 6.66 are on the balance.
-pub(crate) async fn credited(site: &Site<'_>, token: &str) {
+pub(crate) async fn credited(site: &ServiceClient<'_>, token: &str) {
     until("the credit", async || {
         let balance = site.get_as(token, "/get-account-balance").await;
         (balance.body["balance"] == json!(6.66)).then_some(())
@@ -25,7 +25,7 @@ pub(crate) async fn credited(site: &Site<'_>, token: &str) {
     .await;
 }
 
-pub(crate) async fn withdraw(site: &Site<'_>, token: &str, key: Option<&str>, body: &Value) -> Answer {
+pub(crate) async fn withdraw(site: &ServiceClient<'_>, token: &str, key: Option<&str>, body: &Value) -> Response {
     let request = site.request("POST", "/withdraw").bearer_auth(token);
     let request = match key {
         Some(key) => request.header("idempotency-key", key),
@@ -34,7 +34,7 @@ pub(crate) async fn withdraw(site: &Site<'_>, token: &str, key: Option<&str>, bo
     send(request.body(body.to_string())).await.unwrap()
 }
 
-pub(crate) async fn ended(site: &Site<'_>, token: &str, id: &str) -> Value {
+pub(crate) async fn ended(site: &ServiceClient<'_>, token: &str, id: &str) -> Value {
     let path = format!("/get-withdrawal-status?withdrawal_id={id}");
     until("the withdrawal's end", async || {
         let answer = site.get_as(token, &path).await;
@@ -45,13 +45,13 @@ pub(crate) async fn ended(site: &Site<'_>, token: &str, id: &str) -> Value {
     .await
 }
 
-pub(crate) fn id_of(answer: &Answer) -> String {
+pub(crate) fn id_of(answer: &Response) -> String {
     assert_eq!(answer.status, 202, "{}", answer.text);
     answer.body["withdrawal"]["id"].as_str().unwrap().to_owned()
 }
 
 /// Transfers that left the treasury for a wallet and stayed, both chains.
-pub(crate) async fn received(site: &Site<'_>, agent: &Agent) -> Vec<u64> {
+pub(crate) async fn received(site: &ServiceClient<'_>, agent: &Agent) -> Vec<u64> {
     let mut all = Vec::new();
     for network in Network::ALL {
         let path = format!("/sandbox/transfers?limit=1000&network={}", network.name());
@@ -68,7 +68,7 @@ pub(crate) async fn received(site: &Site<'_>, agent: &Agent) -> Vec<u64> {
 }
 
 /// Balance, available, held, once all three are so.
-pub(crate) async fn balance(site: &Site<'_>, token: &str, wanted: [f64; 3]) {
+pub(crate) async fn balance(site: &ServiceClient<'_>, token: &str, wanted: [f64; 3]) {
     until("the balance", async || {
         let read = site.get_as(token, "/get-account-balance").await.body;
         let shown = ["balance", "available", "held"].map(|name| read[name].as_f64());
@@ -88,7 +88,7 @@ async fn a_withdrawal_arrives_on_both_chains_and_the_statement_tells() {
     // Aim: held at once, sent, complete with its transaction; the balance falls by exactly the amount; every step is an
     // event and a line of the statement, and the books are right.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let (agent, token) = holder(&site, network).await;
         let id = id_of(&withdraw(&site, &token, None, &json!({"amount": 2.50})).await);
@@ -154,7 +154,7 @@ async fn a_withdrawal_arrives_on_both_chains_and_the_statement_tells() {
 async fn case_27_two_withdrawals_of_the_whole_balance_at_once_are_one() {
     // Aim: of twenty at once for everything one is taken on, nineteen are refused; the chain shows one transfer.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token) = holder(&site, Network::Base).await;
     let body = json!({"amount": "6.66"});
     let answers = futures_util::future::join_all((0..20).map(|_| withdraw(&site, &token, None, &body))).await;
@@ -175,7 +175,7 @@ async fn case_27_two_withdrawals_of_the_whole_balance_at_once_are_one() {
 async fn case_28_a_credit_during_a_withdrawal_is_not_lost() {
     // Aim: while a withdrawal is held back by the chain, refused cards are credited; both count in the end.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token) = holder(&site, Network::Solana).await;
     site.chain_fault(json!({"fault": "hold", "network": "solana"})).await;
     let id = id_of(&withdraw(&site, &token, None, &json!({"amount": 6})).await);
@@ -193,7 +193,7 @@ async fn case_28_a_credit_during_a_withdrawal_is_not_lost() {
 async fn a_lost_answer_a_refusal_and_a_late_landing_move_the_money_once() {
     // Aim: whatever the chain says or does not say, a withdrawal ends as what the chain shows: one transfer.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for network in Network::ALL {
         let treasury =
             site.get("/sandbox", &[]).await.body["chains"][usize::from(network == Network::Solana)]["treasury"]
@@ -231,7 +231,7 @@ async fn a_refused_withdrawal_is_held_for_as_long_as_it_can_land() {
     // Aim: the chain refuses the transfer for now; over a kill the amount stays held and the books are right; once the chain takes
     // it, the same bytes land.
     let (host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token) = holder(&site, Network::Solana).await;
     let stranger = Agent::new(Network::Solana);
     let funded = site
@@ -253,7 +253,7 @@ async fn a_refused_withdrawal_is_held_for_as_long_as_it_can_land() {
     service.kill();
     host.assert_books();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     assert_eq!(ended(&site, &token, &id).await["state"], "complete");
     balance(&site, &token, [1.66, 1.66, 0.0]).await;
     assert_eq!(received(&site, &stranger).await, [5_000_000]);
@@ -265,7 +265,7 @@ async fn a_refused_withdrawal_is_held_for_as_long_as_it_can_land() {
 async fn a_token_born_of_a_payment_withdraws_to_its_own_wallet_only() {
     // Aim: a relayed payment's token cannot send money elsewhere; to the wallet itself it may; after a sign-in all is open.
     let (_host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, signed_in) = holder(&site, Network::Base).await;
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     let relayed = bought.body["auth"]["id_token"].as_str().unwrap();

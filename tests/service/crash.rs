@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::agent::Agent;
-use super::crash_books::{Subscriber, Totals, settle_accounts};
+use super::crash_checks::{Subscriber, Totals, settle_accounts};
 use super::crash_traffic::{Crowd, Dice};
 use super::host::{Host, PATIENCE};
-use super::wire::Site;
+use super::http::ServiceClient;
 
 /// Calls in flight at each kill, at least.
 const IN_FLIGHT: usize = 64;
@@ -106,7 +106,7 @@ async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
         let service = host.start();
         let start = start.elapsed();
         if subscribers.is_empty() {
-            let site = Site::of(&service);
+            let site = ServiceClient::of(&service);
             for agent in &crowd.agents[..2] {
                 subscribers.push(Subscriber::new(Agent::token(agent, &site).await));
             }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::agent::{Agent, chain_key};
 use super::host::Service;
-use super::wire::{Answer, Site, client, send};
+use super::http::{Response, ServiceClient, client, send};
 
 /// Agents at once; more than the 64 that must be in flight at a kill.
 pub(crate) const AGENTS: usize = 96;
@@ -97,7 +97,7 @@ impl Memory {
     /// Holds an answer against everything that was told of this payment. `known_when_asked`: whether its end had been
     /// told before this request was sent. If not, an answer that leaves it open may have been given before the end was
     /// reached and read after it.
-    pub(crate) fn hear(&mut self, key: &str, answer: &Answer, known_when_asked: bool) {
+    pub(crate) fn hear(&mut self, key: &str, answer: &Response, known_when_asked: bool) {
         *self.answers.entry(answer.status).or_default() += 1;
         let sent = self.sent.get_mut(key).unwrap();
         let end = match (answer.status, answer.str("card_id"), answer.str("status")) {
@@ -184,7 +184,7 @@ impl Crowd {
     /// Steers the chains and sets everybody to work, until the connections break.
     pub(crate) async fn work(self: &Arc<Self>, service: &Service, life: u64) -> Vec<tokio::task::JoinHandle<()>> {
         self.dying.store(false, Ordering::SeqCst);
-        let site = Site::of(service);
+        let site = ServiceClient::of(service);
         for agent in FIRST_FAULTY..AGENTS {
             let Some(fault) = Self::fault_of(agent) else { continue };
             let mut rule = json!({"fault": fault, "wallet": self.agents[agent].address(), "times": 0});

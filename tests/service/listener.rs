@@ -14,20 +14,20 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::conformance::{self, note};
-use super::wire::Site;
+use super::http::ServiceClient;
 
 /// An open stream.
 pub(crate) struct Stream(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Stream {
     /// With a token; subscribed to nothing so far, and counted as a stream of its account.
-    pub(crate) async fn open(site: &Site<'_>, token: &str) -> Self {
+    pub(crate) async fn open(site: &ServiceClient<'_>, token: &str) -> Self {
         let bearer = format!("Bearer {token}");
         Self::asked(site, &[("authorization", &bearer)]).await.unwrap()
     }
 
     /// With these headers; the status of a refusal.
-    pub(crate) async fn asked(site: &Site<'_>, headers: &[(&'static str, &str)]) -> Result<Self, u16> {
+    pub(crate) async fn asked(site: &ServiceClient<'_>, headers: &[(&'static str, &str)]) -> Result<Self, u16> {
         let url = format!("ws://{}/stream", site.service.authority());
         let mut request = url.into_client_request().unwrap();
         for (name, value) in headers {

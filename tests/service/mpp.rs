@@ -10,17 +10,17 @@ use purser_actors::port::EvmAuthorization;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::wire::{Answer, Site};
+use super::http::{Response, ServiceClient};
 
 impl Agent {
     /// Answers the MPP challenge of a 402: the value of `Authorization`.
-    pub(crate) fn credential(&self, challenged: &Answer) -> String {
+    pub(crate) fn credential(&self, challenged: &Response) -> String {
         let field = challenged.header("www-authenticate").expect("no MPP challenge");
         self.wallet.pay_mpp(&MppOffer::from_header(field).unwrap())
     }
 }
 
-pub(crate) async fn pay(site: &Site<'_>, path: &str, credential: &str) -> Answer {
+pub(crate) async fn pay(site: &ServiceClient<'_>, path: &str, credential: &str) -> Response {
     site.get(path, &[("authorization", credential)]).await
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::wire::{Answer, Site, send, until};
+use super::http::{Response, ServiceClient, send, until};
 
 /// Somebody with a session cookie.
 pub(crate) struct Owner {
@@ -12,14 +12,14 @@ pub(crate) struct Owner {
 
 impl Owner {
     /// Opens the login link that a token makes.
-    pub(crate) async fn by_token(site: &Site<'_>, token: &str) -> Self {
+    pub(crate) async fn by_token(site: &ServiceClient<'_>, token: &str) -> Self {
         let link = site.get_as(token, "/get-auth-link").await;
         let url = link.str("auth_url").unwrap_or_else(|| panic!("no link: {}", link.text));
         Self::by_link(site, url).await
     }
 
     /// Opens a link.
-    pub(crate) async fn by_link(site: &Site<'_>, url: &str) -> Self {
+    pub(crate) async fn by_link(site: &ServiceClient<'_>, url: &str) -> Self {
         let (_, code) = url.split_once("code=").unwrap();
         let opened = send(site.request("POST", "/login").body(format!("code={code}")))
             .await
@@ -32,12 +32,12 @@ impl Owner {
     }
 
     /// The owner of a wallet that signs in.
-    pub(crate) async fn of(site: &Site<'_>, agent: &Agent) -> Self {
+    pub(crate) async fn of(site: &ServiceClient<'_>, agent: &Agent) -> Self {
         Self::by_token(site, &agent.token(site).await).await
     }
 
     /// The page as the owner sees it.
-    pub(crate) async fn page(&self, site: &Site<'_>) -> Answer {
+    pub(crate) async fn page(&self, site: &ServiceClient<'_>) -> Response {
         site.get("/login", &[("cookie", &self.cookie)]).await
     }
 
@@ -46,13 +46,13 @@ impl Owner {
     }
 
     /// A form of the account page, to be sent.
-    pub(crate) fn form(&self, site: &Site<'_>, path: &str) -> reqwest::RequestBuilder {
+    pub(crate) fn form(&self, site: &ServiceClient<'_>, path: &str) -> reqwest::RequestBuilder {
         let request = site.request("POST", path).header("cookie", &self.cookie);
         request.header("origin", &site.service.url)
     }
 
     /// Sends a form from a page of this origin.
-    pub(crate) async fn send_from(&self, site: &Site<'_>, origin: &str, path: &str, form: &str) -> Answer {
+    pub(crate) async fn send_from(&self, site: &ServiceClient<'_>, origin: &str, path: &str, form: &str) -> Response {
         let request = site.request("POST", path).header("cookie", &self.cookie);
         let request = request
             .header("origin", origin)
@@ -61,12 +61,12 @@ impl Owner {
     }
 
     /// Sends a form of the account page.
-    pub(crate) async fn send(&self, site: &Site<'_>, path: &str, form: &str) -> Answer {
+    pub(crate) async fn send(&self, site: &ServiceClient<'_>, path: &str, form: &str) -> Response {
         self.send_from(site, &site.service.url, path, form).await
     }
 
     /// Links the card issuer.
-    pub(crate) async fn link(&self, site: &Site<'_>) {
+    pub(crate) async fn link(&self, site: &ServiceClient<'_>) {
         let answer = self.send(site, "/account/link", "").await;
         assert_eq!(
             (answer.status, answer.header("location")),
@@ -84,7 +84,7 @@ impl Owner {
     }
 
     /// Begins a check: its page.
-    pub(crate) async fn check(&self, site: &Site<'_>) -> String {
+    pub(crate) async fn check(&self, site: &ServiceClient<'_>) -> String {
         let answer = self.send(site, "/account/identity", "").await;
         assert_eq!(answer.status, 303, "{}", answer.text);
         let link = until("the identity check's page", async || {
@@ -102,7 +102,7 @@ impl Owner {
     }
 
     /// Begins a check and answers it with this family name.
-    pub(crate) async fn answer_as(&self, site: &Site<'_>, family_name: &str) {
+    pub(crate) async fn answer_as(&self, site: &ServiceClient<'_>, family_name: &str) {
         let url = self.check(site).await;
         let asked = send(site.client.get(&url)).await.unwrap();
         assert!(asked.text.contains("name=\"date_of_birth\""), "{}", asked.text);
@@ -112,14 +112,14 @@ impl Owner {
     }
 
     /// Is verified.
-    pub(crate) async fn verify(&self, site: &Site<'_>, token: &str) {
+    pub(crate) async fn verify(&self, site: &ServiceClient<'_>, token: &str) {
         self.answer_as(site, "Lovelace").await;
         kyc_comes_to(site, token, "verified").await;
     }
 }
 
 /// Waits until the identity of a token's owner stands so.
-pub(crate) async fn kyc_comes_to(site: &Site<'_>, token: &str, status: &str) -> Value {
+pub(crate) async fn kyc_comes_to(site: &ServiceClient<'_>, token: &str, status: &str) -> Value {
     until(status, async || {
         let answer = site.get_as(token, "/get-kyc-status").await;
         (answer.str("status") == Some(status)).then_some(answer.body)
@@ -128,7 +128,7 @@ pub(crate) async fn kyc_comes_to(site: &Site<'_>, token: &str, status: &str) -> 
 }
 
 /// Makes a provider of the sandbox misbehave.
-pub(crate) async fn fault(site: &Site<'_>, path: &str, fault: &str, times: u32) {
+pub(crate) async fn fault(site: &ServiceClient<'_>, path: &str, fault: &str, times: u32) {
     let answer = site.post(path, &json!({"fault": fault, "times": times})).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
 }

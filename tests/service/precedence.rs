@@ -9,7 +9,7 @@ use super::ladder::{Ladder, Seen};
 use super::listener::Stream;
 use super::mpp::altered;
 use super::request::{Request, seen};
-use super::wire::{Site, send, until};
+use super::http::{ServiceClient, send, until};
 
 const WHY: &str = "Please write to us.";
 /// What a payer calls a purchase.
@@ -25,11 +25,11 @@ struct Holder {
 }
 
 impl Holder {
-    async fn new(site: &Site<'_>, network: Network) -> Self {
+    async fn new(site: &ServiceClient<'_>, network: Network) -> Self {
         Self::of(site, Agent::new(network)).await
     }
 
-    async fn of(site: &Site<'_>, agent: Agent) -> Self {
+    async fn of(site: &ServiceClient<'_>, agent: Agent) -> Self {
         let bought = agent.buy(site, "/get-card?amount=6").await;
         let text = |name: &str| bought.body[name].as_str().unwrap().to_owned();
         Self {
@@ -41,7 +41,7 @@ impl Holder {
     }
 
     /// Until its card is ready, which it has read then.
-    async fn ready(&self, site: &Site<'_>) {
+    async fn ready(&self, site: &ServiceClient<'_>) {
         let path = format!("/get-card-data?card_id={}", self.card);
         until("the card", async || {
             (site.get_as(&self.token, &path).await.str("status") == Some("ready")).then_some(())
@@ -49,11 +49,11 @@ impl Holder {
         .await;
     }
 
-    async fn frozen(&self, site: &Site<'_>) {
+    async fn frozen(&self, site: &ServiceClient<'_>) {
         site.freeze(&self.agent.address(), Some(WHY)).await;
     }
 
-    async fn thawed(&self, site: &Site<'_>) {
+    async fn thawed(&self, site: &ServiceClient<'_>) {
         site.freeze(&self.agent.address(), None).await;
     }
 }
@@ -77,7 +77,7 @@ async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
         ("PURSER_SERVER__REQUEST_TIMEOUT_MS", "80000"),
         ("PURSER_CAPS__CARD_USD_PER_DAY", "20"),
     ]);
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let mut six = Agent::challenge(&site, "/get-card?amount=6").await;
     assert!(six.identify(NAME));
@@ -143,7 +143,7 @@ async fn an_mpp_call_is_refused_for_the_first_rule_that_it_breaks() {
         ("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "1"),
         ("PURSER_LIMITS__WINDOW_SECONDS", "1"),
     ]);
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (first, agent) = (Agent::new(Network::Base), Agent::new(Network::Base));
     let mut ask = Request::new("GET", "/get-card").with("amount", "25");
     let answered = ask.answer(&site).await;
@@ -173,7 +173,7 @@ async fn an_mpp_call_is_refused_for_the_first_rule_that_it_breaks() {
 }
 
 /// A payment that cannot be read, one whose name is none, one for another price.
-async fn mend_the_payment(ladder: &mut Ladder, ask: &mut Request, (site, agent): (&Site<'_>, &Agent)) {
+async fn mend_the_payment(ladder: &mut Ladder, ask: &mut Request, (site, agent): (&ServiceClient<'_>, &Agent)) {
     ask.header("x-payment", "bm8=");
     ladder.meets(&ask.send(site).await);
     let mut nameless = Agent::challenge(site, "/get-card?amount=6").await;
@@ -185,7 +185,7 @@ async fn mend_the_payment(ladder: &mut Ladder, ask: &mut Request, (site, agent):
 }
 
 /// Down to the first rule about payments.
-async fn mend_the_parameters(ladder: &mut Ladder, ask: &mut Request, site: &Site<'_>) {
+async fn mend_the_parameters(ladder: &mut Ladder, ask: &mut Request, site: &ServiceClient<'_>) {
     ladder.meets(&ask.send(site).await);
     ask.drop("colour");
     ladder.meets(&ask.send(site).await);
@@ -204,7 +204,7 @@ async fn mend_the_parameters(ladder: &mut Ladder, ask: &mut Request, site: &Site
 }
 
 /// The first answer that has none of these statuses, which time alone ends: 429 with the payer's window.
-async fn past(site: &Site<'_>, ask: &Request, passing: &[u16]) -> Seen {
+async fn past(site: &ServiceClient<'_>, ask: &Request, passing: &[u16]) -> Seen {
     let through = async || {
         let answer = ask.answer(site).await;
         (!passing.contains(&answer.status)).then(|| seen(&answer))
@@ -216,7 +216,7 @@ async fn past(site: &Site<'_>, ask: &Request, passing: &[u16]) -> Seen {
 async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: one card, then the list.
     let (_host, service) = start(&[("PURSER_IDENTITY__PAYMENT_TOKEN_READS_CARDS", "false")]);
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (first, stranger) = (
         Holder::new(&site, Network::Base).await,
         Holder::new(&site, Network::Solana).await,
@@ -284,7 +284,7 @@ async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
 async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: the one route that answers without a token, and says more with the right one.
     let (_host, service) = start(&[]);
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (holder, stranger) = (
         Holder::new(&site, Network::Base).await,
         Agent::new(Network::Solana).token(&site).await,
@@ -316,7 +316,7 @@ async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
 async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: balance and link ask for the token first, then for the parameters, and the balance then whether the account is frozen.
     let (_host, service) = start(&[]);
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let holder = Holder::new(&site, Network::Base).await;
     for (heading, path) in [
         ("GET /get-account-balance", "/get-account-balance"),
@@ -343,7 +343,7 @@ async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
 async fn events_are_refused_for_the_first_rule_that_is_broken() {
     // Aim: a page of them, and the stream up to its upgrade: token, parameters, account, room.
     let (_host, service) = start(&[("PURSER_STREAM__MAX_PER_ACCOUNT", "1")]);
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let holder = Holder::new(&site, Network::Base).await;
     holder.ready(&site).await;
     holder.frozen(&site).await;

@@ -6,12 +6,12 @@ use serde_json::json;
 use super::agent::Agent;
 use super::cases_banking::result;
 use super::cases_withdraw::withdraw;
-use super::climb::{Caller, Way, with};
+use super::callable_precedence::{Caller, Way, with};
 use super::host::Host;
 use super::ladder::Ladder;
 use super::owner::Owner;
 use super::request::Request;
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 const WHY: &str = "Please write to us.";
 
@@ -20,7 +20,7 @@ async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() 
     // Aim: token, key, members, whose it is, account, kind of token, wallet, address, caps, balance, what is called, and then
     // it is paid.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let born = agent.buy(&site, "/get-card?amount=5").await;
     let born = born.body["auth"]["id_token"].as_str().unwrap().to_owned();
@@ -92,7 +92,7 @@ async fn a_transfer_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, key, members, account, kind of token, wallet, entry, caps, balance, and then it is sent; its key says so when
     // the entry that it named is gone.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;
     let own = caller.agent.address();
     let nobody = json!({"amountUsdc": 1_000.5, "addressBookEntryId": format!("adr_{:032x}", 1)});
@@ -105,7 +105,7 @@ async fn a_transfer_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() {
         json!({"amountUsdc": 1, "toAddress": own, "network": "solana"}),
     ];
     let mut send = caller
-        .climbs("/agentWalletTransfer", Way::Spends, &wrong, &nobody)
+        .check_precedence("/agentWalletTransfer", Way::Spends, &wrong, &nobody)
         .await;
     send.data(&nobody).await;
     let made = result(&site, &caller.token, "createAgentWallet", json!({})).await;
@@ -137,17 +137,17 @@ async fn a_managed_wallet_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: making and reading it, its limits and its address book, from token to what is kept; a key that was answered is
     // answered so again when its entry is gone.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;
     let (unknown, nothing) = ([json!({"spend": "sp_1"})], json!({}));
     let asked = json!({"spendId": "sp_1"});
-    let mut read = caller.climbs("/getAgentWallet", Way::Reads, &unknown, &asked).await;
+    let mut read = caller.check_precedence("/getAgentWallet", Way::Reads, &unknown, &asked).await;
     read.data(&asked).await;
     let mut limits = caller
-        .climbs("/getAgentSpendLimit", Way::Reads, &unknown, &nothing)
+        .check_precedence("/getAgentSpendLimit", Way::Reads, &unknown, &nothing)
         .await;
     limits.data(&nothing).await;
-    let mut list = caller.climbs("/listAddressBook", Way::Reads, &unknown, &nothing).await;
+    let mut list = caller.check_precedence("/listAddressBook", Way::Reads, &unknown, &nothing).await;
     list.data(&nothing).await;
     let entry = json!({"entryId": "adr_1", "name": "shop", "address": Agent::new(Network::Solana).address()});
     let wrong = [
@@ -158,18 +158,18 @@ async fn a_managed_wallet_is_refused_for_the_first_rule_that_it_breaks() {
         with(&entry, "network", json!("base")),
     ];
     let mut save = caller
-        .climbs("/saveAddressBookEntry", Way::Spends, &wrong, &entry)
+        .check_precedence("/saveAddressBookEntry", Way::Spends, &wrong, &entry)
         .await;
     save.data(&entry).await;
     let wrong = [json!({"entry": "adr_1"}), nothing.clone()];
     let gone = json!({"entryId": "adr_1"});
     let mut forget = caller
-        .climbs("/deleteAddressBookEntry", Way::Spends, &wrong, &gone)
+        .check_precedence("/deleteAddressBookEntry", Way::Spends, &wrong, &gone)
         .await;
     forget.data(&gone).await;
 
     let mut make = caller
-        .climbs("/createAgentWallet", Way::Spends, &unknown, &nothing)
+        .check_precedence("/createAgentWallet", Way::Spends, &unknown, &nothing)
         .await;
     make.data(&nothing).await;
     make.again().await;

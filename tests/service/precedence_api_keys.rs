@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_banking::result;
-use super::climb::{Caller, Way};
+use super::callable_precedence::{Caller, Way};
 use super::host::Host;
 use super::ladder::Ladder;
 use super::owner::Owner;
 use super::request::Request;
-use super::wire::{Answer, Site};
+use super::http::{Response, ServiceClient};
 
 const WHY: &str = "Please write to us.";
 
@@ -28,7 +28,7 @@ fn call(ask: &mut Request, data: Value) {
 }
 
 /// The page's form: whose it is, who sends it, which signup, what name, and whether there is room.
-async fn say_yes(site: &Site<'_>, signup: &Answer) {
+async fn say_yes(site: &ServiceClient<'_>, signup: &Response) {
     let agent = Agent::new(Network::Base);
     let born = agent.buy(site, "/get-card?amount=5").await;
     let relayed = Owner::by_token(site, born.body["auth"]["id_token"].as_str().unwrap()).await;
@@ -75,7 +75,7 @@ async fn say_yes(site: &Site<'_>, signup: &Answer) {
 async fn a_signup_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: budget, body; then token and what has come of it; then whose page, who, and which signup, name and room.
     let service = tight().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let mut ladder = Ladder::of("POST /signup", "signup");
     let mut ask = Request::new("POST", "/signup");
     ask.header("x-forwarded-for", "192.0.2.1");
@@ -112,7 +112,7 @@ async fn a_signup_is_refused_for_the_first_rule_that_it_breaks() {
 async fn an_api_key_is_made_and_revoked_by_whoever_may() {
     // Aim: token, members, whose it is, account, kind of token, room; then which key, and whose.
     let service = tight().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let born = agent.buy(&site, "/get-card?amount=5").await;
     let born = born.body["auth"]["id_token"].as_str().unwrap().to_owned();
@@ -167,7 +167,7 @@ async fn an_exchange_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: members, a key at all, one key, ours, whose, alive; and then there are tokens.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let token = agent.token(&site).await;
     let made = result(&site, &token, "createAgentApiKey", json!({"name": "Gone"})).await;
@@ -206,17 +206,17 @@ async fn an_exchange_is_refused_for_the_first_rule_that_it_breaks() {
 async fn keys_are_listed_and_a_connection_announced_with_any_token() {
     // Aim: token, members, values, whose it is, account; the token's birth is nobody's business there.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;
     let unknown = [json!({"nam": "x"})];
     let mut list = caller
-        .climbs("/listAgentApiKeys", Way::Reads, &unknown, &json!({}))
+        .check_precedence("/listAgentApiKeys", Way::Reads, &unknown, &json!({}))
         .await;
     list.meets().await;
     list.ends();
     let wrong = [json!({"nam": "x"}), json!({"name": ""})];
     let mut announce = caller
-        .climbs(
+        .check_precedence(
             "/announceAgentConnection",
             Way::Reads,
             &wrong,

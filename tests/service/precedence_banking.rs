@@ -5,12 +5,12 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::cases_banking::{PAPER, answers, approve_begun, person, quick, result};
-use super::climb::{Caller, Way, with};
+use super::callable_precedence::{Caller, Way, with};
 use super::host::Host;
 use super::ladder::{Ladder, snapshot};
 use super::owner::Owner;
 use super::request::Request;
-use super::wire::Site;
+use super::http::ServiceClient;
 
 const WHY: &str = "Please write to us.";
 
@@ -55,7 +55,7 @@ fn profiles(own: &str, other: &str) -> Vec<serde_json::Value> {
 async fn a_profile_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, key, envelope, members, whose it is, account, key; the last mended call makes the profile.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let token = agent.token(&site).await;
     let bad = "k".repeat(256);
@@ -100,7 +100,7 @@ async fn a_profile_is_refused_for_the_first_rule_that_it_breaks() {
 async fn a_profiles_status_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, members, whose it is, account.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Solana), Agent::new(Network::Base));
     let token = agent.token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
@@ -125,12 +125,12 @@ async fn an_application_is_refused_for_the_first_rule_that_it_breaks() {
     // answered so again, whatever the application has become.
     let host = quick().with("PURSER_SANDBOX__BANK_MS", "60000");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;
     Owner::of(&site, &caller.agent).await.verify(&site, &caller.token).await;
     let unknown = [json!({"town": "Springfield"})];
     let mut read = caller
-        .climbs("/getBankingApplication", Way::Reads, &unknown, &json!({}))
+        .check_precedence("/getBankingApplication", Way::Reads, &unknown, &json!({}))
         .await;
     read.meets().await;
     let wrong = [
@@ -140,7 +140,7 @@ async fn an_application_is_refused_for_the_first_rule_that_it_breaks() {
     ];
     let path = "/updateBankingApplicationDetails";
     let mut answer = caller
-        .climbs(path, Way::Keyed, &wrong, &json!({"city": "Springfield"}))
+        .check_precedence(path, Way::Keyed, &wrong, &json!({"city": "Springfield"}))
         .await;
     answer.meets().await;
     // A byte more than 10 MB, and no more than a body may have.
@@ -156,11 +156,11 @@ async fn an_application_is_refused_for_the_first_rule_that_it_breaks() {
         with(&paper, "content", json!("bm8gcGRm")),
     ];
     let mut upload = caller
-        .climbs("/uploadBankingDocument", Way::Keyed, &wrong, &paper)
+        .check_precedence("/uploadBankingDocument", Way::Keyed, &wrong, &paper)
         .await;
     upload.data(&paper).await;
     let mut submit = caller
-        .climbs("/submitBankingApplication", Way::Keyed, &unknown, &json!({}))
+        .check_precedence("/submitBankingApplication", Way::Keyed, &unknown, &json!({}))
         .await;
     submit.data(&json!({})).await;
 
@@ -190,7 +190,7 @@ async fn an_account_at_the_bank_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: opening from token to the number of accounts, and the list.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;
     Owner::of(&site, &caller.agent).await.verify(&site, &caller.token).await;
     let wrong = [
@@ -200,7 +200,7 @@ async fn an_account_at_the_bank_is_refused_for_the_first_rule_that_it_breaks() {
         json!({"type": "onramp", "label": ""}),
     ];
     let good = json!({"type": "onramp", "label": "salary"});
-    let mut open = caller.climbs("/createBankingAccount", Way::Keyed, &wrong, &good).await;
+    let mut open = caller.check_precedence("/createBankingAccount", Way::Keyed, &wrong, &good).await;
     open.data(&good).await;
     result(&site, &caller.token, "createBankingProfile", person()).await;
     open.meets().await;
@@ -218,7 +218,7 @@ async fn an_account_at_the_bank_is_refused_for_the_first_rule_that_it_breaks() {
     let fresh = Caller::new(&site).await;
     let wrong = [json!({"most": 1}), json!({"limit": 0})];
     let mut list = fresh
-        .climbs("/listBankingAccounts", Way::Reads, &wrong, &json!({"limit": 1}))
+        .check_precedence("/listBankingAccounts", Way::Reads, &wrong, &json!({"limit": 1}))
         .await;
     list.data(&json!({"startingAfter": "ba_1"})).await;
     list.data(&json!({})).await;

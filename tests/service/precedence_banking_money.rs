@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::cases_banking::{approve, open_account, quick, result};
 use super::cases_withdraw::credited;
-use super::climb::{Caller, Way, with};
+use super::callable_precedence::{Caller, Way, with};
 use super::host::Host;
 use super::ladder::Ladder;
 use super::owner::Owner;
-use super::payee::balance_is;
+use super::recipient::balance_is;
 use super::request::Request;
-use super::wire::Site;
+use super::http::ServiceClient;
 
 fn bank() -> Value {
     json!({"type": "fiat_us", "bankName": "Bank", "routingNumber": "021000021", "accountNumber": "123456789"})
 }
 
 /// A recipient with one destination: their ids.
-async fn recipient(site: &Site<'_>, token: &str, destination: Value) -> (Value, Value) {
+async fn recipient(site: &ServiceClient<'_>, token: &str, destination: Value) -> (Value, Value) {
     let data = json!({"name": "Ada Lovelace", "destination": destination});
     let made = result(site, token, "createBankingRecipient", data).await;
     (
@@ -55,7 +55,7 @@ async fn same_by_get(caller: &Caller<'_>) {
 async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: saving and adding from token to state.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;
     let good = json!({"name": "Ada Lovelace", "destination": bank()});
     let checksum = with(&bank(), "routingNumber", json!("021000022"));
@@ -66,7 +66,7 @@ async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
         with(&good, "destination", checksum.clone()),
     ];
     let mut save = caller
-        .climbs("/createBankingRecipient", Way::Keyed, &wrong, &good)
+        .check_precedence("/createBankingRecipient", Way::Keyed, &wrong, &good)
         .await;
     save.data(&good).await;
     save.ends();
@@ -78,7 +78,7 @@ async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
         json!({"destination": checksum}),
         with(&good, "destination", checksum),
     ];
-    let mut add = caller.climbs("/addBankingDestination", Way::Keyed, &wrong, &good).await;
+    let mut add = caller.check_precedence("/addBankingDestination", Way::Keyed, &wrong, &good).await;
     add.data(&good).await;
     add.data(&with(&good, "recipientId", whom.clone())).await;
     for _ in 2..20 {
@@ -96,7 +96,7 @@ async fn what_is_done_to_a_recipient_is_refused_for_the_first_rule_that_it_break
     // Aim: renaming, listing and deleting from token to state; a key that was answered is answered so again when its recipient
     // is off the list.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let caller = Caller::new(&site).await;
     let (whom, which) = recipient(&site, &caller.token, bank()).await;
     let wrong = [
@@ -106,13 +106,13 @@ async fn what_is_done_to_a_recipient_is_refused_for_the_first_rule_that_it_break
     ];
     let good = json!({"destinationId": "dst_1", "nickname": "rent"});
     let mut rename = caller
-        .climbs("/updateBankingDestination", Way::Spends, &wrong, &good)
+        .check_precedence("/updateBankingDestination", Way::Spends, &wrong, &good)
         .await;
     rename.data(&good).await;
     rename.data(&with(&good, "destinationId", which.clone())).await;
     let wrong = [json!({"most": 1}), json!({"limit": 101})];
     let mut list = caller
-        .climbs("/listBankingRecipients", Way::Reads, &wrong, &json!({}))
+        .check_precedence("/listBankingRecipients", Way::Reads, &wrong, &json!({}))
         .await;
     list.data(&json!({"startingAfter": "dst_1"})).await;
     list.data(&json!({"limit": 1})).await;
@@ -121,7 +121,7 @@ async fn what_is_done_to_a_recipient_is_refused_for_the_first_rule_that_it_break
     let wrong = [json!({"recipient": "brc_1"}), json!({})];
     let good = json!({"recipientId": "brc_1"});
     let mut delete = caller
-        .climbs("/deleteBankingRecipient", Way::Spends, &wrong, &good)
+        .check_precedence("/deleteBankingRecipient", Way::Spends, &wrong, &good)
         .await;
     delete.data(&good).await;
     delete.data(&json!({"recipientId": whom})).await;
@@ -144,7 +144,7 @@ async fn money_to_a_bank_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: a transfer from token to balance, the last mended call moves it; then what became of it, one by one and as a list.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let caller = Caller::of(&site, Network::Base, "/get-card?amount=6.66").await;
     credited(&site, &caller.token).await;
     Owner::of(&site, &caller.agent).await.verify(&site, &caller.token).await;
@@ -162,7 +162,7 @@ async fn money_to_a_bank_is_refused_for_the_first_rule_that_it_breaks() {
         empty,
     ];
     let mut moving = caller
-        .climbs("/createBankingTransfer", Way::Spends, &wrong, &good)
+        .check_precedence("/createBankingTransfer", Way::Spends, &wrong, &good)
         .await;
     for account in [json!("ba_1"), on, off.clone()] {
         moving.data(&with(&good, "accountId", account)).await;
@@ -177,7 +177,7 @@ async fn money_to_a_bank_is_refused_for_the_first_rule_that_it_breaks() {
     let one = all["transactions"][0]["transactionId"].clone();
     let wrong = [json!({"transaction": one}), json!({})];
     let good = json!({"transactionId": "btr_1"});
-    let mut read = caller.climbs("/getBankingTransaction", Way::Reads, &wrong, &good).await;
+    let mut read = caller.check_precedence("/getBankingTransaction", Way::Reads, &wrong, &good).await;
     read.data(&good).await;
     balance_is(&site, &caller.token, "0").await;
     super::cases_banking_money::transaction_is(&site, &caller.token, &one, "complete").await;
@@ -185,7 +185,7 @@ async fn money_to_a_bank_is_refused_for_the_first_rule_that_it_breaks() {
     read.ends();
     let wrong = [json!({"most": 1}), json!({"limit": 0})];
     let mut list = caller
-        .climbs("/listBankingTransactions", Way::Reads, &wrong, &json!({}))
+        .check_precedence("/listBankingTransactions", Way::Reads, &wrong, &json!({}))
         .await;
     list.data(&json!({"startingAfter": "btr_1"})).await;
     list.data(&json!({})).await;
@@ -197,7 +197,7 @@ async fn a_payout_from_the_balance_is_refused_for_the_first_rule_that_it_breaks(
     // Aim: from token to balance; the last mended call pays it, and its key says so when the destination is off the list.
     let host = quick();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let caller = Caller::of(&site, Network::Solana, "/get-card?amount=6.66").await;
     credited(&site, &caller.token).await;
     let iban = json!({"type": "fiat_iban", "bankName": "Bank", "iban": "DE89370400440532013000"});
@@ -210,7 +210,7 @@ async fn a_payout_from_the_balance_is_refused_for_the_first_rule_that_it_breaks(
         with(&good, "amount", json!("1e3")),
         with(&good, "amount", json!(9.99)),
     ];
-    let mut pay = caller.climbs("/sendBankingPayout", Way::Spends, &wrong, &good).await;
+    let mut pay = caller.check_precedence("/sendBankingPayout", Way::Spends, &wrong, &good).await;
     for destination in [json!("rent"), iban, us.clone()] {
         pay.data(&with(&good, "destinationId", destination)).await;
     }

@@ -5,18 +5,18 @@ use purser_actors::port::Clock as _;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::elsewhere::Provider;
+use super::remote_provider::Provider;
 use super::host::Host;
 use super::ladder::Ladder;
 use super::owner::Owner;
 use super::request::Request;
-use super::wire::Site;
+use super::http::ServiceClient;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: the parameters, then the proof.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     let mut ladder = Ladder::of("GET /auth", "auth");
     let mut ask = Request::new("GET", "/auth")
@@ -37,7 +37,7 @@ async fn a_sign_in_is_refused_for_the_first_rule_that_it_breaks() {
 async fn a_refresh_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: the new form and the old one, which only announces that it ends.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (path, name) in [("/auth", "post-auth"), ("/refresh", "post-refresh")] {
         let token = async || {
             let signed_in = Agent::new(Network::Base).sign_in(&site).await;
@@ -76,7 +76,7 @@ async fn a_refresh_is_refused_for_the_first_rule_that_it_breaks() {
 async fn the_account_page_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: the cookie, then whether the account is frozen.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     let link = site.get_as(&token, "/get-auth-link").await;
@@ -102,7 +102,7 @@ async fn the_account_page_is_refused_for_the_first_rule_that_it_breaks() {
 async fn the_sandbox_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: the body's form, then its fields.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let mut ladder = Ladder::of("POST /sandbox/faucet", "sandbox-faucet");
     let mut ask = Request::new("POST", "/sandbox/faucet");
     ask.text("[");
@@ -125,7 +125,7 @@ async fn the_sandbox_is_refused_for_the_first_rule_that_it_breaks() {
 async fn the_identity_check_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: status and link: the token, the parameters, whether the account is frozen, and what the token was born of.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     let born_of_payment = bought.body["auth"]["id_token"].as_str().unwrap();
@@ -156,7 +156,7 @@ async fn the_identity_check_is_refused_for_the_first_rule_that_it_breaks() {
 async fn a_callback_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: the size, the signature, the body, the check, and what it came to before.
     let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
@@ -191,7 +191,7 @@ async fn a_makers_callback_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: of the payout rails, the card issuer and the bank: the size, the signature, the body, what it says.
     let provider = Provider::start();
     let service = provider.host(&provider.url).start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let key = provider.callback_key();
     for (heading, told) in [
         ("POST /payout-callback", "{\"type\":\"payouts.told\"}"),
@@ -221,7 +221,7 @@ async fn a_makers_callback_is_refused_for_the_first_rule_that_it_breaks() {
 async fn an_owners_form_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: the page it comes from, the cookie, the account, what the session goes back to, the fields.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     let relayed = Owner::by_token(&site, bought.body["auth"]["id_token"].as_str().unwrap()).await;

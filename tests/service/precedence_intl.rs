@@ -4,11 +4,11 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
 use super::ladder::Ladder;
 use super::request::Request;
-use super::wire::Site;
+use super::http::ServiceClient;
 
 const WHY: &str = "Please write to us.";
 
@@ -16,7 +16,7 @@ const WHY: &str = "Please write to us.";
 async fn an_order_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: parameters, then what only this account is refused for; the last mended request orders the card.
     let service = Host::new().with("PURSER_CAPS__CARD_USD_PER_DAY", "150").start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let other = Agent::new(Network::Solana).token(&site).await;
     agent.token(&site).await;
@@ -55,8 +55,8 @@ async fn a_cancellation_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, body, account, the key's past, order, owner, the token's payment, state.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let (agent, stranger) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let mut orders = Vec::new();
     for buyer in [&agent, &stranger] {

@@ -7,7 +7,7 @@ use super::agent::Agent;
 use super::cases_withdraw::{ended, holder, id_of, start};
 use super::ladder::{Ladder, snapshot};
 use super::request::{Request, seen};
-use super::wire::Site;
+use super::http::ServiceClient;
 
 const WHY: &str = "Please write to us.";
 
@@ -15,7 +15,7 @@ const WHY: &str = "Please write to us.";
 async fn a_withdrawal_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, key, body, account, token's birth, the key's past, the balance; the last mended request is taken on.
     let (_host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token) = holder(&site, Network::Base).await;
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     let relayed = bought.body["auth"]["id_token"].as_str().unwrap();
@@ -67,7 +67,7 @@ async fn a_withdrawal_is_refused_for_the_first_rule_that_it_breaks() {
 async fn a_withdrawals_reader_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: one withdrawal, all of them, and the statement.
     let (_host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let ((agent, token), (_, other)) = (holder(&site, Network::Base).await, holder(&site, Network::Solana).await);
     let mut first = Request::new("POST", "/withdraw");
     first.body(&json!({"amount": 1}));

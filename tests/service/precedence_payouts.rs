@@ -7,9 +7,9 @@ use super::agent::Agent;
 use super::host::Host;
 use super::ladder::{Ladder, snapshot};
 use super::owner::Owner;
-use super::payee::register;
+use super::recipient::register;
 use super::request::Request;
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 const WHY: &str = "Please write to us.";
 
@@ -17,7 +17,7 @@ const WHY: &str = "Please write to us.";
 async fn a_push_to_card_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: parameters, then payer, then chain; the last mended request is sold.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let other = Agent::new(Network::Solana).token(&site).await;
     agent.token(&site).await;
@@ -52,7 +52,7 @@ async fn a_push_to_card_is_refused_for_the_first_rule_that_it_breaks() {
 async fn a_bank_payment_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: parameters, then payer, then the destination, before anything is charged.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Solana);
     let stranger = Agent::new(Network::Base);
     let (mine, theirs) = (register(&site, &agent).await, register(&site, &stranger).await);
@@ -92,7 +92,7 @@ async fn a_bank_payment_is_refused_for_the_first_rule_that_it_breaks() {
 async fn a_payouts_status_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, parameters, account, payout, owner.
     let service = Host::new().start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, stranger) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let mut payouts = Vec::new();
     for buyer in [&agent, &stranger] {
@@ -124,7 +124,7 @@ const APP: &str = "/send-payment?amount=5&platform=paypal&recipient_id=ada&recip
                    &recipient_last_name=Lovelace&recipient_email=ada@example.com";
 
 /// Two verified people with a saved recipient each, of which the first is frozen: agent, token, recipients.
-async fn two_payers(site: &Site<'_>) -> (Agent, String, Vec<String>) {
+async fn two_payers(site: &ServiceClient<'_>) -> (Agent, String, Vec<String>) {
     let (agent, stranger) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let mut saved = Vec::new();
     for buyer in [&agent, &stranger] {
@@ -150,7 +150,7 @@ async fn two_payers(site: &Site<'_>) -> (Agent, String, Vec<String>) {
 async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: parameters, payer, identity, recipient, chain; nothing settles before the last rungs.
     let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let other = Agent::new(Network::Solana).token(&site).await;
     let token = agent.token(&site).await;
@@ -203,7 +203,7 @@ async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
 async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, key, body, its members, account, the key's past, recipient, owner.
     let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, saved) = two_payers(&site).await;
     let mut ladder = Ladder::of("POST /payment-recipients", "post-payment-recipients");
     let mut ask = Request::new("POST", "/payment-recipients");
@@ -247,7 +247,7 @@ async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks(
     // Aim: token, key, parameters, account, the token's birth, the key's past, recipient, owner; a retry is answered as the first
     // time, though the recipient is gone.
     let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token, saved) = two_payers(&site).await;
     let mut ladder = Ladder::of("DELETE /payment-recipients", "delete-payment-recipients");
     let mut ask = Request::new("DELETE", "/payment-recipients").with("all", "true");

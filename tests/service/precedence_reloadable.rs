@@ -8,7 +8,7 @@ use super::cases_reloadable::{comes_to, loaded, opened};
 use super::cases_top_up::{id_of, link, once, start};
 use super::ladder::{Ladder, snapshot};
 use super::request::Request;
-use super::wire::Site;
+use super::http::ServiceClient;
 
 const WHY: &str = "Please write to us.";
 
@@ -16,7 +16,7 @@ const WHY: &str = "Please write to us.";
 async fn an_order_of_a_reloadable_card_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, key, body, account, the key's past, the link, the balance; the last mended request makes a card.
     let (_host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token) = loaded(&site, Network::Base, 20).await;
     let mut first = Request::new("POST", "/create-reloadable-card");
     first.bearer(&token);
@@ -71,7 +71,7 @@ async fn an_order_of_a_reloadable_card_is_refused_for_the_first_rule_that_it_bre
 async fn a_wish_for_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: as written for pausing; the others differ in nothing before the card's state.
     let (_host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token) = loaded(&site, Network::Base, 20).await;
     let (_, other) = loaded(&site, Network::Base, 5).await;
     let theirs = opened(&site, &other, json!({"usd_amount": 1})).await;
@@ -127,7 +127,7 @@ async fn a_wish_for_a_card_is_refused_for_the_first_rule_that_it_breaks() {
 async fn a_withdrawal_from_a_card_balance_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, key, body, account, the token's birth, the key's past, the link, the balance.
     let (_host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, token) = loaded(&site, Network::Base, 20).await;
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     let relayed = bought.body["auth"]["id_token"].as_str().unwrap();

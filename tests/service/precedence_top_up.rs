@@ -7,7 +7,7 @@ use super::agent::{Agent, required};
 use super::cases_top_up::{id_of, link, once, start};
 use super::ladder::{Ladder, snapshot};
 use super::request::{Request, seen};
-use super::wire::Site;
+use super::http::ServiceClient;
 
 const WHY: &str = "Please write to us.";
 
@@ -15,7 +15,7 @@ const WHY: &str = "Please write to us.";
 async fn a_top_up_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: `docs/precedence.md` from top to bottom; nothing settles before the last rung.
     let (_host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::seeded(Network::Base, 8, 1);
     let other = Agent::new(Network::Solana).token(&site).await;
     let token = agent.token(&site).await;
@@ -59,7 +59,7 @@ async fn a_top_up_is_refused_for_the_first_rule_that_it_breaks() {
 async fn a_reader_of_the_card_balance_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: the list, and the deposit address.
     let (_host, service) = start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let [agent, another] = [1, 2].map(|n| Agent::seeded(Network::Base, 9, n));
     let token = agent.token(&site).await;
     link(&site, &another, true).await;

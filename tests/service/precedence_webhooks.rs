@@ -7,13 +7,13 @@ use super::agent::Agent;
 use super::host::Host;
 use super::ladder::{Ladder, snapshot};
 use super::request::Request;
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 const WHY: &str = "Please write to us.";
 /// Nobody has this name.
 const URL: &str = "https://hooks.nobody.example/a";
 
-async fn registered(site: &Site<'_>, token: &str, url: &str, key: Option<&str>) -> String {
+async fn registered(site: &ServiceClient<'_>, token: &str, url: &str, key: Option<&str>) -> String {
     let mut ask = Request::new("POST", "/register-webhook");
     ask.bearer(token);
     ask.header("idempotency-key", key.unwrap_or_default());
@@ -23,7 +23,7 @@ async fn registered(site: &Site<'_>, token: &str, url: &str, key: Option<&str>) 
     made.body["webhook_id"].as_str().unwrap().to_owned()
 }
 
-async fn deleted(site: &Site<'_>, token: &str, id: &str, key: Option<&str>) {
+async fn deleted(site: &ServiceClient<'_>, token: &str, id: &str, key: Option<&str>) {
     let mut ask = Request::new("POST", "/delete-webhook");
     ask.bearer(token);
     ask.header("idempotency-key", key.unwrap_or_default());
@@ -31,7 +31,7 @@ async fn deleted(site: &Site<'_>, token: &str, id: &str, key: Option<&str>) {
     assert_eq!(ask.answer(site).await.status, 200);
 }
 
-async fn delivery(site: &Site<'_>, token: &str) -> String {
+async fn delivery(site: &ServiceClient<'_>, token: &str) -> String {
     until("a delivery that was tried", async || {
         let page = site.get_as(token, "/webhook-deliveries").await;
         let one = &page.body["deliveries"][0];
@@ -42,13 +42,13 @@ async fn delivery(site: &Site<'_>, token: &str) -> String {
 }
 
 /// A token that was issued for a payment.
-async fn relayed(site: &Site<'_>, agent: &Agent) -> String {
+async fn relayed(site: &ServiceClient<'_>, agent: &Agent) -> String {
     let bought = agent.buy(site, "/get-card?amount=5").await;
     bought.body["auth"]["id_token"].as_str().unwrap().to_owned()
 }
 
 /// A request that is mended body by body.
-async fn climbs(site: &Site<'_>, ladder: &mut Ladder, ask: &mut Request, bodies: &[Value]) {
+async fn climbs(site: &ServiceClient<'_>, ladder: &mut Ladder, ask: &mut Request, bodies: &[Value]) {
     for body in bodies {
         ask.body(body);
         ladder.meets(&ask.send(site).await);
@@ -61,7 +61,7 @@ async fn a_registration_is_refused_for_the_first_rule_that_it_breaks() {
     // again shows the same secret.
     let host = Host::new().with("PURSER_WEBHOOKS__MAX_PER_ACCOUNT", "1");
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     let other = "https://other.nobody.example/";
@@ -109,7 +109,7 @@ async fn a_look_at_endpoints_and_deliveries_is_refused_for_the_first_rule_that_i
     // Aim: one endpoint, and a page of deliveries with everything that can be asked of it.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let (token, theirs) = (agent.token(&site).await, other.token(&site).await);
     let own = registered(&site, &token, URL, None).await;
@@ -172,7 +172,7 @@ async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_bre
     // Aim: token, key, body, account, the key's past, the id, whose it is, whose session's, the endpoint's state.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let (token, theirs) = (agent.token(&site).await, other.token(&site).await);
     let own = registered(&site, &token, URL, None).await;

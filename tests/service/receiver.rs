@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// What arrived.
 #[derive(Clone, Debug)]
-pub(crate) struct Got {
+pub(crate) struct ReceivedMessage {
     pub(crate) path: String,
     pub(crate) id: String,
     pub(crate) timestamp: String,
@@ -18,7 +18,7 @@ pub(crate) struct Got {
     pub(crate) text: String,
 }
 
-impl Got {
+impl ReceivedMessage {
     /// The envelope.
     pub(crate) fn body(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
@@ -31,7 +31,7 @@ impl Got {
 
 pub(crate) struct Receiver {
     authority: String,
-    got: Arc<Mutex<Vec<Got>>>,
+    got: Arc<Mutex<Vec<ReceivedMessage>>>,
     well: Arc<AtomicBool>,
 }
 
@@ -40,7 +40,7 @@ impl Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let authority = listener.local_addr().unwrap().to_string();
         let (got, well) = (Arc::default(), Arc::new(AtomicBool::new(false)));
-        let (kept, is_well): (Arc<Mutex<Vec<Got>>>, _) = (Arc::clone(&got), well.clone());
+        let (kept, is_well): (Arc<Mutex<Vec<ReceivedMessage>>>, _) = (Arc::clone(&got), well.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(serve(stream, kept.clone(), is_well.clone()));
@@ -61,13 +61,13 @@ impl Receiver {
     }
 
     /// Everything that came to a path.
-    pub(crate) fn at(&self, path: &str) -> Vec<Got> {
+    pub(crate) fn at(&self, path: &str) -> Vec<ReceivedMessage> {
         let got = self.got.lock().unwrap();
         got.iter().filter(|got| got.path == path).cloned().collect()
     }
 }
 
-async fn read(stream: &mut TcpStream) -> Option<Got> {
+async fn read(stream: &mut TcpStream) -> Option<ReceivedMessage> {
     let mut bytes = Vec::new();
     loop {
         let mut some = [0; 8_192];
@@ -86,7 +86,7 @@ async fn read(stream: &mut TcpStream) -> Option<Got> {
         if body.len() < header("content-length")?.parse().ok()? {
             continue;
         }
-        return Some(Got {
+        return Some(ReceivedMessage {
             path: head.split(' ').nth(1)?.to_owned(),
             id: header("webhook-id")?,
             timestamp: header("webhook-timestamp")?,
@@ -96,7 +96,7 @@ async fn read(stream: &mut TcpStream) -> Option<Got> {
     }
 }
 
-async fn serve(mut stream: TcpStream, kept: Arc<Mutex<Vec<Got>>>, well: Arc<AtomicBool>) {
+async fn serve(mut stream: TcpStream, kept: Arc<Mutex<Vec<ReceivedMessage>>>, well: Arc<AtomicBool>) {
     let Some(got) = read(&mut stream).await else { return };
     let path = got.path.clone();
     kept.lock().unwrap().push(got);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::ladder::Seen;
-use super::wire::{Answer, Site, send};
+use super::http::{Response, ServiceClient, send};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
@@ -75,7 +75,7 @@ impl Request {
         }
     }
 
-    pub(crate) async fn answer(&self, site: &Site<'_>) -> Answer {
+    pub(crate) async fn answer(&self, site: &ServiceClient<'_>) -> Response {
         let mut request = site.request(self.method, &self.target());
         for (name, value) in &self.headers {
             request = request.header(*name, value);
@@ -86,13 +86,13 @@ impl Request {
         send(request).await.unwrap()
     }
 
-    pub(crate) async fn send(&self, site: &Site<'_>) -> Seen {
+    pub(crate) async fn send(&self, site: &ServiceClient<'_>) -> Seen {
         seen(&self.answer(site).await)
     }
 }
 
 /// An answer as it is reviewed.
-pub(crate) fn seen(answer: &Answer) -> Seen {
+pub(crate) fn seen(answer: &Response) -> Seen {
     let headers = answer.headers.iter();
     Seen {
         status: answer.status,

@@ -17,7 +17,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::cases_agent_wallet::payment;
-use super::wire::{client, send};
+use super::http::{client, send};
 
 /// What everything costs, in atomic USDC.
 const PRICE: &str = "1000000";
@@ -33,7 +33,7 @@ pub(crate) struct Seller {
 }
 
 /// A request, read whole.
-struct Asked {
+struct ReceivedRequest {
     path: String,
     payment: Option<String>,
     body: Value,
@@ -74,7 +74,7 @@ fn keys() -> ([u8; 32], TestWallet) {
     (seed, TestWallet::from_bytes(&[41; 32], &seed).unwrap())
 }
 
-async fn read(stream: &mut TcpStream) -> Option<Asked> {
+async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     loop {
         let mut some = [0; 4_096];
@@ -93,7 +93,7 @@ async fn read(stream: &mut TcpStream) -> Option<Asked> {
         if body.len() < length {
             continue;
         }
-        return Some(Asked {
+        return Some(ReceivedRequest {
             path: head.split(' ').nth(1)?.to_owned(),
             payment: header("payment-signature"),
             body: serde_json::from_str(body).unwrap_or_default(),

@@ -3,27 +3,27 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use purser::config::{Config, Sources};
-use purser::service::{DataDir, parts};
+use purser::config::{Config, ConfigSources};
+use purser::service::{DataDir, dependencies};
 use purser_actors::account::Account;
 use purser_actors::id::{CardId, Network};
-use purser_actors::kernel::{Kind, table};
-use purser_actors::ledger::Transaction;
+use purser_actors::kernel::{EntityKind, table};
+use purser_actors::ledger::LedgerTransaction;
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
-use purser_actors::product::Product;
+use purser_actors::product::PurchasedProduct;
 use purser_storage::{Batch, Row, RowKey, Store, Write, codec};
 use serde_json::Value;
 
 use super::agent::Agent;
 use super::host::{Host, copy_dir, text};
-use super::wire::{Site, until};
+use super::http::{ServiceClient, until};
 
 /// A stopped service with two cards and a credit, and the payments that bought them.
 async fn used() -> (Host, Vec<(String, String)>) {
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let mut bought = Vec::new();
     for (network, path) in [
         (Network::Base, "/get-card?amount=5"),
@@ -74,13 +74,13 @@ pub(crate) async fn rewritten(
 ) -> (PathBuf, usize) {
     let copy = host.beside(name);
     copy_dir(&host.data(), &copy);
-    let sources = Sources {
+    let sources = ConfigSources {
         file: None,
         env: vec![("PURSER_STORAGE__SEGMENT_BYTES".to_owned(), "1048576".to_owned())],
         flags: vec![("data_dir".to_owned(), copy.display().to_string())],
     };
     let config = Config::load(&sources).unwrap();
-    let store = parts::open_store(&config, &DataDir::create(&copy).unwrap()).unwrap();
+    let store = dependencies::open_store(&config, &DataDir::create(&copy).unwrap()).unwrap();
     let rows = store.scan(prefix, None, 1_000).await.unwrap();
     let writes: Vec<Write> = rows
         .iter()
@@ -123,8 +123,8 @@ async fn case_23_verify_names_one_wrong_posting() {
     // Aim: one posting off by one unit, and one booked for another amount on both sides, are found by the cause's id.
     let (host, _) = used().await;
     let first = std::sync::Mutex::new(None);
-    let only_first = |row: &Row| -> Option<Transaction> {
-        let transaction: Transaction = codec::decode(&row.value).unwrap();
+    let only_first = |row: &Row| -> Option<LedgerTransaction> {
+        let transaction: LedgerTransaction = codec::decode(&row.value).unwrap();
         let mut first = first.lock().unwrap();
         let cause = first.get_or_insert_with(|| transaction.cause.clone()).clone();
         (cause == transaction.cause).then_some(transaction)
@@ -156,7 +156,7 @@ async fn case_23_verify_names_one_wrong_posting() {
     host.assert_books();
 }
 
-fn entities(kind: Kind) -> [u8; 2] {
+fn entities(kind: EntityKind) -> [u8; 2] {
     [table::ENTITY, kind as u8]
 }
 
@@ -166,7 +166,7 @@ async fn case_65_verify_names_one_wrong_snapshot() {
     // named.
     let (host, _) = used().await;
     let rich = std::sync::Mutex::new(String::new());
-    let (copy, changed) = doctored(&host, "rich", &entities(Kind::Account), |_, row| {
+    let (copy, changed) = doctored(&host, "rich", &entities(EntityKind::Account), |_, row| {
         let mut account: Account = codec::decode(&row.value).unwrap();
         (account.balance > Usdc::ZERO).then(|| {
             *rich.lock().unwrap() = account.wallet.address();
@@ -180,7 +180,7 @@ async fn case_65_verify_names_one_wrong_snapshot() {
     assert_found(&host, &copy, "account.balance", &wallet);
     assert_found(&host, &copy, "snapshot.content", &wallet);
 
-    let (copy, changed) = doctored(&host, "restated", &entities(Kind::Payment), |_, row| {
+    let (copy, changed) = doctored(&host, "restated", &entities(EntityKind::Payment), |_, row| {
         let mut payment: Payment = codec::decode(&row.value).unwrap();
         payment.status = Status::Credited {
             transaction: payment.transaction()?.to_owned(),
@@ -191,7 +191,7 @@ async fn case_65_verify_names_one_wrong_snapshot() {
     assert_eq!(changed, 3);
     assert_found(&host, &copy, "snapshot.status", "pay_");
 
-    let (copy, _) = doctored(&host, "bitten", &entities(Kind::Card), |_, row| {
+    let (copy, _) = doctored(&host, "bitten", &entities(EntityKind::Card), |_, row| {
         let mut bytes = row.value.to_vec();
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
@@ -220,19 +220,19 @@ async fn case_12_verify_names_one_wrong_outcome() {
             }
             if let Status::Fulfilled { product, transaction } = &mut payment.status {
                 match to {
-                    Some(card) => *product = Product::Card(card),
+                    Some(card) => *product = PurchasedProduct::Card(card),
                     None => "0xnowhere".clone_into(transaction),
                 }
             }
             Some(codec::encode(&payment))
         }
     };
-    let (copy, changed) = doctored(&host, "swapped", &entities(Kind::Payment), swap(Some(CardId(7)))).await;
+    let (copy, changed) = doctored(&host, "swapped", &entities(EntityKind::Payment), swap(Some(CardId(7)))).await;
     assert_eq!(changed, 1);
     let payment = wrong.lock().unwrap().clone().unwrap();
     assert_found(&host, &copy, "payment.product", &payment);
     assert_found(&host, &copy, "snapshot.content", &payment);
-    let (copy, _) = doctored(&host, "unlanded", &entities(Kind::Payment), swap(None)).await;
+    let (copy, _) = doctored(&host, "unlanded", &entities(EntityKind::Payment), swap(None)).await;
     assert_found(&host, &copy, "chain.missing", &payment);
     host.assert_books();
 }
@@ -240,7 +240,7 @@ async fn case_12_verify_names_one_wrong_outcome() {
 /// Every replay gets its card, and the books are right.
 async fn assert_whole(host: &Host, bought: &[(String, String)]) {
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     for (path, payment) in bought {
         let again = Agent::pay(&site, path, payment).await;
         assert!(again.card().starts_with("card_") && again.body.get("auth").is_none());
@@ -339,7 +339,7 @@ async fn case_65_what_cannot_be_written_is_refused_in_words() {
         panic!("two processes on one directory")
     };
     assert!(said.contains("in use by another process"), "{said}");
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     assert_eq!(
         Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await.status,
         200

@@ -1,7 +1,7 @@
 //! `purser verify` on managed wallets: whose each address is, and whose each payment.
 
 use purser_actors::id::{Network, Wallet};
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::{EntityKind, table};
 use purser_actors::payment::Payment;
 use purser_storage::{Row, RowKey, Write, codec};
 use serde_json::json;
@@ -10,7 +10,7 @@ use super::cases_agent_wallet::{opened, with_open};
 use super::cases_banking::result;
 use super::host::Host;
 use super::verify::{assert_found, rewritten};
-use super::wire::Site;
+use super::http::ServiceClient;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_73_verify_names_an_address_and_a_payment_that_are_not_the_owners() {
@@ -18,7 +18,7 @@ async fn case_73_verify_names_an_address_and_a_payment_that_are_not_the_owners()
     // account's, are each found by name.
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
+    let site = ServiceClient::of(&service);
     let (_, token, wallet) = opened(&site, Network::Base).await;
     result(&site, &token, "agentX402Pay", json!({"route": "/get-card?amount=5"})).await;
     with_open(&site, &token, 0).await;
@@ -40,7 +40,7 @@ async fn case_73_verify_names_an_address_and_a_payment_that_are_not_the_owners()
     assert_found(&host, &copy, "agent_wallet.address", &address.address());
     let (copy, _) = rewritten(&host, "moved", &row, moved).await;
     assert_found(&host, &copy, "agent_wallet.address", &address.address());
-    let payments = [table::ENTITY, Kind::Payment as u8];
+    let payments = [table::ENTITY, EntityKind::Payment as u8];
     let taken = |key: &RowKey, old: &Row| {
         let mut payment: Payment = codec::decode(&old.value).unwrap();
         payment.claim.account = payment.payer();

@@ -2,16 +2,16 @@
 
 use purser_actors::gift_card::GiftCard;
 use purser_actors::id::{CardId, Network};
-use purser_actors::kernel::effect::Work;
-use purser_actors::kernel::{Effect, Kind, table};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{OutboxJob, EntityKind, table};
 use purser_actors::money::Cents;
 use purser_storage::{Row, RowKey, Write, codec};
 
 use super::agent::Agent;
-use super::desk::Desk;
+use super::operator_client::OperatorClient;
 use super::host::Host;
 use super::verify::{assert_found, rewritten};
-use super::wire::{Answer, Site, until};
+use super::http::{Response, ServiceClient, until};
 
 const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
 const INTL: &str = "/order-intl-card?amount=100";
@@ -20,11 +20,11 @@ const INTL: &str = "/order-intl-card?amount=100";
 async fn sold() -> (Host, [String; 4]) {
     let host = Host::new();
     let service = host.start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
     let agent = Agent::new(Network::Base);
     let buy = async |path: &str| agent.buy(&site, path).await;
-    let intl = |bought: Answer| bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned();
+    let intl = |bought: Response| bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned();
     let usa = buy("/get-card?amount=5").await.card().to_owned();
     let gift = buy(GIFT).await.card().to_owned();
     let made = intl(buy(INTL).await);
@@ -101,22 +101,22 @@ async fn verify_names_each_card_and_order_without_its_timer() {
     // Aim: the end of a USA card, the end of an international one, the day of an open order: each timer that is gone is found;
     // one that is due already, and so an effect, is there.
     let (host, [usa, _, made, queued]) = sold().await;
-    let is = |row: &Row, work: &Work| codec::decode::<Effect>(&row.value).unwrap().work == *work;
+    let is = |row: &Row, work: &Job| codec::decode::<OutboxJob>(&row.value).unwrap().job == *work;
     for (card, work) in [
-        (&usa, Work::ExpireCard(usa.parse().unwrap())),
-        (&made, Work::ExpireIntl(made.parse().unwrap())),
-        (&queued, Work::IntlOverdue(queued.parse().unwrap())),
+        (&usa, Job::ExpireCard(usa.parse().unwrap())),
+        (&made, Job::ExpireIntlCard(made.parse().unwrap())),
+        (&queued, Job::MarkOrderOverdue(queued.parse().unwrap())),
     ] {
         let copy = without(&host, &format!("timer {card}"), table::TIMER, |_, row| is(row, &work)).await;
         assert_found(&host, &copy, "product.timer", card);
         let due = |key: &RowKey, row: &Row| {
-            let effect: Effect = codec::decode(&row.value).unwrap();
+            let effect: OutboxJob = codec::decode(&row.value).unwrap();
             let put = Write::Put {
                 key: table::effect(effect.id),
                 revision: row.revision,
                 value: row.value.to_vec(),
             };
-            (effect.work == work).then(|| vec![put, Write::Delete { key: key.clone() }])
+            (effect.job == work).then(|| vec![put, Write::Delete { key: key.clone() }])
         };
         let (copy, _) = rewritten(&host, &format!("due {card}"), &[table::TIMER], due).await;
         let (passed, report) = host.verify_on(&copy);
@@ -153,7 +153,7 @@ async fn case_25_verify_judges_a_gift_card_by_the_facts_of_its_quote() {
                 value: codec::encode(&gift),
             }])
         };
-        let entities = [table::ENTITY, Kind::GiftCard as u8];
+        let entities = [table::ENTITY, EntityKind::GiftCard as u8];
         let (copy, _) = rewritten(&host, name, &entities, changed).await;
         assert_found(&host, &copy, rule, &gift);
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, Finality, Lookup, Movement, Preparation, Prepared, Settlement, Submitted, Timestamp,
-    Transfer, TreasuryList,
+    Authorization, ChainStanding, Finality, ChainStatus, ChainMovement, Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp,
+    OutgoingTransferRequest, TreasuryList,
 };
 
 /// A chain with a port in front of it, that a test steers.
@@ -60,7 +60,7 @@ async fn until<T, R: Rail>(rail: &mut R, what: &str, mut look: impl AsyncFnMut(&
     panic!("never: {what}");
 }
 
-async fn ready<R: Rail>(rail: &R, authorization: &Authorization) -> Prepared {
+async fn ready<R: Rail>(rail: &R, authorization: &Authorization) -> PreparedTransaction {
     match rail.port().prepare(authorization).await.unwrap() {
         Preparation::Ready(prepared) => prepared,
         Preparation::Declined(decline) => panic!("{decline:?}"),
@@ -68,12 +68,12 @@ async fn ready<R: Rail>(rail: &R, authorization: &Authorization) -> Prepared {
 }
 
 /// Prepared, submitted, and answered while the chain goes on.
-async fn pay<R: Rail>(rail: &mut R, authorization: &Authorization) -> Submitted {
+async fn pay<R: Rail>(rail: &mut R, authorization: &Authorization) -> SubmitResult {
     let prepared = ready(rail, authorization).await;
     submit(rail, authorization, &prepared).await
 }
 
-async fn submit<R: Rail>(rail: &mut R, authorization: &Authorization, prepared: &Prepared) -> Submitted {
+async fn submit<R: Rail>(rail: &mut R, authorization: &Authorization, prepared: &PreparedTransaction) -> SubmitResult {
     let port = rail.port();
     let (authorization, prepared) = (authorization.clone(), prepared.clone());
     let submitted = tokio::spawn(async move { port.submit(&authorization, &prepared).await.unwrap() });
@@ -84,18 +84,18 @@ async fn submit<R: Rail>(rail: &mut R, authorization: &Authorization, prepared: 
     submitted.await.unwrap()
 }
 
-fn transaction(submitted: Submitted) -> String {
+fn transaction(submitted: SubmitResult) -> String {
     match submitted {
-        Submitted::Settled { transaction, .. } => transaction,
-        Submitted::Declined(decline) => panic!("{decline:?}"),
+        SubmitResult::Settled { transaction, .. } => transaction,
+        SubmitResult::Declined(decline) => panic!("{decline:?}"),
     }
 }
 
-async fn lookup<R: Rail>(rail: &R, authorization: &Authorization) -> Lookup {
+async fn lookup<R: Rail>(rail: &R, authorization: &Authorization) -> ChainStatus {
     rail.port().lookup(authorization, None).await.unwrap()
 }
 
-async fn listed<R: Rail>(rail: &R, limit: usize) -> Vec<Movement> {
+async fn listed<R: Rail>(rail: &R, limit: usize) -> Vec<ChainMovement> {
     let (list, network) = (rail.list(), rail.network());
     let (mut found, mut cursor) = (Vec::new(), None);
     loop {
@@ -107,10 +107,10 @@ async fn listed<R: Rail>(rail: &R, limit: usize) -> Vec<Movement> {
 }
 
 /// Waits until the list has the movement of a payment; it never has it twice.
-async fn listed_once<R: Rail>(rail: &mut R, payment: &Authorization) -> Movement {
+async fn listed_once<R: Rail>(rail: &mut R, payment: &Authorization) -> ChainMovement {
     until(rail, "the payment is on the list", async |rail| {
         let mut of_it = listed(rail, 100).await;
-        of_it.retain(|moved| moved.mark == payment.mark());
+        of_it.retain(|moved| moved.mark == payment.fingerprint());
         assert!(of_it.len() <= 1, "{of_it:?}");
         of_it.pop()
     })
@@ -118,7 +118,7 @@ async fn listed_once<R: Rail>(rail: &mut R, payment: &Authorization) -> Movement
 }
 
 /// What the list has under a transaction.
-async fn named<R: Rail>(rail: &R, transaction: &str) -> Vec<Movement> {
+async fn named<R: Rail>(rail: &R, transaction: &str) -> Vec<ChainMovement> {
     let found = rail.list().in_transaction(rail.network(), transaction).await.unwrap();
     assert!(found.is_sorted_by_key(|moved| moved.index), "{found:?}");
     found
@@ -139,7 +139,7 @@ pub async fn all<R: Rail>(rail: &mut R) {
 async fn a_payment_lands_once_and_becomes_final<R: Rail>(rail: &mut R) {
     let payment = rail.payment(AMOUNT).await;
     let before = rail.port().treasury_holds(rail.network()).await.unwrap();
-    assert_eq!(lookup(rail, &payment).await, Lookup::Pending);
+    assert_eq!(lookup(rail, &payment).await, ChainStatus::Pending);
     let landed = transaction(pay(rail, &payment).await);
     assert_eq!(transaction(pay(rail, &payment).await), landed);
     assert_eq!(rail.port().precheck(&payment).await, None, "on the chain");
@@ -155,10 +155,10 @@ async fn a_payment_lands_once_and_becomes_final<R: Rail>(rail: &mut R) {
     let transaction = landed.clone();
     // What somebody else has sent may have to be searched.
     let found = until(rail, "the look-up finds it", async |rail| {
-        Some(lookup(rail, &payment).await).filter(|found| *found != Lookup::Pending)
+        Some(lookup(rail, &payment).await).filter(|found| *found != ChainStatus::Pending)
     })
     .await;
-    assert_eq!(found, Lookup::Landed { transaction, finality });
+    assert_eq!(found, ChainStatus::Landed { transaction, finality });
     let other = rail
         .port()
         .standing(&payment, None, &landed.to_lowercase().replace('a', "b"))
@@ -184,8 +184,8 @@ async fn what_cannot_be_paid_is_declined<R: Rail>(rail: &mut R) {
     let decline = match rail.port().prepare(&payment).await.unwrap() {
         Preparation::Declined(decline) => decline,
         Preparation::Ready(prepared) => match submit(rail, &payment, &prepared).await {
-            Submitted::Declined(decline) => decline,
-            settled @ Submitted::Settled { .. } => panic!("{settled:?}"),
+            SubmitResult::Declined(decline) => decline,
+            settled @ SubmitResult::Settled { .. } => panic!("{settled:?}"),
         },
     };
     assert_eq!(&*decline.reason, "insufficient_funds");
@@ -194,10 +194,10 @@ async fn what_cannot_be_paid_is_declined<R: Rail>(rail: &mut R) {
     assert!(before_the_claim.is_none_or(|early| early.reason == decline.reason));
     assert_eq!(
         lookup(rail, &payment).await,
-        Lookup::Pending,
+        ChainStatus::Pending,
         "a refusal proves nothing"
     );
-    assert!(listed(rail, 100).await.iter().all(|moved| moved.mark != payment.mark()));
+    assert!(listed(rail, 100).await.iter().all(|moved| moved.mark != payment.fingerprint()));
 }
 
 // Checks: whoever brings it to the chain, it is this payment.
@@ -207,9 +207,9 @@ async fn a_payment_by_a_stranger_counts<R: Rail>(rail: &mut R) {
     rail.by_a_stranger(&payment).await;
     let landed = until(rail, "the stranger's transaction is seen", async |rail| {
         match lookup(rail, &payment).await {
-            Lookup::Landed { transaction, .. } => Some(transaction),
+            ChainStatus::Landed { transaction, .. } => Some(transaction),
             other => {
-                assert_eq!(other, Lookup::Pending);
+                assert_eq!(other, ChainStatus::Pending);
                 None
             }
         }
@@ -237,7 +237,7 @@ async fn a_port_that_was_killed_goes_on<R: Rail>(rail: &mut R) {
     rail.reopen().await;
     until(rail, "the next port has read it", async |rail| {
         let found = lookup(rail, &payment).await;
-        matches!(found, Lookup::Landed { transaction, .. } if transaction == landed).then_some(())
+        matches!(found, ChainStatus::Landed { transaction, .. } if transaction == landed).then_some(())
     })
     .await;
     listed_once(rail, &payment).await;
@@ -249,7 +249,7 @@ async fn a_transfer_of_ours_moves_once<R: Rail>(rail: &mut R) {
     rail.fund_treasury(AMOUNT).await;
     let to = rail.recipient().await;
     assert!(rail.port().can_receive(&to).await.unwrap());
-    let transfer = Transfer {
+    let transfer = OutgoingTransferRequest {
         key: 77,
         to,
         amount: AMOUNT,
@@ -258,22 +258,22 @@ async fn a_transfer_of_ours_moves_once<R: Rail>(rail: &mut R) {
     let landed = transaction(pay(rail, &signed).await);
     if rail.network() == Network::Base {
         let again = rail.port().sign(&transfer).await.unwrap();
-        assert_eq!(again.mark(), signed.mark());
+        assert_eq!(again.fingerprint(), signed.fingerprint());
         assert_eq!(transaction(pay(rail, &again).await), landed);
     }
     let (first, last) = (Timestamp(0), Timestamp(u64::MAX));
     let departures = rail.port().departures(first, last).await.unwrap();
-    let of_it: Vec<_> = departures.iter().filter(|left| left.mark == signed.mark()).collect();
+    let of_it: Vec<_> = departures.iter().filter(|left| left.mark == signed.fingerprint()).collect();
     assert_eq!(of_it.len(), 1);
     assert_eq!(
         (of_it[0].to, of_it[0].amount, &of_it[0].transaction),
         (to, AMOUNT, &landed)
     );
     let sent = rail.port().sent_by(&signed.payer(), first).await.unwrap();
-    assert_eq!(sent.iter().filter(|left| left.mark == signed.mark()).count(), 1);
+    assert_eq!(sent.iter().filter(|left| left.mark == signed.fingerprint()).count(), 1);
     let later = Timestamp(of_it[0].at.0 + 1);
     let since = rail.port().sent_by(&signed.payer(), later).await.unwrap();
-    assert!(since.iter().all(|left| left.mark != signed.mark()));
+    assert!(since.iter().all(|left| left.mark != signed.fingerprint()));
 }
 
 // Checks: the list is the same in pages of any size, and each name leads to its movement.
@@ -287,7 +287,7 @@ async fn every_page_of_the_list_has_the_same<R: Rail>(rail: &mut R) {
     }
     for moved in &whole {
         let in_it = whole.iter().filter(|other| other.transaction == moved.transaction);
-        let in_it: Vec<Movement> = in_it.cloned().collect();
+        let in_it: Vec<ChainMovement> = in_it.cloned().collect();
         assert_eq!(named(rail, &moved.transaction).await, in_it);
     }
     assert_eq!(named(rail, "nothing").await, Vec::new());
@@ -297,19 +297,19 @@ async fn every_page_of_the_list_has_the_same<R: Rail>(rail: &mut R) {
 async fn what_was_not_sent_runs_out<R: Rail>(rail: &mut R) {
     rail.fund_treasury(AMOUNT).await;
     let to = rail.recipient().await;
-    let transfer = Transfer {
+    let transfer = OutgoingTransferRequest {
         key: 78,
         to,
         amount: AMOUNT,
     };
     let signed = rail.port().sign(&transfer).await.unwrap();
-    assert_eq!(lookup(rail, &signed).await, Lookup::Pending);
+    assert_eq!(lookup(rail, &signed).await, ChainStatus::Pending);
     rail.run_out(&signed).await;
     until(rail, "it is proven that it never lands", async |rail| {
         match lookup(rail, &signed).await {
-            Lookup::Impossible => Some(()),
+            ChainStatus::Impossible => Some(()),
             other => {
-                assert_eq!(other, Lookup::Pending);
+                assert_eq!(other, ChainStatus::Pending);
                 None
             }
         }

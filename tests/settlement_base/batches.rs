@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use purser::settlement::evm::BaseSettings;
-use purser_actors::port::{Lookup, Preparation, Submitted};
+use purser_actors::port::{ChainStatus, Preparation, SubmitResult};
 use purser_chains::evm::U256;
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use crate::world::{VALUE, World, hex, key, payer, treasury, until};
 
 /// A world whose gas key has one transaction on its way, so that all others wait together.
-async fn held(payers: usize) -> Option<(World, JoinHandle<Submitted>)> {
+async fn held(payers: usize) -> Option<(World, JoinHandle<SubmitResult>)> {
     let mut w = World::closed(payers).await?;
     let settings = BaseSettings {
         max_in_flight: 1,
@@ -30,7 +30,7 @@ async fn held(payers: usize) -> Option<(World, JoinHandle<Submitted>)> {
     Some((w, first))
 }
 
-async fn submit_all(w: &World, payers: std::ops::Range<usize>) -> Vec<JoinHandle<Submitted>> {
+async fn submit_all(w: &World, payers: std::ops::Range<usize>) -> Vec<JoinHandle<SubmitResult>> {
     let mut submitted = Vec::new();
     for n in payers {
         w.prepare(&w.payment(n)).await;
@@ -44,10 +44,10 @@ async fn submit_all(w: &World, payers: std::ops::Range<usize>) -> Vec<JoinHandle
     submitted
 }
 
-fn transaction(submitted: Submitted) -> String {
+fn transaction(submitted: SubmitResult) -> String {
     match submitted {
-        Submitted::Settled { transaction, .. } => transaction,
-        Submitted::Declined(decline) => panic!("{decline:?}"),
+        SubmitResult::Settled { transaction, .. } => transaction,
+        SubmitResult::Declined(decline) => panic!("{decline:?}"),
     }
 }
 
@@ -64,11 +64,11 @@ async fn payments_that_wait_go_in_one_transaction() {
     let mut transactions = BTreeSet::new();
     for (n, submitted) in (1..12).zip(submitted) {
         match submitted.await.unwrap() {
-            Submitted::Settled { transaction, .. } => {
+            SubmitResult::Settled { transaction, .. } => {
                 assert_ne!(n, 5);
                 transactions.insert(transaction);
             }
-            Submitted::Declined(decline) => assert_eq!((n, &*decline.reason), (5, "insufficient_funds")),
+            SubmitResult::Declined(decline) => assert_eq!((n, &*decline.reason), (5, "insufficient_funds")),
         }
     }
     assert_eq!(transactions.len(), 1);
@@ -98,8 +98,8 @@ async fn case_84_a_hostile_payer_costs_the_others_one_more_transaction() {
     let mut transactions = BTreeSet::new();
     for (n, submitted) in (1..50).zip(submitted) {
         match submitted.await.unwrap() {
-            Submitted::Declined(decline) => assert_eq!(n, HOSTILE, "{decline:?}"),
-            settled @ Submitted::Settled { .. } => drop(transactions.insert(transaction(settled))),
+            SubmitResult::Declined(decline) => assert_eq!(n, HOSTILE, "{decline:?}"),
+            settled @ SubmitResult::Settled { .. } => drop(transactions.insert(transaction(settled))),
         }
     }
     // Those before the hostile one may have settled by the first.
@@ -147,7 +147,7 @@ async fn case_84_a_contract_wallet_never_shares_a_transaction() {
         .count();
     assert_eq!(of_wallet, 1, "{transactions:?}");
     assert_eq!(w.balance(treasury()).await, 5 * VALUE);
-    assert!(matches!(w.lookup(&prepared[WALLET]).await, Lookup::Landed { .. }));
+    assert!(matches!(w.lookup(&prepared[WALLET]).await, ChainStatus::Landed { .. }));
 }
 
 // Checks: while payments of payers with code have cost too much gas, no payer with code is taken, and the others settle; a restart
@@ -176,7 +176,7 @@ async fn case_84_payers_with_code_share_a_budget_of_lost_gas() {
     open(&mut w).await;
     assert!(matches!(w.prepare(&w.payment(0)).await, Preparation::Ready(_)));
     let submitted = w.submit(&w.payment(0));
-    assert!(matches!(w.mined(submitted).await, Submitted::Declined(_)));
+    assert!(matches!(w.mined(submitted).await, SubmitResult::Declined(_)));
     assert!(w.port().counters().gas_lost_gwei.load(Ordering::Relaxed) > 0);
     assert!(why(&w, 1).await.contains("wallets with code"));
     w.kill().await;
@@ -185,6 +185,6 @@ async fn case_84_payers_with_code_share_a_budget_of_lost_gas() {
     assert!(why(&w, 0).await.contains("within an hour"));
     w.prepare(&w.payment(2)).await;
     let submitted = w.submit(&w.payment(2));
-    assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     w.settled_once(&[2]).await;
 }

@@ -1,7 +1,7 @@
 //! Reorganisations beyond what was final: nothing is taken until an operator accepts the chain that two endpoints show.
 
 use purser::settlement::evm::{NotRolledBack, RolledBack};
-use purser_actors::port::{Lookup, Settlement as _, Submitted};
+use purser_actors::port::{ChainStatus, Settlement as _, SubmitResult};
 use purser_chains::evm::node::BlockTag;
 use serde_json::json;
 
@@ -25,7 +25,7 @@ async fn stored(w: &World) {
 async fn paid(w: &World, n: usize, deep: u64) -> u64 {
     w.prepare(&w.payment(n)).await;
     let submitted = w.submit(&w.payment(n));
-    let Submitted::Settled { transaction, .. } = w.mined(submitted).await else {
+    let SubmitResult::Settled { transaction, .. } = w.mined(submitted).await else {
         panic!()
     };
     let receipt = w.node.receipt(transaction.parse().unwrap()).await.unwrap().unwrap();
@@ -84,7 +84,7 @@ async fn case_08_a_chain_that_replaced_what_was_final_is_read_again_by_an_operat
     };
     assert_eq!(w.port().would_roll_back().await, Ok(expected));
     assert!(
-        matches!(w.lookup(&w.payment(0)).await, Lookup::Landed { .. }),
+        matches!(w.lookup(&w.payment(0)).await, ChainStatus::Landed { .. }),
         "nothing has changed"
     );
     assert_eq!(w.port().roll_back().await, Ok(expected));
@@ -95,7 +95,7 @@ async fn case_08_a_chain_that_replaced_what_was_final_is_read_again_by_an_operat
     w.read().await;
     for n in 0..2 {
         let submitted = w.submit(&w.payment(n));
-        assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+        assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     }
     w.anvil.mine(12).await;
     w.read().await;
@@ -148,7 +148,7 @@ async fn case_08_where_a_deep_reorganisation_began_is_found_by_what_had_moved() 
     assert_eq!((done.from, done.movements), (first + 1, 1));
     w.read().await;
     assert!(is_final(&w.lookup(&w.payment(0)).await));
-    assert!(!matches!(w.lookup(&w.payment(1)).await, Lookup::Landed { .. }));
+    assert!(!matches!(w.lookup(&w.payment(1)).await, ChainStatus::Landed { .. }));
     assert_eq!(w.balance(treasury()).await, crate::world::VALUE);
 }
 

@@ -1,7 +1,7 @@
 //! Blocks that are replaced, and ports that end at every stage.
 
 use purser_actors::id::Network;
-use purser_actors::port::{ChainStanding, Lookup, Settlement as _, Submitted, TreasuryList as _};
+use purser_actors::port::{ChainStanding, ChainStatus, Settlement as _, SubmitResult, TreasuryList as _};
 use purser_chains::evm::node::BlockTag;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ async fn case_08_payments_survive_reorganizations_that_drop_them() {
         let submitted: Vec<_> = payments.iter().map(|payment| w.submit(payment)).collect();
         let mut landed = Vec::new();
         for submitted in submitted {
-            let Submitted::Settled { transaction, .. } = w.mined(submitted).await else {
+            let SubmitResult::Settled { transaction, .. } = w.mined(submitted).await else {
                 panic!()
             };
             landed.push(transaction);
@@ -57,8 +57,8 @@ async fn case_08_payments_survive_reorganizations_that_drop_them() {
             until("the payment is on the chain again", async || {
                 w.anvil.mine(1).await;
                 let found = w.lookup(payment).await;
-                assert_ne!(found, Lookup::Impossible);
-                matches!(found, Lookup::Landed { .. }).then_some(())
+                assert_ne!(found, ChainStatus::Impossible);
+                matches!(found, ChainStatus::Landed { .. }).then_some(())
             })
             .await;
         }
@@ -70,7 +70,7 @@ async fn case_08_payments_survive_reorganizations_that_drop_them() {
             .unwrap();
         for payment in &payments {
             assert_eq!(
-                after.items.iter().filter(|moved| moved.mark == payment.mark()).count(),
+                after.items.iter().filter(|moved| moved.mark == payment.fingerprint()).count(),
                 1
             );
         }
@@ -89,7 +89,7 @@ async fn a_payment_that_is_included_again_at_once_stays_landed() {
     let submitted = w.submit(&payment);
     w.in_pool(1).await;
     w.anvil.mine(1).await;
-    let Submitted::Settled { transaction, .. } = submitted.await.unwrap() else {
+    let SubmitResult::Settled { transaction, .. } = submitted.await.unwrap() else {
         panic!()
     };
     let raw = raw_of_latest(&w).await;
@@ -100,7 +100,7 @@ async fn a_payment_that_is_included_again_at_once_stays_landed() {
     w.anvil.mine(1).await;
     w.read().await;
     let found = w.lookup(&payment).await;
-    assert!(matches!(found, Lookup::Landed { transaction: again, .. } if again == transaction));
+    assert!(matches!(found, ChainStatus::Landed { transaction: again, .. } if again == transaction));
     w.settled_once(&[0]).await;
 }
 
@@ -128,7 +128,7 @@ async fn a_port_that_ends_at_any_stage_settles_once() {
     w.in_pool(1).await;
     until("it lands without being submitted again", async || {
         w.anvil.mine(1).await;
-        matches!(w.lookup(&w.payment(1)).await, Lookup::Landed { .. }).then_some(())
+        matches!(w.lookup(&w.payment(1)).await, ChainStatus::Landed { .. }).then_some(())
     })
     .await;
     // 2: mined while nobody looked.
@@ -139,7 +139,7 @@ async fn a_port_that_ends_at_any_stage_settles_once() {
     lost.abort();
     w.anvil.mine(3).await;
     w.open().await;
-    let Submitted::Settled { .. } = w.submit(&w.payment(2)).await.unwrap() else {
+    let SubmitResult::Settled { .. } = w.submit(&w.payment(2)).await.unwrap() else {
         panic!()
     };
     // 3: seen, and not final.
@@ -162,7 +162,7 @@ async fn a_port_that_ends_at_any_stage_settles_once() {
     w.open().await;
     until("it lands again", async || {
         w.anvil.mine(1).await;
-        matches!(w.lookup(&w.payment(4)).await, Lookup::Landed { .. }).then_some(())
+        matches!(w.lookup(&w.payment(4)).await, ChainStatus::Landed { .. }).then_some(())
     })
     .await;
     w.settled_once(&[0, 1, 2, 3, 4]).await;

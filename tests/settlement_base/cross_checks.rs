@@ -7,7 +7,7 @@ use std::time::Duration;
 use purser::settlement::evm::BaseSettlement;
 use purser_actors::id::Network;
 use purser_actors::port::{
-    Authorization, Finality, Lookup, Preparation, Settlement as _, Submitted, TreasuryList as _,
+    Authorization, Finality, ChainStatus, Preparation, Settlement as _, SubmitResult, TreasuryList as _,
 };
 use purser_chains::evm::B256;
 use purser_chains::evm::blocks::Finality as Depth;
@@ -29,10 +29,10 @@ pub async fn behind_proxy(anvil: Option<Anvil>, payers: usize) -> Option<(World,
     Some((w, proxy))
 }
 
-pub fn is_final(found: &Lookup) -> bool {
+pub fn is_final(found: &ChainStatus) -> bool {
     matches!(
         found,
-        Lookup::Landed {
+        ChainStatus::Landed {
             finality: Finality::Final,
             ..
         }
@@ -94,7 +94,7 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
     });
     w.anvil.mine(1).await;
     until("the invented payment is seen", async || {
-        matches!(w.lookup(&payment).await, Lookup::Landed { .. }).then_some(())
+        matches!(w.lookup(&payment).await, ChainStatus::Landed { .. }).then_some(())
     })
     .await;
     w.anvil.mine(5).await;
@@ -105,7 +105,7 @@ async fn a_transfer_that_one_endpoint_invents_is_never_final() {
     assert_eq!(w.port().cross_checked(), Some(number - 1));
     proxy.is_honest_again();
     w.read().await;
-    assert!(!matches!(w.lookup(&payment).await, Lookup::Landed { .. }));
+    assert!(!matches!(w.lookup(&payment).await, ChainStatus::Landed { .. }));
     assert!(w.port().counters().mismatches.load(Ordering::Relaxed) > 0);
     let list = w.port().movements(Network::Base, None, 100).await.unwrap();
     assert!(list.items.is_empty(), "{list:?}");
@@ -142,7 +142,7 @@ async fn transfers_that_one_endpoint_leaves_out_are_found() {
     assert!(!submitted.is_finished(), "no row has it");
     proxy.is_honest_again();
     w.read().await;
-    assert!(matches!(submitted.await.unwrap(), Submitted::Settled { .. }));
+    assert!(matches!(submitted.await.unwrap(), SubmitResult::Settled { .. }));
     assert!(is_final(&w.lookup(&payment).await));
     let list = w.port().movements(Network::Base, None, 100).await.unwrap();
     assert_eq!(list.items.len(), 2, "{list:?}");
@@ -243,7 +243,7 @@ async fn nothing_is_final_and_then_nothing_taken_while_one_endpoint_answers() {
     let submitted = w.submit(&w.payment(0));
     assert!(matches!(
         w.mined(submitted).await,
-        Submitted::Settled {
+        SubmitResult::Settled {
             finality: Finality::Seen,
             ..
         }
@@ -333,7 +333,7 @@ async fn one_endpoint_of_three_does_not_lead_astray() {
     w.in_pool(1).await;
     w.anvil.mine(60).await;
     w.read().await;
-    assert!(matches!(submitted.await.unwrap(), Submitted::Settled { .. }));
+    assert!(matches!(submitted.await.unwrap(), SubmitResult::Settled { .. }));
     until("the payment is final", async || {
         is_final(&w.lookup(&payment).await).then_some(())
     })
@@ -361,7 +361,7 @@ async fn a_chain_that_one_endpoint_of_two_made_up_is_left_again() {
     proxy.is_honest_again();
     w.anvil.mine(60).await;
     w.read().await;
-    assert!(matches!(submitted.await.unwrap(), Submitted::Settled { .. }));
+    assert!(matches!(submitted.await.unwrap(), SubmitResult::Settled { .. }));
     w.settled_once(&[0]).await;
 }
 
@@ -384,7 +384,7 @@ async fn one_endpoint_alone_skips_no_nonce() {
         for n in 0..2 {
             w.prepare(&w.payment(n)).await;
             let submitted = w.submit(&w.payment(n));
-            assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+            assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
         }
         w.settled_once(&[0, 1]).await;
         let sent = w

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use purser::settlement::cctp::CctpSettings;
 use purser_actors::port::{
-    Attestation, Bridge as _, ErrorKind, Finality, Lookup, Minting, Settlement as _, SignedBurn, Submitted, Timestamp,
+    AttestationStatus, Bridge as _, ErrorKind, Finality, ChainStatus, MintResult, Settlement as _, SignedBurn, SubmitResult, Timestamp,
 };
 use purser_chains::cctp::THRESHOLD_STANDARD;
 use purser_chains::cctp::message::BurnMessage;
@@ -49,13 +49,13 @@ async fn case_40_what_is_burned_is_minted_once_and_the_rest_arrives() {
     let order = sent(&burn).order;
     assert_eq!((order.amount, order.max_fee), (5_000_601, 601));
     assert_eq!(sent(&burn).event_account, burn.event_key);
-    assert_eq!(way.bridge.find_burn(&burn).await.unwrap(), Lookup::Pending);
+    assert_eq!(way.bridge.find_burn(&burn).await.unwrap(), ChainStatus::Pending);
     assert_eq!(way.chain.counts(), (0, 0), "signed and not sent");
     assert_eq!(way.solana.event_accounts().await.unwrap(), []);
     assert_eq!(way.burned(&burn).await, burn.transaction);
     assert_eq!(way.burned(&burn).await, burn.transaction);
     assert_eq!(way.chain.counts().1, 1);
-    let landed = Lookup::Landed {
+    let landed = ChainStatus::Landed {
         transaction: burn.transaction.clone(),
         finality: Finality::Final,
     };
@@ -63,34 +63,34 @@ async fn case_40_what_is_burned_is_minted_once_and_the_rest_arrives() {
     burn_is_listed(&way, &burn).await;
 
     let message = way.message(&burn, 100);
-    let pending = Attestation::Pending { retry_after_ms: 2_000 };
+    let pending = AttestationStatus::Pending { retry_after_ms: 2_000 };
     assert_eq!(way.bridge.attestation(&burn).await.unwrap(), pending);
     way.iris.lists("pending_confirmations", &message);
     assert_eq!(way.bridge.attestation(&burn).await.unwrap(), pending);
     way.iris.lists("expired", &message);
-    let lapsed = Attestation::Lapsed { nonce: message.nonce };
+    let lapsed = AttestationStatus::Expired { nonce: message.nonce };
     assert_eq!(way.bridge.attestation(&burn).await.unwrap(), lapsed);
     way.iris.says("200 OK", "", "{}");
-    way.bridge.attest_again(&message.nonce).await.unwrap();
+    way.bridge.reattest(&message.nonce).await.unwrap();
     let reattest = format!("POST /v2/reattest/0x{} HTTP/1.1", "5a".repeat(32));
     assert_eq!(way.iris.asked.lock().last(), Some(&reattest));
     way.iris.lists("complete", &message);
-    let Attestation::Complete(attested) = way.bridge.attestation(&burn).await.unwrap() else {
+    let AttestationStatus::Complete(attested) = way.bridge.attestation(&burn).await.unwrap() else {
         panic!("complete")
     };
     assert_eq!(attested.arrives.atomic(), 5_000_501);
     assert_eq!(attested.is_of(&way.crossing(), burn.burned), Ok(()));
 
-    assert_eq!(way.bridge.find_mint(&attested).await.unwrap(), Lookup::Pending);
-    let Minting::Minted { transaction } = way.minted(&attested).await else {
+    assert_eq!(way.bridge.find_mint(&attested).await.unwrap(), ChainStatus::Pending);
+    let MintResult::Minted { transaction } = way.minted(&attested).await else {
         panic!("minted")
     };
     assert_eq!(way.w.balance(key("recipient").address()).await, 5_000_501);
-    assert_eq!(way.minted(&attested).await, Minting::NonceUsed);
+    assert_eq!(way.minted(&attested).await, MintResult::NonceUsed);
     let finality = Finality::Final;
     assert_eq!(
         way.bridge.find_mint(&attested).await.unwrap(),
-        Lookup::Landed { transaction, finality }
+        ChainStatus::Landed { transaction, finality }
     );
     assert_eq!(way.w.balance(key("recipient").address()).await, 5_000_501);
 }
@@ -110,7 +110,7 @@ async fn case_35_answers_of_iris_mean_what_they_say() {
         way.iris.says(status, "", "<html>");
         assert_eq!(way.bridge.attestation(&burn).await.unwrap_err().kind, kind, "{status}");
         way.iris.says(status, "", "<html>");
-        let again = way.bridge.attest_again(&good.nonce).await;
+        let again = way.bridge.reattest(&good.nonce).await;
         assert_eq!(
             again.err().map(|error| error.kind),
             (status != "200 OK").then_some(kind),
@@ -142,7 +142,7 @@ async fn case_35_answers_of_iris_mean_what_they_say() {
             ..good.clone()
         };
         way.iris.lists("complete", &message);
-        let complete = matches!(way.bridge.attestation(&burn).await.unwrap(), Attestation::Complete(_));
+        let complete = matches!(way.bridge.attestation(&burn).await.unwrap(), AttestationStatus::Complete(_));
         assert_eq!(complete, taken, "no block is left for it");
     }
 }
@@ -164,7 +164,7 @@ async fn a_named_burn_is_known_by_its_amount() {
     way.iris.lists("complete", &good);
     assert!(matches!(
         way.bridge.attestation(&named).await.unwrap(),
-        Attestation::Complete(_)
+        AttestationStatus::Complete(_)
     ));
     assert_eq!(
         way.bridge.find_burn(&named).await.unwrap_err().kind,
@@ -183,15 +183,15 @@ async fn a_rate_limit_of_iris_is_honoured() {
     let Some(way) = Way::open(2, |_| {}).await else { return };
     let burn = way.signed().await;
     way.iris.says("429 Too Many Requests", "retry-after: 70\r\n", "");
-    let limited = Attestation::Pending { retry_after_ms: 70_000 };
+    let limited = AttestationStatus::Pending { retry_after_ms: 70_000 };
     assert_eq!(way.bridge.attestation(&burn).await.unwrap(), limited);
     let asked = way.iris.asked.lock().len();
-    let Attestation::Pending { retry_after_ms } = way.bridge.attestation(&burn).await.unwrap() else {
+    let AttestationStatus::Pending { retry_after_ms } = way.bridge.attestation(&burn).await.unwrap() else {
         panic!("pending")
     };
     assert!((1..=70_000).contains(&retry_after_ms));
     assert_eq!(
-        way.bridge.attest_again(&[0x5a; 32]).await.unwrap_err().kind,
+        way.bridge.reattest(&[0x5a; 32]).await.unwrap_err().kind,
         ErrorKind::Temporary
     );
     assert_eq!(
@@ -260,21 +260,21 @@ async fn case_38_a_burn_that_never_lands_is_proved_by_two_endpoints() {
         let patience = Duration::from_millis(300);
         assert!(tokio::time::timeout(patience, way.bridge.burn(&burn)).await.is_err());
         assert!(way.chain.counts().0 > 0, "it was sent");
-        assert_eq!(way.bridge.find_burn(&burn).await.unwrap(), Lookup::Pending);
+        assert_eq!(way.bridge.find_burn(&burn).await.unwrap(), ChainStatus::Pending);
         way.chain.advance(400);
         if endpoints == 1 {
             until("the proof is missing", async || {
                 (way.solana.status().unproven == 1).then_some(())
             })
             .await;
-            assert_eq!(way.bridge.find_burn(&burn).await.unwrap(), Lookup::Pending);
+            assert_eq!(way.bridge.find_burn(&burn).await.unwrap(), ChainStatus::Pending);
             continue;
         }
         until("the burn is proved to be dead", async || {
-            (way.bridge.find_burn(&burn).await.unwrap() == Lookup::Impossible).then_some(())
+            (way.bridge.find_burn(&burn).await.unwrap() == ChainStatus::Impossible).then_some(())
         })
         .await;
-        let Submitted::Declined(decline) = way.bridge.burn(&burn).await.unwrap() else {
+        let SubmitResult::Declined(decline) = way.bridge.burn(&burn).await.unwrap() else {
             panic!("declined")
         };
         assert_eq!(&*decline.reason, "burn_expired", "another one may be signed");

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use purser_actors::port::Submitted;
+use purser_actors::port::SubmitResult;
 use serde_json::json;
 
 use crate::anvil::Anvil;
@@ -16,7 +16,7 @@ async fn pays(w: &World, n: usize) {
     w.prepare(&w.payment(n)).await;
     let submitted = w.submit(&w.payment(n));
     let answer = w.mined(submitted).await;
-    assert!(matches!(answer, Submitted::Settled { .. }), "{answer:?}");
+    assert!(matches!(answer, SubmitResult::Settled { .. }), "{answer:?}");
     w.anvil.mine(5).await;
 }
 

@@ -11,7 +11,7 @@ use purser::settlement::facilitator::{
 use purser::system::SystemClock;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, Preparation, Settlement, Submitted, TreasuryList};
+use purser_actors::port::{Authorization, Preparation, Settlement, SubmitResult, TreasuryList};
 use purser_chains::rpc;
 
 use crate::facilitator::OnBase;
@@ -150,7 +150,7 @@ async fn case_11_87_what_a_failing_facilitator_has_settled_is_found_on_the_chain
     let (port, sent) = (rail.port.clone(), payment.clone());
     let submitted = tokio::spawn(async move { port.submit(&sent, &prepared).await.unwrap() });
     let submitted = rail.base.world.mined(submitted).await;
-    assert!(matches!(submitted, Submitted::Settled { .. }), "{submitted:?}");
+    assert!(matches!(submitted, SubmitResult::Settled { .. }), "{submitted:?}");
     assert_eq!(rail.base.world.balance(treasury()).await, amount.atomic());
     assert_eq!(rail.base.world.balance(payer(1)).await, 0);
 }
@@ -180,7 +180,7 @@ async fn a_poor_gas_key_rests_behind_a_facilitator_until_it_has_gas() {
         let port = port.clone();
         let submitted = tokio::spawn(async move { port.submit(&payment, &prepared).await.unwrap() });
         let submitted = world.mined(submitted).await;
-        assert!(matches!(submitted, Submitted::Settled { .. }), "{submitted:?}");
+        assert!(matches!(submitted, SubmitResult::Settled { .. }), "{submitted:?}");
     };
     pay(0).await;
     assert_eq!((facilitator.settles(), world.rows(b'n').await), (1, 0));

@@ -2,7 +2,7 @@
 
 use purser::settlement::evm::{BridgeMessage, SentMessage, Taken};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Finality, Submitted};
+use purser_actors::port::{Finality, SubmitResult};
 use purser_chains::cctp::burn::BurnOrder;
 use purser_chains::cctp::message::BurnMessage;
 use purser_chains::cctp::{MAINNET, THRESHOLD_FAST, mint};
@@ -166,7 +166,7 @@ async fn a_message_goes_alone() {
     }
     assert!(matches!(mined(&w, sent).await, SentMessage::Taken { .. }));
     for paid in paid {
-        assert!(matches!(w.mined(paid).await, Submitted::Settled { .. }));
+        assert!(matches!(w.mined(paid).await, SubmitResult::Settled { .. }));
     }
     let found = find(&w, &message).await.unwrap();
     let receipt = w

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_actors::port::{ErrorKind, Lookup, Settlement as _, Submitted};
+use purser_actors::port::{ErrorKind, ChainStatus, Settlement as _, SubmitResult};
 use purser_chains::evm::Bytes;
 use purser_chains::evm::node::{BlockTag, FeePolicy};
 use purser_storage::{Batch, Store as _, Write};
@@ -34,7 +34,7 @@ async fn case_85_a_base_fee_times_a_hundred_is_followed() {
         .await;
     w.anvil.mine(1).await;
     for submitted in submitted {
-        assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+        assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     }
     assert!(w.port().counters().replacements.load(Ordering::Relaxed) >= 1);
     w.settled_once(&[0, 1]).await;
@@ -63,12 +63,12 @@ async fn case_85_a_gap_of_nonces_is_filled() {
     w.open().await;
     until("the second lands behind the filler", async || {
         w.anvil.mine(1).await;
-        matches!(w.lookup(&w.payment(1)).await, Lookup::Landed { .. }).then_some(())
+        matches!(w.lookup(&w.payment(1)).await, ChainStatus::Landed { .. }).then_some(())
     })
     .await;
-    assert_eq!(w.lookup(&w.payment(0)).await, Lookup::Pending);
+    assert_eq!(w.lookup(&w.payment(0)).await, ChainStatus::Pending);
     let again = w.submit(&w.payment(0));
-    assert!(matches!(w.mined(again).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(again).await, SubmitResult::Settled { .. }));
     // What the lost row was made for is left behind: it is nobody's.
     assert_eq!(w.balance(crate::world::treasury()).await, 2 * crate::world::VALUE);
     let sent = w.node.transaction_count(key("gas").address(), BlockTag::Latest).await;
@@ -85,7 +85,7 @@ async fn case_85_a_key_that_somebody_else_uses_heals() {
     w.in_pool(1).await;
     w.anvil.control("anvil_dropAllTransactions", json!([])).await;
     w.foreign("gas", 0, key("recipient").address(), Bytes::new()).await;
-    assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     w.settled_once(&[0]).await;
     assert!(w.port().counters().alarms.load(Ordering::Relaxed) > 0);
 }
@@ -106,11 +106,11 @@ async fn case_85_a_key_without_gas_leaves_the_work_to_the_other() {
     for n in 1..3 {
         w.prepare(&w.payment(n)).await;
         let submitted = w.submit(&w.payment(n));
-        assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+        assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     }
     assert!(!held.is_finished());
     w.give_ether(key("gas").address(), "0xde0b6b3a7640000").await;
-    assert!(matches!(w.mined(held).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(held).await, SubmitResult::Settled { .. }));
     w.settled_once(&[0, 1, 2]).await;
 }
 
@@ -132,7 +132,7 @@ async fn case_85_without_any_gas_a_payment_is_not_prepared() {
     let why = w.port().why_no_payments();
     assert!(why.as_ref().is_some_and(|why| why.contains("gas")), "{why:?}");
     w.give_ether(key("gas").address(), "0xde0b6b3a7640000").await;
-    assert!(matches!(w.mined(held).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(held).await, SubmitResult::Settled { .. }));
     until("payments are taken", async || {
         w.port().why_no_payments().is_none().then_some(())
     })
@@ -150,7 +150,7 @@ async fn a_key_goes_on_after_two_endpoints_have_shown_wrong_counts() {
     w.open().await;
     w.prepare(&w.payment(0)).await;
     let submitted = w.submit(&w.payment(0));
-    assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     let asked = Arc::new(AtomicU64::new(0));
     for liar in &liars {
         let asked = asked.clone();
@@ -179,7 +179,7 @@ async fn a_key_goes_on_after_two_endpoints_have_shown_wrong_counts() {
     .await;
     w.prepare(&w.payment(1)).await;
     let submitted = w.submit(&w.payment(1));
-    assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     w.settled_once(&[0, 1]).await;
     let sent = w.node.transaction_count(key("gas").address(), BlockTag::Latest).await;
     assert_eq!(sent, Ok(2));

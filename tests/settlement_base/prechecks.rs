@@ -3,7 +3,7 @@
 use purser::payment::evm::keccak;
 use purser::settlement::chain::{Acceptance, ContractWallets as _};
 use purser::settlement::evm::BaseSettings;
-use purser_actors::port::{Authorization, EvmSignature, Lookup, Preparation, Settlement as _, Submitted};
+use purser_actors::port::{Authorization, EvmSignature, ChainStatus, Preparation, Settlement as _, SubmitResult};
 use purser_chains::evm::contract_wallet::Undeployed;
 use purser_chains::evm::node::{BlockTag, CallRequest};
 use purser_chains::evm::{Address, Bytes};
@@ -50,8 +50,8 @@ async fn becomes_wallet(w: &World, address: Address, code: &Value) {
 async fn settles(w: &World, payment: &Authorization) -> String {
     assert!(matches!(w.prepare(payment).await, Preparation::Ready(_)));
     match w.mined(w.submit(payment)).await {
-        Submitted::Settled { transaction, .. } => transaction,
-        Submitted::Declined(decline) => panic!("{decline:?}"),
+        SubmitResult::Settled { transaction, .. } => transaction,
+        SubmitResult::Declined(decline) => panic!("{decline:?}"),
     }
 }
 
@@ -122,7 +122,7 @@ async fn case_14_contracts_and_delegated_accounts_verify_their_signatures() {
         // Not from the cache: preparing took the entry.
         assert_eq!(accepts(&w, &good).await, Acceptance::Accepted, "{n}: used");
         assert_eq!(accepts(&w, &bad).await, Acceptance::Refused, "{n}: used");
-        assert!(matches!(w.lookup(&good).await, Lookup::Landed { .. }), "{n}");
+        assert!(matches!(w.lookup(&good).await, ChainStatus::Landed { .. }), "{n}");
     }
     let plain = with_signature(&w.payment(2), &[7; 80]);
     for _ in 0..2 {
@@ -211,8 +211,8 @@ async fn case_14_a_wallet_is_deployed_with_its_first_payment() {
     let mut transactions = Vec::new();
     for submitted in submitted {
         match w.mined(submitted).await {
-            Submitted::Settled { transaction, .. } => transactions.push(transaction),
-            Submitted::Declined(decline) => panic!("{decline:?}"),
+            SubmitResult::Settled { transaction, .. } => transactions.push(transaction),
+            SubmitResult::Declined(decline) => panic!("{decline:?}"),
         }
     }
     assert_ne!(transactions[0], transactions[1], "it goes alone");

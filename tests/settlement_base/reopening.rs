@@ -7,7 +7,7 @@ use purser::settlement::evm::{BaseSettlement, OpenError};
 use purser::settlement::gate::{Gate, UNREAD};
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{ErrorKind, Lookup, Settlement as _, Submitted, Transfer};
+use purser_actors::port::{ErrorKind, ChainStatus, Settlement as _, SubmitResult, OutgoingTransferRequest};
 use purser_chains::rpc::{HttpTransport, SystemClock};
 use purser_storage::Store;
 use serde_json::json;
@@ -28,7 +28,7 @@ async fn reopen(w: &World, gate: &Arc<Gate>) -> Result<BaseSettlement, OpenError
 async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
     let Some(mut w) = World::start(3).await else { return };
     let settled = w.submit(&w.payment(0));
-    assert!(matches!(w.mined(settled).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(settled).await, SubmitResult::Settled { .. }));
     w.read().await;
     drop(w.submit(&w.payment(1)));
     w.in_pool(1).await;
@@ -45,9 +45,9 @@ async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
     let why = w.port().why_no_payments();
     assert_eq!(why.as_deref(), Some(UNREAD));
     assert_eq!((w.port().height(), w.pending().await), (read, 0));
-    assert!(matches!(w.lookup(&w.payment(0)).await, Lookup::Landed { .. }));
-    assert_eq!(w.lookup(&w.payment(1)).await, Lookup::Pending);
-    let out = Transfer {
+    assert!(matches!(w.lookup(&w.payment(0)).await, ChainStatus::Landed { .. }));
+    assert_eq!(w.lookup(&w.payment(1)).await, ChainStatus::Pending);
+    let out = OutgoingTransferRequest {
         key: 1,
         to: Wallet::Evm(payer(2).into_array()),
         amount: Usdc::from_atomic(1),
@@ -65,13 +65,13 @@ async fn a_port_behind_a_closed_gate_uses_nothing_of_its_chain() {
     w.anvil.mine(1).await;
     until("what was under way has settled", async || {
         let found = w.lookup(&w.payment(1)).await;
-        matches!(found, Lookup::Landed { .. }).then_some(())
+        matches!(found, ChainStatus::Landed { .. }).then_some(())
     })
     .await;
     w.read().await;
     w.prepare(&w.payment(2)).await;
     let settled = w.submit(&w.payment(2));
-    assert!(matches!(w.mined(settled).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(settled).await, SubmitResult::Settled { .. }));
 }
 
 // Checks: without rows there is no block to go on from: a first start needs the chain.
@@ -105,5 +105,5 @@ async fn no_payment_is_taken_before_a_gas_key_knows_its_nonce() {
     proxy.is_honest_again();
     w.read().await;
     let settled = w.submit(&w.payment(0));
-    assert!(matches!(w.mined(settled).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(settled).await, SubmitResult::Settled { .. }));
 }

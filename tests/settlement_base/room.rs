@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use purser::settlement::chain::{Acceptance, ContractWallets as _};
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, Preparation, Settlement as _, Submitted, Transfer};
+use purser_actors::port::{Authorization, Preparation, Settlement as _, SubmitResult, OutgoingTransferRequest};
 use purser_chains::evm::Address;
 use purser_chains::evm::node::BlockTag;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ impl World {
     }
 
     /// Checked, prepared and submitted, until its transaction is in the pool.
-    async fn under_way(&self, payment: &Authorization, in_pool: usize) -> JoinHandle<Submitted> {
+    async fn under_way(&self, payment: &Authorization, in_pool: usize) -> JoinHandle<SubmitResult> {
         assert_eq!(self.checked(payment).await, None);
         assert_eq!(self.prepared(payment).await, None);
         let submitted = self.submit(payment);
@@ -85,12 +85,12 @@ async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
     w.kill().await;
     w.open().await;
     declined(&w, 14).await;
-    assert!(matches!(w.mined(w.submit(first)).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(w.submit(first)).await, SubmitResult::Settled { .. }));
     declined(&w, 15).await;
     w.holds(payer(0), VALUE).await;
     let again = w.of_first(16);
     let submitted = w.under_way(&again, 1).await;
-    assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     assert_eq!(w.balance(treasury()).await, 2 * VALUE);
     assert_eq!(
         w.port()
@@ -116,7 +116,7 @@ async fn what_the_balance_shows_is_not_counted_again() {
     assert!(w.rows(b'n').await >= 3, "none is forgotten yet");
     assert_eq!(w.checked(&w.of_first(4)).await.as_deref(), Some(SHORT));
     for submitted in submitted {
-        assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+        assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     }
     assert_eq!(w.balance(treasury()).await, 3 * VALUE);
 }
@@ -129,7 +129,7 @@ async fn a_payment_that_ends_without_settling_makes_room_again() {
     let fails = w.under_way(&w.of_first(1), 1).await;
     assert_eq!(w.checked(&w.of_first(2)).await.as_deref(), Some(SHORT));
     w.give(payer(0), 0).await;
-    assert!(matches!(w.mined(fails).await, Submitted::Declined(_)));
+    assert!(matches!(w.mined(fails).await, SubmitResult::Declined(_)));
     w.holds(payer(0), VALUE).await;
     let second = w.of_first(3);
     until("there is room behind a failure", async || {
@@ -165,8 +165,8 @@ async fn a_payment_that_ends_without_settling_makes_room_again() {
     .await;
     assert_eq!(w.prepared(&last).await, None);
     let last = w.submit(&last);
-    assert!(matches!(w.mined(last).await, Submitted::Settled { .. }));
-    assert!(matches!(w.mined(expires).await, Submitted::Declined(_)));
+    assert!(matches!(w.mined(last).await, SubmitResult::Settled { .. }));
+    assert!(matches!(w.mined(expires).await, SubmitResult::Declined(_)));
     assert_eq!(w.balance(treasury()).await, VALUE);
 }
 
@@ -197,7 +197,7 @@ async fn payments_of_a_contract_wallet_count_together() {
     assert_eq!(w.checked(&payments[2]).await.as_deref(), Some(SHORT));
     assert_eq!(w.prepared(&payments[2]).await.as_deref(), Some(SHORT));
     for submitted in submitted {
-        assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+        assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     }
     assert_eq!(w.balance(treasury()).await, 2 * VALUE);
 }
@@ -212,12 +212,12 @@ async fn a_managed_wallets_payments_count_together_and_the_treasurys_do_not() {
     let submitted = w.under_way(&elsewhere, 1).await;
     let ours = w.of_first(2);
     assert_eq!(w.checked(&ours).await.as_deref(), Some(SHORT));
-    assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     assert_eq!(w.balance(payer(1)).await, VALUE);
 
     w.holds(treasury(), VALUE).await;
     for key in 1..=2 {
-        let transfer = Transfer {
+        let transfer = OutgoingTransferRequest {
             key,
             to: Wallet::Evm(payer(2).into_array()),
             amount: Usdc::from_atomic(VALUE),
@@ -242,11 +242,11 @@ async fn without_balances_a_simulation_alone_decides() {
     let submitted = w.under_way(&w.of_first(1), 1).await;
     let second = w.of_first(2);
     assert_eq!(w.checked(&second).await, None);
-    assert!(matches!(w.mined(submitted).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(submitted).await, SubmitResult::Settled { .. }));
     until("the chain shows it", async || {
         (w.checked(&w.of_first(3)).await.as_deref() == Some(SHORT)).then_some(())
     })
     .await;
-    assert!(matches!(w.mined(w.submit(&second)).await, Submitted::Declined(_)));
+    assert!(matches!(w.mined(w.submit(&second)).await, SubmitResult::Declined(_)));
     assert_eq!(w.balance(treasury()).await, VALUE);
 }

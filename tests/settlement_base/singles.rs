@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, Finality, Lookup, Preparation, Settlement as _, Submitted, Timestamp, Transfer,
+    Authorization, ChainStanding, Finality, ChainStatus, Preparation, Settlement as _, SubmitResult, Timestamp, OutgoingTransferRequest,
     TreasuryList as _,
 };
 use purser_chains::evm::multicall::{self, BatchCall, MULTICALL3};
@@ -34,9 +34,9 @@ async fn a_payment_is_seen_and_becomes_final_by_depth() {
     assert_eq!(reason(w.prepare(&payment).await), "ready");
     let submitted = w.submit(&payment);
     w.in_pool(1).await;
-    assert_eq!((w.rows(b'n').await, w.lookup(&payment).await), (1, Lookup::Pending));
+    assert_eq!((w.rows(b'n').await, w.lookup(&payment).await), (1, ChainStatus::Pending));
     w.anvil.mine(1).await;
-    let Submitted::Settled { transaction, finality } = submitted.await.unwrap() else {
+    let SubmitResult::Settled { transaction, finality } = submitted.await.unwrap() else {
         panic!()
     };
     assert_eq!(finality, Finality::Seen);
@@ -77,11 +77,11 @@ async fn case_05_06_what_must_fail_is_declined_without_gas() {
     ];
     for (payment, expected) in table {
         assert_eq!(reason(w.prepare(&payment).await), expected);
-        let Submitted::Declined(decline) = w.submit(&payment).await.unwrap() else {
+        let SubmitResult::Declined(decline) = w.submit(&payment).await.unwrap() else {
             panic!()
         };
         assert_eq!(&*decline.reason, expected);
-        assert_ne!(w.lookup(&payment).await, Lookup::Impossible);
+        assert_ne!(w.lookup(&payment).await, ChainStatus::Impossible);
     }
     assert_eq!((w.pending().await, w.rows(b'n').await), (0, 0));
     let sent = w.node.transaction_count(key("gas").address(), BlockTag::Latest).await;
@@ -100,7 +100,7 @@ async fn case_10_a_stranger_is_first_with_a_payment_that_is_on_its_way() {
     let pool = w.anvil.control("txpool_content", json!([])).await;
     let ours = pool["pending"].as_object().unwrap().values().next().unwrap()["0"]["hash"].clone();
     w.foreign("stranger", 0, w.token.address(), w.calldata(&payment)).await;
-    let Submitted::Settled { transaction, .. } = w.mined(submitted).await else {
+    let SubmitResult::Settled { transaction, .. } = w.mined(submitted).await else {
         panic!()
     };
     assert_ne!(json!(transaction), ours);
@@ -115,7 +115,7 @@ async fn two_transfers_in_one_transaction_have_a_name_each() {
     w.give(treasury(), 10 * VALUE).await;
     let mut all = vec![w.payment(0), w.payment(1)];
     for key in [1, 2] {
-        let transfer = Transfer {
+        let transfer = OutgoingTransferRequest {
             key,
             to: Wallet::Evm(payer(7).into_array()),
             amount: Usdc::from_atomic(VALUE),
@@ -142,7 +142,7 @@ async fn two_transfers_in_one_transaction_have_a_name_each() {
     let kept = port.kept(1, 2).await.unwrap();
     let places: Vec<(u64, u32)> = kept.iter().map(|kept| (kept.position, kept.index)).collect();
     assert_eq!(places, [(2, 3), (3, 5)]);
-    let marks = |from: usize| all[from..].iter().map(|signed| signed.mark()).collect::<BTreeSet<_>>();
+    let marks = |from: usize| all[from..].iter().map(|signed| signed.fingerprint()).collect::<BTreeSet<_>>();
     let departures = port.departures(Timestamp(0), Timestamp(u64::MAX)).await.unwrap();
     assert_eq!(
         departures.iter().map(|left| left.mark).collect::<BTreeSet<_>>(),
@@ -153,7 +153,7 @@ async fn two_transfers_in_one_transaction_have_a_name_each() {
     let ours = Wallet::Evm(treasury().into_array());
     assert_eq!(port.sent_by(&ours, Timestamp(0)).await.unwrap(), departures);
     for authorization in &all {
-        assert!(matches!(w.lookup(authorization).await, Lookup::Landed { .. }));
+        assert!(matches!(w.lookup(authorization).await, ChainStatus::Landed { .. }));
     }
 }
 
@@ -174,7 +174,7 @@ async fn a_plain_transfer_is_listed_and_is_no_payment() {
     assert_eq!(page.items.len(), 1);
     assert_eq!((page.items[0].incoming, page.items[0].amount.atomic()), (true, VALUE));
     assert_ne!(page.items[0].mark, [0; 32]);
-    assert_eq!(w.lookup(&w.payment(0)).await, Lookup::Pending);
+    assert_eq!(w.lookup(&w.payment(0)).await, ChainStatus::Pending);
     let finality = async || {
         let asked = w.port().movement_finality(Network::Base, &page.items[0]);
         asked.await.unwrap()
@@ -201,24 +201,24 @@ async fn a_plain_transfer_is_listed_and_is_no_payment() {
 async fn case_39_a_top_up_on_base_is_one_transfer_of_exactly_its_amount() {
     let Some(w) = World::start(0).await else { return };
     w.give(treasury(), 10 * VALUE).await;
-    let transfer = Transfer {
+    let transfer = OutgoingTransferRequest {
         key: 39,
         to: Wallet::Evm(payer(7).into_array()),
         amount: Usdc::from_atomic(VALUE + 1),
     };
     let signed = w.port().sign(&transfer).await.unwrap();
-    assert_eq!(w.port().sign(&transfer).await.unwrap().mark(), signed.mark());
+    assert_eq!(w.port().sign(&transfer).await.unwrap().fingerprint(), signed.fingerprint());
     w.prepare(&signed).await;
     let first = w.mined(w.submit(&signed)).await;
-    let Submitted::Settled { transaction, .. } = first else {
+    let SubmitResult::Settled { transaction, .. } = first else {
         panic!()
     };
     let again = w.submit(&w.port().sign(&transfer).await.unwrap()).await.unwrap();
-    assert!(matches!(again, Submitted::Settled { transaction: same, .. } if same == transaction));
+    assert!(matches!(again, SubmitResult::Settled { transaction: same, .. } if same == transaction));
     w.anvil.mine(2).await;
     w.read().await;
     let finality = Finality::Final;
-    assert_eq!(w.lookup(&signed).await, Lookup::Landed { transaction, finality });
+    assert_eq!(w.lookup(&signed).await, ChainStatus::Landed { transaction, finality });
     assert_eq!(w.balance(payer(7)).await, VALUE + 1);
     assert_eq!(w.balance(treasury()).await, 9 * VALUE - 1);
     let page = w.port().movements(Network::Base, None, 10).await.unwrap();
@@ -243,7 +243,7 @@ async fn preparing_a_transfer_shows_no_endpoint_its_signature() {
     w.give(treasury(), VALUE).await;
     w.give(payer(0), VALUE).await;
     w.anvil.mine(1).await;
-    let transfer = |atomic| Transfer {
+    let transfer = |atomic| OutgoingTransferRequest {
         key: 41,
         to: Wallet::Evm(payer(7).into_array()),
         amount: Usdc::from_atomic(atomic),
@@ -262,7 +262,7 @@ async fn preparing_a_transfer_shows_no_endpoint_its_signature() {
         panic!()
     };
     assert_eq!(&*decline.reason, "insufficient_funds");
-    assert!(matches!(w.mined(w.submit(&ours)).await, Submitted::Settled { .. }));
+    assert!(matches!(w.mined(w.submit(&ours)).await, SubmitResult::Settled { .. }));
 }
 
 // Checks: one endpoint proves nothing; two that are past the end in a final block do, and not before it is final.
@@ -279,7 +279,7 @@ async fn case_86_that_a_payment_has_run_out_needs_two_endpoints() {
     w.anvil.mine(12).await;
     w.read().await;
     until("an operator is told", async || {
-        assert_eq!(w.lookup(&payment).await, Lookup::Pending);
+        assert_eq!(w.lookup(&payment).await, ChainStatus::Pending);
         let alarms = w.port().counters().alarms.load(Ordering::Relaxed);
         (alarms > 0).then_some(())
     })
@@ -288,7 +288,7 @@ async fn case_86_that_a_payment_has_run_out_needs_two_endpoints() {
     w.urls = both;
     w.open().await;
     until("it is proven", async || {
-        (w.lookup(&payment).await == Lookup::Impossible).then_some(())
+        (w.lookup(&payment).await == ChainStatus::Impossible).then_some(())
     })
     .await;
     assert_eq!(w.balance(payer(0)).await, VALUE);
@@ -315,8 +315,8 @@ async fn a_cancelled_or_otherwise_used_authorization_is_impossible_once_final() 
         .await;
     w.anvil.mine(1).await;
     w.read().await;
-    assert_eq!(w.lookup(&canceled).await, Lookup::Pending);
-    assert_eq!(w.lookup(&used).await, Lookup::Pending);
+    assert_eq!(w.lookup(&canceled).await, ChainStatus::Pending);
+    assert_eq!(w.lookup(&used).await, ChainStatus::Pending);
     for payment in [&canceled, &used] {
         assert_eq!(reason(w.prepare(payment).await), "invalid_exact_evm_nonce_already_used");
     }
@@ -324,11 +324,11 @@ async fn a_cancelled_or_otherwise_used_authorization_is_impossible_once_final() 
     w.anvil.mine(12).await;
     w.read().await;
     until("its cancellation is final", async || {
-        (w.lookup(&canceled).await == Lookup::Impossible).then_some(())
+        (w.lookup(&canceled).await == ChainStatus::Impossible).then_some(())
     })
     .await;
     until("its use is found", async || {
-        (w.lookup(&used).await == Lookup::Impossible).then_some(())
+        (w.lookup(&used).await == ChainStatus::Impossible).then_some(())
     })
     .await;
     assert_eq!(w.balance(treasury()).await, 0);

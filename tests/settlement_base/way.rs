@@ -10,7 +10,7 @@ use purser::settlement::gate::Gate;
 use purser::settlement::solana::{Pace, SolanaSettings, SolanaSettlement, Surroundings, Workers};
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Attested, Bridge as _, Crossing, ErrorKind, Finality, Minting, SignedBurn, Submitted};
+use purser_actors::port::{AttestedMessage, Bridge as _, BridgeTransfer, ErrorKind, Finality, MintResult, SignedBurn, SubmitResult};
 use purser_chains::cctp::burn::{FeeRate, SentBurn};
 use purser_chains::cctp::iris::Iris;
 use purser_chains::cctp::message::BurnMessage;
@@ -159,8 +159,8 @@ impl Way {
         (self.solana, self.workers) = (solana, Some(workers));
     }
 
-    pub fn crossing(&self) -> Crossing {
-        Crossing {
+    pub fn crossing(&self) -> BridgeTransfer {
+        BridgeTransfer {
             key: 1,
             to: key("recipient").address().into_array(),
             arrives: Usdc::from_atomic(ARRIVES),
@@ -177,7 +177,7 @@ impl Way {
             self.chain.advance(1);
             let patience = Duration::from_millis(200);
             match tokio::time::timeout(patience, self.bridge.burn(burn)).await {
-                Ok(Ok(Submitted::Settled { transaction, finality })) => {
+                Ok(Ok(SubmitResult::Settled { transaction, finality })) => {
                     assert_eq!(finality, Finality::Final);
                     Some(transaction)
                 }
@@ -202,7 +202,7 @@ impl Way {
         }
     }
 
-    pub async fn minted(&self, attested: &Attested) -> Minting {
+    pub async fn minted(&self, attested: &AttestedMessage) -> MintResult {
         let mint = self.bridge.sign_mint(attested).await.unwrap();
         let bridge = self.bridge.clone();
         let minting = tokio::spawn(async move { bridge.mint(&mint).await.unwrap() });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use purser::settlement::evm::{BaseSettings, BaseSettlement, FinalityStep, OpenError, TokenSettings};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, EvmAuthorization, EvmSignature, Lookup, Preparation, Prepared, Settlement as _, Submitted,
+    Authorization, EvmAuthorization, EvmSignature, ChainStatus, Preparation, PreparedTransaction, Settlement as _, SubmitResult,
 };
 use purser_chains::evm::blocks::Finality;
 use purser_chains::evm::key::EvmKey;
@@ -16,7 +16,7 @@ use purser_chains::evm::tx::{Fee, Transaction};
 use purser_chains::evm::usdc::{self, Token};
 use purser_chains::evm::{Address, Bytes, U256};
 use purser_chains::rpc::{EndpointSettings, EndpointUrl, HttpTransport, SystemClock};
-use purser_storage::{JournalStore, Limits, Options, Store};
+use purser_storage::{JournalStore, StoreLimits, StoreOptions, Store};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -107,9 +107,9 @@ impl World {
             anvil.control("anvil_setCode", json!([hex(address), code])).await;
         }
         let folder = tempfile::tempdir().unwrap();
-        let options = Options {
+        let options = StoreOptions {
             dir: folder.path().join("store"),
-            limits: Limits::sandbox(),
+            limits: StoreLimits::sandbox(),
             clock: Arc::new(|| 1_000_000),
         };
         let world = Self {
@@ -289,10 +289,10 @@ impl World {
     }
 
     /// In a task of its own, as the engine waits.
-    pub fn submit(&self, authorization: &Authorization) -> JoinHandle<Submitted> {
+    pub fn submit(&self, authorization: &Authorization) -> JoinHandle<SubmitResult> {
         let (port, authorization) = (self.port().clone(), authorization.clone());
         tokio::spawn(async move {
-            let prepared = Prepared {
+            let prepared = PreparedTransaction {
                 bytes: Vec::new(),
                 transaction: String::new(),
             };
@@ -300,12 +300,12 @@ impl World {
         })
     }
 
-    pub async fn lookup(&self, authorization: &Authorization) -> Lookup {
+    pub async fn lookup(&self, authorization: &Authorization) -> ChainStatus {
         self.port().lookup(authorization, None).await.unwrap()
     }
 
     /// Makes blocks until it has an answer.
-    pub async fn mined(&self, submitted: JoinHandle<Submitted>) -> Submitted {
+    pub async fn mined(&self, submitted: JoinHandle<SubmitResult>) -> SubmitResult {
         until("a submission is answered", async || {
             self.anvil.mine(1).await;
             submitted.is_finished().then_some(())
@@ -362,7 +362,7 @@ impl World {
         assert_eq!(self.balance(treasury()).await, VALUE * payers.len() as u64);
         for n in payers {
             let landed = self.lookup(&self.payment(*n)).await;
-            assert!(matches!(landed, Lookup::Landed { .. }), "payer {n}: {landed:?}");
+            assert!(matches!(landed, ChainStatus::Landed { .. }), "payer {n}: {landed:?}");
         }
         until("no transaction is left", async || {
             self.anvil.mine(1).await;

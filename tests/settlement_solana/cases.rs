@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use purser::settlement::solana::SolanaSettings;
-use purser_actors::port::{ChainStanding, Decline, ErrorKind, Finality, Lookup, Settlement as _, Submitted};
+use purser_actors::port::{ChainStanding, Decline, ErrorKind, Finality, ChainStatus, Settlement as _, SubmitResult};
 use serde_json::{Value, json};
 
 use crate::cross_check::{HOSTS, listed_too};
@@ -89,7 +89,7 @@ async fn case_08_what_leaves_the_chain_before_it_is_final_lands_once() {
             });
     }
     let submitted = house.port.submit(&payment, &prepared).await.unwrap();
-    let Submitted::Settled { transaction, finality } = submitted else {
+    let SubmitResult::Settled { transaction, finality } = submitted else {
         panic!("{submitted:?}")
     };
     assert_eq!(finality, Finality::Seen);
@@ -107,12 +107,12 @@ async fn case_08_what_leaves_the_chain_before_it_is_final_lands_once() {
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(0));
     assert_eq!(
         house.port.lookup(&payment, Some(&prepared)).await.unwrap(),
-        Lookup::Pending
+        ChainStatus::Pending
     );
     house.faults.swallow(false);
     until("it is there again", || async {
         let found = house.port.lookup(&payment, Some(&prepared)).await.unwrap();
-        matches!(found, Lookup::Landed { .. }).then_some(())
+        matches!(found, ChainStatus::Landed { .. }).then_some(())
     })
     .await;
     house.until_final(&payment, &transaction).await;
@@ -168,7 +168,7 @@ async fn case_09_what_one_endpoint_alone_calls_failed_is_settled() {
         });
         let submitted = house.port.submit(&payment, &prepared).await.unwrap();
         assert!(asked.load(Ordering::SeqCst) >= 4, "{place}: the liar was heard first");
-        let Submitted::Settled { transaction, .. } = submitted else {
+        let SubmitResult::Settled { transaction, .. } = submitted else {
             panic!("{place}: {submitted:?}")
         };
         assert_eq!(transaction, prepared.transaction, "{place}");
@@ -191,13 +191,13 @@ async fn case_09_what_was_called_failed_and_is_on_the_chain_counts_once() {
     }
     let submitted = house.port.submit(&payment, &prepared).await.unwrap();
     house.faults.be_honest();
-    let Submitted::Declined(decline) = submitted else {
+    let SubmitResult::Declined(decline) = submitted else {
         panic!("{submitted:?}")
     };
     assert_eq!(&*decline.reason, "insufficient_funds");
     house.until_final(&payment, &prepared.transaction).await;
     let again = house.port.submit(&payment, &prepared).await.unwrap();
-    assert!(matches!(again, Submitted::Settled { .. }), "{again:?}");
+    assert!(matches!(again, SubmitResult::Settled { .. }), "{again:?}");
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(8));
     assert_eq!(house.movements(1).await.len(), 1);
     assert_eq!(house.port.status().fee_payers[0].lost, 0);

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use purser::settlement::solana::SolanaSettings;
 
 use purser_actors::port::{
-    ChainStanding, ErrorKind, Finality, Lookup, Movement, Preparation, Settlement as _, Submitted,
+    ChainStanding, ErrorKind, Finality, ChainStatus, ChainMovement, Preparation, Settlement as _, SubmitResult,
 };
 use purser_chains::solana::Signature;
 use purser_chains::solana::address::{base58, parse_base58};
@@ -67,7 +67,7 @@ impl House {
         .await;
     }
 
-    pub async fn listed(&self) -> Vec<Movement> {
+    pub async fn listed(&self) -> Vec<ChainMovement> {
         let page = self.port.movements_after(0, 100).await.unwrap();
         page.into_iter().map(|(_, moved)| moved).collect()
     }
@@ -362,14 +362,14 @@ async fn a_payment_that_one_endpoint_says_is_final_is_only_seen() {
             }
         });
         let submitted = house.port.submit(&payment, &prepared).await.unwrap();
-        let Submitted::Settled { transaction, finality } = submitted else {
+        let SubmitResult::Settled { transaction, finality } = submitted else {
             panic!("{submitted:?}")
         };
         assert_eq!(finality, Finality::Seen);
         house.slots_pass(200).await;
         let looked = house.port.lookup(&payment, None).await.unwrap();
         let finality = Finality::Seen;
-        assert_eq!(looked, Lookup::Landed { transaction, finality });
+        assert_eq!(looked, ChainStatus::Landed { transaction, finality });
         assert_eq!(house.usdc(&house.treasury().address()).await, Some(0));
         assert_eq!(house.listed().await, []);
     }

@@ -10,7 +10,7 @@ use purser::system::SystemClock;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, ErrorKind, Lookup, Preparation, Settlement, Submitted, Transfer, TreasuryList,
+    Authorization, ChainStanding, ErrorKind, ChainStatus, Preparation, Settlement, SubmitResult, OutgoingTransferRequest, TreasuryList,
 };
 use purser_chains::rpc;
 use purser_chains::solana::keypair::Keypair;
@@ -62,8 +62,8 @@ async fn pay(port: &Port, payment: &Authorization) -> String {
         panic!("declined")
     };
     match port.submit(payment, &prepared).await.unwrap() {
-        Submitted::Settled { transaction, .. } => transaction,
-        declined @ Submitted::Declined(_) => panic!("{declined:?}"),
+        SubmitResult::Settled { transaction, .. } => transaction,
+        declined @ SubmitResult::Declined(_) => panic!("{declined:?}"),
     }
 }
 
@@ -96,7 +96,7 @@ async fn case_87_a_payment_settles_without_a_fee_payer_of_our_own() {
     // Its payer's transactions are searched every few seconds at most.
     until("the look-up finds it", || async {
         let found = port.lookup(&lost, None).await.unwrap();
-        matches!(found, Lookup::Landed { transaction: of, .. } if of == transaction).then_some(())
+        matches!(found, ChainStatus::Landed { transaction: of, .. } if of == transaction).then_some(())
     })
     .await;
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(9_000_000));
@@ -113,7 +113,7 @@ async fn case_87_a_payment_settles_without_a_fee_payer_of_our_own() {
     let hears = (facilitator.verifies(), facilitator.settles());
     assert_eq!(hears, heard, "it never hears of a payment that is declined before");
     let strangers = house.payment_by(&house.client(), &[3; 32], 1_000, "four").await;
-    assert_eq!(port.lookup(&strangers, None).await.unwrap(), Lookup::Pending);
+    assert_eq!(port.lookup(&strangers, None).await.unwrap(), ChainStatus::Pending);
 }
 
 // Checks: the treasury's own withdrawal needs no fee payer of ours either; without a token account of the receiver it is refused.
@@ -125,7 +125,7 @@ async fn a_withdrawal_settles_without_a_fee_payer_of_our_own() {
     house.chain.set_usdc(&house.treasury().address(), 1_000, false).await;
     let facilitator = Server::start(OnSolana::of(&house), Mode::Good).await;
     let port = port(&house, &facilitator).await;
-    let transfer = |to: &Keypair| Transfer {
+    let transfer = |to: &Keypair| OutgoingTransferRequest {
         key: 7,
         to: wallet(to),
         amount: Usdc::from_atomic(300),
@@ -160,7 +160,7 @@ async fn a_withdrawal_that_is_executed_at_verify_is_paid_once() {
     for (number, mode) in (1_u64..).zip([Mode::ExecutesInvalid("insufficient_funds"), Mode::HangsInVerify]) {
         facilitator.set(mode);
         let shown = facilitator.verifies();
-        let transfer = Transfer {
+        let transfer = OutgoingTransferRequest {
             key: number.into(),
             to: wallet(&receiver),
             amount: Usdc::from_atomic(300),
@@ -179,9 +179,9 @@ async fn a_withdrawal_that_is_executed_at_verify_is_paid_once() {
         assert!(facilitator.verifies() > shown, "{mode:?}: {first:?}");
         let found = until("the chain shows it", || async {
             match port.lookup(&signed, prepared.as_ref()).await {
-                Ok(Lookup::Landed { transaction, .. }) => Some(transaction),
-                Ok(Lookup::Pending) | Err(_) => None,
-                Ok(Lookup::Impossible) => panic!("{mode:?}: it was paid"),
+                Ok(ChainStatus::Landed { transaction, .. }) => Some(transaction),
+                Ok(ChainStatus::Pending) | Err(_) => None,
+                Ok(ChainStatus::Impossible) => panic!("{mode:?}: it was paid"),
             }
         })
         .await;

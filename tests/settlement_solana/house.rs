@@ -9,8 +9,8 @@ use purser::settlement::solana::{Pace, SolanaSettings, SolanaSettlement, Surroun
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, Finality, Lookup, Movement, Preparation, Prepared, Settlement as _, SolanaTransfer,
-    Submitted, TreasuryList as _,
+    Authorization, ChainStanding, Finality, ChainStatus, ChainMovement, Preparation, PreparedTransaction, Settlement as _, SolanaTransfer,
+    SubmitResult, TreasuryList as _,
 };
 use purser_chains::rpc::SystemClock;
 use purser_chains::solana::Pubkey;
@@ -23,7 +23,7 @@ use purser_chains::solana::node::{Blockhash, Node};
 use purser_chains::solana::status::Commitment;
 use purser_chains::solana::token::{TransferChecked, memo, set_compute_unit_limit, set_compute_unit_price};
 use purser_chains::solana::transaction::{Transaction, sign_partially};
-use purser_storage::{JournalStore, Limits, Options};
+use purser_storage::{JournalStore, StoreLimits, StoreOptions};
 use sha2::{Digest as _, Sha256};
 
 use crate::faults::Faults;
@@ -69,9 +69,9 @@ const QUICK: Pace = Pace {
 };
 
 fn open_store(directory: &std::path::Path) -> Arc<JournalStore> {
-    JournalStore::open(Options {
+    JournalStore::open(StoreOptions {
         dir: directory.to_owned(),
-        limits: Limits::sandbox(),
+        limits: StoreLimits::sandbox(),
         clock: Arc::new(|| 0),
     })
     .unwrap()
@@ -243,7 +243,7 @@ impl House {
         })
     }
 
-    pub async fn ready(&self, payment: &Authorization) -> Prepared {
+    pub async fn ready(&self, payment: &Authorization) -> PreparedTransaction {
         match self.port.prepare(payment).await.unwrap() {
             Preparation::Ready(prepared) => prepared,
             Preparation::Declined(decline) => panic!("{decline:?}"),
@@ -254,7 +254,7 @@ impl House {
     pub async fn pay(&self, payment: &Authorization) -> String {
         let prepared = self.ready(payment).await;
         match self.port.submit(payment, &prepared).await.unwrap() {
-            Submitted::Settled { transaction, .. } => transaction,
+            SubmitResult::Settled { transaction, .. } => transaction,
             other => panic!("{other:?}"),
         }
     }
@@ -268,7 +268,7 @@ impl House {
             }
         })
         .await;
-        let landed = Lookup::Landed {
+        let landed = ChainStatus::Landed {
             transaction: transaction.to_owned(),
             finality: Finality::Final,
         };
@@ -276,7 +276,7 @@ impl House {
     }
 
     /// All movements that the treasury's list has, once there are this many.
-    pub async fn movements(&self, count: usize) -> Vec<Movement> {
+    pub async fn movements(&self, count: usize) -> Vec<ChainMovement> {
         until("the list is complete", || async {
             let mut all = Vec::new();
             let mut cursor = None;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::port::{Finality, Lookup, Settlement as _, Submitted};
+use purser_actors::port::{Finality, ChainStatus, Settlement as _, SubmitResult};
 
 use crate::house::{House, until};
 
@@ -18,7 +18,7 @@ async fn whenever_the_port_ends_the_payment_lands_once() {
     house.kill().await;
     assert_eq!(
         house.port.lookup(&prepared_only, Some(&prepared)).await.unwrap(),
-        Lookup::Pending
+        ChainStatus::Pending
     );
     assert_eq!(house.faults.sent.load(std::sync::atomic::Ordering::SeqCst), 0);
     assert_eq!(house.ready(&prepared_only).await, prepared);
@@ -33,11 +33,11 @@ async fn whenever_the_port_ends_the_payment_lands_once() {
     house.faults.swallow(false);
     assert_eq!(
         house.port.lookup(&dropped, Some(&prepared)).await.unwrap(),
-        Lookup::Pending
+        ChainStatus::Pending
     );
     assert!(matches!(
         house.port.submit(&dropped, &prepared).await.unwrap(),
-        Submitted::Settled { .. }
+        SubmitResult::Settled { .. }
     ));
     all.push((dropped, prepared));
 
@@ -48,7 +48,7 @@ async fn whenever_the_port_ends_the_payment_lands_once() {
     // Found without being sent again.
     until("it is found", || async {
         let looked = house.port.lookup(&sent, Some(&prepared)).await.unwrap();
-        matches!(looked, Lookup::Landed { .. }).then_some(())
+        matches!(looked, ChainStatus::Landed { .. }).then_some(())
     })
     .await;
     all.push((sent, prepared));
@@ -64,7 +64,7 @@ async fn whenever_the_port_ends_the_payment_lands_once() {
     }
     house.kill().await;
     for (payment, prepared) in &all {
-        let landed = Lookup::Landed {
+        let landed = ChainStatus::Landed {
             transaction: prepared.transaction.clone(),
             finality: Finality::Final,
         };
@@ -77,7 +77,7 @@ async fn whenever_the_port_ends_the_payment_lands_once() {
 }
 
 /// Submits and gives up the wait once something was sent.
-async fn begin(house: &House, payment: &purser_actors::port::Authorization, prepared: &purser_actors::port::Prepared) {
+async fn begin(house: &House, payment: &purser_actors::port::Authorization, prepared: &purser_actors::port::PreparedTransaction) {
     let sent = || house.faults.sent.load(std::sync::atomic::Ordering::SeqCst);
     let before = sent();
     let (port, payment, prepared) = (Arc::clone(&house.port), payment.clone(), prepared.clone());

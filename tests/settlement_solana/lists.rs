@@ -3,7 +3,7 @@
 use purser::settlement::chain::TransferList;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Movement, Settlement as _, Timestamp, TreasuryList as _};
+use purser_actors::port::{ChainMovement, Settlement as _, Timestamp, TreasuryList as _};
 use purser_chains::solana::address::{USDC_MAINNET, base58};
 use purser_chains::solana::draft::Draft;
 use purser_chains::solana::message::Version;
@@ -50,8 +50,8 @@ async fn transfers_of_strangers_are_listed_each_once() {
     assert_eq!(in_transaction("no transaction").await, []);
     // Without our fee payer it can be no payment: each transfer has a mark of its own.
     let marks: Vec<_> = all.iter().map(|moved| moved.mark).collect();
-    let plain = |moved: &Movement| Movement::plain_mark(&moved.transaction, moved.index);
-    assert_eq!(marks, [plain(&two[0]), plain(&two[1]), payment.mark()]);
+    let plain = |moved: &ChainMovement| ChainMovement::plain_mark(&moved.transaction, moved.index);
+    assert_eq!(marks, [plain(&two[0]), plain(&two[1]), payment.fingerprint()]);
     assert_eq!(house.port.status().unread, 0);
 }
 
@@ -71,7 +71,7 @@ async fn what_left_a_wallet_is_listed() {
     let [departure] = sent.as_slice() else {
         panic!("{sent:?}")
     };
-    assert_eq!((&departure.transaction, departure.mark), (&transaction, payment.mark()));
+    assert_eq!((&departure.transaction, departure.mark), (&transaction, payment.fingerprint()));
     assert_eq!(
         (departure.to, departure.amount),
         (wallet(&house.treasury()), Usdc::from_atomic(6))

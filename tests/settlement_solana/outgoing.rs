@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 use purser::settlement::solana::SolanaSettings;
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{ErrorKind, Settlement as _, Timestamp, Transfer};
+use purser_actors::port::{ErrorKind, Settlement as _, Timestamp, OutgoingTransferRequest};
 use purser_chains::solana::keypair::Keypair;
 
 use crate::house::{House, wallet};
 
-fn transfer(key: u128, to: Wallet) -> Transfer {
+fn transfer(key: u128, to: Wallet) -> OutgoingTransferRequest {
     let amount = Usdc::from_atomic(300);
-    Transfer { key, to, amount }
+    OutgoingTransferRequest { key, to, amount }
 }
 
 // Aim: an owner without a token account is refused before anything is signed, unless a setting allows the rent; then the account

@@ -4,7 +4,7 @@ use purser::settlement::solana::{Depth, FinalityByAmount};
 use purser_actors::id::Network;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, ChainStanding, ErrorKind, Finality, Lookup, Preparation, Settlement as _, Submitted,
+    Authorization, ChainStanding, ErrorKind, Finality, ChainStatus, Preparation, Settlement as _, SubmitResult,
 };
 use purser_chains::solana::address::USDC_MAINNET;
 use purser_chains::solana::status::Commitment;
@@ -27,7 +27,7 @@ async fn a_payment_is_seen_and_then_final() {
     let Some(house) = House::open(1).await else { return };
     let before = house.lamports(&house.fee_payer().address()).await;
     let payment = house.payment(1_500_000, "payment").await;
-    assert_eq!(house.port.lookup(&payment, None).await.unwrap(), Lookup::Pending);
+    assert_eq!(house.port.lookup(&payment, None).await.unwrap(), ChainStatus::Pending);
     let prepared = house.ready(&payment).await;
     assert_eq!(
         house.ready(&payment).await,
@@ -39,7 +39,7 @@ async fn a_payment_is_seen_and_then_final() {
         Some(0),
         "nothing is sent yet"
     );
-    let Submitted::Settled { transaction, finality } = house.port.submit(&payment, &prepared).await.unwrap() else {
+    let SubmitResult::Settled { transaction, finality } = house.port.submit(&payment, &prepared).await.unwrap() else {
         panic!("settled")
     };
     assert_eq!((&transaction, finality), (&prepared.transaction, Finality::Seen));
@@ -54,12 +54,12 @@ async fn a_payment_is_seen_and_then_final() {
     );
     assert_eq!(
         (movement.other, movement.mark),
-        (wallet(&house.client()), payment.mark())
+        (wallet(&house.client()), payment.fingerprint())
     );
     let again = house.port.submit(&payment, &prepared).await.unwrap();
     assert_eq!(
         again,
-        Submitted::Settled {
+        SubmitResult::Settled {
             transaction,
             finality: Finality::Final
         }
@@ -185,13 +185,13 @@ async fn case_88_a_payment_that_fails_on_the_chain_is_declined_and_its_payer_ref
     let prepared = [house.ready(&payments[0]).await, house.ready(&payments[1]).await];
     house.port.submit(&payments[0], &prepared[0]).await.unwrap();
     house.chain.set_usdc(&house.client().address(), 0, false).await;
-    let Submitted::Declined(decline) = house.port.submit(&payments[1], &prepared[1]).await.unwrap() else {
+    let SubmitResult::Declined(decline) = house.port.submit(&payments[1], &prepared[1]).await.unwrap() else {
         panic!("declined")
     };
     assert_eq!(decline.reason, "insufficient_funds");
     until("the failure is proven", || async {
         let looked = house.port.lookup(&payments[1], Some(&prepared[1])).await.unwrap();
-        (looked == Lookup::Impossible).then_some(())
+        (looked == ChainStatus::Impossible).then_some(())
     })
     .await;
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(60_000_000));
@@ -226,7 +226,7 @@ async fn case_07_what_endpoints_accept_and_drop_is_sent_again() {
         house.faults.swallow(false);
     };
     let (submitted, ()) = tokio::join!(submitted, heal);
-    assert!(matches!(submitted.unwrap(), Submitted::Settled { .. }));
+    assert!(matches!(submitted.unwrap(), SubmitResult::Settled { .. }));
     house.until_final(&payment, &prepared.transaction).await;
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(7));
     assert_eq!(house.movements(1).await.len(), 1);
@@ -256,7 +256,7 @@ async fn case_86_an_expiry_is_proven_by_two_endpoints_only() {
     .await;
     assert_eq!(
         house.port.lookup(&payment, Some(&prepared)).await.unwrap(),
-        Lookup::Pending
+        ChainStatus::Pending
     );
     assert!(!submitted.is_finished());
     house.faults.revive();
@@ -264,7 +264,7 @@ async fn case_86_an_expiry_is_proven_by_two_endpoints_only() {
     assert_eq!(ended.kind, ErrorKind::Permanent);
     assert_eq!(
         house.port.lookup(&payment, Some(&prepared)).await.unwrap(),
-        Lookup::Impossible
+        ChainStatus::Impossible
     );
     assert_eq!(house.usdc(&house.treasury().address()).await, Some(0));
     assert_eq!(house.port.status().fee_payers[0].spent, 0);
@@ -291,8 +291,8 @@ async fn small_payments_are_final_when_confirmed() {
         let payment = house.payment(amount, "small").await;
         let prepared = house.ready(&payment).await;
         let submitted = house.port.submit(&payment, &prepared).await.unwrap();
-        assert!(matches!(submitted, Submitted::Settled { .. }), "{submitted:?}");
-        let landed = |finality| Lookup::Landed {
+        assert!(matches!(submitted, SubmitResult::Settled { .. }), "{submitted:?}");
+        let landed = |finality| ChainStatus::Landed {
             transaction: prepared.transaction.clone(),
             finality,
         };
@@ -338,7 +338,7 @@ async fn case_10_a_payment_that_another_server_sends_is_found_by_its_message() {
     let payment = house
         .payment_by(&house.client(), &seller.address(), 9, "elsewhere")
         .await;
-    assert_eq!(house.port.lookup(&payment, None).await.unwrap(), Lookup::Pending);
+    assert_eq!(house.port.lookup(&payment, None).await.unwrap(), ChainStatus::Pending);
     let Authorization::Solana(transfer) = &payment else {
         panic!("solana")
     };
@@ -346,9 +346,9 @@ async fn case_10_a_payment_that_another_server_sends_is_found_by_its_message() {
     house.node().send_each(&signed.bytes).await;
     let transaction = until("it is found", || async {
         match house.port.lookup(&payment, None).await.unwrap() {
-            Lookup::Landed { transaction, .. } => Some(transaction),
-            Lookup::Pending => None,
-            Lookup::Impossible => panic!("impossible"),
+            ChainStatus::Landed { transaction, .. } => Some(transaction),
+            ChainStatus::Pending => None,
+            ChainStatus::Impossible => panic!("impossible"),
         }
     })
     .await;

@@ -1,7 +1,7 @@
 //! Several payments of one wallet at once.
 
 use futures_util::future::join_all;
-use purser_actors::port::{Authorization, Preparation, Settlement as _, Submitted};
+use purser_actors::port::{Authorization, Preparation, Settlement as _, SubmitResult};
 use purser_chains::solana::keypair::Keypair;
 
 use crate::house::{House, until};
@@ -65,7 +65,7 @@ async fn case_88_a_wallet_with_one_payments_money_has_one_taken() {
         assert_eq!(reason.as_deref(), expected, "{number}: its row has what it takes");
     }
     let submitted = house.port.submit(&payments[taken], &prepared).await.unwrap();
-    assert!(matches!(submitted, Submitted::Settled { .. }), "{submitted:?}");
+    assert!(matches!(submitted, SubmitResult::Settled { .. }), "{submitted:?}");
     house.until_final(&payments[taken], &prepared.transaction).await;
     assert_eq!(house.checked(&payments[other..=other]).await[0].as_deref(), Some(SHORT));
     house.chain.set_usdc(&payer.address(), 5, false).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use purser_actors::port::{Authorization, Lookup, Settlement as _};
+use purser_actors::port::{Authorization, ChainStatus, Settlement as _};
 use purser_chains::solana::address::{USDC_MAINNET, base58};
 use purser_chains::solana::draft::Draft;
 use purser_chains::solana::keypair::Keypair;
@@ -76,14 +76,14 @@ async fn transactions_of_strangers_are_read_once() {
     let strangers = transfers_of_strangers(&house).await;
     until("the settled one is found", || async {
         let found = house.port.lookup(&settled, None).await.ok()?;
-        matches!(found, Lookup::Landed { transaction: of, .. } if of == transaction).then_some(())
+        matches!(found, ChainStatus::Landed { transaction: of, .. } if of == transaction).then_some(())
     })
     .await;
     for (number, payment) in never.iter().enumerate() {
         until("it is proven impossible", || async {
             let found = house.port.lookup(payment, None).await.ok()?;
-            assert!(!matches!(found, Lookup::Landed { .. }), "{number}: {found:?}");
-            (found == Lookup::Impossible).then_some(())
+            assert!(!matches!(found, ChainStatus::Landed { .. }), "{number}: {found:?}");
+            (found == ChainStatus::Impossible).then_some(())
         })
         .await;
     }
@@ -93,7 +93,7 @@ async fn transactions_of_strangers_are_read_once() {
     }
     calls.lock().clear();
     for payment in &never {
-        assert_eq!(house.port.lookup(payment, None).await.unwrap(), Lookup::Impossible);
+        assert_eq!(house.port.lookup(payment, None).await.unwrap(), ChainStatus::Impossible);
     }
     assert!(calls.lock().is_empty());
 }

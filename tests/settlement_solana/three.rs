@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use purser::settlement::solana::SolanaSettings;
 use purser_actors::id::Network;
 use purser_actors::money::Usdc;
-use purser_actors::port::{Lookup, Preparation, Settlement as _, Submitted};
+use purser_actors::port::{ChainStatus, Preparation, Settlement as _, SubmitResult};
 use purser_chains::rpc::EndpointUrl;
 use serde_json::{Value, json};
 
@@ -128,13 +128,13 @@ async fn case_86_no_endpoint_makes_a_payment_impossible_that_can_land() {
         house.slots_pass(60).await;
         assert_eq!(
             house.port.lookup(&payment, Some(&prepared)).await.unwrap(),
-            Lookup::Pending,
+            ChainStatus::Pending,
             "{host}"
         );
         assert!(!submitted.is_finished(), "{host}");
         house.faults.swallow(false);
         let settled = submitted.await.unwrap().unwrap();
-        assert!(matches!(settled, Submitted::Settled { .. }), "{settled:?}");
+        assert!(matches!(settled, SubmitResult::Settled { .. }), "{settled:?}");
         house.until_final(&payment, &prepared.transaction).await;
     }
 }

@@ -5,24 +5,24 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use purser::agent_wallet::terms::{Acceptable, OwnAddresses, Pins};
+use purser::agent_wallet::offer_selection::{SelectedOffer, OwnAddresses, PaymentPins};
 use purser::payment::terms::Token;
 use purser::wallet::PaymentRequired;
-use purser_actors::agent_wallet::{Addresses, AgentWallet, Limits};
-use purser_actors::engine::{Denied, Once};
-use purser_actors::id::{Network, SpendId, Wallet};
-use purser_actors::kernel::memo::{Kept, Told};
-use purser_actors::kernel::{Entity as _, Kind, Memo};
+use purser_actors::agent_wallet::{WalletAddresses, AgentWallet, WalletCaps};
+use purser_actors::engine::{OperationError, KeyState};
+use purser_actors::id::{Network, WalletPaymentId, Wallet};
+use purser_actors::kernel::idempotency::{RecordedResponse, CommandResult};
+use purser_actors::kernel::{Entity as _, EntityKind, IdempotencyRecorder};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Entropy as _;
-use purser_actors::spend::{Order, Spend, Way};
-use purser_storage::fault::Seeded;
+use purser_actors::wallet_payment::{WalletPaymentOrder, WalletPayment, PaymentMethod};
+use purser_storage::sim_disk::SeededRng;
 use serde_json::{Value, json};
 
 use crate::clients::{Clients, price as price_of, wallet};
-use crate::fate::{Course, Fate};
+use crate::fault_plan::{PayoutCourse, FaultPlan};
 use crate::own;
-use crate::owners::durable;
+use crate::account_steps::durable;
 use crate::plan::{Plan, Step, pick};
 use crate::seller::{SPEND, call_of, funded};
 use crate::withdrawals::{EACH, outlives_keys};
@@ -32,7 +32,7 @@ const OWNERS: u32 = 2;
 
 /// What an agent or its owner does. The same number is the same spend, under one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Agents {
+pub(crate) enum WalletPaymentStep {
     Opens(u8),
     /// Somebody sends so many cents on each chain.
     Funds(u8, u64),
@@ -43,25 +43,25 @@ pub(crate) enum Agents {
 
 /// Adds managed wallets to a plan by chance of their own, so that all else in it stays as it was.
 pub(crate) fn add(plan: &mut Plan) {
-    let mut chance = Seeded::new(plan.seed ^ 0x6167_656e_7473);
+    let mut chance = SeededRng::new(plan.seed ^ 0x6167_656e_7473);
     if chance.one_in(3) {
         return;
     }
-    let owners = 1 + chance.below(OWNERS.into()) as u8;
+    let owners = 1 + chance.next_below(OWNERS.into()) as u8;
     let mut steps = Vec::new();
     for owner in 0..owners {
-        steps.push(Agents::Opens(owner));
-        steps.push(Agents::Funds(owner, pick(&mut chance, &[700, 2_000, 50_000])));
+        steps.push(WalletPaymentStep::Opens(owner));
+        steps.push(WalletPaymentStep::Funds(owner, pick(&mut chance, &[700, 2_000, 50_000])));
     }
-    for _ in 0..3 + chance.below(12) {
-        steps.push(match chance.below(12) {
-            0 => Agents::Opens(chance.below(owners.into()) as u8),
-            1 => Agents::Funds(chance.below(owners.into()) as u8, 400),
-            2 | 3 => Agents::Limits(chance.below(owners.into()) as u8, chance.below(4) as u8),
-            _ => Agents::Spends(chance.below(12) as u32),
+    for _ in 0..3 + chance.next_below(12) {
+        steps.push(match chance.next_below(12) {
+            0 => WalletPaymentStep::Opens(chance.next_below(owners.into()) as u8),
+            1 => WalletPaymentStep::Funds(chance.next_below(owners.into()) as u8, 400),
+            2 | 3 => WalletPaymentStep::Limits(chance.next_below(owners.into()) as u8, chance.next_below(4) as u8),
+            _ => WalletPaymentStep::Spends(chance.next_below(12) as u32),
         });
     }
-    let mut at = chance.below(plan.steps.len() as u64 / 2 + 1) as usize;
+    let mut at = chance.next_below(plan.steps.len() as u64 / 2 + 1) as usize;
     for does in steps {
         // An agent that is impatient, or two of them.
         let times = if chance.one_in(4) { 2 } else { 1 };
@@ -69,17 +69,17 @@ pub(crate) fn add(plan: &mut Plan) {
             plan.steps.insert(at, Step::Agent(does));
             at += 1;
         }
-        if let Agents::Spends(nth) = does {
-            let fate = Fate::of(&mut chance);
-            plan.fates.entry(SPEND + nth * EACH).or_insert_with(|| Fate {
+        if let WalletPaymentStep::Spends(nth) = does {
+            let fate = FaultPlan::of(&mut chance);
+            plan.fates.entry(SPEND + nth * EACH).or_insert_with(|| FaultPlan {
                 issue: Vec::new(),
                 send: Vec::new(),
-                course: Course::default(),
+                course: PayoutCourse::default(),
                 ..fate
             });
         }
         if chance.one_in(2) {
-            at = (at + chance.below(4) as usize).min(plan.steps.len());
+            at = (at + chance.next_below(4) as usize).min(plan.steps.len());
         }
         if chance.one_in(4) {
             let ms = pick(&mut chance, &[5, 100, 700, 3_000]);
@@ -93,21 +93,21 @@ pub(crate) const fn owner(nth: u32) -> u8 {
     (nth % OWNERS) as u8
 }
 
-pub(crate) fn addresses(owner: &Wallet) -> Addresses {
+pub(crate) fn addresses(owner: &Wallet) -> WalletAddresses {
     // No two owners have the same: an address of a managed wallet may be an account of its own after a restore.
     let mark = match owner {
         Wallet::Evm(address) => address[0].wrapping_add(0xA0),
         Wallet::Solana(address) => address[0].wrapping_add(0xA0),
     };
-    Addresses {
+    WalletAddresses {
         base: [mark; 20],
         solana: [mark; 32],
     }
 }
 
-fn limits(which: u8) -> Limits {
+fn limits(which: u8) -> WalletCaps {
     let (per_call, per_day) = [(500, Some(900)), (5_000, Some(2_000)), (100, None), (1_000, None)][which as usize % 4];
-    Limits {
+    WalletCaps {
         per_call: Cents::new(per_call),
         per_day: per_day.map(Cents::new),
     }
@@ -169,22 +169,22 @@ fn required(nth: u32) -> PaymentRequired {
     PaymentRequired::from_header(STANDARD.encode(json.to_string()).as_bytes()).unwrap()
 }
 
-fn pins(nth: u32) -> Pins {
-    let pins = Pins::default();
+fn pins(nth: u32) -> PaymentPins {
+    let pins = PaymentPins::default();
     match nth % 5 {
-        1 => Pins {
+        1 => PaymentPins {
             max_amount: Some(usdc(500)),
             ..pins
         },
-        2 => Pins {
+        2 => PaymentPins {
             network: Some(Network::Base),
             ..pins
         },
-        3 => Pins {
+        3 => PaymentPins {
             pay_to: Some(seller(Network::Solana, false)),
             ..pins
         },
-        4 => Pins {
+        4 => PaymentPins {
             max_amount: Some(usdc(80)),
             ..pins
         },
@@ -215,28 +215,28 @@ fn usdc(cents: u64) -> Usdc {
 }
 
 impl Clients {
-    pub(crate) fn agent(&self, does: Agents) {
+    pub(crate) fn agent(&self, does: WalletPaymentStep) {
         let this = self.clone();
         self.go(async move {
             let (world, engine) = (&this.world, &this.engine);
             match does {
-                Agents::Opens(number) => {
+                WalletPaymentStep::Opens(number) => {
                     let owner = wallet(number);
                     // Keys of its own each time: the first ones are the wallet's.
                     let sealed = world.random().to_be_bytes().to_vec();
                     let made = (addresses(&owner), sealed);
-                    let told = engine.open_agent_wallet(owner, made, limits(1), None).await;
-                    let is_there = durable::<AgentWallet>(world, Kind::AgentWallet, &owner.key()).is_some();
+                    let told = engine.create_agent_wallet(owner, made, limits(1), None).await;
+                    let is_there = durable::<AgentWallet>(world, EntityKind::AgentWallet, &owner.key()).is_some();
                     if told.is_ok() && !is_there && !world.is_dead() {
                         world.object("answer.early", format!("the managed wallet of {owner} is not durable"));
                     }
                 }
-                Agents::Funds(number, cents) => world.till.lock().fund(&addresses(&wallet(number)), cents),
-                Agents::Limits(number, which) => {
-                    let told = engine.set_spend_limits(wallet(number), limits(which)).await;
+                WalletPaymentStep::Funds(number, cents) => world.till.lock().fund(&addresses(&wallet(number)), cents),
+                WalletPaymentStep::Limits(number, which) => {
+                    let told = engine.set_wallet_caps(wallet(number), limits(which)).await;
                     world.trace(|| format!("owner {number} sets the limits {which}: {told:?}"));
                 }
-                Agents::Spends(nth) => {
+                WalletPaymentStep::Spends(nth) => {
                     for _ in 0..20 {
                         if world.is_dead() || this.spend_once(nth).await {
                             return;
@@ -249,23 +249,23 @@ impl Clients {
     }
 
     /// What is to be paid: what the seller asks for, as far as the agent's pins allow, or a transfer as it likes.
-    fn asked(&self, nth: u32) -> Option<(Wallet, Usdc, Way)> {
+    fn asked(&self, nth: u32) -> Option<(Wallet, Usdc, PaymentMethod)> {
         if let Some(payment) = own::payment_of(nth) {
             let (to, amount) = own::asked(nth, payment);
-            let host = Way::OWN.into();
-            return Some((to, amount, Way::Call { host }));
+            let host = PaymentMethod::OWN.into();
+            return Some((to, amount, PaymentMethod::PaidCall { host }));
         }
         if is_transfer(nth) {
             let network = if nth % 8 == 3 { Network::Base } else { Network::Solana };
-            return Some((seller(network, true), usdc(price(nth)), Way::Transfer));
+            return Some((seller(network, true), usdc(price(nth)), PaymentMethod::Transfer));
         }
-        let offers = pins(nth).acceptable(
+        let offers = pins(nth).select(
             &required(nth),
             &addresses(&wallet(owner(nth))),
             &OwnAddresses::of(Network::ALL.map(own::treasury)),
             &Token::SANDBOX,
         );
-        let Acceptable { to, amount, .. } = match offers {
+        let SelectedOffer { to, amount, .. } = match offers {
             Ok(offers) => *offers.first()?,
             Err(none) => {
                 self.world
@@ -274,23 +274,23 @@ impl Clients {
             }
         };
         let host = "shop.example.com:443".into();
-        Some((to, amount, Way::Call { host }))
+        Some((to, amount, PaymentMethod::PaidCall { host }))
     }
 
     /// Whether it was answered for good.
     async fn spend_once(&self, nth: u32) -> bool {
         let (world, holder) = (&self.world, wallet(owner(nth)));
-        if durable::<AgentWallet>(world, Kind::AgentWallet, &holder.key()).is_none() {
+        if durable::<AgentWallet>(world, EntityKind::AgentWallet, &holder.key()).is_none() {
             return false;
         }
-        let turn = match self.engine.once(holder, &format!("spend {nth}"), [nth as u8; 32]).await {
-            Ok(Once::New(turn)) => turn,
-            Ok(Once::Known(Kept::Follow { id, .. })) => {
-                self.is_told_of(nth, SpendId(u128::from_be_bytes(id.try_into().unwrap())))
+        let turn = match self.engine.acquire_key(holder, &format!("spend {nth}"), [nth as u8; 32]).await {
+            Ok(KeyState::Acquired(turn)) => turn,
+            Ok(KeyState::Replay(RecordedResponse::EntityRef { id, .. })) => {
+                self.is_told_of(nth, WalletPaymentId(u128::from_be_bytes(id.try_into().unwrap())))
                     .await;
                 return true;
             }
-            Ok(Once::Running) | Err(_) => return false,
+            Ok(KeyState::InProgress) | Err(_) => return false,
             Ok(other) => {
                 world.object("key.unknown", format!("spend {nth}: {other:?}"));
                 return true;
@@ -305,16 +305,16 @@ impl Clients {
             *tries += 1;
             *tries % (EACH / 4)
         };
-        let id = SpendId(world.random() << 32 | u128::from(SPEND + nth * EACH + tries));
-        let call = if way == Way::Transfer { Vec::new() } else { call_of(id) };
-        let memo = Memo::<AgentWallet>::new(turn.place().clone(), move |told: Told<'_, AgentWallet>| {
-            let (kind, id) = (Kind::Spend as u8, id.0.to_be_bytes().to_vec());
-            told.is_ok().then_some(Kept::Follow { kind, id })
+        let id = WalletPaymentId(world.random() << 32 | u128::from(SPEND + nth * EACH + tries));
+        let call = if way == PaymentMethod::Transfer { Vec::new() } else { call_of(id) };
+        let memo = IdempotencyRecorder::<AgentWallet>::new(turn.slot().clone(), move |told: CommandResult<'_, AgentWallet>| {
+            let (kind, id) = (EntityKind::WalletPayment as u8, id.0.to_be_bytes().to_vec());
+            told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
         });
         let holds = funded(world, &addresses(&holder).on(to.network()));
         let note = None;
-        let order = Order { to, amount, note, way };
-        let told = self.engine.spend(holder, (id, holds), (order, call), Some(memo)).await;
+        let order = WalletPaymentOrder { to, amount, note, way };
+        let told = self.engine.start_wallet_payment(holder, (id, holds), (order, call), Some(memo)).await;
         drop(turn);
         if world.is_dead() {
             return true;
@@ -322,22 +322,22 @@ impl Clients {
         world.trace(|| format!("agent: spend {nth} of {amount} is answered {told:?}"));
         match told {
             Ok(()) => self.is_told_of(nth, id).await,
-            Err(Denied::Rejected(_)) => {}
+            Err(OperationError::Rejected(_)) => {}
             Err(_) => return false,
         }
         true
     }
 
     /// Waits a while for what has become of it. What was said is durable, and the key is this spend's for ever.
-    async fn is_told_of(&self, nth: u32, id: SpendId) {
+    async fn is_told_of(&self, nth: u32, id: WalletPaymentId) {
         let world = &self.world;
         let patience = Duration::from_millis(5_000);
-        let told = tokio::time::timeout(patience, self.engine.spend_ended(id)).await;
+        let told = tokio::time::timeout(patience, self.engine.await_wallet_payment(id)).await;
         if world.is_dead() {
             return;
         }
         let told = told.ok().flatten().map(|spend| spend.status());
-        let stored: Option<Spend> = durable(world, Kind::Spend, &id.0.to_be_bytes());
+        let stored: Option<WalletPayment> = durable(world, EntityKind::WalletPayment, &id.0.to_be_bytes());
         let stored = stored.map(|spend| spend.status());
         world.trace(|| format!("agent is told of spend {nth}: {told:?}"));
         let first = *world.notes.lock().spends.entry(nth).or_insert(id);

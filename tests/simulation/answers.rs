@@ -1,26 +1,26 @@
 //! Answers to payments, judged at the moment they are given: what they rest on is durable, and the outside bears it out.
 
 use purser_actors::account;
-use purser_actors::engine::{Paid, PayError};
-use purser_actors::kernel::Kind;
-use purser_actors::kernel::record::Record;
+use purser_actors::engine::{PaymentResult, ClaimError};
+use purser_actors::kernel::EntityKind;
+use purser_actors::kernel::event_record::EventRecord;
 use purser_actors::payment::{Outcome, Payment, Status};
-use purser_actors::product::Line;
+use purser_actors::product::ProductLine;
 use purser_storage::codec;
 
 use crate::clients::{amount, payer, wallet};
-use crate::owners::durable;
-use crate::world::World;
+use crate::account_steps::durable;
+use crate::environment::Environment;
 
 /// An answer rests on what is durable at the moment it is given.
-pub(crate) fn judge(world: &World, payment: u32, answer: &Result<Paid, PayError>) {
+pub(crate) fn judge(world: &Environment, payment: u32, answer: &Result<PaymentResult, ClaimError>) {
     let id = world.notes.lock().ids[&payment];
-    let stored: Option<Payment> = durable(world, Kind::Payment, &id.0.to_be_bytes());
+    let stored: Option<Payment> = durable(world, EntityKind::Payment, &id.0.to_be_bytes());
     let rests = match (answer, stored.as_ref().map(|p| &p.status)) {
         (Ok(_), None) => false,
         // After a restore it rests on the chain: the payment has landed, and bought something else in the history that was lost. Its
         // transfer is credited or listed once it is read.
-        (Err(PayError::AlreadyUsed), None) => {
+        (Err(ClaimError::AlreadyUsed), None) => {
             world.archive.lock().mark().is_some() && world.chain.lock().transfers.contains_key(&payment)
         }
         (Ok(paid), Some(status)) => match (&paid.outcome, status) {
@@ -51,29 +51,29 @@ pub(crate) fn judge(world: &World, payment: u32, answer: &Result<Paid, PayError>
 }
 
 /// A refusal rests on something durable as well.
-fn refusal_rests(world: &World, payment: u32, error: &PayError) -> bool {
+fn refusal_rests(world: &Environment, payment: u32, error: &ClaimError) -> bool {
     let key = wallet(payer(payment)).key();
     let shadow = world.shadow.lock();
     let records = shadow
         .events
         .iter()
         .filter(|e| *e.subject == *key)
-        .filter_map(|e| Record::read(&e.payload).ok());
+        .filter_map(|e| EventRecord::read(&e.payload).ok());
     let mut of_it = records
-        .filter(|r| r.kind == Kind::Account as u8 && r.id == key)
+        .filter(|r| r.kind == EntityKind::Account as u8 && r.id == key)
         .filter_map(|r| codec::decode::<account::Event>(&r.event).ok());
     match error {
-        PayError::Frozen { .. } => of_it.any(|e| matches!(e, account::Event::Frozen(_))),
-        PayError::CountPerDay { .. } | PayError::SumPerDay { .. } => {
+        ClaimError::Frozen { .. } => of_it.any(|e| matches!(e, account::Event::Frozen(_))),
+        ClaimError::DailyCountCap { .. } | ClaimError::DailyAmountCap { .. } => {
             let mut most = (0, 0);
             let mut day = (0, 0, 0);
             for event in of_it {
                 match event {
-                    account::Event::Reserved(share) | account::Event::Freed(share) if share.budget != Line::UsaCard => {
+                    account::Event::CapReserved(share) | account::Event::CapReleased(share) if share.budget != ProductLine::UsaCard => {
                     }
-                    account::Event::Reserved(share) if share.day != day.0 => day = (share.day, 1, share.cents.get()),
-                    account::Event::Reserved(share) => day = (day.0, day.1 + 1, day.2 + share.cents.get()),
-                    account::Event::Freed(share) if share.day == day.0 => {
+                    account::Event::CapReserved(share) if share.day != day.0 => day = (share.day, 1, share.cents.get()),
+                    account::Event::CapReserved(share) => day = (day.0, day.1 + 1, day.2 + share.cents.get()),
+                    account::Event::CapReleased(share) if share.day == day.0 => {
                         day = (day.0, day.1 - 1, day.2 - share.cents.get());
                     }
                     _ => {}
@@ -82,7 +82,7 @@ fn refusal_rests(world: &World, payment: u32, error: &PayError) -> bool {
             }
             let cap = world.plan.cap();
             match error {
-                PayError::CountPerDay { .. } => most.0 >= cap.count,
+                ClaimError::DailyCountCap { .. } => most.0 >= cap.count,
                 _ => most.1 + amount(payment).get() > cap.sum.get(),
             }
         }

@@ -4,32 +4,32 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purser_actors::account::Outgoing;
+use purser_actors::account::BankDebit;
 use purser_actors::banking::account::{self, BankAccount};
-use purser_actors::banking::transfer::{BankTransfer, Status, Wanted, Way};
-use purser_actors::id::{BankAccountId, BankTransferId, EffectId, Wallet};
-use purser_actors::kernel::{Entity as _, Kind, table};
+use purser_actors::banking::transfer::{BankTransfer, Status, TransferRequest, TransferDirection};
+use purser_actors::id::{BankAccountId, BankTransferId, JobId, Wallet};
+use purser_actors::kernel::{Entity as _, EntityKind, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::banking::{
-    AccountOrder, Bank, BankApplication, Coordinates, Incoming, MoveOrder, Moved, Opening, Ramp, Review, Ruling,
+    OpenAccountRequest, Bank, BankApplicationRequest, AccountNumbers, IncomingTransfer, BankTransferRequest, BankTransferResult, OpenAccountResult, AccountType, ReviewDecision, BankDecision,
 };
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 use purser_storage::codec;
-use purser_storage::fault::Seeded;
+use purser_storage::sim_disk::SeededRng;
 
-use crate::applicants::{BANKED, approved, has_account};
+use crate::bank_applications::{BANKED, approved, has_account};
 use crate::clients::{Clients, wallet};
-use crate::fate::Fate;
-use crate::owners::durable;
+use crate::fault_plan::FaultPlan;
+use crate::account_steps::durable;
 use crate::plan::{Plan, Step, WALLETS};
-use crate::world::{ORDERED_PANIC, World};
+use crate::environment::{ORDERED_PANIC, Environment};
 
 /// Failing calls of one key, at most: a bank that never answers is for the engine's tests.
 const FAILING: u32 = 4;
 
 /// What somebody does at the bank. The same number is the same deposit or move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Banks {
+pub(crate) enum BankStep {
     Opens,
     IsPaid(u32),
     PutsIn(u32),
@@ -43,18 +43,18 @@ pub(crate) enum Banks {
 
 /// What the bank knows.
 #[derive(Default)]
-pub(crate) struct Vaults {
-    asked: BTreeMap<EffectId, String>,
-    failing: BTreeMap<EffectId, u32>,
+pub(crate) struct BankTruth {
+    asked: BTreeMap<JobId, String>,
+    failing: BTreeMap<JobId, u32>,
     pub(crate) moves: BTreeMap<BankTransferId, bool>,
-    pub(crate) deposits: Vec<Incoming>,
+    pub(crate) deposits: Vec<IncomingTransfer>,
     /// What was said to each submission, and whose it was.
-    pub(crate) reviews: BTreeMap<EffectId, (Wallet, Review)>,
+    pub(crate) reviews: BTreeMap<JobId, (Wallet, ReviewDecision)>,
     /// The highest number from which somebody read on.
     heard: u64,
 }
 
-impl Vaults {
+impl BankTruth {
     /// Whether everything that came in was read.
     pub(crate) fn is_heard(&self) -> bool {
         self.heard >= self.deposits.len() as u64
@@ -63,46 +63,46 @@ impl Vaults {
 
 /// Adds banking to a plan by chance of its own, so that all else in it stays as it was.
 pub(crate) fn add(plan: &mut Plan) {
-    let mut chance = Seeded::new(plan.seed ^ 0x6261_6e6b_6261_6e6b);
-    for _ in 0..chance.below(20) {
-        let wallet = chance.below(WALLETS.min(3)) as u8;
-        let nth = chance.below(12) as u32;
-        let does = match chance.below(8) {
-            0 | 1 => Banks::Opens,
-            2..5 => Banks::IsPaid(nth),
-            5 | 6 => Banks::PutsIn(nth),
-            _ => Banks::TakesOut(nth),
+    let mut chance = SeededRng::new(plan.seed ^ 0x6261_6e6b_6261_6e6b);
+    for _ in 0..chance.next_below(20) {
+        let wallet = chance.next_below(WALLETS.min(3)) as u8;
+        let nth = chance.next_below(12) as u32;
+        let does = match chance.next_below(8) {
+            0 | 1 => BankStep::Opens,
+            2..5 => BankStep::IsPaid(nth),
+            5 | 6 => BankStep::PutsIn(nth),
+            _ => BankStep::TakesOut(nth),
         };
         let third = plan.steps.len() as u64 / 3;
-        let at = (third + chance.below(2 * third + 1)) as usize;
+        let at = (third + chance.next_below(2 * third + 1)) as usize;
         plan.steps.insert(at, Step::Bank { wallet, does });
     }
     add_people(plan, &mut chance);
 }
 
 /// Who applies, answers and submits, and who pays other people's accounts.
-fn add_people(plan: &mut Plan, chance: &mut Seeded) {
+fn add_people(plan: &mut Plan, chance: &mut SeededRng) {
     if chance.one_in(2) {
-        let wallet = chance.below(WALLETS.min(3)) as u8;
-        let mut at = chance.below(plan.steps.len() as u64 / 2 + 1) as usize;
-        let mut steps = vec![Banks::Applies, Banks::Answers(chance.below(4) as u32), Banks::Submits];
-        for _ in 0..chance.below(4) {
-            steps.extend([Banks::Answers(1 + chance.below(3) as u32), Banks::Submits]);
+        let wallet = chance.next_below(WALLETS.min(3)) as u8;
+        let mut at = chance.next_below(plan.steps.len() as u64 / 2 + 1) as usize;
+        let mut steps = vec![BankStep::Applies, BankStep::Answers(chance.next_below(4) as u32), BankStep::Submits];
+        for _ in 0..chance.next_below(4) {
+            steps.extend([BankStep::Answers(1 + chance.next_below(3) as u32), BankStep::Submits]);
         }
         for does in steps {
             plan.steps.insert(at, Step::Bank { wallet, does });
             plan.steps.insert(at + 1, Step::Wait { ms: 300 });
-            at = (at + 2 + chance.below(4) as usize).min(plan.steps.len());
+            at = (at + 2 + chance.next_below(4) as usize).min(plan.steps.len());
         }
     }
-    for _ in 0..chance.below(5) {
-        let (wallet, nth) = (chance.below(WALLETS.min(3)) as u8, chance.below(12) as u32);
+    for _ in 0..chance.next_below(5) {
+        let (wallet, nth) = (chance.next_below(WALLETS.min(3)) as u8, chance.next_below(12) as u32);
         let half = plan.steps.len() as u64 / 2;
-        let at = (half + chance.below(half + 1)) as usize;
-        let does = Banks::PaysOut(nth);
+        let at = (half + chance.next_below(half + 1)) as usize;
+        let does = BankStep::PaysOut(nth);
         plan.steps.insert(at, Step::Bank { wallet, does });
-        let fate = Fate::of(chance);
-        plan.fates.entry(BANKED + nth).or_insert_with(|| Fate {
+        let fate = FaultPlan::of(chance);
+        plan.fates.entry(BANKED + nth).or_insert_with(|| FaultPlan {
             issue: Vec::new(),
             ..fate
         });
@@ -117,12 +117,12 @@ fn cents(nth: u32) -> Cents {
     Cents::new([1, 500, 120, 50, 7_00][nth as usize % 5])
 }
 
-fn move_of(wallet: u8, nth: u32, way: Way) -> BankTransferId {
-    BankTransferId(u128::from(wallet) << 64 | u128::from(nth) << 8 | u128::from(way == Way::ToAccount))
+fn move_of(wallet: u8, nth: u32, way: TransferDirection) -> BankTransferId {
+    BankTransferId(u128::from(wallet) << 64 | u128::from(nth) << 8 | u128::from(way == TransferDirection::ToAccount))
 }
 
 impl Clients {
-    pub(crate) fn bank(&self, wallet: u8, does: Banks) {
+    pub(crate) fn bank(&self, wallet: u8, does: BankStep) {
         let this = self.clone();
         self.go(async move {
             for _ in 0..10 {
@@ -135,11 +135,11 @@ impl Clients {
     }
 
     /// Whether it was answered for good.
-    async fn bank_once(&self, number: u8, does: Banks) -> bool {
+    async fn bank_once(&self, number: u8, does: BankStep) -> bool {
         let (world, owner, id) = (&self.world, wallet(number), account_of(number));
-        let kept: Option<BankAccount> = durable(world, Kind::BankAccount, &id.0.to_be_bytes());
+        let kept: Option<BankAccount> = durable(world, EntityKind::BankAccount, &id.0.to_be_bytes());
         let is_open = kept.is_some_and(|kept| matches!(kept.status, account::Status::Open(_)));
-        let wanted = |nth| Wanted {
+        let wanted = |nth| TransferRequest {
             owner,
             account: id,
             cents: cents(nth),
@@ -148,22 +148,22 @@ impl Clients {
         };
         let told = match does {
             // Whoever banks has signed in before.
-            _ if !has_account(world, &owner) => return matches!(does, Banks::Opens),
-            Banks::Opens => {
-                let ramp = (Ramp::On, None);
+            _ if !has_account(world, &owner) => return matches!(does, BankStep::Opens),
+            BankStep::Opens => {
+                let ramp = (AccountType::OnRamp, None);
                 let customer = approved(world, &owner).unwrap_or_else(|| "cus".into());
                 let told = self.engine.open_bank_account(id, owner, customer, ramp, None).await;
                 format!("{told:?}")
             }
-            Banks::Applies => self.applies(number).await,
-            Banks::Answers(nth) => self.answers(number, nth).await,
-            Banks::Submits => self.submits(number).await,
-            Banks::PaysOut(nth) => self.pays_out(number, nth).await,
+            BankStep::Applies => self.applies(number).await,
+            BankStep::Answers(nth) => self.answers(number, nth).await,
+            BankStep::Submits => self.submits(number).await,
+            BankStep::PaysOut(nth) => self.pays_out(number, nth).await,
             _ if !is_open => return false,
-            Banks::IsPaid(nth) => {
+            BankStep::IsPaid(nth) => {
                 let mut vaults = world.vaults.lock();
                 let number = vaults.deposits.len() as u64 + 1;
-                vaults.deposits.push(Incoming {
+                vaults.deposits.push(IncomingTransfer {
                     number,
                     reference: format!("wire {nth} for {id}"),
                     account: id,
@@ -173,14 +173,14 @@ impl Clients {
                 });
                 "paid in".into()
             }
-            Banks::PutsIn(nth) => {
-                let outgoing = Outgoing::Transfer(move_of(number, nth, Way::ToAccount), wanted(nth));
-                format!("{:?}", self.engine.pay_out(owner, outgoing, None).await)
+            BankStep::PutsIn(nth) => {
+                let outgoing = BankDebit::Transfer(move_of(number, nth, TransferDirection::ToAccount), wanted(nth));
+                format!("{:?}", self.engine.debit_for_bank(owner, outgoing, None).await)
             }
-            Banks::TakesOut(nth) => {
+            BankStep::TakesOut(nth) => {
                 let drawn = self
                     .engine
-                    .draw_bank_money(move_of(number, nth, Way::ToBalance), wanted(nth), None);
+                    .transfer_to_balance(move_of(number, nth, TransferDirection::ToBalance), wanted(nth), None);
                 format!("{:?}", drawn.await)
             }
         };
@@ -189,9 +189,9 @@ impl Clients {
     }
 }
 
-pub(crate) struct SimBank(pub(crate) Arc<World>);
+pub(crate) struct SimBank(pub(crate) Arc<Environment>);
 
-type Told<'a, T> = BoxFuture<'a, Result<T, PortError>>;
+type CallResult<'a, T> = BoxFuture<'a, Result<T, PortError>>;
 
 fn error(kind: ErrorKind) -> PortError {
     PortError {
@@ -206,9 +206,9 @@ impl SimBank {
     async fn ask<T>(
         &self,
         rule: &'static str,
-        (key, what): (EffectId, String),
+        (key, what): (JobId, String),
         act: impl FnOnce() -> T + Send,
-    ) -> Result<Ruling<T>, PortError> {
+    ) -> Result<BankDecision<T>, PortError> {
         let world = &self.0;
         world.pass().await;
         let _one = world.alone.enter(world, rule, key.0);
@@ -228,7 +228,7 @@ impl SimBank {
         match weather {
             0 => return Err(error(ErrorKind::Temporary)),
             1 => return Err(error(ErrorKind::Unknown)),
-            2 => return Ok(Ruling::Pending { retry_after_ms: 300 }),
+            2 => return Ok(BankDecision::Pending { retry_after_ms: 300 }),
             _ => {}
         }
         let done = act();
@@ -239,20 +239,20 @@ impl SimBank {
             _ => {}
         }
         world.pass().await;
-        Ok(Ruling::Over(done))
+        Ok(BankDecision::Final(done))
     }
 }
 
 impl Bank for SimBank {
-    fn review<'a>(&'a self, application: &'a BankApplication) -> Told<'a, Ruling<Review>> {
+    fn review<'a>(&'a self, application: &'a BankApplicationRequest) -> CallResult<'a, BankDecision<ReviewDecision>> {
         self.judge_application(application);
         let what = (application.key, format!("{application:?}"));
         Box::pin(self.ask("bank.reviews_at_once", what, || self.reviewed(application)))
     }
 
-    fn open<'a>(&'a self, order: &'a AccountOrder) -> Told<'a, Ruling<Opening>> {
+    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> CallResult<'a, BankDecision<OpenAccountResult>> {
         Box::pin(self.ask("bank.opens_at_once", (order.key, format!("{order:?}")), || {
-            Opening::Open(Coordinates {
+            OpenAccountResult::Open(AccountNumbers {
                 bank_name: "Bank".into(),
                 routing_number: "021000021".into(),
                 account_number: "123456789".into(),
@@ -261,11 +261,11 @@ impl Bank for SimBank {
         }))
     }
 
-    fn transfer<'a>(&'a self, order: &'a MoveOrder) -> Told<'a, Ruling<Moved>> {
-        let stored: Option<BankTransfer> = durable(&self.0, Kind::BankTransfer, &order.transfer.0.to_be_bytes());
+    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> CallResult<'a, BankDecision<BankTransferResult>> {
+        let stored: Option<BankTransfer> = durable(&self.0, EntityKind::BankTransfer, &order.transfer.0.to_be_bytes());
         let known = stored.is_some_and(|kept| {
             let ended = !matches!(kept.status, Status::Pending(key) if key != order.key);
-            ended && kept.cents == order.amount && (kept.way == Way::ToAccount) == order.to_account
+            ended && kept.cents == order.amount && (kept.way == TransferDirection::ToAccount) == order.to_account
         });
         if !known {
             self.0.object("bank.early", format!("{order:?} is not durable"));
@@ -274,16 +274,16 @@ impl Bank for SimBank {
             let no = self.0.below(4) == 0;
             let mut vaults = self.0.vaults.lock();
             if *vaults.moves.entry(order.transfer).or_insert(!no) {
-                Moved::Complete {
+                BankTransferResult::Complete {
                     reference: "moved".into(),
                 }
             } else {
-                Moved::Failed { reason: "no".into() }
+                BankTransferResult::Failed { reason: "no".into() }
             }
         }))
     }
 
-    fn incoming(&self, after: u64, limit: usize) -> Told<'_, Vec<Incoming>> {
+    fn incoming(&self, after: u64, limit: usize) -> CallResult<'_, Vec<IncomingTransfer>> {
         Box::pin(async move {
             let world = &self.0;
             world.pass().await;
@@ -311,15 +311,15 @@ impl Bank for SimBank {
         })
     }
 
-    fn balance(&self, _: BankAccountId) -> Told<'_, Cents> {
+    fn balance(&self, _: BankAccountId) -> CallResult<'_, Cents> {
         Box::pin(std::future::ready(Err(error(ErrorKind::Temporary))))
     }
 }
 
 /// At rest: every deposit is one transfer, whatever it was told; every move is what the bank made of it, and the bank moved
 /// nothing for which there is none.
-pub(crate) fn at_rest(world: &World) -> Result<(), (&'static str, String)> {
-    let prefix = table::entity(Kind::BankTransfer, &[]);
+pub(crate) fn at_rest(world: &Environment) -> Result<(), (&'static str, String)> {
+    let prefix = table::entity(EntityKind::BankTransfer, &[]);
     let shadow = world.shadow.lock();
     let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
     let kept: BTreeMap<BankTransferId, BankTransfer> = rows
@@ -339,7 +339,7 @@ pub(crate) fn at_rest(world: &World) -> Result<(), (&'static str, String)> {
     for (id, transfer) in &kept {
         world.trace(|| format!("{id}: a bank transfer {:?} is {}", transfer.way, transfer.status()));
         let good = match (&transfer.status, transfer.way) {
-            (Status::Complete(reference), Way::Incoming) => came.remove(&(reference, transfer.cents.get())),
+            (Status::Complete(reference), TransferDirection::Incoming) => came.remove(&(reference, transfer.cents.get())),
             (Status::Complete(_), _) => moves.remove(id) == Some(true),
             (Status::Failed(_), _) => moves.remove(id) == Some(false),
             // The bank of these runs gives nothing back.

@@ -2,31 +2,31 @@
 //! fate that its plan has for it; what is true of the two chains is kept here and outlives every death of the process.
 
 mod issuer;
-mod judge;
+mod checks;
 mod ledger;
 
 use std::sync::Arc;
 
 use purser_actors::id::TopUpId;
-use purser_actors::kernel::Kind;
+use purser_actors::kernel::EntityKind;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Attestation, Attested, BoxFuture, Bridge, Crossing, Decline, ErrorKind, Finality, Lookup, Minting, PortError,
-    SignedBurn, SignedMint, Submitted,
+    AttestationStatus, AttestedMessage, BoxFuture, Bridge, BridgeTransfer, Decline, ErrorKind, Finality, ChainStatus, MintResult, PortError,
+    SignedBurn, SignedMint, SubmitResult,
 };
 use purser_actors::top_up::{Status, TopUp};
 
-use crate::fate::{Leg, Met};
-use crate::owners::durable;
+use crate::fault_plan::{Leg, LegBehavior};
+use crate::account_steps::durable;
 use crate::top_ups::bought_by;
-use crate::world::{ORDERED_PANIC, World};
+use crate::environment::{ORDERED_PANIC, Environment};
 
 use ledger::{ATTESTED_AFTER_MS, nonce};
-pub(crate) use ledger::{Burn, Crossings, mint_name};
+pub(crate) use ledger::{Burn, BridgeTransfers, mint_name};
 
-pub(crate) struct SimBridge(pub(crate) Arc<World>);
+pub(crate) struct SimBridge(pub(crate) Arc<Environment>);
 
-type Told<'a, T> = BoxFuture<'a, Result<T, PortError>>;
+type CallResult<'a, T> = BoxFuture<'a, Result<T, PortError>>;
 
 fn error(kind: ErrorKind, operation: &'static str) -> PortError {
     PortError {
@@ -44,18 +44,18 @@ fn no(reason: &str) -> Decline {
 }
 
 /// What befalls an answer to something that was done.
-async fn afterwards(met: Option<Met>) -> Result<(), PortError> {
+async fn afterwards(met: Option<LegBehavior>) -> Result<(), PortError> {
     match met {
-        Some(Met::DoneLost | Met::Later(_)) => Err(error(ErrorKind::Unknown, "bridge")),
-        Some(Met::DoneHangs) => std::future::pending().await,
-        Some(Met::DonePanics) => panic!("{ORDERED_PANIC}"),
+        Some(LegBehavior::DoneLost | LegBehavior::Later(_)) => Err(error(ErrorKind::Unknown, "bridge")),
+        Some(LegBehavior::DoneHangs) => std::future::pending().await,
+        Some(LegBehavior::DonePanics) => panic!("{ORDERED_PANIC}"),
         _ => Ok(()),
     }
 }
 
 impl SimBridge {
     /// What a call meets; what ends it before anything is done, ends it here.
-    async fn meet(&self, leg: Leg, payment: u32) -> Result<Option<Met>, PortError> {
+    async fn meet(&self, leg: Leg, payment: u32) -> Result<Option<LegBehavior>, PortError> {
         let world = &self.0;
         world.linger(world.below(60)).await;
         let call = {
@@ -71,11 +71,11 @@ impl SimBridge {
             .copied();
         world.trace(|| format!("bridge: {leg:?} of payment {payment} meets {met:?}"));
         match met {
-            Some(Met::Busy) => Err(error(ErrorKind::Temporary, "bridge")),
-            Some(Met::Lost) => Err(error(ErrorKind::Unknown, "bridge")),
-            Some(Met::Hangs) => std::future::pending().await,
-            Some(Met::Panics) => panic!("{ORDERED_PANIC}"),
-            Some(Met::Slow(ms)) => {
+            Some(LegBehavior::Busy) => Err(error(ErrorKind::Temporary, "bridge")),
+            Some(LegBehavior::Lost) => Err(error(ErrorKind::Unknown, "bridge")),
+            Some(LegBehavior::Hangs) => std::future::pending().await,
+            Some(LegBehavior::Panics) => panic!("{ORDERED_PANIC}"),
+            Some(LegBehavior::Slow(ms)) => {
                 world.linger(ms).await;
                 Ok(None)
             }
@@ -84,7 +84,7 @@ impl SimBridge {
     }
 
     fn top_up(&self, id: TopUpId) -> Option<TopUp> {
-        durable(&self.0, Kind::TopUp, &id.0.to_be_bytes())
+        durable(&self.0, EntityKind::TopUp, &id.0.to_be_bytes())
     }
 
     /// Whose it is, with the number of the payment that bought it.
@@ -95,11 +95,11 @@ impl SimBridge {
             .ok_or_else(|| error(ErrorKind::Permanent, "burn"))
     }
 
-    async fn signed(&self, crossing: &Crossing) -> Result<SignedBurn, PortError> {
+    async fn signed(&self, crossing: &BridgeTransfer) -> Result<SignedBurn, PortError> {
         let id = TopUpId(crossing.key);
         let stored = self.top_up(id);
         let sold = stored.as_ref().is_some_and(|top_up| {
-            let asked = (top_up.address, top_up.arrives()) == (crossing.to, crossing.arrives);
+            let asked = (top_up.address, top_up.delivered_amount()) == (crossing.to, crossing.arrives);
             asked && matches!(top_up.status, Status::Paid(_))
         });
         if !sold {
@@ -108,7 +108,7 @@ impl SimBridge {
         }
         let payment = bought_by(crossing.arrives);
         let met = self.meet(Leg::Sign, payment).await?;
-        if met == Some(Met::Never) {
+        if met == Some(LegBehavior::Never) {
             return Err(error(ErrorKind::Permanent, "sign burn"));
         }
         let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
@@ -116,7 +116,7 @@ impl SimBridge {
         let transaction = format!("burn{payment}x{nth}");
         // The bridge's fee is another every time.
         let burned = match met {
-            Some(Met::Wrong) => crossing.arrives.atomic() - 1,
+            Some(LegBehavior::Wrong) => crossing.arrives.atomic() - 1,
             _ => crossing.arrives.atomic() + 100 + nth,
         };
         let burn = Burn::signed(crossing, payment, burned, now);
@@ -129,7 +129,7 @@ impl SimBridge {
         })
     }
 
-    async fn burned(&self, signed: &SignedBurn, payment: u32) -> Result<Submitted, PortError> {
+    async fn burned(&self, signed: &SignedBurn, payment: u32) -> Result<SubmitResult, PortError> {
         let met = self.meet(Leg::Burn, payment).await?;
         let now = self.0.true_ms();
         let lands_at = {
@@ -137,9 +137,9 @@ impl SimBridge {
             let burn = bridge.burns.get_mut(&signed.transaction).expect("it was signed");
             burn.sent = true;
             match met {
-                Some(Met::Refused) => {}
-                Some(Met::Later(ms) | Met::RefusedLater(ms)) => burn.land(now + ms),
-                Some(Met::Never | Met::Lapses) if burn.lands_at.is_none() => burn.dead = true,
+                Some(LegBehavior::Refused) => {}
+                Some(LegBehavior::Later(ms) | LegBehavior::DeclinedLater(ms)) => burn.land(now + ms),
+                Some(LegBehavior::Never | LegBehavior::Expires) if burn.lands_at.is_none() => burn.dead = true,
                 _ => burn.land(now),
             }
             burn.lands_at
@@ -149,40 +149,40 @@ impl SimBridge {
         // Here it is burned and nobody has been told.
         self.0.linger(self.0.below(40)).await;
         match met {
-            Some(Met::Refused | Met::RefusedLater(_)) => return Ok(Submitted::Declined(no("blockhash_not_found"))),
-            Some(Met::Never | Met::DoneRefused) => return Err(error(ErrorKind::Permanent, "burn")),
-            Some(Met::Lapses) => return Err(error(ErrorKind::Unknown, "burn")),
+            Some(LegBehavior::Refused | LegBehavior::DeclinedLater(_)) => return Ok(SubmitResult::Declined(no("blockhash_not_found"))),
+            Some(LegBehavior::Never | LegBehavior::CompletedButDeclined) => return Err(error(ErrorKind::Permanent, "burn")),
+            Some(LegBehavior::Expires) => return Err(error(ErrorKind::Unknown, "burn")),
             _ => afterwards(met).await?,
         }
         Ok(match lands_at {
-            Some(at) if at <= self.0.true_ms() => Submitted::Settled {
+            Some(at) if at <= self.0.true_ms() => SubmitResult::Settled {
                 finality: Finality::Final,
                 transaction: signed.transaction.clone(),
             },
-            _ => Submitted::Declined(no("blockhash_not_found")),
+            _ => SubmitResult::Declined(no("blockhash_not_found")),
         })
     }
 
-    async fn attested(&self, signed: &SignedBurn, (id, payment): (TopUpId, u32)) -> Result<Attestation, PortError> {
+    async fn attested(&self, signed: &SignedBurn, (id, payment): (TopUpId, u32)) -> Result<AttestationStatus, PortError> {
         let met = self.meet(Leg::Attest, payment).await?;
         let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
         let burn = bridge.burns.get_mut(&signed.transaction).expect("it was signed");
         let seen = burn.lands_at.is_some_and(|at| at + ATTESTED_AFTER_MS <= now);
-        if met == Some(Met::NotYet) || !seen {
-            return Ok(Attestation::Pending { retry_after_ms: 300 });
+        if met == Some(LegBehavior::NotYet) || !seen {
+            return Ok(AttestationStatus::Pending { retry_after_ms: 300 });
         }
         let good_for = burn.word_ms();
         let (word, until) = burn.word.get_or_insert((1, now + good_for));
-        if met == Some(Met::Lapses) {
+        if met == Some(LegBehavior::Expires) {
             *until = now;
         }
         if *until <= now {
             let nonce = nonce(&signed.transaction);
-            return Ok(Attestation::Lapsed { nonce });
+            return Ok(AttestationStatus::Expired { nonce });
         }
         let (word, mut name) = (*word, signed.transaction.clone());
         let (mut to, mut is_usdc, mut arrives) = (burn.to, true, burn.arrives);
-        if met == Some(Met::Wrong) {
+        if met == Some(LegBehavior::Wrong) {
             // The word on somebody else's burn: for another, of another amount, of another token.
             let kind = self.0.below(3);
             match kind {
@@ -195,7 +195,7 @@ impl SimBridge {
             bridge.burns.entry(name.clone()).or_insert(stranger);
             bridge.lied_of.insert(id);
         }
-        Ok(Attestation::Complete(Attested {
+        Ok(AttestationStatus::Complete(AttestedMessage {
             nonce: nonce(&name),
             message: name.into_bytes(),
             attestation: word.to_be_bytes().to_vec(),
@@ -205,7 +205,7 @@ impl SimBridge {
         }))
     }
 
-    async fn minted(&self, mint: &SignedMint, payment: u32, name: &str) -> Result<Minting, PortError> {
+    async fn minted(&self, mint: &SignedMint, payment: u32, name: &str) -> Result<MintResult, PortError> {
         let met = self.meet(Leg::Mint, payment).await?;
         let now = self.0.true_ms();
         let minted = {
@@ -214,19 +214,19 @@ impl SimBridge {
                 return Err(error(ErrorKind::Permanent, "mint"));
             };
             let before = burn.is_minted(now);
-            if met == Some(Met::Others) {
+            if met == Some(LegBehavior::Others) {
                 burn.mint(now, "other");
             }
-            if met == Some(Met::Never) && burn.mint.is_none() {
+            if met == Some(LegBehavior::Never) && burn.mint.is_none() {
                 burn.blocked = true;
             }
             let good = burn.word.is_some_and(|(newest, until)| newest == word && now < until);
             match met {
                 _ if before => {}
-                Some(Met::Refused) => return Ok(Minting::Declined(no("insufficient_gas"))),
-                _ if burn.blocked => return Ok(Minting::Declined(no("recipient_denied"))),
-                _ if !good && burn.mint.is_none() => return Ok(Minting::Declined(no("message_expired"))),
-                Some(Met::Later(ms) | Met::RefusedLater(ms)) => burn.mint(now + ms, "ours"),
+                Some(LegBehavior::Refused) => return Ok(MintResult::Declined(no("insufficient_gas"))),
+                _ if burn.blocked => return Ok(MintResult::Declined(no("recipient_denied"))),
+                _ if !good && burn.mint.is_none() => return Ok(MintResult::Declined(no("message_expired"))),
+                Some(LegBehavior::Later(ms) | LegBehavior::DeclinedLater(ms)) => burn.mint(now + ms, "ours"),
                 _ => burn.mint(now, "ours"),
             }
             burn.mint
@@ -234,21 +234,21 @@ impl SimBridge {
                 .map(|(_, by)| by)
         };
         self.0.linger(self.0.below(40)).await;
-        if matches!(met, Some(Met::RefusedLater(_) | Met::DoneRefused)) {
-            return Ok(Minting::Declined(no("insufficient_gas")));
+        if matches!(met, Some(LegBehavior::DeclinedLater(_) | LegBehavior::CompletedButDeclined)) {
+            return Ok(MintResult::Declined(no("insufficient_gas")));
         }
         afterwards(met).await?;
         Ok(match minted {
-            Some(by) => Minting::Minted {
+            Some(by) => MintResult::Minted {
                 transaction: mint_name(name, by),
             },
-            None => Minting::NonceUsed,
+            None => MintResult::NonceUsed,
         })
     }
 }
 
 impl Bridge for SimBridge {
-    fn sign_burn<'a>(&'a self, crossing: &'a Crossing) -> Told<'a, SignedBurn> {
+    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> CallResult<'a, SignedBurn> {
         Box::pin(async move {
             self.0.pass().await;
             let _one = self.0.alone.enter(&self.0, "top_up.at_once", crossing.key);
@@ -258,7 +258,7 @@ impl Bridge for SimBridge {
         })
     }
 
-    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> Told<'a, Submitted> {
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> CallResult<'a, SubmitResult> {
         Box::pin(async move {
             self.0.pass().await;
             let (id, payment) = self.known(burn)?;
@@ -272,7 +272,7 @@ impl Bridge for SimBridge {
         })
     }
 
-    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> Told<'a, Lookup> {
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> CallResult<'a, ChainStatus> {
         Box::pin(async move {
             self.0.pass().await;
             let (id, payment) = self.known(burn)?;
@@ -282,17 +282,17 @@ impl Bridge for SimBridge {
             let known = &bridge.burns[&burn.transaction];
             let transaction = burn.transaction.clone();
             Ok(match known.has_landed(now) {
-                true => Lookup::Landed {
+                true => ChainStatus::Landed {
                     transaction,
                     finality: Finality::Final,
                 },
-                false if known.dead || known.lands_at.is_none() && now >= known.until_ms => Lookup::Impossible,
-                false => Lookup::Pending,
+                false if known.dead || known.lands_at.is_none() && now >= known.until_ms => ChainStatus::Impossible,
+                false => ChainStatus::Pending,
             })
         })
     }
 
-    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> Told<'a, Attestation> {
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> CallResult<'a, AttestationStatus> {
         Box::pin(async move {
             self.0.pass().await;
             let known = self.known(burn)?;
@@ -305,7 +305,7 @@ impl Bridge for SimBridge {
         })
     }
 
-    fn attest_again<'a>(&'a self, wanted: &'a [u8; 32]) -> Told<'a, ()> {
+    fn reattest<'a>(&'a self, wanted: &'a [u8; 32]) -> CallResult<'a, ()> {
         Box::pin(async move {
             self.0.linger(self.0.below(40)).await;
             let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
@@ -318,7 +318,7 @@ impl Bridge for SimBridge {
         })
     }
 
-    fn sign_mint<'a>(&'a self, attested: &'a Attested) -> Told<'a, SignedMint> {
+    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> CallResult<'a, SignedMint> {
         Box::pin(async move {
             self.0.linger(self.0.below(20)).await;
             let transaction = String::new();
@@ -327,7 +327,7 @@ impl Bridge for SimBridge {
         })
     }
 
-    fn mint<'a>(&'a self, mint: &'a SignedMint) -> Told<'a, Minting> {
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> CallResult<'a, MintResult> {
         Box::pin(async move {
             self.0.pass().await;
             let Some((id, payment, name)) = self.judge_mint(mint) else {
@@ -342,7 +342,7 @@ impl Bridge for SimBridge {
         })
     }
 
-    fn find_mint<'a>(&'a self, attested: &'a Attested) -> Told<'a, Lookup> {
+    fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> CallResult<'a, ChainStatus> {
         Box::pin(async move {
             self.0.pass().await;
             let found = self
@@ -356,12 +356,12 @@ impl Bridge for SimBridge {
             let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
             let found = bridge.with_nonce(&attested.nonce);
             Ok(match found {
-                Some((_, burn)) if burn.blocked => Lookup::Impossible,
-                Some((name, burn)) if burn.is_minted(now) => Lookup::Landed {
+                Some((_, burn)) if burn.blocked => ChainStatus::Impossible,
+                Some((name, burn)) if burn.is_minted(now) => ChainStatus::Landed {
                     finality: Finality::Final,
                     transaction: mint_name(&name, burn.minted_by()),
                 },
-                _ => Lookup::Pending,
+                _ => ChainStatus::Pending,
             })
         })
     }

@@ -8,23 +8,23 @@ use std::sync::Arc;
 
 use purser::verify::ChainTransfer;
 use purser_actors::id::{Network, Wallet};
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Decline, Departure, ErrorKind, Finality, Lookup, PortError, Preparation,
-    Prepared, Settlement, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Decline, OutgoingTransfer, ErrorKind, Finality, ChainStatus, PortError, Preparation,
+    PreparedTransaction, Settlement, SubmitResult, Timestamp, OutgoingTransferRequest,
 };
-use purser_actors::spend::Sending;
+use purser_actors::wallet_payment::SendTarget;
 use purser_storage::codec;
 
 use crate::clients::{number_of, valid_until_ms};
-use crate::fate::{Ask, Submit};
+use crate::fault_plan::{ReadBehavior, Submit};
 use crate::own;
 use crate::seller::{self, SPEND};
 use crate::top_ups::{self, FORWARD};
 use crate::withdrawals::{self, OUT, fate_of};
-use crate::world::{ORDERED_PANIC, World};
+use crate::environment::{ORDERED_PANIC, Environment};
 
 use lists::paid_to;
 
@@ -36,7 +36,7 @@ const fn leaves(n: u32) -> bool {
     n >= OUT && !own::is_own(n)
 }
 
-pub(crate) struct SimChain(pub(crate) Arc<World>);
+pub(crate) struct SimChain(pub(crate) Arc<Environment>);
 
 fn error(kind: ErrorKind, operation: &'static str) -> PortError {
     PortError {
@@ -55,7 +55,7 @@ impl SimChain {
             to: paid_to(authorization),
             atomic: authorization.value().atomic(),
             at_ms,
-            mark: Some(authorization.mark()),
+            mark: Some(authorization.fingerprint()),
         }
     }
 
@@ -70,7 +70,7 @@ impl SimChain {
         if at < valid_until_ms(authorization) && !ledger.transfers.contains_key(&n) && !ledger.barred.contains(&n) {
             let transfer = self.transfer(authorization, by, at);
             ledger.coming.entry(n).or_insert((at, transfer));
-            ledger.marks.insert(n, authorization.mark());
+            ledger.marks.insert(n, authorization.fingerprint());
             ledger.settle(self.0.true_ms());
         }
         drop(ledger);
@@ -85,7 +85,7 @@ impl SimChain {
     }
 
     /// What was not durable before it was sent could be sent twice as two.
-    fn judge_sent(&self, authorization: &Authorization, prepared: &Prepared) {
+    fn judge_sent(&self, authorization: &Authorization, prepared: &PreparedTransaction) {
         let n = number_of(authorization);
         let before = self
             .0
@@ -104,7 +104,7 @@ impl SimChain {
                 withdrawals::judge_sent(&self.0, authorization);
             }
             let durable = match n {
-                SPEND.. => seller::is_durable(&self.0, n, authorization, &Sending::ToChain(prepared.clone())),
+                SPEND.. => seller::is_durable(&self.0, n, authorization, &SendTarget::Chain(prepared.clone())),
                 FORWARD.. => top_ups::is_durable(&self.0, n, authorization, prepared),
                 _ => withdrawals::is_durable(&self.0, authorization, prepared),
             };
@@ -118,7 +118,7 @@ impl SimChain {
         }
         let id = self.0.notes.lock().ids.get(&n).copied();
         let shadow = self.0.shadow.lock();
-        let row = id.and_then(|id| shadow.rows.get(&table::entity(Kind::Payment, &id.0.to_be_bytes())));
+        let row = id.and_then(|id| shadow.rows.get(&table::entity(EntityKind::Payment, &id.0.to_be_bytes())));
         let payment: Option<Payment> = row.and_then(|row| codec::decode(&row.value).ok());
         drop(shadow);
         let ready = payment.is_some_and(|payment| match &payment.status {
@@ -140,7 +140,7 @@ impl SimChain {
         }
     }
 
-    async fn ask(&self, n: u32, operation: &'static str, asks: &[Ask]) -> Result<(), PortError> {
+    async fn ask(&self, n: u32, operation: &'static str, asks: &[ReadBehavior]) -> Result<(), PortError> {
         self.0.linger(self.0.below(30)).await;
         if self.0.is_calm() {
             return Ok(());
@@ -148,11 +148,11 @@ impl SimChain {
         let call = self.0.chain.lock().count(n, operation);
         match asks.get(call) {
             None => Ok(()),
-            Some(Ask::Fails) => Err(error(ErrorKind::Temporary, operation)),
-            Some(Ask::Unknown) => Err(error(ErrorKind::Unknown, operation)),
-            Some(Ask::Never) => Err(error(ErrorKind::Permanent, operation)),
-            Some(Ask::Panics) => panic!("{ORDERED_PANIC}"),
-            Some(Ask::Hangs) => std::future::pending().await,
+            Some(ReadBehavior::Fails) => Err(error(ErrorKind::Temporary, operation)),
+            Some(ReadBehavior::Unknown) => Err(error(ErrorKind::Unknown, operation)),
+            Some(ReadBehavior::Never) => Err(error(ErrorKind::Permanent, operation)),
+            Some(ReadBehavior::Panics) => panic!("{ORDERED_PANIC}"),
+            Some(ReadBehavior::Hangs) => std::future::pending().await,
         }
     }
 
@@ -164,7 +164,7 @@ impl SimChain {
         }
     }
 
-    async fn settle(&self, authorization: &Authorization) -> Result<Submitted, PortError> {
+    async fn settle(&self, authorization: &Authorization) -> Result<SubmitResult, PortError> {
         let n = number_of(authorization);
         self.0.linger(self.0.below(120)).await;
         self.land(authorization, "a", 0);
@@ -176,7 +176,7 @@ impl SimChain {
         }
     }
 
-    pub(crate) async fn submitted(&self, authorization: &Authorization) -> Result<Submitted, PortError> {
+    pub(crate) async fn submitted(&self, authorization: &Authorization) -> Result<SubmitResult, PortError> {
         let n = number_of(authorization);
         self.0.linger(self.0.below(20)).await;
         if let Some(transaction) = self.landed(n) {
@@ -245,20 +245,20 @@ impl SimChain {
 }
 
 /// No reorganisation is simulated.
-const fn settled(transaction: String) -> Submitted {
+const fn settled(transaction: String) -> SubmitResult {
     let finality = Finality::Final;
-    Submitted::Settled { transaction, finality }
+    SubmitResult::Settled { transaction, finality }
 }
 
-fn declined(reason: &str) -> Submitted {
-    Submitted::Declined(Decline {
+fn declined(reason: &str) -> SubmitResult {
+    SubmitResult::Declined(Decline {
         reason: reason.into(),
         message: "the chain says no".into(),
     })
 }
 
 impl Settlement for SimChain {
-    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
         Box::pin(async move {
             self.0.pass().await;
             let forward = top_ups::sign(&self.0, transfer);
@@ -282,7 +282,7 @@ impl Settlement for SimChain {
             ledger.prepared += 1;
             // Other bytes every time, as a fresh block hash makes them.
             let bytes = [n.to_be_bytes().as_slice(), &ledger.prepared.to_be_bytes()].concat();
-            Ok(Preparation::Ready(Prepared {
+            Ok(Preparation::Ready(PreparedTransaction {
                 bytes,
                 transaction: String::new(),
             }))
@@ -292,8 +292,8 @@ impl Settlement for SimChain {
     fn submit<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: &'a Prepared,
-    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        prepared: &'a PreparedTransaction,
+    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         Box::pin(async move {
             self.0.pass().await;
             self.judge_sent(authorization, prepared);
@@ -308,7 +308,7 @@ impl Settlement for SimChain {
             };
             let _one = self.0.alone.enter(&self.0, call, what);
             let answer = self.submitted(authorization).await;
-            if matches!(&answer, Ok(Submitted::Declined(_)))
+            if matches!(&answer, Ok(SubmitResult::Declined(_)))
                 || answer.as_ref().is_err_and(|e| e.kind == ErrorKind::Permanent)
             {
                 self.0.chain.lock().refused.insert(n);
@@ -323,8 +323,8 @@ impl Settlement for SimChain {
     fn lookup<'a>(
         &'a self,
         authorization: &'a Authorization,
-        _: Option<&'a Prepared>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        _: Option<&'a PreparedTransaction>,
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(async move {
             let n = number_of(authorization);
             self.0.pass().await;
@@ -337,15 +337,15 @@ impl Settlement for SimChain {
                 .unwrap_or_default();
             self.ask(n, "lookup", &asks).await?;
             Ok(match self.landed(n) {
-                Some(transaction) => Lookup::Landed {
+                Some(transaction) => ChainStatus::Landed {
                     transaction,
                     finality: Finality::Final,
                 },
                 None if self.0.true_ms() >= valid_until_ms(authorization) => {
                     self.0.chain.lock().refused.insert(n);
-                    Lookup::Impossible
+                    ChainStatus::Impossible
                 }
-                None => Lookup::Pending,
+                None => ChainStatus::Pending,
             })
         })
     }
@@ -353,7 +353,7 @@ impl Settlement for SimChain {
     fn standing<'a>(
         &'a self,
         authorization: &'a Authorization,
-        _: Option<&'a Prepared>,
+        _: Option<&'a PreparedTransaction>,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
         let standing = match self.landed(number_of(authorization)) {
@@ -372,7 +372,7 @@ impl Settlement for SimChain {
         Box::pin(std::future::ready(Ok(Usdc::from_atomic(u64::MAX))))
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             self.0.pass().await;
             self.weather("sent by")?;
@@ -380,7 +380,7 @@ impl Settlement for SimChain {
         })
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             self.0.pass().await;
             self.weather("departures")?;

@@ -9,38 +9,38 @@ use purser_actors::account;
 use purser_actors::card::Card;
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, LateReturnId, PaymentId, SessionId};
-use purser_actors::kernel::record::Record;
-use purser_actors::kernel::{Effect, Kind, table};
+use purser_actors::kernel::event_record::EventRecord;
+use purser_actors::kernel::{OutboxJob, EntityKind, table};
 use purser_actors::late_return::LateReturn;
-use purser_actors::ledger::{Place, Transaction};
+use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::payment::{Payment, Status};
-use purser_actors::product::Line;
+use purser_actors::product::ProductLine;
 use purser_actors::session::Session;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{JournalStore, Row, RowKey, Store};
 
 use crate::chain::transfers;
-use crate::goods::{Good, goods};
-use crate::makers::{Order, Thing};
+use crate::products::{SoldProduct, goods};
+use crate::providers::{Order, ProductKey};
 use crate::store::SimStore;
-use crate::world::World;
+use crate::environment::Environment;
 
 mod banking;
-mod desk;
+mod intl_orders;
 mod payouts;
-mod program;
+mod card_balances;
 pub(crate) mod restored;
 mod room;
-mod spends;
-mod told;
+mod wallet_payments;
+mod responses;
 mod top_ups;
 
 pub(crate) use room::standing_tasks;
 
-pub(super) type Wrong = (&'static str, String);
+pub(super) type Violation = (&'static str, String);
 
 /// Everything stored, as it is now: the books by `purser verify`, rows and events by what was acknowledged.
-pub(crate) fn inspect(world: &World, journal: &JournalStore) {
+pub(crate) fn inspect(world: &Environment, journal: &JournalStore) {
     let compared = world.shadow.lock().compare(journal);
     if let Err((rule, detail)) = compared {
         return world.object(rule, detail);
@@ -63,20 +63,20 @@ pub(crate) fn inspect(world: &World, journal: &JournalStore) {
 }
 
 /// Everything that is stored, read without the engine.
-struct Stock {
+struct StoreContents {
     payments: BTreeMap<PaymentId, Payment>,
     cards: BTreeMap<CardId, Card>,
     /// Everything that was sold, cards included.
-    goods: BTreeMap<Thing, Good>,
+    goods: BTreeMap<ProductKey, SoldProduct>,
     accounts: BTreeMap<Vec<u8>, account::Account>,
     sessions: BTreeMap<SessionId, Session>,
-    effects: Vec<Effect>,
+    effects: Vec<OutboxJob>,
     /// What came back too late.
     late: BTreeMap<LateReturnId, LateReturn>,
     /// Credited to holders, by cause, and received by the treasuries in all.
     credits: BTreeMap<String, i128>,
     treasury: i128,
-    records: Vec<Record>,
+    records: Vec<EventRecord>,
 }
 
 fn rows<'a>(world: &'a BTreeMap<RowKey, Row>, prefix: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a Row)> {
@@ -93,26 +93,26 @@ fn number(key: &[u8]) -> u128 {
     u128::from_be_bytes(key.try_into().unwrap())
 }
 
-impl Stock {
-    fn of(world: &World) -> Self {
+impl StoreContents {
+    fn of(world: &Environment) -> Self {
         let shadow = world.shadow.lock();
         let all = &shadow.rows;
         let mut stock = Self {
-            payments: rows(all, &[table::ENTITY, Kind::Payment as u8])
+            payments: rows(all, &[table::ENTITY, EntityKind::Payment as u8])
                 .map(|(k, r)| (PaymentId(number(k)), decode(r)))
                 .collect(),
-            cards: rows(all, &[table::ENTITY, Kind::Card as u8])
+            cards: rows(all, &[table::ENTITY, EntityKind::Card as u8])
                 .map(|(k, r)| (CardId(number(k)), decode(r)))
                 .collect(),
             goods: goods(all),
-            accounts: rows(all, &[table::ENTITY, Kind::Account as u8])
+            accounts: rows(all, &[table::ENTITY, EntityKind::Account as u8])
                 .map(|(k, r)| (k.to_vec(), decode(r)))
                 .collect(),
-            sessions: rows(all, &[table::ENTITY, Kind::Session as u8])
+            sessions: rows(all, &[table::ENTITY, EntityKind::Session as u8])
                 .map(|(k, r)| (SessionId(number(k)), decode(r)))
                 .collect(),
-            effects: rows(all, &[table::EFFECT]).map(|(_, r)| decode(r)).collect(),
-            late: rows(all, &[table::ENTITY, Kind::LateReturn as u8])
+            effects: rows(all, &[table::OUTBOX]).map(|(_, r)| decode(r)).collect(),
+            late: rows(all, &[table::ENTITY, EntityKind::LateReturn as u8])
                 .map(|(k, r)| (LateReturnId(number(k)), decode(r)))
                 .collect(),
             credits: BTreeMap::new(),
@@ -120,15 +120,15 @@ impl Stock {
             records: shadow
                 .events
                 .iter()
-                .map(|e| Record::read(&e.payload).unwrap())
+                .map(|e| EventRecord::read(&e.payload).unwrap())
                 .collect(),
         };
         for (_, row) in rows(all, &[table::LEDGER]) {
-            let transaction: Transaction = decode(row);
+            let transaction: LedgerTransaction = decode(row);
             for posting in transaction.postings {
-                match posting.place {
-                    Place::Holder(_) => *stock.credits.entry(transaction.cause.clone()).or_default() -= posting.atomic,
-                    Place::Treasury(_) => stock.treasury += posting.atomic,
+                match posting.account {
+                    LedgerAccount::Customer(_) => *stock.credits.entry(transaction.cause.clone()).or_default() -= posting.atomic,
+                    LedgerAccount::Treasury(_) => stock.treasury += posting.atomic,
                     _ => {}
                 }
             }
@@ -137,14 +137,14 @@ impl Stock {
     }
 }
 
-impl Stock {
+impl StoreContents {
     /// Whether the order of something is stuck.
-    fn waits_for_a_person(&self, good: &Good) -> bool {
-        self.effects.iter().any(|e| e.work == good.work)
+    fn waits_for_a_person(&self, good: &SoldProduct) -> bool {
+        self.effects.iter().any(|e| e.job == good.work)
     }
 
     /// Into the trace: what everything has come to.
-    fn tell(&self, world: &World) {
+    fn tell(&self, world: &Environment) {
         use purser_actors::kernel::Entity;
         for (id, payment) in &self.payments {
             world.trace(|| format!("{id} ended as {}", payment.status()));
@@ -163,23 +163,23 @@ impl Stock {
 }
 
 /// Everything at the end of a run: no fault is left, and nothing is under way.
-pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, tasks: usize) {
+pub(crate) async fn at_rest(world: &Environment, engine: &Engine, store: &SimStore, tasks: usize) {
     inspect(world, &store.journal);
-    let stock = Stock::of(world);
+    let stock = StoreContents::of(world);
     stock.tell(world);
     let judged = drained(world, &stock, store)
         .and_then(|()| outcomes(world, &stock))
         .and_then(|()| restored::judge(world, &stock))
-        .and_then(|()| told::answers(world, &stock))
-        .and_then(|()| told::holders(world, &stock))
-        .and_then(|()| desk::orders(world, &stock))
+        .and_then(|()| responses::answers(world, &stock))
+        .and_then(|()| responses::holders(world, &stock))
+        .and_then(|()| intl_orders::orders(world, &stock))
         .and_then(|()| payouts::judge(world, &stock))
         .and_then(|()| top_ups::judge(world, &stock))
-        .and_then(|()| program::judge(world, &stock))
-        .and_then(|()| spends::judge(world, &stock))
+        .and_then(|()| card_balances::judge(world, &stock))
+        .and_then(|()| wallet_payments::judge(world, &stock))
         .and_then(|()| banking::judge(world, &stock))
         .and_then(|()| shares(world, &stock))
-        .and_then(|()| crate::people::judge(world))
+        .and_then(|()| crate::identity::judge(world))
         .and_then(|()| crate::keys::judge(world, engine))
         .and_then(|()| room::judge(world, engine, tasks));
     if let Err((rule, detail)) = judged {
@@ -189,9 +189,9 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
 
 /// Settlements under way, against the room that there is for them. A payment keeps its room for as long as somebody
 /// waits for it, and somebody does in a first life: later ones take up what nobody waits for any more.
-pub(crate) fn in_flight(world: &World) {
+pub(crate) fn in_flight(world: &Environment) {
     let shadow = world.shadow.lock();
-    let all = rows(&shadow.rows, &[table::ENTITY, Kind::Payment as u8]).map(|(_, row)| decode::<Payment>(row));
+    let all = rows(&shadow.rows, &[table::ENTITY, EntityKind::Payment as u8]).map(|(_, row)| decode::<Payment>(row));
     let mut payers: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     for payment in all.filter(|p| matches!(p.status, Status::Claimed | Status::Settling(_))) {
         *payers.entry(payment.account().key()).or_default() += 1;
@@ -207,19 +207,19 @@ pub(crate) fn in_flight(world: &World) {
     }
 }
 
-fn wrong(rule: &'static str, detail: impl Into<String>) -> Result<(), Wrong> {
+fn wrong(rule: &'static str, detail: impl Into<String>) -> Result<(), Violation> {
     Err((rule, detail.into()))
 }
 
 /// No effect without an end but those that wait for a person, by name; no payment under way without one of them.
-fn drained(world: &World, stock: &Stock, store: &SimStore) -> Result<(), Wrong> {
+fn drained(world: &Environment, stock: &StoreContents, store: &SimStore) -> Result<(), Violation> {
     let unanswered = world.shadow.lock().unanswered();
     if unanswered != 0 || store.headroom().queued != 0 {
         return wrong("rest.queue", format!("{unanswered} batches were never answered"));
     }
-    let doomed = world.plan.fates.values().any(crate::fate::Fate::needs_a_person);
+    let doomed = world.plan.fates.values().any(crate::fault_plan::FaultPlan::needs_a_person);
     for effect in &stock.effects {
-        if !effect.stuck || effect.last_error.is_none() || !doomed {
+        if !effect.dead_lettered || effect.last_error.is_none() || !doomed {
             return wrong("rest.effect", format!("{effect:?}"));
         }
     }
@@ -237,7 +237,7 @@ fn drained(world: &World, stock: &Stock, store: &SimStore) -> Result<(), Wrong> 
 }
 
 /// Every transfer on the chain has one product or one credit, and nothing else has either.
-fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
+fn outcomes(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     let chain = transfers(world);
     crate::withdrawals::at_rest(world, &crate::chain::withdrawn(world))?;
     crate::bank::at_rest(world)?;
@@ -250,7 +250,7 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
         );
     }
     let press = world.press.lock();
-    let mut made: BTreeSet<Thing> = press
+    let mut made: BTreeSet<ProductKey> = press
         .orders
         .values()
         .filter(|(_, order)| *order == Order::Made)
@@ -258,7 +258,7 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
         .collect();
     drop(press);
     // Operators make these by hand, or have still to: either way the money is theirs, unless it went back.
-    let by_hand = stock.goods.iter().filter(|(thing, _)| thing.0 == Kind::IntlOrder as u8);
+    let by_hand = stock.goods.iter().filter(|(thing, _)| thing.0 == EntityKind::IntlOrder as u8);
     made.extend(by_hand.filter(|(_, good)| good.says_made).map(|(thing, _)| *thing));
     let taken = restored::taken(world);
     let mut claims: BTreeMap<&str, usize> = BTreeMap::new();
@@ -292,14 +292,14 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
 
 /// A payment that settled has one product or one credit, one that did not has neither.
 fn outcome(
-    stock: &Stock,
-    (made, taken): (&BTreeSet<Thing>, Option<&String>),
+    stock: &StoreContents,
+    (made, taken): (&BTreeSet<ProductKey>, Option<&String>),
     id: &PaymentId,
     payment: &Payment,
-) -> Result<(), Wrong> {
+) -> Result<(), Violation> {
     let goods: Vec<_> = stock.goods.iter().filter(|(_, good)| good.payment == *id).collect();
     if let [((kind, _), _)] = goods[..]
-        && [Kind::Payout as u8, Kind::TopUp as u8].contains(kind)
+        && [EntityKind::Payout as u8, EntityKind::TopUp as u8].contains(kind)
         && payment.transaction().is_some()
         && !stock.credits.contains_key(&id.to_string())
     {
@@ -327,7 +327,7 @@ fn outcome(
 }
 
 /// No cap is ever passed, and every reserved share ends with what it was reserved for.
-fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
+fn shares(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     let cap = world.plan.cap();
     for (key, account) in &stock.accounts {
         let mut days: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
@@ -342,14 +342,14 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
         let of_it = stock
             .records
             .iter()
-            .filter(|r| r.kind == Kind::Account as u8 && r.id == *key);
+            .filter(|r| r.kind == EntityKind::Account as u8 && r.id == *key);
         for record in of_it {
             let (share, sign) = match codec::decode(&record.event).unwrap() {
-                account::Event::Reserved(share) => (share, 1),
-                account::Event::Freed(share) => (share, -1),
+                account::Event::CapReserved(share) => (share, 1),
+                account::Event::CapReleased(share) => (share, -1),
                 _ => continue,
             };
-            if share.budget != Line::UsaCard {
+            if share.budget != ProductLine::UsaCard {
                 others += sign;
                 continue;
             }
@@ -373,7 +373,7 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
             .filter(|p| !p.is_released() && !matches!(p.status, Status::Refused(_)))
             .count();
         // What a balance paid for was no payment.
-        let paid_out = |good: &&Good| good.payment == PaymentId::NONE && good.owner == account.wallet;
+        let paid_out = |good: &&SoldProduct| good.payment == PaymentId::NONE && good.owner == account.wallet;
         let due = due + stock.goods.values().filter(paid_out).count();
         let due = due + world.shadow.lock().unclaimed(&account.wallet);
         let before = stock.payments.values();

@@ -5,21 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::engine::{Engine, Paid, PayError, PayRequest};
-use purser_actors::id::{CardId, PaymentId, SessionId, SpendId, Wallet};
+use purser_actors::engine::{Engine, PaymentResult, ClaimError, PaymentRequest};
+use purser_actors::id::{CardId, PaymentId, SessionId, WalletPaymentId, Wallet};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::{NewSession, Outcome};
+use purser_actors::payment::{SessionSeed, Outcome};
 use purser_actors::port::{Authorization, Entropy, EvmAuthorization, SolanaTransfer};
-use purser_actors::product::{Currency, Product, Purchase};
-use purser_actors::quote::{Exchange, Quoted};
+use purser_actors::product::{Currency, PurchasedProduct, Purchase};
+use purser_actors::quote::{ExchangeRate, QuoteFacts};
 use sha2::{Digest, Sha256};
 
 use crate::answers;
 use crate::keys::KeyNotes;
 use crate::own;
-use crate::payees::{self, is_payout};
+use crate::recipients::{self, is_payout};
 use crate::top_ups;
-use crate::world::World;
+use crate::environment::Environment;
 
 /// One presentation of a payment.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Call {
     pub(crate) session: SessionId,
     pub(crate) asked: u64,
     /// When the answer came, and what it was.
-    pub(crate) told: Option<(u64, Result<Paid, PayError>)>,
+    pub(crate) told: Option<(u64, Result<PaymentResult, ClaimError>)>,
 }
 
 /// A change of an account by the operator.
@@ -44,7 +44,7 @@ pub(crate) struct Freeze {
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct Notes {
+pub(crate) struct ClientLog {
     pub(crate) authorizations: BTreeMap<u32, Authorization>,
     pub(crate) ids: BTreeMap<u32, PaymentId>,
     pub(crate) calls: Vec<Call>,
@@ -54,7 +54,7 @@ pub(crate) struct Notes {
     /// The cards and withdrawals that holders of card balances were told of, by what they are and their number.
     pub(crate) loads: BTreeMap<(&'static str, u32), u128>,
     /// The spends that agents were told of, by number, and how often each was asked for.
-    pub(crate) spends: BTreeMap<u32, SpendId>,
+    pub(crate) spends: BTreeMap<u32, WalletPaymentId>,
     pub(crate) spends_tried: BTreeMap<u32, u32>,
     /// How often each withdrawal was asked for.
     pub(crate) withdrawals_tried: BTreeMap<u32, u32>,
@@ -72,7 +72,7 @@ pub(crate) struct Notes {
     pub(crate) waiting: usize,
 }
 
-impl Notes {
+impl ClientLog {
     /// A backup of then was restored, and what was told since is in no book any more. What somebody has signed or asked for
     /// stays, and so does what was ended for good.
     pub(crate) fn recall(&mut self, then: &Self, made: u64, covered: bool) {
@@ -161,26 +161,26 @@ fn fee(payment: u32) -> u64 {
     [0, 100][own::canonical(payment) as usize % 2]
 }
 
-fn quoted(payment: u32, purchase: &Purchase) -> Quoted {
+fn quoted(payment: u32, purchase: &Purchase) -> QuoteFacts {
     let (_, currency) = purchase.amount();
-    let exchange = Exchange {
+    let exchange = ExchangeRate {
         usd_per_unit: "1".into(),
-        ..Exchange::default()
+        ..ExchangeRate::default()
     };
-    Quoted {
+    QuoteFacts {
         fee_rate: "0".into(),
         min_fee: Cents::new(fee(payment)).to_string(),
         exchange: (currency != Currency::USD).then_some(exchange),
     }
 }
 
-fn purchase(world: &World, payment: u32) -> Purchase {
+fn purchase(world: &Environment, payment: u32) -> Purchase {
     let (amount, payment) = (amount(payment), own::canonical(payment));
     if top_ups::is_top_up(payment) {
         return top_ups::purchase(amount);
     }
     if is_payout(payment) {
-        return payees::purchase(world, payment, payer(payment), amount);
+        return recipients::purchase(world, payment, payer(payment), amount);
     }
     if payment % 6 == intl(0) {
         let label = Some(format!("payment {payment}"));
@@ -201,7 +201,7 @@ pub(crate) fn payment_of_amount(amount: Cents) -> u32 {
     (amount.get() - 500) as u32
 }
 
-fn authorization(world: &World, payment: u32) -> Authorization {
+fn authorization(world: &Environment, payment: u32) -> Authorization {
     let until_ms = world.true_ms() + [4_000, 30_000, 120_000][payment as usize % 3];
     let value = price(payment);
     let mut mark = [0; 32];
@@ -249,7 +249,7 @@ pub(crate) fn valid_until_ms(authorization: &Authorization) -> u64 {
 /// The clients of one life.
 #[derive(Clone)]
 pub(crate) struct Clients {
-    pub(crate) world: Arc<World>,
+    pub(crate) world: Arc<Environment>,
     pub(crate) engine: Engine,
 }
 
@@ -264,9 +264,9 @@ impl Clients {
         });
     }
 
-    pub(crate) fn new_session(&self) -> NewSession {
+    pub(crate) fn new_session(&self) -> SessionSeed {
         let id = SessionId(self.world.random());
-        NewSession {
+        SessionSeed {
             id,
             first: token(id, 0),
             life_ms: 3_600_000,
@@ -290,7 +290,7 @@ impl Clients {
         payment: u32,
         request_no: u8,
         signed: Option<Authorization>,
-    ) -> impl Future<Output = Result<Paid, PayError>> + Send + use<> {
+    ) -> impl Future<Output = Result<PaymentResult, ClaimError>> + Send + use<> {
         let (world, engine, session) = (self.world.clone(), self.engine.clone(), self.new_session());
         let asked = world.moment();
         let mut notes = world.notes.lock();
@@ -315,7 +315,7 @@ impl Clients {
             world.object("payment.id", format!("payment {payment} was {known} and is {id}"));
         }
         let purchase = purchase(&world, payment);
-        let request = PayRequest {
+        let request = PaymentRequest {
             authorization,
             quoted: Some(Box::new(quoted(payment, &purchase))),
             purchase,
@@ -362,7 +362,7 @@ impl Clients {
     }
 }
 
-pub(crate) fn product(outcome: &Outcome) -> Option<Product> {
+pub(crate) fn product(outcome: &Outcome) -> Option<PurchasedProduct> {
     match outcome {
         Outcome::Fulfilled { product, .. } => Some(*product),
         _ => None,
@@ -372,13 +372,13 @@ pub(crate) fn product(outcome: &Outcome) -> Option<Product> {
 /// The USA card that an outcome names, if it names one.
 pub(crate) fn card(outcome: &Outcome) -> Option<CardId> {
     match product(outcome) {
-        Some(Product::Card(card)) => Some(card),
+        Some(PurchasedProduct::Card(card)) => Some(card),
         _ => None,
     }
 }
 
 /// Cards that a wallet was told it has.
-fn bought(world: &World, owner: Wallet) -> BTreeSet<CardId> {
+fn bought(world: &Environment, owner: Wallet) -> BTreeSet<CardId> {
     let notes = world.notes.lock();
     let told = notes.calls.iter().filter(|call| wallet(payer(call.payment)) == owner);
     told.filter_map(|call| match &call.told {

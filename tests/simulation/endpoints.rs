@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use purser_actors::port::{BoxFuture, NotPosted, Posted, Posting, WebhookPost};
+use purser_actors::port::{BoxFuture, WebhookPostError, WebhookResponse, WebhookPostRequest, WebhookSender};
 
-use crate::world::World;
+use crate::environment::Environment;
 
-pub(crate) struct NoEndpoints(pub(crate) Arc<World>);
+pub(crate) struct NoEndpoints(pub(crate) Arc<Environment>);
 
-impl WebhookPost for NoEndpoints {
-    fn post<'a>(&'a self, _: Posting<'a>) -> BoxFuture<'a, Result<Posted, NotPosted>> {
+impl WebhookSender for NoEndpoints {
+    fn post<'a>(&'a self, _: WebhookPostRequest<'a>) -> BoxFuture<'a, Result<WebhookResponse, WebhookPostError>> {
         self.0.object("webhook.posted", "nobody has an endpoint");
-        Box::pin(std::future::ready(Err(NotPosted::Failed("nobody has an endpoint"))))
+        Box::pin(std::future::ready(Err(WebhookPostError::Failed("nobody has an endpoint"))))
     }
 }

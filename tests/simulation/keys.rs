@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::api_key::{ApiKey, Rejection};
-use purser_actors::engine::{Denied, Engine};
+use purser_actors::engine::{OperationError, Engine};
 use purser_actors::id::{ApiKeyId, SessionId};
-use purser_actors::kernel::Kind;
+use purser_actors::kernel::EntityKind;
 use purser_actors::session::Session;
-use purser_storage::fault::Seeded;
+use purser_storage::sim_disk::SeededRng;
 
 use crate::clients::{Clients, wallet};
-use crate::owners::durable;
+use crate::account_steps::durable;
 use crate::plan::{Plan, Step, WALLETS, pick};
-use crate::world::World;
+use crate::environment::Environment;
 
 /// Keys that one account has at a time.
 const MOST: u8 = 3;
@@ -52,14 +52,14 @@ impl KeyNotes {
 
 /// Adds keys to a plan by chance of their own, so that all else in it stays as it was.
 pub(crate) fn add(plan: &mut Plan) {
-    let mut chance = Seeded::new(plan.seed ^ 0x6b65_7973);
+    let mut chance = SeededRng::new(plan.seed ^ 0x6b65_7973);
     if !chance.one_in(3) {
         return;
     }
-    for nth in 0..1 + chance.below(3) as u32 {
-        let mut at = chance.below(plan.steps.len() as u64 + 1) as usize;
+    for nth in 0..1 + chance.next_below(3) as u32 {
+        let mut at = chance.next_below(plan.steps.len() as u64 + 1) as usize;
         let mut does = vec![Keys::Makes(nth), Keys::Uses(nth)];
-        for _ in 0..chance.below(4) {
+        for _ in 0..chance.next_below(4) {
             does.push(pick(
                 &mut chance,
                 &[Keys::Makes(nth), Keys::Uses(nth), Keys::Revokes(nth)],
@@ -72,7 +72,7 @@ pub(crate) fn add(plan: &mut Plan) {
                 let ms = pick(&mut chance, &[5, 100, 700]);
                 plan.steps.insert(at + 1, Step::Wait { ms });
             }
-            at = (at + 1 + chance.below(6) as usize).min(plan.steps.len());
+            at = (at + 1 + chance.next_below(6) as usize).min(plan.steps.len());
         }
     }
 }
@@ -99,7 +99,7 @@ impl Clients {
 
     async fn make_key(&self, nth: u32) {
         let world = &self.world;
-        let told = self.engine.open_api_key(id(nth), wallet(owner(nth)), "key", MOST).await;
+        let told = self.engine.issue_api_key(id(nth), wallet(owner(nth)), "key", MOST).await;
         if world.is_dead() {
             return;
         }
@@ -107,7 +107,7 @@ impl Clients {
         if told.is_ok() {
             let moment = world.moment();
             world.notes.lock().keys.made.entry(nth).or_insert(moment);
-            if durable::<ApiKey>(world, Kind::ApiKey, &id(nth).0.to_be_bytes()).is_none() {
+            if durable::<ApiKey>(world, EntityKind::ApiKey, &id(nth).0.to_be_bytes()).is_none() {
                 world.object("answer.early", format!("key {nth} is not durable"));
             }
         }
@@ -119,7 +119,7 @@ impl Clients {
         if self.is_suspended(nth).await {
             return world.trace(|| format!("key {nth} is suspended"));
         }
-        let told = self.engine.use_api_key(id(nth), session).await;
+        let told = self.engine.exchange_api_key(id(nth), session).await;
         if world.is_dead() {
             return;
         }
@@ -133,7 +133,7 @@ impl Clients {
             (before(notes.keys.revoked.get(&nth)), before(notes.keys.made.get(&nth)))
         };
         let revives = ended && told.is_ok();
-        let lost = made && matches!(told, Err(Denied::Rejected(Rejection::Unknown)));
+        let lost = made && matches!(told, Err(OperationError::Rejected(Rejection::NotFound)));
         if revives {
             world.object("key.revived", format!("key {nth} was revoked and opens a session"));
         }
@@ -146,7 +146,7 @@ impl Clients {
     }
 
     async fn is_suspended(&self, nth: u32) -> bool {
-        let key: Option<ApiKey> = durable(&self.world, Kind::ApiKey, &id(nth).0.to_be_bytes());
+        let key: Option<ApiKey> = durable(&self.world, EntityKind::ApiKey, &id(nth).0.to_be_bytes());
         let Some(key) = key else { return false };
         let suspended = self.engine.is_key_suspended(id(nth), key.created_at).await;
         suspended.unwrap_or(true)
@@ -157,10 +157,10 @@ impl Clients {
         let (world, engine) = (&self.world, &self.engine);
         let opened = world.notes.lock().keys.opened.get(&nth).cloned().unwrap_or_default();
         for id in opened {
-            let stored: Option<Session> = durable(world, Kind::Session, &id.0.to_be_bytes());
+            let stored: Option<Session> = durable(world, EntityKind::Session, &id.0.to_be_bytes());
             let Some(session) = stored else { continue };
             let suspended = engine.is_suspended(session.created_at.seconds());
-            let ended = engine.has_ended(&session).await;
+            let ended = engine.is_api_key_inactive(&session).await;
             if matches!(ended, Ok(false)) && !suspended && !world.is_dead() {
                 world.object("key.revived", format!("{id} of key {nth} still counts"));
             }
@@ -182,10 +182,10 @@ impl Clients {
 }
 
 /// At rest: what somebody was told is revoked opens nothing.
-pub(crate) fn judge(world: &World, engine: &Engine) -> Result<(), (&'static str, String)> {
+pub(crate) fn judge(world: &Environment, engine: &Engine) -> Result<(), (&'static str, String)> {
     let notes = world.notes.lock();
     for nth in 0..8 {
-        let key: Option<ApiKey> = durable(world, Kind::ApiKey, &id(nth).0.to_be_bytes());
+        let key: Option<ApiKey> = durable(world, EntityKind::ApiKey, &id(nth).0.to_be_bytes());
         let (alive, revoked) = (
             key.as_ref().is_some_and(ApiKey::is_alive),
             notes.keys.revoked.contains_key(&nth),

@@ -3,38 +3,38 @@
 use purser_actors::approval;
 use purser_actors::breaker::Rules;
 use purser_actors::engine::webhooks::WebhookSettings;
-use purser_actors::engine::{PayoutSettings, Settings};
-use purser_actors::kernel::delivery::Retry;
-use purser_actors::kernel::family::Limits;
+use purser_actors::engine::{PayoutSettings, EngineSettings};
+use purser_actors::kernel::outbox::RetryPolicy;
+use purser_actors::kernel::registry::ActivationLimits;
 use purser_actors::money::{Cents, FeeRule, Usdc};
-use purser_actors::payout::Terms;
-use purser_actors::product::{Cap, Caps, Line, PriceRange};
-use purser_storage::fault::Seeded;
+use purser_actors::payout::RailTerms;
+use purser_actors::product::{DailyCap, DailyCaps, ProductLine, PriceRange};
+use purser_storage::sim_disk::SeededRng;
 use rust_decimal::Decimal;
 
 use crate::plan::pick;
 
 /// Small limits, so that they are met.
-pub(crate) fn settings(chance: &mut Seeded) -> Settings {
-    Settings {
-        limits: Limits {
-            resident_max: pick(chance, &[1, 3, 1_000]),
+pub(crate) fn settings(chance: &mut SeededRng) -> EngineSettings {
+    EngineSettings {
+        limits: ActivationLimits {
+            max_active: pick(chance, &[1, 3, 1_000]),
             passivate_after_ms: pick(chance, &[20, 1_000, 10_000]),
             restart_ms: 10,
             restart_max_ms: 500,
             quarantine_after: 6,
         },
-        retry: Retry {
-            running_max: pick(chance, &[1, 4, 64]),
-            first_ms: pick(chance, &[2, 100]),
-            longest_ms: 3_000,
-            attempts_max: 24,
+        retry: RetryPolicy {
+            max_concurrent: pick(chance, &[1, 4, 64]),
+            initial_backoff_ms: pick(chance, &[2, 100]),
+            max_backoff_ms: 3_000,
+            max_attempts: 24,
         },
         in_flight_max: pick(chance, &[2, 6, 64]),
         in_flight_per_payer_max: pick(chance, &[1, 3, 16]),
-        caps: Caps::NONE.with(
-            Line::UsaCard,
-            Cap {
+        caps: DailyCaps::NONE.with(
+            ProductLine::UsaCard,
+            DailyCap {
                 count: pick(chance, &[2, 5, 100]),
                 sum: Cents::new(pick(chance, &[2_000, 100_000])),
             },
@@ -66,7 +66,7 @@ pub(crate) fn settings(chance: &mut Seeded) -> Settings {
             try_every_ms: 1_000,
             silence_ms: 10_000,
         },
-        not_offered: [false; purser_actors::product::Line::ALL.len()],
+        not_offered: [false; purser_actors::product::ProductLine::ALL.len()],
         late_after_ms: 0,
         // What a plan's top-ups wait is theirs to say.
         card_credit_patience_ms: 600_000,
@@ -80,8 +80,8 @@ pub(crate) fn settings(chance: &mut Seeded) -> Settings {
 }
 
 /// Windows that a run sees the end of.
-fn payouts(chance: &mut Seeded) -> PayoutSettings {
-    let terms = Terms {
+fn payouts(chance: &mut SeededRng) -> PayoutSettings {
+    let terms = RailTerms {
         returns_ms: pick(chance, &[500, 30_000, 600_000]),
         return_fee: Usdc::from_atomic(pick(chance, &[0, 250_000, 1_000_000_000])),
         wait_ms: pick(chance, &[3_000, 60_000, 600_000]),

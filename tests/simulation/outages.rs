@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::breaker::Rules;
 use purser_actors::engine::Engine;
-use purser_actors::id::EffectId;
-use purser_actors::kernel::Effect;
-use purser_actors::kernel::effect::Work;
+use purser_actors::id::JobId;
+use purser_actors::kernel::OutboxJob;
+use purser_actors::kernel::job::Job;
 use purser_actors::money::Cents;
-use purser_actors::product::{Cap, Caps, Line};
-use purser_storage::fault::Seeded;
+use purser_actors::product::{DailyCap, DailyCaps, ProductLine};
+use purser_storage::sim_disk::SeededRng;
 
-use crate::desk::act;
-use crate::fate::Fate;
+use crate::order_operators::act;
+use crate::fault_plan::FaultPlan;
 use crate::plan::{Plan, Step, pick};
-use crate::world::World;
+use crate::environment::Environment;
 
 /// Payments with these numbers are made during outages: the first of each line that there is.
 const CARDS: u32 = 288;
@@ -36,13 +36,13 @@ pub(crate) struct Outages {
     /// Until when, and whether it is silent rather than says so.
     down: BTreeMap<Provider, (u64, bool)>,
     /// Orders that were first asked for in this outage and this life: each failure of theirs counts.
-    asked: BTreeSet<EffectId>,
+    asked: BTreeSet<JobId>,
     /// When each of a provider's failures in a row was known, in milliseconds of the run.
     failures: BTreeMap<Provider, Vec<u64>>,
     /// What was sold since the line had to be closed.
     sold: BTreeMap<Provider, u32>,
     /// What an operator has had tried again.
-    retried: BTreeSet<EffectId>,
+    retried: BTreeSet<JobId>,
 }
 
 /// Time in which what was on its way when a line was closed is claimed, in milliseconds.
@@ -60,17 +60,17 @@ impl Outages {
 }
 
 impl Provider {
-    const fn of(line: Line) -> Option<Self> {
+    const fn of(line: ProductLine) -> Option<Self> {
         match line {
-            Line::UsaCard => Some(Self::Cards),
-            Line::GiftCard => Some(Self::GiftCards),
+            ProductLine::UsaCard => Some(Self::Cards),
+            ProductLine::GiftCard => Some(Self::GiftCards),
             _ => None,
         }
     }
 }
 
 /// A provider goes down.
-pub(crate) fn begin(world: &World, provider: Provider, ms: u64, silent: bool) {
+pub(crate) fn begin(world: &Environment, provider: Provider, ms: u64, silent: bool) {
     let until = world.true_ms() + ms;
     let mut outages = world.outages.lock();
     outages.forget();
@@ -78,7 +78,7 @@ pub(crate) fn begin(world: &World, provider: Provider, ms: u64, silent: bool) {
 }
 
 /// An order met the outage. Whoever is answered nothing knows it when its patience is over.
-pub(crate) fn fails(world: &World, provider: Provider, key: EffectId, is_first: bool, silent: bool) {
+pub(crate) fn fails(world: &Environment, provider: Provider, key: JobId, is_first: bool, silent: bool) {
     let known = world.true_ms()
         + if silent {
             world.plan.settings.issuer_timeout_ms
@@ -95,7 +95,7 @@ pub(crate) fn fails(world: &World, provider: Provider, key: EffectId, is_first: 
 }
 
 /// A provider that has failed so often in a row that its line is closed is sold no more of, but for what it is tried with.
-pub(crate) fn judge_claim(world: &World, line: Line) {
+pub(crate) fn judge_claim(world: &Environment, line: ProductLine) {
     let rules = world.plan.settings.lines;
     let Some(provider) = Provider::of(line).filter(|provider| is_down(world, *provider).is_some()) else {
         return;
@@ -119,14 +119,14 @@ pub(crate) fn judge_claim(world: &World, line: Line) {
 }
 
 /// Whether a provider is down, and then whether it is silent.
-pub(crate) fn is_down(world: &World, provider: Provider) -> Option<bool> {
+pub(crate) fn is_down(world: &Environment, provider: Provider) -> Option<bool> {
     let (until, silent) = *world.outages.lock().down.get(&provider)?;
     (!world.is_calm() && world.true_ms() < until).then_some(silent)
 }
 
 /// Adds an outage, and who buys during it, to a plan by chance of their own, so that all else in it stays as it was.
 pub(crate) fn add(plan: &mut Plan) {
-    let mut chance = Seeded::new(plan.seed ^ 0x6f75_7461_6765);
+    let mut chance = SeededRng::new(plan.seed ^ 0x6f75_7461_6765);
     if !chance.one_in(5) {
         return;
     }
@@ -141,18 +141,18 @@ pub(crate) fn add(plan: &mut Plan) {
     let ms = pick(&mut chance, &[4_000, 12_000, 25_000]);
     let silent = chance.one_in(4);
     // Nothing else is to keep anybody from buying.
-    let cap = Cap {
+    let cap = DailyCap {
         count: 100,
         sum: Cents::new(1_000_000),
     };
-    plan.settings.caps = Caps::NONE.with(Line::UsaCard, cap);
+    plan.settings.caps = DailyCaps::NONE.with(ProductLine::UsaCard, cap);
     plan.settings.lines = Rules {
         failures_max: pick(&mut chance, &[2, 3]),
         try_every_ms: 1_000,
         silence_ms: 10_000,
     };
     let mut steps = vec![Step::Outage { provider, ms, silent }];
-    for nth in 0..4 + chance.below(MOST - 4) as u32 {
+    for nth in 0..4 + chance.next_below(MOST - 4) as u32 {
         let payment = first + 6 * nth;
         steps.push(Step::Pay {
             payment,
@@ -163,28 +163,28 @@ pub(crate) fn add(plan: &mut Plan) {
         steps.push(Step::Wait { ms });
         if chance.one_in(4) {
             let issue = Vec::new();
-            let fate = Fate::of(&mut chance);
-            plan.fates.entry(payment).or_insert(Fate { issue, ..fate });
+            let fate = FaultPlan::of(&mut chance);
+            plan.fates.entry(payment).or_insert(FaultPlan { issue, ..fate });
         }
     }
-    let at = chance.below(plan.steps.len() as u64 + 1) as usize;
+    let at = chance.next_below(plan.steps.len() as u64 + 1) as usize;
     plan.steps.splice(at..at, steps);
 }
 
 /// An operator has what got stuck while a provider was down tried again, once. Whether there was anything.
-pub(crate) async fn operate(world: &World, engine: &Engine, effects: &[Effect]) -> bool {
+pub(crate) async fn operate(world: &Environment, engine: &Engine, effects: &[OutboxJob]) -> bool {
     let mut any = false;
-    let made = |work: &Work| matches!(work, Work::IssueCard(_) | Work::OrderGiftCard(_));
+    let made = |work: &Job| matches!(work, Job::IssueCard(_) | Job::OrderGiftCard(_));
     let were_down = !world.outages.lock().down.is_empty();
-    for effect in effects.iter().filter(|e| e.stuck && were_down && made(&e.work)) {
+    for effect in effects.iter().filter(|e| e.dead_lettered && were_down && made(&e.job)) {
         if !world.outages.lock().retried.insert(effect.id) {
             continue;
         }
-        let told = engine.retry(effect.id, &act(0)).await;
+        let told = engine.retry_job(effect.id, &act(0)).await;
         world.trace(|| {
             format!(
                 "operator: {} is tried again after an outage: {told:?}",
-                effect.work.name()
+                effect.job.name()
             )
         });
         any = true;

@@ -1,22 +1,22 @@
 //! What agents buy from us by managed wallets: paid to our treasury like any purchase, and their owners' in everything. A spend
 //! is the price of a call of our own route, so each has a number of both kinds.
 
-use purser_actors::engine::{Engine, Paid, PayError};
+use purser_actors::engine::{Engine, PaymentResult, ClaimError};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::payment::Outcome;
 use purser_actors::port::Authorization;
-use purser_actors::spend::{Answer, CallFailure};
-use purser_storage::fault::Seeded;
+use purser_actors::wallet_payment::{ServerResponse, CallFailure};
+use purser_storage::sim_disk::SeededRng;
 
 use std::sync::Arc;
 
 use crate::clients::{Clients, price};
-use crate::fate::Fate;
+use crate::fault_plan::FaultPlan;
 use crate::plan::{Plan, Step};
 use crate::seller::SPEND;
 use crate::withdrawals::EACH;
-use crate::world::World;
+use crate::environment::Environment;
 
 /// Spends with this number and above, so many of them, pay our own routes.
 pub(crate) const FIRST: u32 = 16;
@@ -85,9 +85,9 @@ pub(crate) fn asked(nth: u32, payment: u32) -> (Wallet, Usdc) {
 
 /// Adds purchases to a plan in which managed wallets are opened, by chance of their own.
 pub(crate) fn add(plan: &mut Plan) {
-    use crate::agents::Agents;
-    let mut chance = Seeded::new(plan.seed ^ 0x6f77_6e5f_726f);
-    let funded = |step: &Step| matches!(step, Step::Agent(Agents::Funds(..)));
+    use crate::agents::WalletPaymentStep;
+    let mut chance = SeededRng::new(plan.seed ^ 0x6f77_6e5f_726f);
+    let funded = |step: &Step| matches!(step, Step::Agent(WalletPaymentStep::Funds(..)));
     let Some(first) = plan.steps.iter().position(funded).filter(|_| !chance.one_in(3)) else {
         return;
     };
@@ -95,25 +95,25 @@ pub(crate) fn add(plan: &mut Plan) {
     if chance.one_in(2) {
         let at = (first + 4).min(plan.steps.len());
         for owner in 0..2 {
-            plan.steps.insert(at, Step::Agent(Agents::Funds(owner, 50_000)));
-            plan.steps.insert(at, Step::Agent(Agents::Limits(owner, 3)));
+            plan.steps.insert(at, Step::Agent(WalletPaymentStep::Funds(owner, 50_000)));
+            plan.steps.insert(at, Step::Agent(WalletPaymentStep::Limits(owner, 3)));
         }
     }
-    for _ in 0..1 + chance.below(10) {
-        let nth = FIRST + chance.below(COUNT.into()) as u32;
-        let at = first + chance.below((plan.steps.len() - first) as u64 + 1) as usize;
-        plan.steps.insert(at, Step::Agent(Agents::Spends(nth)));
+    for _ in 0..1 + chance.next_below(10) {
+        let nth = FIRST + chance.next_below(COUNT.into()) as u32;
+        let at = first + chance.next_below((plan.steps.len() - first) as u64 + 1) as usize;
+        plan.steps.insert(at, Step::Agent(WalletPaymentStep::Spends(nth)));
         if chance.one_in(3) {
             plan.steps.insert(at + 1, Step::Wait { ms: 300 });
         }
-        let moves = Fate::of(&mut chance);
-        let made = Fate {
+        let moves = FaultPlan::of(&mut chance);
+        let made = FaultPlan {
             issue: moves.issue.clone(),
             send: moves.send.clone(),
             course: moves.course,
-            ..Fate::default()
+            ..FaultPlan::default()
         };
-        plan.fates.entry(SPEND + nth * EACH).or_insert_with(|| Fate {
+        plan.fates.entry(SPEND + nth * EACH).or_insert_with(|| FaultPlan {
             issue: Vec::new(),
             send: Vec::new(),
             course: Default::default(),
@@ -127,31 +127,31 @@ pub(crate) fn add(plan: &mut Plan) {
 
 /// What our own route answers to the payment: for its agent, what any server says of it.
 pub(crate) async fn call(
-    world: &Arc<World>,
+    world: &Arc<Environment>,
     engine: Engine,
     n: u32,
     authorization: &Authorization,
-) -> (Answer, Vec<u8>) {
+) -> (ServerResponse, Vec<u8>) {
     let clients = Clients {
         world: world.clone(),
         engine,
     };
     let told = clients.present(n, 0, Some(authorization.clone())).await;
     let (http_status, failure) = match told {
-        Ok(Paid { outcome, .. }) => match outcome {
+        Ok(PaymentResult { outcome, .. }) => match outcome {
             Outcome::Fulfilled { .. } | Outcome::Credited { .. } => (200, None),
             Outcome::Declined(_) => (402, Some(CallFailure::Unsettled)),
             Outcome::Resolved(_) => (409, None),
             Outcome::Pending => (202, None),
             Outcome::Unavailable => (503, Some(CallFailure::HttpError)),
         },
-        Err(PayError::Frozen { .. } | PayError::CountPerDay { .. } | PayError::SumPerDay { .. }) => {
+        Err(ClaimError::Frozen { .. } | ClaimError::DailyCountCap { .. } | ClaimError::DailyAmountCap { .. }) => {
             (403, Some(CallFailure::HttpError))
         }
-        Err(PayError::Missing(_)) => (412, Some(CallFailure::HttpError)),
+        Err(ClaimError::PreconditionFailed(_)) => (412, Some(CallFailure::HttpError)),
         Err(_) => (503, Some(CallFailure::HttpError)),
     };
-    let answer = Answer {
+    let answer = ServerResponse {
         http_status,
         content_type: Some("application/json".into()),
         failure,

@@ -5,19 +5,19 @@ mod trouble;
 
 use std::collections::BTreeMap;
 
-use purser_actors::engine::Settings;
-use purser_actors::product::{Cap, Line};
-use purser_storage::fault::Seeded;
+use purser_actors::engine::EngineSettings;
+use purser_actors::product::{DailyCap, ProductLine};
+use purser_storage::sim_disk::SeededRng;
 
-use crate::agents::Agents;
-use crate::bank::Banks;
-use crate::desk::Does;
-use crate::fate::Fate;
+use crate::agents::WalletPaymentStep;
+use crate::bank::BankStep;
+use crate::order_operators::OrderStep;
+use crate::fault_plan::FaultPlan;
 use crate::keys::Keys;
 use crate::limits::settings;
-use crate::loads::Loads;
+use crate::card_balances::CardBalanceStep;
 use crate::outages::Provider;
-use crate::payees::Keeps;
+use crate::recipients::RecipientStep;
 
 use trouble::{desk, trouble};
 
@@ -38,12 +38,12 @@ pub(crate) enum Step {
     /// A wallet does something at the bank.
     Bank {
         wallet: u8,
-        does: Banks,
+        does: BankStep,
     },
     /// Something is done with a balance at the card issuer.
-    Load(Loads),
+    Load(CardBalanceStep),
     /// An agent or its owner does something with a managed wallet.
-    Agent(Agents),
+    Agent(WalletPaymentStep),
     /// A client reads everything of a wallet.
     Read {
         wallet: u8,
@@ -82,10 +82,10 @@ pub(crate) enum Step {
         closes: bool,
     },
     /// An operator or the holder asks something of the order that a payment bought.
-    Desk {
+    OperatorAction {
         payment: u32,
         who: u8,
-        does: Does,
+        does: OrderStep,
     },
     /// An owner asks for a check of the identity.
     Identity {
@@ -109,7 +109,7 @@ pub(crate) enum Step {
     /// An owner changes a saved recipient.
     Keep {
         wallet: u8,
-        keeps: Keeps,
+        keeps: RecipientStep,
     },
     /// Time goes by.
     Wait {
@@ -143,7 +143,7 @@ pub(crate) enum Step {
     /// The process dies after so many more points.
     Die {
         after: u32,
-        how: Death,
+        how: CrashKind,
     },
     /// The next sync but so many fails and the process dies of it; the next one loses power before it writes anything.
     Relapse(u64),
@@ -176,7 +176,7 @@ pub(crate) enum Step {
 
 /// What is left of the disk when a process has died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Death {
+pub(crate) enum CrashKind {
     /// All that was written.
     Kill,
     /// What was synced, and of the rest whatever chance leaves.
@@ -190,7 +190,7 @@ pub(crate) enum Death {
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
-    pub(crate) settings: Settings,
+    pub(crate) settings: EngineSettings,
     pub(crate) watch_bytes: usize,
     pub(crate) lag_limit_bytes: u64,
     /// The disk takes up to so many milliseconds for a sync, and now and then much longer.
@@ -198,7 +198,7 @@ pub(crate) struct Plan {
     /// Events above this are forgotten once they are exported.
     pub(crate) retention_bytes: u64,
     pub(crate) steps: Vec<Step>,
-    pub(crate) fates: BTreeMap<u32, Fate>,
+    pub(crate) fates: BTreeMap<u32, FaultPlan>,
 }
 
 /// A retention that no run fills.
@@ -206,8 +206,8 @@ pub(crate) const FOREVER: u64 = 1 << 40;
 
 pub(crate) const WALLETS: u64 = 4;
 
-pub(crate) fn pick<T: Copy>(chance: &mut Seeded, from: &[T]) -> T {
-    from[chance.below(from.len() as u64) as usize]
+pub(crate) fn pick<T: Copy>(chance: &mut SeededRng, from: &[T]) -> T {
+    from[chance.next_below(from.len() as u64) as usize]
 }
 
 impl Plan {
@@ -217,7 +217,7 @@ impl Plan {
     }
 
     pub(crate) fn of(seed: u64) -> Self {
-        let mut chance = Seeded::new(seed);
+        let mut chance = SeededRng::new(seed);
         let mut plan = Self {
             seed,
             settings: settings(&mut chance),
@@ -229,12 +229,12 @@ impl Plan {
             fates: BTreeMap::new(),
         };
         // Now and then a long one: several segments, exports, accounts with a past.
-        let length = 12 + chance.below(36) + if chance.one_in(10) { 120 } else { 0 };
+        let length = 12 + chance.next_below(36) + if chance.one_in(10) { 120 } else { 0 };
         let mut payments = 0;
         for _ in 0..length {
             let step = step(&mut chance, &mut payments);
             if let Step::Pay { payment, .. } = step {
-                plan.fates.entry(payment).or_insert_with(|| Fate::of(&mut chance));
+                plan.fates.entry(payment).or_insert_with(|| FaultPlan::of(&mut chance));
             }
             // The same at once, as an impatient client or its proxy sends it.
             let again = matches!(step, Step::Pay { .. }) && chance.one_in(6);
@@ -247,22 +247,22 @@ impl Plan {
         crate::withdrawals::add(&mut plan);
         crate::top_ups::add(&mut plan);
         crate::bank::add(&mut plan);
-        crate::loads::add(&mut plan);
+        crate::card_balances::add(&mut plan);
         crate::agents::add(&mut plan);
         crate::own::add(&mut plan);
         crate::keys::add(&mut plan);
         crate::outages::add(&mut plan);
-        crate::birth::add(&mut plan);
+        crate::boot::add(&mut plan);
         crate::restores::add(&mut plan);
         plan
     }
 }
 
-fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
-    let wallet = chance.below(WALLETS) as u8;
-    let watcher = chance.below(4) as u8;
-    let known = chance.below(u64::from(*payments).max(1)) as u32;
-    let kind = chance.below(92);
+fn step(chance: &mut SeededRng, payments: &mut u32) -> Step {
+    let wallet = chance.next_below(WALLETS) as u8;
+    let watcher = chance.next_below(4) as u8;
+    let known = chance.next_below(u64::from(*payments).max(1)) as u32;
+    let kind = chance.next_below(92);
     match kind {
         0..20 => {
             *payments += 1;
@@ -278,11 +278,11 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
         37..39 => Step::Reconnect { watcher },
         39..42 => Step::SignIn {
             wallet,
-            nonce: chance.below(3) as u8,
+            nonce: chance.next_below(3) as u8,
         },
         44 => Step::Link {
             wallet,
-            uses: 1 + chance.below(3) as u8,
+            uses: 1 + chance.next_below(3) as u8,
         },
         42 => Step::Freeze { wallet, frozen: true },
         43 => Step::Freeze { wallet, frozen: false },
@@ -298,27 +298,27 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
         87..90 => Step::Answer {
             wallet,
             passes: chance.one_in(2),
-            calls: chance.below(3) as u8,
+            calls: chance.next_below(3) as u8,
         },
         90.. => Step::Issuer {
             wallet,
             linked: !chance.one_in(3),
         },
         66..69 => Step::Form {
-            payment: 3 + 6 * chance.below(u64::from(*payments / 6) + 1) as u32,
+            payment: 3 + 6 * chance.next_below(u64::from(*payments / 6) + 1) as u32,
         },
         69 => Step::Keep {
             wallet,
-            keeps: pick(chance, &[Keeps::Rename, Keeps::Archive, Keeps::Restore, Keeps::Delete]),
+            keeps: pick(chance, &[RecipientStep::Rename, RecipientStep::Archive, RecipientStep::Restore, RecipientStep::Delete]),
         },
         _ => Step::Refresh {
-            nth: chance.below(3) as u8,
+            nth: chance.next_below(3) as u8,
             back: pick(chance, &[0, 0, 0, 1, 2]),
         },
     }
 }
 
-fn pay(chance: &mut Seeded, payment: u32) -> Step {
+fn pay(chance: &mut SeededRng, payment: u32) -> Step {
     Step::Pay {
         payment,
         request: u8::from(chance.one_in(12)),
@@ -328,7 +328,7 @@ fn pay(chance: &mut Seeded, payment: u32) -> Step {
 
 impl Plan {
     /// On prepaid cards: the one that there always is.
-    pub(crate) fn cap(&self) -> Cap {
-        self.settings.caps.of(Line::UsaCard).expect("prepaid cards are capped")
+    pub(crate) fn cap(&self) -> DailyCap {
+        self.settings.caps.of(ProductLine::UsaCard).expect("prepaid cards are capped")
     }
 }

@@ -8,33 +8,33 @@ use std::ops::Range;
 use purser::revocations::{Entry, entry_of};
 use purser::service::restore::Known;
 use purser_actors::account::Account;
-use purser_actors::engine::{Booking, Engine, Held, Lost, Restored, Rule};
+use purser_actors::engine::{Attribution, Engine, Held, Lost, RestoreWindow, Rule};
 use purser_actors::id::{Wallet, WithdrawalId};
 use purser_actors::incoming::Status;
-use purser_actors::kernel::record::Record;
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::event_record::EventRecord;
+use purser_actors::kernel::{EntityKind, table};
 use purser_actors::payment::Payment;
-use purser_actors::port::{Authorization, Booked, Timestamp};
+use purser_actors::port::{Authorization, AttributedTransfer, Timestamp};
 use purser_actors::withdrawal::{self, Withdrawal};
 use purser_storage::codec;
 use purser_storage::disk::Disk as _;
-use purser_storage::fault::{Seeded, SimDisk};
+use purser_storage::sim_disk::{SeededRng, SimDisk};
 use purser_storage::snapshot::MemoryRows;
-use purser_storage::{JournalStore, RestoreMark, StoredEvent};
+use purser_storage::{JournalStore, RestoreMarker, StoredEvent};
 
-use crate::agents::Agents;
+use crate::agents::WalletPaymentStep;
 use crate::chain::received;
 use crate::checks::restored::taken;
-use crate::clients::{Clients, Notes, is_gift, wallet};
-use crate::desk::act;
-use crate::loads::all;
+use crate::clients::{Clients, ClientLog, is_gift, wallet};
+use crate::order_operators::act;
+use crate::card_balances::all;
 use crate::own;
-use crate::owners::durable;
+use crate::account_steps::durable;
 use crate::plan::{Plan, Step, WALLETS, pick};
-use crate::shadow::Shadow;
+use crate::reference_store::ReferenceStore;
 use crate::store::SimStore;
 use crate::withdrawals::{EACH, OUT, fate_of};
-use crate::world::World;
+use crate::environment::Environment;
 
 /// The file that a backup is in.
 const FILE: &str = "backup";
@@ -44,8 +44,8 @@ const QUIET_MS: u64 = 150_000;
 /// A backup, and what was true when it was made.
 struct Backup {
     disk: SimDisk,
-    shadow: Shadow,
-    notes: Notes,
+    shadow: ReferenceStore,
+    notes: ClientLog,
     /// What had been sent, as it was sent.
     sent: BTreeMap<u32, Vec<u8>>,
     /// The moment at which it was made: what was told later is in no book once it is restored.
@@ -56,7 +56,7 @@ struct Backup {
 #[derive(Default)]
 pub(crate) struct Archive {
     backup: Option<Backup>,
-    mark: Option<RestoreMark>,
+    mark: Option<RestoreMarker>,
     /// What was ended, as it is kept beside the store.
     log: Vec<Entry>,
     /// Whether that was there at the restore.
@@ -72,13 +72,13 @@ impl Archive {
 
     /// What somebody is about to be told was ended.
     pub(crate) fn note(&mut self, events: &[StoredEvent]) {
-        let records = events.iter().filter_map(|event| Record::read(&event.payload).ok());
+        let records = events.iter().filter_map(|event| EventRecord::read(&event.payload).ok());
         self.log.extend(records.filter_map(|record| entry_of(&record)));
     }
 
     /// Whether the backup has an account.
     pub(crate) fn knew(&self, account: &Wallet) -> bool {
-        let key = table::entity(Kind::Account, &account.key());
+        let key = table::entity(EntityKind::Account, &account.key());
         let rows = self.backup.as_ref().map(|backup| &backup.shadow.rows);
         rows.is_some_and(|rows| rows.contains_key(&key))
     }
@@ -86,7 +86,7 @@ impl Archive {
     /// Whether the backup has this withdrawal as signed.
     pub(crate) fn had_signed(&self, authorization: &Authorization) -> bool {
         let Some(backup) = &self.backup else { return false };
-        let prefix = table::entity(Kind::Withdrawal, &[]);
+        let prefix = table::entity(EntityKind::Withdrawal, &[]);
         let rows = backup.shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
         rows.filter_map(|(_, row)| codec::decode::<Withdrawal>(&row.value).ok())
             .any(|withdrawal| match withdrawal.status {
@@ -96,18 +96,18 @@ impl Archive {
     }
 
     /// The last restore.
-    pub(crate) const fn mark(&self) -> Option<RestoreMark> {
+    pub(crate) const fn mark(&self) -> Option<RestoreMarker> {
         self.mark
     }
 
     /// What the process is told of the last restore.
-    pub(crate) fn forgotten(&self) -> (Option<Lost>, Option<Restored>) {
+    pub(crate) fn forgotten(&self) -> (Option<Lost>, Option<RestoreWindow>) {
         (self.lost(), self.restored())
     }
 
     /// When nothing may leave.
-    pub(crate) fn restored(&self) -> Option<Restored> {
-        self.mark.map(|mark| Restored {
+    pub(crate) fn restored(&self) -> Option<RestoreWindow> {
+        self.mark.map(|mark| RestoreWindow {
             since: Timestamp(mark.backed_up_at_ms.saturating_sub(QUIET_MS)),
             until: Timestamp(mark.restored_at_ms).plus_ms(QUIET_MS),
             at: Timestamp(mark.restored_at_ms),
@@ -127,15 +127,15 @@ impl Archive {
 /// Adds a restore to a plan by chance of its own. What cannot be had back after one is left out of such a run: it has payments
 /// for what makers make, withdrawals, managed wallets, keys and freezes.
 pub(crate) fn add(plan: &mut Plan) {
-    let mut chance = Seeded::new(plan.seed ^ 0x7265_7374_6f72_6573);
+    let mut chance = SeededRng::new(plan.seed ^ 0x7265_7374_6f72_6573);
     if !chance.one_in(4) {
         return;
     }
     plan.steps.retain(is_kept);
     let length = plan.steps.len() as u64;
-    let from = chance.below(length * 2 / 3 + 1);
+    let from = chance.next_below(length * 2 / 3 + 1);
     // Often while a spend is reserved and nothing of it is signed: the lost history goes on with it.
-    let spends = |step: &Step| matches!(step, Step::Agent(Agents::Spends(_)));
+    let spends = |step: &Step| matches!(step, Step::Agent(WalletPaymentStep::Spends(_)));
     let spend = plan.steps.iter().skip(from as usize).position(spends);
     let from = match spend.filter(|_| chance.one_in(2)) {
         Some(behind) => {
@@ -147,7 +147,7 @@ pub(crate) fn add(plan: &mut Plan) {
         None => from,
     };
     let length = plan.steps.len() as u64;
-    let to = from + 1 + chance.below(length - from + 1);
+    let to = from + 1 + chance.next_below(length - from + 1);
     let down_ms = pick(&mut chance, &[0, 3_000, 40_000]);
     let covered = !chance.one_in(5);
     let step = Step::Restore { down_ms, covered };
@@ -180,10 +180,10 @@ fn present_again(plan: &mut Plan, lost: Range<usize>) {
 fn is_kept(step: &Step) -> bool {
     match step {
         Step::Pay { payment, .. } => is_made(*payment),
-        Step::Agent(Agents::Spends(nth)) => own::payment_of(*nth).is_none_or(is_made),
+        Step::Agent(WalletPaymentStep::Spends(nth)) => own::payment_of(*nth).is_none_or(is_made),
         Step::Bank { .. }
         | Step::Load(_)
-        | Step::Desk { .. }
+        | Step::OperatorAction { .. }
         | Step::Identity { .. }
         | Step::Answer { .. }
         | Step::Issuer { .. }
@@ -201,7 +201,7 @@ fn is_made(payment: u32) -> bool {
 }
 
 /// Everything durable now, onto a disk of its own.
-pub(crate) fn back_up(world: &World, store: &SimStore) {
+pub(crate) fn back_up(world: &Environment, store: &SimStore) {
     let disk = SimDisk::new();
     let shadow = world.shadow.lock().clone();
     match store.journal.backup_on(&disk, FILE) {
@@ -220,7 +220,7 @@ pub(crate) fn back_up(world: &World, store: &SimStore) {
 }
 
 /// The store of the last life is gone, and what was backed up is there in its place.
-pub(crate) fn restore(world: &World, down_ms: u64, covered: bool) {
+pub(crate) fn restore(world: &Environment, down_ms: u64, covered: bool) {
     let mut archive = world.archive.lock();
     let Some(backup) = &archive.backup else { return };
     world.pass_by(down_ms);
@@ -242,21 +242,21 @@ pub(crate) fn restore(world: &World, down_ms: u64, covered: bool) {
         .watchers
         .lock()
         .iter_mut()
-        .for_each(crate::watchers::Watcher::recall);
+        .for_each(crate::subscribers::SimSubscriber::recall);
     archive.mark = Some(mark);
     archive.covered = covered;
 }
 
 /// Departures that somebody has booked, by transaction.
-pub(crate) fn booked(world: &World) -> BTreeSet<String> {
+pub(crate) fn booked(world: &Environment) -> BTreeSet<String> {
     let shadow = world.shadow.lock();
-    let rows = shadow.rows.iter().filter(|(key, _)| key[0] == table::DEPARTURE);
-    rows.map(|(_, row)| Booked::read(&row.value).unwrap().departure.transaction)
+    let rows = shadow.rows.iter().filter(|(key, _)| key[0] == table::ATTRIBUTED_TRANSFER);
+    rows.map(|(_, row)| AttributedTransfer::read(&row.value).unwrap().departure.transaction)
         .collect()
 }
 
 /// What a start does first in a store that was restored, as the service does it.
-pub(crate) async fn begin(world: &World, engine: &Engine) {
+pub(crate) async fn begin(world: &Environment, engine: &Engine) {
     let (mark, log) = {
         let archive = world.archive.lock();
         (archive.mark, archive.covered.then(|| archive.log.clone()))
@@ -282,7 +282,7 @@ pub(crate) async fn operate(clients: &Clients) {
     if held.iter().any(|(_, why)| *why == Held::Frozen) {
         // Nothing is at rest before it may leave.
         for number in 0..WALLETS as u8 {
-            let account: Option<Account> = durable(world, Kind::Account, &wallet(number).key());
+            let account: Option<Account> = durable(world, EntityKind::Account, &wallet(number).key());
             if account.is_some_and(|account| account.frozen.is_some()) {
                 clients.freeze(number, false);
             }
@@ -296,7 +296,7 @@ pub(crate) async fn operate(clients: &Clients) {
 
 /// An operator says of each transfer that left in the lost history whose it was: of the withdrawal that waits for it, else of
 /// whoever had asked for it, as far as there is enough; else it is a loss.
-async fn book(world: &World, engine: &Engine) {
+async fn book(world: &Environment, engine: &Engine) {
     for unexplained in engine.unexplained().await.unwrap_or_default() {
         let departure = &unexplained.departure;
         let name = departure.name().to_string();
@@ -304,12 +304,12 @@ async fn book(world: &World, engine: &Engine) {
         let waits = unexplained.may_be.iter().filter_map(|name| name.parse().ok());
         let own = waits
             .filter(|id: &WithdrawalId| fate_of(id.0 as u32) == fate_of(n))
-            .map(Booking::Withdrawal);
+            .map(Attribution::Withdrawal);
         let holder = wallet(((n - OUT) / EACH % 3) as u8);
-        let all: Vec<_> = own.chain([Booking::Account(holder), Booking::Loss]).collect();
+        let all: Vec<_> = own.chain([Attribution::Account(holder), Attribution::Loss]).collect();
         for booking in all {
             let by = act(2);
-            let told = engine.book(&name, (booking, None), (&by, "seen on the chain".into()));
+            let told = engine.attribute_transfer(&name, (booking, None), (&by, "seen on the chain".into()));
             let told = told.await;
             world.trace(|| format!("operator: {name} is {booking:?}: {told:?}"));
             if told.is_ok() {
@@ -320,7 +320,7 @@ async fn book(world: &World, engine: &Engine) {
 }
 
 /// An operator has whoever sent it credited with what came in and waits.
-async fn rule(world: &World, engine: &Engine) {
+async fn rule(world: &Environment, engine: &Engine) {
     for (_, incoming) in engine.incoming_transfers(None, 1_000).await.unwrap_or_default() {
         if incoming.status != Status::Waiting {
             continue;
@@ -349,17 +349,17 @@ async fn rule(world: &World, engine: &Engine) {
 }
 
 /// What is open of what a restore has lost: nothing once all that left is explained, and all that came in is in the books.
-pub(crate) fn left_open(world: &World, engine: &Engine) -> Vec<String> {
+pub(crate) fn left_open(world: &Environment, engine: &Engine) -> Vec<String> {
     if world.archive.lock().mark().is_none() {
         return Vec::new();
     }
     let taken = taken(world);
-    let settled: BTreeSet<String> = all::<Payment>(world, Kind::Payment)
+    let settled: BTreeSet<String> = all::<Payment>(world, EntityKind::Payment)
         .into_iter()
         .filter_map(|(_, payment)| payment.transaction().map(str::to_owned))
         .collect();
     let held = engine
-        .is_held()
+        .are_withdrawals_paused()
         .then(|| "something that left is not explained".to_owned());
     let undecided = taken
         .values()

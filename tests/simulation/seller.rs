@@ -6,23 +6,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use purser_actors::agent_wallet::{Addresses, AgentWallet};
-use purser_actors::id::{SpendId, Wallet};
-use purser_actors::kernel::{Kind, table};
+use purser_actors::agent_wallet::{WalletAddresses, AgentWallet};
+use purser_actors::id::{WalletPaymentId, Wallet};
+use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, Custody, ErrorKind, EvmAuthorization, PaidCalls, PortError, SealedKeys, SealedPart,
-    SolanaTransfer, Submitted, Transfer,
+    Authorization, BoxFuture, WalletSigner, ErrorKind, EvmAuthorization, PaidHttpClient, PortError, SealedKeys, SealedHttpPart,
+    SolanaTransfer, SubmitResult, OutgoingTransferRequest,
 };
-use purser_actors::spend::{Answer, CallFailure, Part, Sending, Spend, Status};
+use purser_actors::wallet_payment::{ServerResponse, CallFailure, HttpRecordPart, SendTarget, WalletPayment, Status};
 
 use crate::agents::addresses;
 use crate::chain::{Ledger, SimChain};
 use crate::clients::number_of;
 use crate::own;
-use crate::owners::{durable, judge_leaving, judge_signing};
+use crate::account_steps::{durable, judge_leaving, judge_signing};
 use crate::withdrawals::{EACH, OUT};
-use crate::world::{ORDERED_PANIC, World};
+use crate::environment::{ORDERED_PANIC, Environment};
 
 /// Transfers with this number and above leave managed wallets.
 pub(crate) const SPEND: u32 = 1 << 26;
@@ -33,23 +33,23 @@ const FAILING: u32 = 3;
 
 /// What is known outside, whatever dies.
 #[derive(Default)]
-pub(crate) struct Till {
+pub(crate) struct SellerLedger {
     /// Atomic USDC that ever came to an address.
     came: BTreeMap<Wallet, u64>,
     /// Everything that was ever signed, by its number on the chain.
-    pub(crate) signed: BTreeMap<u32, (SpendId, Authorization)>,
-    signings: BTreeMap<SpendId, u32>,
+    pub(crate) signed: BTreeMap<u32, (WalletPaymentId, Authorization)>,
+    signings: BTreeMap<WalletPaymentId, u32>,
 }
 
-impl Till {
-    pub(crate) fn fund(&mut self, addresses: &Addresses, cents: u64) {
+impl SellerLedger {
+    pub(crate) fn fund(&mut self, addresses: &WalletAddresses, cents: u64) {
         for address in [Wallet::Evm(addresses.base), Wallet::Solana(addresses.solana)] {
             *self.came.entry(address).or_default() += cents * 10_000;
         }
     }
 
     /// A number on the chain for what is signed: on Base it follows from the spend.
-    fn number(&self, id: SpendId, from: &Wallet) -> u32 {
+    fn number(&self, id: WalletPaymentId, from: &Wallet) -> u32 {
         let own = id.0 as u32;
         let base = own - (own - OUT) % EACH;
         match from {
@@ -62,13 +62,13 @@ impl Till {
 }
 
 /// What an address holds, by what is on the chain.
-pub(crate) fn funded(world: &World, address: &Wallet) -> Usdc {
+pub(crate) fn funded(world: &Environment, address: &Wallet) -> Usdc {
     let came = world.till.lock().came.get(address).copied().unwrap_or(0);
     Usdc::from_atomic(came.saturating_sub(world.chain.lock().left_of(address, world.true_ms())))
 }
 
 /// Whether an address no longer holds what it is to pay, other than by this same transfer.
-pub(crate) fn lacks(world: &World, ledger: &mut Ledger, authorization: &Authorization) -> bool {
+pub(crate) fn lacks(world: &Environment, ledger: &mut Ledger, authorization: &Authorization) -> bool {
     let (from, n) = (authorization.payer(), number_of(authorization));
     let came = world.till.lock().came.get(&from).copied().unwrap_or(0);
     let left = ledger.left_of(&from, world.true_ms());
@@ -76,7 +76,7 @@ pub(crate) fn lacks(world: &World, ledger: &mut Ledger, authorization: &Authoriz
 }
 
 /// What an agent has called with, as it is kept.
-pub(crate) fn call_of(id: SpendId) -> Vec<u8> {
+pub(crate) fn call_of(id: WalletPaymentId) -> Vec<u8> {
     // Some of it is more than one row takes.
     let length = [40, 14_000][id.0 as usize % 2];
     id.0.to_be_bytes().into_iter().cycle().take(length).collect()
@@ -88,9 +88,9 @@ fn payment(n: u32) -> Vec<u8> {
     n.to_be_bytes().into_iter().cycle().take(length).collect()
 }
 
-pub(crate) struct SimSeller(pub(crate) Arc<World>);
+pub(crate) struct SimSeller(pub(crate) Arc<Environment>);
 
-type Told<'a, T> = BoxFuture<'a, Result<T, PortError>>;
+type CallResult<'a, T> = BoxFuture<'a, Result<T, PortError>>;
 
 fn error(kind: ErrorKind) -> PortError {
     PortError {
@@ -100,17 +100,17 @@ fn error(kind: ErrorKind) -> PortError {
     }
 }
 
-fn stored(world: &World, id: SpendId) -> Option<Spend> {
-    durable(world, Kind::Spend, &id.0.to_be_bytes())
+fn stored(world: &Environment, id: WalletPaymentId) -> Option<WalletPayment> {
+    durable(world, EntityKind::WalletPayment, &id.0.to_be_bytes())
 }
 
 /// Whether exactly this is durable as what was signed.
-pub(crate) fn is_durable(world: &World, n: u32, authorization: &Authorization, sending: &Sending) -> bool {
+pub(crate) fn is_durable(world: &Environment, n: u32, authorization: &Authorization, sending: &SendTarget) -> bool {
     let Some((id, _)) = world.till.lock().signed.get(&n).cloned() else {
         return false;
     };
     stored(world, id).is_some_and(|spend| match &spend.status {
-        Status::Reserved | Status::Refused { .. } => false,
+        Status::Pending | Status::Failed { .. } => false,
         Status::Signed(signed) | Status::Sent(signed, _) => {
             (&signed.authorization, &signed.sending) == (authorization, sending)
         }
@@ -120,15 +120,15 @@ pub(crate) fn is_durable(world: &World, n: u32, authorization: &Authorization, s
 }
 
 /// A part of what was said for a spend, as it is durable.
-fn said(world: &World, id: SpendId, part: Part) -> Vec<u8> {
-    let (shadow, prefix) = (world.shadow.lock(), table::spoken(id, part as u8));
+fn said(world: &Environment, id: WalletPaymentId, part: HttpRecordPart) -> Vec<u8> {
+    let (shadow, prefix) = (world.shadow.lock(), table::http_record(id, part as u8));
     let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
     rows.flat_map(|(_, row)| row.value.to_vec()).collect()
 }
 
 impl SimSeller {
     /// Signs what is durably reserved, and nothing else, with the keys that the wallet was opened with.
-    async fn sign(&self, keys: SealedKeys<'_>, id: SpendId) -> Result<(Authorization, u32), PortError> {
+    async fn sign(&self, keys: SealedKeys<'_>, id: WalletPaymentId) -> Result<(Authorization, u32), PortError> {
         let world = &self.0;
         world.pass().await;
         let spend = stored(world, id);
@@ -169,7 +169,7 @@ impl SimSeller {
         Ok(signed)
     }
 
-    fn signed(&self, id: SpendId, spend: &Spend) -> (Authorization, u32) {
+    fn signed(&self, id: WalletPaymentId, spend: &WalletPayment) -> (Authorization, u32) {
         let mut till = self.0.till.lock();
         let n = till.number(id, &spend.from);
         let good_for = [4_000, 30_000][n as usize / EACH as usize % 2];
@@ -205,10 +205,10 @@ impl SimSeller {
     }
 
     /// Nothing reaches a seller before it is durable; it is the same payment on every try, with the call that was reserved for.
-    fn judge(&self, call: &SealedPart<'_>, n: u32, sent: &[u8], authorization: &Authorization) {
+    fn judge(&self, call: &SealedHttpPart<'_>, n: u32, sent: &[u8], authorization: &Authorization) {
         let (world, id) = (&self.0, call.spend);
-        let ready = is_durable(world, n, authorization, &Sending::ToServer);
-        if !ready || said(world, id, Part::Payment) != sent {
+        let ready = is_durable(world, n, authorization, &SendTarget::Server);
+        if !ready || said(world, id, HttpRecordPart::PaymentHeader) != sent {
             world.object(
                 "sent.early",
                 format!("{id} was sent to its seller before it was durable"),
@@ -219,7 +219,7 @@ impl SimSeller {
         }
     }
 
-    async fn called(&self, authorization: &Authorization) -> Result<(Answer, Vec<u8>), PortError> {
+    async fn called(&self, authorization: &Authorization) -> Result<(ServerResponse, Vec<u8>), PortError> {
         let (world, n) = (&self.0, number_of(authorization));
         let calm = world.is_calm();
         if own::is_own(n) {
@@ -235,19 +235,19 @@ impl SimSeller {
         }
         let taken = SimChain(world.clone()).submitted(authorization).await?;
         Ok(match taken {
-            Submitted::Settled { .. } if calm => answer(200, None),
-            Submitted::Settled { .. } => match world.below(8) {
+            SubmitResult::Settled { .. } if calm => answer(200, None),
+            SubmitResult::Settled { .. } => match world.below(8) {
                 0 => answer(500, Some(CallFailure::HttpError)),
                 1 => return Err(error(ErrorKind::Permanent)),
                 _ => answer(200, None),
             },
-            Submitted::Declined(_) => answer(402, Some(CallFailure::Unsettled)),
+            SubmitResult::Declined(_) => answer(402, Some(CallFailure::Unsettled)),
         })
     }
 }
 
-fn answer(http_status: u16, failure: Option<CallFailure>) -> (Answer, Vec<u8>) {
-    let answer = Answer {
+fn answer(http_status: u16, failure: Option<CallFailure>) -> (ServerResponse, Vec<u8>) {
+    let answer = ServerResponse {
         http_status,
         content_type: Some("text/plain".into()),
         failure,
@@ -255,14 +255,14 @@ fn answer(http_status: u16, failure: Option<CallFailure>) -> (Answer, Vec<u8>) {
     (answer, vec![7; 13_000])
 }
 
-impl Custody for SimSeller {
-    fn addresses(&self, owner: &Wallet) -> Option<Addresses> {
+impl WalletSigner for SimSeller {
+    fn addresses(&self, owner: &Wallet) -> Option<WalletAddresses> {
         Some(addresses(owner))
     }
 
-    fn sign_transfer<'a>(&'a self, keys: SealedKeys<'a>, transfer: &'a Transfer) -> Told<'a, Authorization> {
+    fn sign_transfer<'a>(&'a self, keys: SealedKeys<'a>, transfer: &'a OutgoingTransferRequest) -> CallResult<'a, Authorization> {
         Box::pin(async move {
-            let id = SpendId(transfer.key);
+            let id = WalletPaymentId(transfer.key);
             let order = stored(&self.0, id).map(|spend| (spend.order.to, spend.order.amount));
             if order != Some((transfer.to, transfer.amount)) {
                 self.0
@@ -274,7 +274,7 @@ impl Custody for SimSeller {
         })
     }
 
-    fn sign_call<'a>(&'a self, keys: SealedKeys<'a>, call: SealedPart<'a>) -> Told<'a, (Authorization, Vec<u8>)> {
+    fn sign_call<'a>(&'a self, keys: SealedKeys<'a>, call: SealedHttpPart<'a>) -> CallResult<'a, (Authorization, Vec<u8>)> {
         Box::pin(async move {
             let (authorization, n) = self.sign(keys, call.spend).await?;
             Ok((authorization, payment(n)))
@@ -282,8 +282,8 @@ impl Custody for SimSeller {
     }
 }
 
-impl PaidCalls for SimSeller {
-    fn call<'a>(&'a self, call: SealedPart<'a>, sent: &'a [u8]) -> Told<'a, (Answer, Vec<u8>)> {
+impl PaidHttpClient for SimSeller {
+    fn call<'a>(&'a self, call: SealedHttpPart<'a>, sent: &'a [u8]) -> CallResult<'a, (ServerResponse, Vec<u8>)> {
         Box::pin(async move {
             let world = &self.0;
             world.pass().await;

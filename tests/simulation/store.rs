@@ -3,29 +3,29 @@
 
 use std::sync::Arc;
 
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::{EntityKind, table};
 use purser_actors::payment::Payment;
-use purser_actors::product::Line;
+use purser_actors::product::ProductLine;
 use purser_storage::{
-    Batch, BoxFuture, Done, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent,
+    Batch, BoxFuture, CommitCallback, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent,
     Write, codec,
 };
 use tokio::sync::Notify;
 
 use crate::checks;
 use crate::outages;
-use crate::world::{ORDERED_PANIC, World};
+use crate::environment::{ORDERED_PANIC, Environment};
 
 pub(crate) struct SimStore {
     pub(crate) journal: Arc<JournalStore>,
-    world: Arc<World>,
+    world: Arc<Environment>,
     bell: Arc<Notify>,
 }
 
 /// Says so if something is published that a power cut could still take back.
-struct Witness(Arc<World>, std::sync::Weak<JournalStore>);
+struct PublishCheck(Arc<Environment>, std::sync::Weak<JournalStore>);
 
-impl EventSink for Witness {
+impl EventSink for PublishCheck {
     fn publish(&self, events: &[StoredEvent]) {
         self.0.archive.lock().note(events);
         let durable = self.1.upgrade().map_or(0, |journal| journal.durable_seq());
@@ -37,8 +37,8 @@ impl EventSink for Witness {
 }
 
 impl SimStore {
-    pub(crate) fn new(journal: Arc<JournalStore>, world: &Arc<World>) -> Arc<Self> {
-        journal.subscribe(Arc::new(Witness(world.clone(), Arc::downgrade(&journal))));
+    pub(crate) fn new(journal: Arc<JournalStore>, world: &Arc<Environment>) -> Arc<Self> {
+        journal.subscribe(Arc::new(PublishCheck(world.clone(), Arc::downgrade(&journal))));
         let dying = world.clone();
         // As the binary does: the process ends before anybody is told anything.
         journal.on_fatal(Box::new(move |reason| dying.die(reason)));
@@ -115,9 +115,9 @@ impl SimStore {
         }
     }
 
-    fn enqueue(&self, batch: Batch, done: Done) {
+    fn enqueue(&self, batch: Batch, done: CommitCallback) {
         let ticket = self.world.shadow.lock().ask(&batch);
-        let claimed: Vec<Line> = batch.writes.iter().filter_map(claimed).collect();
+        let claimed: Vec<ProductLine> = batch.writes.iter().filter_map(claimed).collect();
         let claims = !claimed.is_empty();
         // Whoever ignores the lag soon leaves it far behind.
         let headroom = self.journal.headroom();
@@ -125,7 +125,7 @@ impl SimStore {
             self.world.object("room.lag", format!("a claim at {headroom:?}"));
         }
         let world = self.world.clone();
-        let told: Done = Box::new(move |answer| {
+        let told: CommitCallback = Box::new(move |answer| {
             if world.is_dead() {
                 return;
             }
@@ -150,8 +150,8 @@ impl SimStore {
 }
 
 /// The line of the payment that begins with this, if one does.
-fn claimed(write: &Write) -> Option<Line> {
-    let prefix = [table::ENTITY, Kind::Payment as u8];
+fn claimed(write: &Write) -> Option<ProductLine> {
+    let prefix = [table::ENTITY, EntityKind::Payment as u8];
     match write {
         Write::Put {
             key,
@@ -167,7 +167,7 @@ fn claimed(write: &Write) -> Option<Line> {
 }
 
 impl Store for SimStore {
-    fn commit(&self, batch: Batch, done: Done) {
+    fn commit(&self, batch: Batch, done: CommitCallback) {
         if !self.world.point() {
             return;
         }

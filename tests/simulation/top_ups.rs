@@ -6,22 +6,22 @@ use std::ops::Range;
 use purser::verify::ChainTransfer;
 use purser_actors::engine::Engine;
 use purser_actors::id::{TopUpId, Wallet};
-use purser_actors::kernel::effect::Work;
-use purser_actors::kernel::{Effect, Kind};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{OutboxJob, EntityKind};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{Authorization, EvmAuthorization, Prepared, Transfer};
+use purser_actors::port::{Authorization, EvmAuthorization, PreparedTransaction, OutgoingTransferRequest};
 use purser_actors::product::Purchase;
-use purser_actors::top_up::{First, Status, TopUp};
-use purser_storage::fault::Seeded;
+use purser_actors::top_up::{FirstLeg, Status, TopUp};
+use purser_storage::sim_disk::SeededRng;
 
 use crate::clients::payment_of_amount;
-use crate::desk::act;
-use crate::fate::Fate;
-use crate::owners::durable;
+use crate::order_operators::act;
+use crate::fault_plan::FaultPlan;
+use crate::account_steps::durable;
 use crate::plan::{Plan, Step, pick};
 use crate::seller::SPEND;
 use crate::withdrawals::EACH;
-use crate::world::World;
+use crate::environment::Environment;
 
 /// Payments with this number and above are for top-ups.
 const TOP: u32 = 1 << 14;
@@ -48,10 +48,10 @@ pub(crate) fn bought_by(arrives: Usdc) -> u32 {
 
 /// Adds top-ups to a plan by chance of their own, so that all else in it stays as it was.
 pub(crate) fn add(plan: &mut Plan) {
-    let mut chance = Seeded::new(plan.seed ^ 0x746f_7075_7073);
-    let first = TOP + chance.below(4) as u32;
+    let mut chance = SeededRng::new(plan.seed ^ 0x746f_7075_7073);
+    let first = TOP + chance.next_below(4) as u32;
     plan.settings.card_credit_patience_ms = pick(&mut chance, &[4_000, 600_000]);
-    for payment in first..first + chance.below(3) as u32 {
+    for payment in first..first + chance.next_below(3) as u32 {
         let wallet = payer(payment);
         let pay = |patience_ms| Step::Pay {
             payment,
@@ -70,29 +70,29 @@ pub(crate) fn add(plan: &mut Plan) {
         if chance.one_in(6) {
             steps.push(Step::Issuer { wallet, linked: false });
         }
-        let at = chance.below(plan.steps.len() as u64 + 1) as usize;
+        let at = chance.next_below(plan.steps.len() as u64 + 1) as usize;
         let behind = at + steps.len();
         plan.steps.splice(at..at, steps);
         if chance.one_in(2) {
-            let again = behind + chance.below((plan.steps.len() - behind) as u64 + 1) as usize;
+            let again = behind + chance.next_below((plan.steps.len() - behind) as u64 + 1) as usize;
             plan.steps.insert(again, pay(None));
         }
-        let forwarded = Fate {
+        let forwarded = FaultPlan {
             issue: Vec::new(),
-            ..Fate::of(&mut chance)
+            ..FaultPlan::of(&mut chance)
         };
-        plan.fates.insert(payment, Fate::of_top_up(&mut chance));
+        plan.fates.insert(payment, FaultPlan::of_top_up(&mut chance));
         plan.fates.insert(FORWARD + (payment - TOP) * EACH, forwarded);
     }
 }
 
 /// What the treasury signs for a top-up that was paid on Base: another authorization every time, so that nothing but its own
 /// care keeps the service from sending two. Nothing is signed that is not durably sold.
-pub(crate) fn sign(world: &World, transfer: &Transfer) -> Option<Authorization> {
+pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> Option<Authorization> {
     let id = TopUpId(transfer.key);
-    let top_up: TopUp = durable(world, Kind::TopUp, &transfer.key.to_be_bytes())?;
+    let top_up: TopUp = durable(world, EntityKind::TopUp, &transfer.key.to_be_bytes())?;
     let Wallet::Evm(to) = transfer.to else { return None };
-    if (top_up.address, top_up.arrives()) != (to, transfer.amount) || !matches!(top_up.status, Status::Paid(_)) {
+    if (top_up.address, top_up.delivered_amount()) != (to, transfer.amount) || !matches!(top_up.status, Status::Paid(_)) {
         world.object("forward.early", format!("{transfer:?}, and durable is {top_up:?}"));
     }
     let mut chain = world.chain.lock();
@@ -113,14 +113,14 @@ pub(crate) fn sign(world: &World, transfer: &Transfer) -> Option<Authorization> 
 }
 
 /// Whether exactly this was durable before it is sent.
-pub(crate) fn is_durable(world: &World, n: u32, authorization: &Authorization, prepared: &Prepared) -> bool {
+pub(crate) fn is_durable(world: &Environment, n: u32, authorization: &Authorization, prepared: &PreparedTransaction) -> bool {
     let id = world.chain.lock().forwards[&n];
-    let top_up: Option<TopUp> = durable(world, Kind::TopUp, &id.0.to_be_bytes());
+    let top_up: Option<TopUp> = durable(world, EntityKind::TopUp, &id.0.to_be_bytes());
     top_up.is_some_and(|top_up| match &top_up.status {
         Status::Paid(None) => false,
         Status::Paid(Some(first)) => matches!(
             &**first,
-            First::Transfer(out) if out.authorization == *authorization && out.prepared == *prepared
+            FirstLeg::Transfer(out) if out.authorization == *authorization && out.prepared == *prepared
         ),
         // An older try, while a younger one has already come back.
         _ => true,
@@ -128,7 +128,7 @@ pub(crate) fn is_durable(world: &World, n: u32, authorization: &Authorization, p
 }
 
 /// What has been forwarded, with what it was for.
-pub(crate) fn forwards(world: &World) -> Vec<(TopUpId, ChainTransfer)> {
+pub(crate) fn forwards(world: &Environment) -> Vec<(TopUpId, ChainTransfer)> {
     let mut chain = world.chain.lock();
     chain.settle(world.true_ms());
     let all: Range<u32> = FORWARD..SPEND;
@@ -139,27 +139,27 @@ pub(crate) fn forwards(world: &World) -> Vec<(TopUpId, ChainTransfer)> {
 }
 
 /// The top-up that a piece of work moves on.
-pub(crate) const fn moved_by(work: &Work) -> Option<TopUpId> {
+pub(crate) const fn moved_by(work: &Job) -> Option<TopUpId> {
     match work {
-        Work::SendTopUp(id) | Work::CrossBridge(id) | Work::AwaitCardCredit(id) => Some(*id),
+        Job::SendTopUp(id) | Job::BridgeTopUp(id) | Job::AwaitIssuerCredit(id) => Some(*id),
         _ => None,
     }
 }
 
 /// The operator has what is stuck tried again: what an attester lied about, or an issuer did not count in time. Nothing else
 /// of a top-up ever waits for a person.
-pub(crate) async fn operate(world: &World, engine: &Engine, effects: &[Effect]) {
-    for effect in effects.iter().filter(|effect| effect.stuck) {
-        let Some(id) = moved_by(&effect.work) else { continue };
-        let known = match effect.work {
-            Work::CrossBridge(_) => world.bridge.lock().lied_of.contains(&id),
-            Work::AwaitCardCredit(_) => world.bridge.lock().doubted.contains(&id),
+pub(crate) async fn operate(world: &Environment, engine: &Engine, effects: &[OutboxJob]) {
+    for effect in effects.iter().filter(|effect| effect.dead_lettered) {
+        let Some(id) = moved_by(&effect.job) else { continue };
+        let known = match effect.job {
+            Job::BridgeTopUp(_) => world.bridge.lock().lied_of.contains(&id),
+            Job::AwaitIssuerCredit(_) => world.bridge.lock().doubted.contains(&id),
             _ => false,
         };
         if !known {
             world.object("top_up.stuck", format!("{effect:?}"));
         }
-        let told = engine.retry(effect.id, &act(0)).await;
-        world.trace(|| format!("operator: {} of {id} is tried again: {told:?}", effect.work.name()));
+        let told = engine.retry_job(effect.id, &act(0)).await;
+        world.trace(|| format!("operator: {} of {id} is tried again: {told:?}", effect.job.name()));
     }
 }

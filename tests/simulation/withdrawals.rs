@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 
 use purser::verify::ChainTransfer;
 use purser_actors::account::Account;
-use purser_actors::engine::{Denied, Once};
+use purser_actors::engine::{OperationError, KeyState};
 use purser_actors::id::{Wallet, WithdrawalId};
-use purser_actors::kernel::memo::{Kept, Told};
-use purser_actors::kernel::{Entity, Kind, Memo, table};
+use purser_actors::kernel::idempotency::{RecordedResponse, CommandResult};
+use purser_actors::kernel::{Entity, EntityKind, IdempotencyRecorder, table};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{Authorization, Entropy as _, EvmAuthorization, Prepared, SolanaTransfer, Transfer};
+use purser_actors::port::{Authorization, Entropy as _, EvmAuthorization, PreparedTransaction, SolanaTransfer, OutgoingTransferRequest};
 use purser_actors::withdrawal::{Status, Withdrawal};
 use purser_storage::codec;
-use purser_storage::fault::Seeded;
+use purser_storage::sim_disk::SeededRng;
 
 use crate::clients::{Clients, number_of, wallet};
-use crate::fate::Fate;
-use crate::owners::{judge_leaving, judge_signing};
+use crate::fault_plan::FaultPlan;
+use crate::account_steps::{judge_leaving, judge_signing};
 use crate::plan::{Plan, Step, WALLETS};
-use crate::world::World;
+use crate::environment::Environment;
 
 /// Transfers with this number and above leave the treasury.
 pub(crate) const OUT: u32 = 1 << 24;
@@ -45,21 +45,21 @@ pub(crate) fn outlives_keys(plan: &Plan) -> bool {
 
 /// Adds withdrawals to a plan by chance of their own, so that all else in it stays as it was.
 pub(crate) fn add(plan: &mut Plan) {
-    let mut chance = Seeded::new(plan.seed ^ 0x7769_7468_6472_6177);
+    let mut chance = SeededRng::new(plan.seed ^ 0x7769_7468_6472_6177);
     let mut nth = 0;
-    for _ in 0..chance.below(8) {
+    for _ in 0..chance.next_below(8) {
         // Now and then the same again, at once or much later.
         nth = if chance.one_in(3) { nth } else { nth + 1 };
         // Late rather than early: a balance needs a refusal by a maker first.
         let half = plan.steps.len() as u64 / 2;
-        let at = (half + chance.below(half + 1)) as usize;
+        let at = (half + chance.next_below(half + 1)) as usize;
         let step = Step::Withdraw {
             wallet: (nth % 3) as u8,
             nth,
         };
         plan.steps.insert(at, step);
-        let fate = Fate::of(&mut chance);
-        plan.fates.entry(OUT + nth * EACH).or_insert_with(|| Fate {
+        let fate = FaultPlan::of(&mut chance);
+        plan.fates.entry(OUT + nth * EACH).or_insert_with(|| FaultPlan {
             issue: Vec::new(),
             ..fate
         });
@@ -93,13 +93,13 @@ impl Clients {
     /// Whether it was answered for good.
     async fn withdraw_once(&self, from: u8, nth: u32) -> bool {
         let (world, owner) = (&self.world, wallet(from));
-        let turn = match self.engine.once(owner, &format!("key {nth}"), [nth as u8; 32]).await {
-            Ok(Once::New(turn)) => turn,
-            Ok(Once::Known(Kept::Answer { status, body })) => {
+        let turn = match self.engine.acquire_key(owner, &format!("key {nth}"), [nth as u8; 32]).await {
+            Ok(KeyState::Acquired(turn)) => turn,
+            Ok(KeyState::Replay(RecordedResponse::Body { status, body })) => {
                 told(world, nth, status, &body);
                 return true;
             }
-            Ok(Once::Running) | Err(_) => return false,
+            Ok(KeyState::InProgress) | Err(_) => return false,
             Ok(other) => {
                 world.object("key.unknown", format!("key {nth}: {other:?}"));
                 return true;
@@ -112,8 +112,8 @@ impl Clients {
             *tries % ANEW
         };
         let id = WithdrawalId(world.random() << 32 | u128::from(OUT + nth * EACH + tries));
-        let memo = Memo::<Account>::new(turn.place().clone(), move |told: Told<'_, Account>| {
-            Some(Kept::Answer {
+        let memo = IdempotencyRecorder::<Account>::new(turn.slot().clone(), move |told: CommandResult<'_, Account>| {
+            Some(RecordedResponse::Body {
                 status: if told.is_ok() { 202 } else { 409 },
                 body: if told.is_ok() { id.to_string() } else { String::new() },
             })
@@ -126,7 +126,7 @@ impl Clients {
         }
         match answer {
             Ok(()) => told(world, nth, 202, &id.to_string()),
-            Err(Denied::Rejected(_)) => told(world, nth, 409, ""),
+            Err(OperationError::Rejected(_)) => told(world, nth, 409, ""),
             Err(_) => return false,
         }
         true
@@ -134,7 +134,7 @@ impl Clients {
 }
 
 /// The same key is answered the same way for ever, and a withdrawal that somebody was told of is there.
-fn told(world: &World, nth: u32, status: u16, id: &str) {
+fn told(world: &Environment, nth: u32, status: u16, id: &str) {
     let answer = (status, id.to_owned());
     let first = world
         .notes
@@ -153,9 +153,9 @@ fn told(world: &World, nth: u32, status: u16, id: &str) {
 }
 
 /// Every durable withdrawal.
-fn all(world: &World) -> Vec<(WithdrawalId, Withdrawal)> {
+fn all(world: &Environment) -> Vec<(WithdrawalId, Withdrawal)> {
     let shadow = world.shadow.lock();
-    let prefix = table::entity(Kind::Withdrawal, &[]);
+    let prefix = table::entity(EntityKind::Withdrawal, &[]);
     let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
     rows.map(|(key, row)| {
         let id = WithdrawalId(u128::from_be_bytes(*key.last_chunk().unwrap()));
@@ -165,7 +165,7 @@ fn all(world: &World) -> Vec<(WithdrawalId, Withdrawal)> {
 }
 
 /// What the treasury signs: good for a while, and as this chain numbers it. On Solana each signature is another transfer.
-pub(crate) fn sign(world: &World, transfer: &Transfer) -> Authorization {
+pub(crate) fn sign(world: &Environment, transfer: &OutgoingTransferRequest) -> Authorization {
     let until_ms = world.true_ms() + 30_000;
     let (mut mark, id) = ([0; 32], WithdrawalId(transfer.key));
     mark[16..].copy_from_slice(&transfer.key.to_be_bytes());
@@ -209,7 +209,7 @@ pub(crate) fn sign(world: &World, transfer: &Transfer) -> Authorization {
 
 /// What was not signed when a backup was made leaves when nothing of the lost history can any more, unless it is on its chain by
 /// exactly this signature: then it is only looked up.
-pub(crate) fn judge_sent(world: &World, authorization: &Authorization) {
+pub(crate) fn judge_sent(world: &Environment, authorization: &Authorization) {
     let n = number_of(authorization);
     let landed = world.chain.lock().transfers.contains_key(&n);
     if landed || world.archive.lock().had_signed(authorization) {
@@ -219,7 +219,7 @@ pub(crate) fn judge_sent(world: &World, authorization: &Authorization) {
 }
 
 /// Whether exactly this was durable before it is sent.
-pub(crate) fn is_durable(world: &World, authorization: &Authorization, prepared: &Prepared) -> bool {
+pub(crate) fn is_durable(world: &Environment, authorization: &Authorization, prepared: &PreparedTransaction) -> bool {
     let n = number_of(authorization);
     let anew = world.chain.lock().outs.get(&n).copied();
     all(world).iter().any(|(id, withdrawal)| {
@@ -234,7 +234,7 @@ pub(crate) fn is_durable(world: &World, authorization: &Authorization, prepared:
 }
 
 /// At rest: each has ended; one transfer left for each that is complete, none for any other; a key has one at most.
-pub(crate) fn at_rest(world: &World, left: &[ChainTransfer]) -> Result<(), (&'static str, String)> {
+pub(crate) fn at_rest(world: &Environment, left: &[ChainTransfer]) -> Result<(), (&'static str, String)> {
     let withdrawals = all(world);
     let mut transfers: BTreeMap<&str, &ChainTransfer> = left.iter().map(|t| (t.transaction.as_str(), t)).collect();
     let mut keys: BTreeMap<u32, WithdrawalId> = BTreeMap::new();

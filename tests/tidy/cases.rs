@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::tree::{files, none};
+use crate::source_files::{files, none};
 
 /// All of them are met.
 const CASES: u32 = 90;

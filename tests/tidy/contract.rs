@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use purser::config::{Config, Sources};
-use purser::http::meter::ROUTES;
+use purser::config::{Config, ConfigSources};
+use purser::http::request_metrics::ROUTES;
 
-use crate::tree::{ROOT, files, none};
+use crate::source_files::{ROOT, files, none};
 
 /// Places that say `GAP` instead of a test. A gap that is closed is taken from here; a new one has to be argued for.
 const GAPS: usize = 6;
@@ -182,7 +182,7 @@ fn the_table_of_the_contract_is_complete() {
         .iter()
         .filter(|route| !admin.contains(route) && !paths.contains(*route));
     found.extend(routes.map(|route| format!("`{route}` is neither the operator's nor in the document")));
-    let config = Config::load(&Sources::default()).unwrap();
+    let config = Config::load(&ConfigSources::default()).unwrap();
     let products = config.products.all().map(|(name, _)| name);
     same(
         "products",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::tree::{File, ROOT, files, lines_with, none};
+use crate::source_files::{File, ROOT, files, lines_with, none};
 
 // Aim: every setting is explained where it stands; a group of lines may share a comment, products share one list.
 #[test]
@@ -106,7 +106,7 @@ fn every_route_is_measured_under_its_name() {
         served.extend(paths.map(str::to_owned));
     }
     assert!(served.len() > 20, "the routes were not found");
-    let known = purser::http::meter::ROUTES
+    let known = purser::http::request_metrics::ROUTES
         .iter()
         .map(|route| (*route).to_owned())
         .collect();

@@ -1,12 +1,12 @@
 //! The owner's own daily caps. They only ever tighten the service's.
 
-use crate::kernel::View;
+use crate::kernel::JsonObject;
 use crate::money::Cents;
-use crate::product::{Cap, Line};
+use crate::product::{DailyCap, ProductLine};
 
 /// What an owner allows of one budget in a day (UTC).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct OwnCap {
+pub struct OwnerCap {
     /// Purchases; `None` is as many as the service allows.
     pub count: Option<u32>,
     /// Sum of what they are worth in US dollars, fees apart; `None` is as much as the service allows.
@@ -15,15 +15,15 @@ pub struct OwnCap {
 
 /// An owner's caps by budget; those that say nothing are not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct OwnCaps(Vec<(Line, OwnCap)>);
+pub struct OwnerCaps(Vec<(ProductLine, OwnerCap)>);
 
-impl OwnCaps {
+impl OwnerCaps {
     /// Sets what is allowed of a line's budget.
     #[must_use]
-    pub fn with(mut self, line: Line, cap: OwnCap) -> Self {
-        let budget = line.budget();
+    pub fn with(mut self, line: ProductLine, cap: OwnerCap) -> Self {
+        let budget = line.cap_group();
         self.0.retain(|(of, _)| *of != budget);
-        if cap != OwnCap::default() {
+        if cap != OwnerCap::default() {
             self.0.push((budget, cap));
             self.0.sort_by_key(|(of, _)| *of);
         }
@@ -31,8 +31,8 @@ impl OwnCaps {
     }
 
     /// What is allowed of a line's budget.
-    pub fn of(&self, line: Line) -> OwnCap {
-        let budget = line.budget();
+    pub fn of(&self, line: ProductLine) -> OwnerCap {
+        let budget = line.cap_group();
         let own = self.0.iter().find(|(of, _)| *of == budget);
         own.map(|(_, cap)| *cap).unwrap_or_default()
     }
@@ -43,9 +43,9 @@ impl OwnCaps {
     }
 
     /// What holds of a line's budget: of each number the smaller one.
-    pub fn within(&self, line: Line, service: Option<Cap>) -> OwnCap {
+    pub fn within(&self, line: ProductLine, service: Option<DailyCap>) -> OwnerCap {
         let own = self.of(line);
-        let smaller = |count: Option<u32>, sum: Option<Cents>| OwnCap {
+        let smaller = |count: Option<u32>, sum: Option<Cents>| OwnerCap {
             count: own.count.into_iter().chain(count).min(),
             sum: own.sum.into_iter().chain(sum).min(),
         };
@@ -53,9 +53,9 @@ impl OwnCaps {
     }
 
     /// As the owner reads them, by the contract's names.
-    pub(super) fn view(&self) -> View {
-        self.0.iter().fold(View::new(), |view, (budget, cap)| {
-            let shown = View::new();
+    pub(super) fn view(&self) -> JsonObject {
+        self.0.iter().fold(JsonObject::new(), |view, (budget, cap)| {
+            let shown = JsonObject::new();
             let shown = match cap.count {
                 Some(count) => shown.integer("count_per_day", u64::from(count)),
                 None => shown,

@@ -1,18 +1,18 @@
 //! What a purchase asks of the account before anything else: caps, reserved in the batch that opens the payment.
 
 use purser_storage::codec;
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 
-use super::machine::born;
-use super::{Account, Admission, Command, Event, OwnCaps, Rejection, Used};
-use crate::id::{EffectId, PaymentId, Wallet};
-use crate::kernel::effect::{Counted, Share, Work};
+use super::machine::open;
+use super::{Account, ClaimRequest, Command, Event, OwnerCaps, Rejection, CapUsage};
+use crate::id::{JobId, PaymentId, Wallet};
+use crate::kernel::job::{Counted, CapReservation, Job};
 use crate::kernel::entity::EntityId as _;
-use crate::kernel::{Context, Decision, Kind, table};
+use crate::kernel::{Context, Decision, EntityKind, table};
 use crate::money::Cents;
 use crate::payment::{Claim, Payment};
 use crate::port::Timestamp;
-use crate::product::{Cap, Line};
+use crate::product::{DailyCap, ProductLine};
 
 /// Days since the epoch, UTC.
 pub(crate) fn day_of(at: Timestamp) -> u32 {
@@ -34,40 +34,40 @@ pub(crate) fn counted_day(now: Timestamp, known: u32) -> u32 {
 /// Everything that can refuse a purchase and that only the account knows.
 pub(super) fn admit(
     this: Option<&Account>,
-    line: Line,
+    line: ProductLine,
     worth: Cents,
-    cap: Option<Cap>,
+    cap: Option<DailyCap>,
     now: Timestamp,
-) -> Result<Share, Rejection> {
+) -> Result<CapReservation, Rejection> {
     if let Some(message) = this.and_then(|a| a.frozen.clone()) {
         return Err(Rejection::Frozen { message });
     }
     let day = counted_day(now, this.map_or(0, |a| a.day));
-    let budget = line.budget();
+    let budget = line.cap_group();
     let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, budget));
-    let sum = sum.plus(worth).map_err(|_| Rejection::Overflow)?;
+    let sum = sum.checked_add(worth).map_err(|_| Rejection::Overflow)?;
     let cap = match this {
         Some(account) => account.own_caps.within(line, cap),
-        None => OwnCaps::default().within(line, cap),
+        None => OwnerCaps::default().within(line, cap),
     };
     match cap.count {
-        Some(cap) if count >= cap => return Err(Rejection::CountPerDay { cap }),
+        Some(cap) if count >= cap => return Err(Rejection::DailyCountCap { cap }),
         _ => {}
     }
     match cap.sum {
-        Some(cap) if sum > cap => return Err(Rejection::SumPerDay { cap }),
+        Some(cap) if sum > cap => return Err(Rejection::DailyAmountCap { cap }),
         _ => {}
     }
     let cents = worth;
-    Ok(Share { day, budget, cents })
+    Ok(CapReservation { day, budget, cents })
 }
 
 /// Checks a freeze and the daily caps as the claim of a purchase does. `this` is `None` for an account that does not exist yet.
 pub(crate) fn may_claim(
     this: Option<&Account>,
-    line: Line,
+    line: ProductLine,
     worth: Cents,
-    cap: Option<Cap>,
+    cap: Option<DailyCap>,
     now: Timestamp,
 ) -> Result<(), Rejection> {
     admit(this, line, worth, cap, now).map(drop)
@@ -76,17 +76,17 @@ pub(crate) fn may_claim(
 pub(super) fn claim(
     this: Option<&Account>,
     wallet: &Wallet,
-    admission: Admission,
+    admission: ClaimRequest,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let line = admission.purchase.line();
-    let uncapped = planted::is(Bug::OwnRouteUncapped) && admission.authorization.payer() != *wallet;
+    let uncapped = mutants::is_enabled(Mutant::OwnRouteUncapped) && admission.authorization.payer() != *wallet;
     let cap = admission.cap.filter(|_| !uncapped);
-    let decision = born(this, wallet, Decision::answer(()), context);
+    let decision = open(this, wallet, Decision::answer(()), context);
     let worth = (line, admission.worth, cap);
     let (decision, share) = reserve(this, decision, (admission.payment, &admission.counted), worth, context)?;
-    let required = admission.requires();
-    let Admission {
+    let required = admission.preconditions();
+    let ClaimRequest {
         payment,
         authorization,
         purchase,
@@ -108,7 +108,7 @@ pub(super) fn claim(
         share,
         at: context.now,
     };
-    let opening = Payment::claim(payment, claim, context).map_err(|_| Rejection::Nothing)?;
+    let opening = Payment::claim(payment, claim, context).map_err(|_| Rejection::NotFound)?;
     let decision = match once {
         Some((key, expires_s)) => decision.put_new(table::nonce(expires_s, &key), Vec::new()),
         None => decision,
@@ -118,7 +118,7 @@ pub(super) fn claim(
     Ok(decision
         .open(opening)
         .put(Payment::listed(wallet, context.now, payment), Vec::new())
-        .then(Work::Settle(payment), context))
+        .enqueue(Job::SettlePayment(payment), context))
 }
 
 /// A released payment comes again: it takes a new share of the caps.
@@ -137,39 +137,39 @@ pub(super) fn readmit(
         counted,
     } = command
     else {
-        return Err(Rejection::Nothing);
+        return Err(Rejection::NotFound);
     };
-    let decision = born(this, wallet, Decision::answer(()), context);
+    let decision = open(this, wallet, Decision::answer(()), context);
     let worth = (purchase.line(), worth, cap);
     let (decision, share) = reserve(this, decision, (payment, &counted), worth, context)?;
     let rows = purchase
-        .requires()
+        .preconditions()
         .into_iter()
         .filter_map(|required| required.row(wallet));
     let decision = rows.fold(decision, Decision::requires_present);
-    let work = Work::Readmit {
+    let work = Job::ReadmitPayment {
         payment,
         share,
         session,
     };
-    Ok(decision.then(work, context))
+    Ok(decision.enqueue(work, context))
 }
 
 impl Account {
     /// Used of a budget on a day.
-    pub(super) fn used(&self, day: u32, budget: Line) -> (u32, Cents) {
+    pub(super) fn used(&self, day: u32, budget: ProductLine) -> (u32, Cents) {
         let today = self.used.iter().filter(|_| self.day == day);
         let used = today.into_iter().find(|used| used.budget == budget);
         used.map_or((0, Cents::ZERO), |used| (used.count, used.sum))
     }
 
     /// The same account with so much used of a budget on a day; what was used on earlier days is forgotten.
-    pub(super) fn using(mut self, day: u32, budget: Line, (count, sum): (u32, Cents)) -> Self {
+    pub(super) fn using(mut self, day: u32, budget: ProductLine, (count, sum): (u32, Cents)) -> Self {
         if self.day != day {
             self.used.clear();
             self.day = day;
         }
-        let used = Used { budget, count, sum };
+        let used = CapUsage { budget, count, sum };
         match self.used.iter_mut().find(|used| used.budget == budget) {
             Some(slot) => *slot = used,
             None => self.used.push(used),
@@ -178,7 +178,7 @@ impl Account {
     }
 
     /// The same account with a share given back. One of a day that is over needs no giving back.
-    pub(super) fn freeing(self, share: Share) -> Self {
+    pub(super) fn freeing(self, share: CapReservation) -> Self {
         if share.day != self.day {
             return self;
         }
@@ -193,13 +193,13 @@ impl Account {
 fn reserve(
     this: Option<&Account>,
     decision: Decision<Account>,
-    (payment, counted): (PaymentId, &Option<Vec<Line>>),
-    (line, worth, cap): (Line, Cents, Option<Cap>),
+    (payment, counted): (PaymentId, &Option<Vec<ProductLine>>),
+    (line, worth, cap): (ProductLine, Cents, Option<DailyCap>),
     context: &Context,
-) -> Result<(Decision<Account>, Share), Rejection> {
+) -> Result<(Decision<Account>, CapReservation), Rejection> {
     let Some(lines) = counted else {
         let share = admit(this, line, worth, cap, context.now)?;
-        return Ok((decision.event(Event::Reserved(share)), share));
+        return Ok((decision.event(Event::CapReserved(share)), share));
     };
     // Only whether it is frozen counts.
     admit(this, line, worth, None, context.now)?;
@@ -207,7 +207,7 @@ fn reserve(
         return Err(Rejection::MayHaveBought);
     }
     let decision = decision.requires_present(table::counted(payment));
-    Ok((decision, Share::counted_before(line.budget(), worth)))
+    Ok((decision, CapReservation::counted_before(line.cap_group(), worth)))
 }
 
 /// What counts without having been admitted.
@@ -232,7 +232,7 @@ pub(super) fn counted(
             payment,
             counted,
         } => count_claimed(this, wallet, (effect, payment), counted, context),
-        _ => Err(Rejection::Nothing),
+        _ => Err(Rejection::NotFound),
     }
 }
 
@@ -240,13 +240,13 @@ pub(super) fn counted(
 fn count(
     this: Option<&Account>,
     wallet: &Wallet,
-    (effect, shares): (EffectId, &[Share]),
+    (effect, shares): (JobId, &[CapReservation]),
     context: &Context,
-) -> Result<(Decision<Account>, Vec<Share>), Rejection> {
-    let done = Decision::answer(()).completes(effect);
+) -> Result<(Decision<Account>, Vec<CapReservation>), Rejection> {
+    let done = Decision::answer(()).completes_job(effect);
     let day = counted_day(context.now, this.map_or(0, |a| a.day));
     let still = shares.iter().filter(|share| share.day >= day);
-    let still: Vec<Share> = still.map(|share| Share { day, ..*share }).collect();
+    let still: Vec<CapReservation> = still.map(|share| CapReservation { day, ..*share }).collect();
     if still.is_empty() {
         return Ok((done, still));
     }
@@ -254,10 +254,10 @@ fn count(
     for share in &still {
         let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, share.budget));
         count.checked_add(1).ok_or(Rejection::Overflow)?;
-        sum.plus(share.cents).map_err(|_| Rejection::Overflow)?;
+        sum.checked_add(share.cents).map_err(|_| Rejection::Overflow)?;
     }
-    let born = born(this, wallet, done, context);
-    let counted = still.iter().map(|share| Event::Reserved(*share));
+    let born = open(this, wallet, done, context);
+    let counted = still.iter().map(|share| Event::CapReserved(*share));
     Ok((counted.fold(born, Decision::event), still))
 }
 
@@ -265,16 +265,16 @@ fn count(
 fn count_unclaimed(
     this: Option<&Account>,
     wallet: &Wallet,
-    (effect, payment, revision): (EffectId, PaymentId, u64),
+    (effect, payment, revision): (JobId, PaymentId, u64),
     counted: Option<Counted>,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let Some(counted) = counted else {
-        return Ok(Decision::answer(()).completes(effect));
+        return Ok(Decision::answer(()).completes_job(effect));
     };
     let (decision, shares) = count(this, wallet, (effect, &counted.shares), context)?;
     // Presented meanwhile, it has a share of its own.
-    let unclaimed = decision.requires_unchanged(table::entity(Kind::Payment, &payment.key()), revision);
+    let unclaimed = decision.requires_unchanged(table::entity(EntityKind::Payment, &payment.key()), revision);
     let counted = Counted { shares, ..counted };
     Ok(unclaimed.put_new(table::counted(payment), codec::encode(&counted)))
 }
@@ -283,12 +283,12 @@ fn count_unclaimed(
 fn count_claimed(
     this: Option<&Account>,
     wallet: &Wallet,
-    (effect, payment): (EffectId, PaymentId),
-    counted: Option<(Counted, Option<Share>)>,
+    (effect, payment): (JobId, PaymentId),
+    counted: Option<(Counted, Option<CapReservation>)>,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let Some((counted, share)) = counted else {
-        return Ok(Decision::answer(()).completes(effect));
+        return Ok(Decision::answer(()).completes_job(effect));
     };
     let freed = counted.shares.iter().fold(this.cloned(), |account, share| {
         account.map(|account| account.freeing(*share))
@@ -297,9 +297,9 @@ fn count_claimed(
     let mut events = counted
         .shares
         .iter()
-        .map(|share| Event::Freed(*share))
+        .map(|share| Event::CapReleased(*share))
         .collect::<Vec<_>>();
     events.extend(decision.events().iter().cloned());
-    let done = Decision::answer(()).completes(effect).take(table::counted(payment));
+    let done = Decision::answer(()).completes_job(effect).delete(table::counted(payment));
     Ok(events.into_iter().fold(done, Decision::event))
 }

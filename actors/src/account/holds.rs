@@ -2,34 +2,34 @@
 
 use purser_storage::codec;
 
-use super::machine::born;
-use super::statement::{Change, line};
+use super::machine::open;
+use super::statement::{StatementLineType, append_line};
 use super::{Account, Command, Event, Rejection};
-use crate::id::{EffectId, Network, Wallet, WithdrawalId};
-use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::{Context, Decision, Kind, table};
-use crate::ledger::{Place, Transaction};
+use crate::id::{JobId, Network, Wallet, WithdrawalId};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::{Context, Decision, EntityKind, table};
+use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
-use crate::operator::Deed;
-use crate::port::{Booked, Departure};
+use crate::operator::AuditedAction;
+use crate::port::{AttributedTransfer, OutgoingTransfer};
 use crate::withdrawal::Withdrawal;
 
 /// Takes a withdrawal on, or ends its hold.
 pub(super) fn decide(account: &Account, command: Command, context: &Context) -> Result<Decision<Account>, Rejection> {
     match command {
         Command::Withdraw { id, to, amount } => withdraw(account, id, to, amount, context),
-        Command::EndHold {
+        Command::SettleHold {
             effect,
             withdrawal,
             amount,
             paid,
-        } => end_hold(account, effect, (withdrawal, amount), paid, context),
-        Command::Book {
+        } => settle_hold(account, effect, (withdrawal, amount), paid, context),
+        Command::AttributeTransfer {
             departure,
             act,
             evidence,
-        } => book(account, departure, &act, evidence, context),
-        _ => Err(Rejection::Nothing),
+        } => attribute_transfer(account, departure, &act, evidence, context),
+        _ => Err(Rejection::NotFound),
     }
 }
 
@@ -49,20 +49,20 @@ fn withdraw(
         return Err(Rejection::Insufficient { available });
     }
     let owner = account.wallet;
-    let held = account.held.plus(amount).map_err(|_| Rejection::Overflow)?;
-    let opening = Withdrawal::ask(id, owner, to, amount, context).map_err(|_| Rejection::Nothing)?;
-    let booked = Transaction::new(context.now, id).book(Place::Holder(owner), Place::Held(owner), amount);
+    let held = account.held.checked_add(amount).map_err(|_| Rejection::Overflow)?;
+    let opening = Withdrawal::request(id, owner, to, amount, context).map_err(|_| Rejection::NotFound)?;
+    let booked = LedgerTransaction::new(context.now, id).post(LedgerAccount::Customer(owner), LedgerAccount::CustomerHeld(owner), amount);
     let decision = Decision::answer(())
         .event(Event::Held(amount, id))
         .open(opening)
         .put(
-            table::owned_one(&owner, Kind::Withdrawal, context.now, id.0),
+            table::owner_index_entry(&owner, EntityKind::Withdrawal, context.now, id.0),
             Vec::new(),
         )
-        .post(&booked, context)
-        .then(Work::Withdraw(id), context);
-    let noted = (Change::Held, amount, id.to_string());
-    Ok(line(
+        .post_ledger(&booked, context)
+        .enqueue(Job::SendWithdrawal(id), context);
+    let noted = (StatementLineType::Held, amount, id.to_string());
+    Ok(append_line(
         decision,
         &owner,
         noted,
@@ -86,30 +86,30 @@ pub(super) fn send_back(
         amount,
     } = command
     else {
-        return Err(Rejection::Nothing);
+        return Err(Rejection::NotFound);
     };
     let most = this.map_or(Usdc::ZERO, |account| account.total_deposits.max(account.balance));
-    most.plus(amount).map_err(|_| Rejection::Overflow)?;
+    most.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let (id, cause) = (deposit.sent_back(), CreditCause::Deposit(deposit));
-    let opening = Withdrawal::ask(id, *owner, to, amount, context).map_err(|_| Rejection::Nothing)?;
+    let opening = Withdrawal::request(id, *owner, to, amount, context).map_err(|_| Rejection::NotFound)?;
     let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
-    let balance = before.plus(amount).map_err(|_| Rejection::Overflow)?;
-    let reserved = held.plus(amount).map_err(|_| Rejection::Overflow)?;
-    let credited = Transaction::new(context.now, deposit).book(Place::Suspense, Place::Holder(*owner), amount);
-    let booked = Transaction::new(context.now, id).book(Place::Holder(*owner), Place::Held(*owner), amount);
-    let decision = born(this, owner, Decision::answer(()).completes(effect), context)
+    let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
+    let reserved = held.checked_add(amount).map_err(|_| Rejection::Overflow)?;
+    let credited = LedgerTransaction::new(context.now, deposit).post(LedgerAccount::Suspense, LedgerAccount::Customer(*owner), amount);
+    let booked = LedgerTransaction::new(context.now, id).post(LedgerAccount::Customer(*owner), LedgerAccount::CustomerHeld(*owner), amount);
+    let decision = open(this, owner, Decision::answer(()).completes_job(effect), context)
         .event(Event::Credited { amount, cause })
         .event(Event::Held(amount, id))
         .open(opening)
-        .put(table::owned_one(owner, Kind::Withdrawal, context.now, id.0), Vec::new())
-        .post(&credited, context)
-        .post(&booked, context)
-        .then(Work::ConfirmIncoming(deposit), context)
-        .then(Work::Withdraw(id), context);
-    let came = (Change::Credited, amount, deposit.to_string());
-    let decision = line(decision, owner, came, (balance, held, lines), context);
-    let kept = (Change::Held, amount, id.to_string());
-    Ok(line(
+        .put(table::owner_index_entry(owner, EntityKind::Withdrawal, context.now, id.0), Vec::new())
+        .post_ledger(&credited, context)
+        .post_ledger(&booked, context)
+        .enqueue(Job::ConfirmIncoming(deposit), context)
+        .enqueue(Job::SendWithdrawal(id), context);
+    let came = (StatementLineType::Credited, amount, deposit.to_string());
+    let decision = append_line(decision, owner, came, (balance, held, lines), context);
+    let kept = (StatementLineType::Held, amount, id.to_string());
+    Ok(append_line(
         decision,
         owner,
         kept,
@@ -119,32 +119,32 @@ pub(super) fn send_back(
 }
 
 /// Ends a hold: the amount has left by a chain, or is the holder's to use again.
-fn end_hold(
+fn settle_hold(
     account: &Account,
-    effect: EffectId,
+    effect: JobId,
     (id, amount): (WithdrawalId, Usdc),
     paid: Option<Network>,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let owner = account.wallet;
-    let held = account.held.minus(amount).map_err(|_| Rejection::Overflow)?;
+    let held = account.held.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
     let (event, change, balance, goes_to) = match paid {
         Some(network) => {
-            let balance = account.balance.minus(amount).map_err(|_| Rejection::Overflow)?;
+            let balance = account.balance.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
             let event = Event::Withdrawn(amount, id);
-            (event, Change::Withdrawn, balance, Place::Treasury(network))
+            (event, StatementLineType::Withdrawn, balance, LedgerAccount::Treasury(network))
         }
         None => {
             let event = Event::Released(amount, id);
-            (event, Change::Released, account.balance, Place::Holder(owner))
+            (event, StatementLineType::Released, account.balance, LedgerAccount::Customer(owner))
         }
     };
-    let booked = Transaction::new(context.now, id).book(Place::Held(owner), goes_to, amount);
+    let booked = LedgerTransaction::new(context.now, id).post(LedgerAccount::CustomerHeld(owner), goes_to, amount);
     let decision = Decision::answer(())
-        .completes(effect)
+        .completes_job(effect)
         .event(event)
-        .post(&booked, context);
-    Ok(line(
+        .post_ledger(&booked, context);
+    Ok(append_line(
         decision,
         &owner,
         (change, amount, id.to_string()),
@@ -154,10 +154,10 @@ fn end_hold(
 }
 
 /// Takes what had left before a restore out of what is available, once.
-fn book(
+fn attribute_transfer(
     account: &Account,
-    departure: Departure,
-    act: &Deed,
+    departure: OutgoingTransfer,
+    act: &AuditedAction,
     evidence: String,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
@@ -167,19 +167,19 @@ fn book(
     }
     let network = departure.to.network();
     let id = departure.id();
-    let booked = Transaction::new(context.now, id).book(Place::Holder(owner), Place::Treasury(network), amount);
-    let balance = account.balance.minus(amount).map_err(|_| Rejection::Overflow)?;
+    let booked = LedgerTransaction::new(context.now, id).post(LedgerAccount::Customer(owner), LedgerAccount::Treasury(network), amount);
+    let balance = account.balance.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
     let subject = format!("{} {} from {owner}", departure.key(), amount.decimal());
     let decision = Decision::answer(())
-        .audited(act, "departure.book", subject, Some(evidence), context)
-        .event(Event::Departed(amount, id))
-        .post(&booked, context);
-    let noted = (Change::Withdrawn, amount, id.to_string());
+        .audit(act, "departure.book", subject, Some(evidence), context)
+        .event(Event::TransferAttributed(amount, id))
+        .post_ledger(&booked, context);
+    let noted = (StatementLineType::Withdrawn, amount, id.to_string());
     let after = (balance, account.held, account.lines);
-    let row = Booked {
+    let row = AttributedTransfer {
         departure,
         account: Some(owner),
         outlay: None,
     };
-    Ok(line(decision, &owner, noted, after, context).put_new(table::departure(id), codec::encode(&row)))
+    Ok(append_line(decision, &owner, noted, after, context).put_new(table::attributed_transfer(id), codec::encode(&row)))
 }

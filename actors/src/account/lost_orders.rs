@@ -3,17 +3,17 @@
 use purser_storage::codec;
 
 use super::claims::{counted_day, day_of};
-use super::machine::born;
-use super::paying_out::taken;
-use super::statement::{Change, line};
-use super::{Account, Command, Event, PaidFor, Rejection};
+use super::machine::open;
+use super::bank_debits::debit;
+use super::statement::{StatementLineType, append_line};
+use super::{Account, Command, Event, DebitPurpose, Rejection};
 use crate::id::Wallet;
-use crate::kernel::effect::{CreditCause, Share};
+use crate::kernel::job::{CreditCause, CapReservation};
 use crate::kernel::{Context, Decision, table};
 use crate::lost_order::{BookedOrder, Direction};
 use crate::money::Usdc;
-use crate::product::Line;
-use crate::reconcile::Source;
+use crate::product::ProductLine;
+use crate::reconciliation::ReconciliationSource;
 
 /// Takes what was charged for it, or gives what it brought.
 pub(super) fn decide(
@@ -29,7 +29,7 @@ pub(super) fn decide(
         evidence,
     } = command
     else {
-        return Err(Rejection::Nothing);
+        return Err(Rejection::NotFound);
     };
     let order = &booked.order;
     let (amount, side) = match (&booked.back, order.direction()) {
@@ -43,24 +43,24 @@ pub(super) fn decide(
         order.key,
         amount.decimal()
     );
-    let decision = Decision::answer(()).audited(&act, "order.book", subject, Some(evidence), context);
+    let decision = Decision::answer(()).audit(&act, "order.book", subject, Some(evidence), context);
     let (key, row) = (table::lost_order(order.key), codec::encode(&*booked));
     if let Some(back) = &booked.back {
-        let decision = born(this, wallet, decision, context).put(key, row);
-        let decision = decision.post(&booked.undone(back, context.now), context);
+        let decision = open(this, wallet, decision, context).put(key, row);
+        let decision = decision.post_ledger(&booked.undone(back, context.now), context);
         return given(this, wallet, decision, (&booked, amount), context);
     }
     let decision = match again {
         true => decision.put(key, row),
         false => decision.put_new(key, row),
     };
-    let decision = decision.post(&booked.paid(context.now), context);
-    let account = this.ok_or(Rejection::Nothing)?;
+    let decision = decision.post_ledger(&booked.paid(context.now), context);
+    let account = this.ok_or(Rejection::NotFound)?;
     match order.direction() {
         Direction::In => given(this, wallet, decision, (&booked, amount), context),
         Direction::Out => {
             let decision = counted(account, &booked, decision, context);
-            taken(account, decision, amount, PaidFor::LostOrder(order.id()), context)
+            debit(account, decision, amount, DebitPurpose::LostOrder(order.id()), context)
         }
     }
 }
@@ -73,11 +73,11 @@ fn counted(
     context: &Context,
 ) -> Decision<Account> {
     let order = &booked.order;
-    let (day, budget) = (day_of(order.at), Line::BankPayment.budget());
+    let (day, budget) = (day_of(order.at), ProductLine::BankPayment.cap_group());
     let (_, sum) = account.used(day, budget);
-    let fits = sum.plus(order.amount).is_ok();
-    match order.source == Source::Payouts && day == counted_day(context.now, account.day) && fits {
-        true => decision.event(Event::Reserved(Share {
+    let fits = sum.checked_add(order.amount).is_ok();
+    match order.source == ReconciliationSource::Payouts && day == counted_day(context.now, account.day) && fits {
+        true => decision.event(Event::CapReserved(CapReservation {
             day,
             budget,
             cents: order.amount,
@@ -94,11 +94,11 @@ fn given(
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let most = this.map_or(Usdc::ZERO, |account| account.total_deposits.max(account.balance));
-    most.plus(amount).map_err(|_| Rejection::Overflow)?;
+    most.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
-    let balance = before.plus(amount).map_err(|_| Rejection::Overflow)?;
+    let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let cause = CreditCause::LostOrder(booked.order.id());
-    let noted = (Change::Credited, amount, cause.name());
+    let noted = (StatementLineType::Credited, amount, cause.name());
     let decision = decision.event(Event::Credited { amount, cause });
-    Ok(line(decision, wallet, noted, (balance, held, lines), context))
+    Ok(append_line(decision, wallet, noted, (balance, held, lines), context))
 }

@@ -1,23 +1,23 @@
 //! The account's state machine.
 
 use purser_storage::codec;
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 
-use super::statement::{Change, line};
-use super::{Account, Command, Event, LinkGrant, Rejection, claims, holds, lost_orders, paying_out, unfinal};
-use crate::id::{EffectId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::ledger::{Place, Transaction};
+use super::statement::{StatementLineType, append_line};
+use super::{Account, Command, Event, LoginGrant, Rejection, claims, holds, lost_orders, bank_debits, unfinal};
+use crate::id::{JobId, Wallet};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
-use crate::operator::Deed;
-use crate::payment::NewSession;
-use crate::session::{Amr, Session};
+use crate::operator::AuditedAction;
+use crate::payment::SessionSeed;
+use crate::session::{AuthMethod, Session};
 
 /// An account comes into being with the first thing it does. A Solana address also takes its lowercased form, which
 /// another address may already have: then the batch is refused.
-pub(super) fn born(
+pub(super) fn open(
     this: Option<&Account>,
     wallet: &Wallet,
     decision: Decision<Account>,
@@ -36,59 +36,59 @@ pub(super) fn born(
 fn opened(
     decision: Decision<Account>,
     wallet: &Wallet,
-    amr: Amr,
-    session: NewSession,
+    amr: AuthMethod,
+    session: SessionSeed,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let opening = Session::open(session.id, *wallet, amr, session.first, session.life_ms, context);
-    Ok(decision.open(opening.map_err(|_| Rejection::Nothing)?))
+    Ok(decision.open(opening.map_err(|_| Rejection::NotFound)?))
 }
 
 pub(super) fn credit(
     this: Option<&Account>,
     wallet: &Wallet,
-    (effect, amount): (EffectId, Usdc),
+    (effect, amount): (JobId, Usdc),
     cause: CreditCause,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     // Checked here so that `apply` cannot fail: the sum of all USDC fits many times over.
     let most = this.map_or(Usdc::ZERO, |account| account.total_deposits.max(account.balance));
-    most.plus(amount).map_err(|_| Rejection::Overflow)?;
-    let booked = Transaction::new(context.now, cause.name()).book(Place::Suspense, Place::Holder(*wallet), amount);
+    most.checked_add(amount).map_err(|_| Rejection::Overflow)?;
+    let booked = LedgerTransaction::new(context.now, cause.name()).post(LedgerAccount::Suspense, LedgerAccount::Customer(*wallet), amount);
     let done = Decision::answer(());
-    let done = if planted::is(Bug::CreditThenDelete) {
+    let done = if mutants::is_enabled(Mutant::CreditThenDelete) {
         done
     } else {
-        done.completes(effect)
+        done.completes_job(effect)
     };
     // Whose money is found on a chain may have no account here yet.
-    let done = born(this, wallet, done, context);
-    let decision = done.event(Event::Credited { amount, cause }).post(&booked, context);
+    let done = open(this, wallet, done, context);
+    let decision = done.event(Event::Credited { amount, cause }).post_ledger(&booked, context);
     let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
-    let after = (before.plus(amount).map_err(|_| Rejection::Overflow)?, held, lines);
-    let credited = (Change::Credited, amount, cause.name());
-    let decision = line(decision, wallet, credited, after, context);
+    let after = (before.checked_add(amount).map_err(|_| Rejection::Overflow)?, held, lines);
+    let credited = (StatementLineType::Credited, amount, cause.name());
+    let decision = append_line(decision, wallet, credited, after, context);
     Ok(match cause {
-        CreditCause::Deposit(deposit) => decision.then(Work::ConfirmIncoming(deposit), context),
-        CreditCause::Payment(payment) => decision.then(Work::ConfirmCredit(payment), context),
-        CreditCause::LateReturn(late) => decision.then(Work::LateReturn(late), context),
-        CreditCause::Refund(refund) => decision.then(Work::ConfirmRefund(refund), context),
+        CreditCause::Deposit(deposit) => decision.enqueue(Job::ConfirmIncoming(deposit), context),
+        CreditCause::Payment(payment) => decision.enqueue(Job::ConfirmPaymentCredit(payment), context),
+        CreditCause::LateReturn(late) => decision.enqueue(Job::ConfirmLateReturnCredit(late), context),
+        CreditCause::Refund(refund) => decision.enqueue(Job::ConfirmRefund(refund), context),
         _ => decision,
     })
 }
 
 /// What stood in suspense for a credit that is not given.
-fn kept(effect: EffectId, amount: Usdc, cause: CreditCause, context: &Context) -> Decision<Account> {
-    let kept = Transaction::new(context.now, cause.name()).book(Place::Suspense, Place::Costs, amount);
-    Decision::answer(()).completes(effect).post(&kept, context)
+fn kept(effect: JobId, amount: Usdc, cause: CreditCause, context: &Context) -> Decision<Account> {
+    let kept = LedgerTransaction::new(context.now, cause.name()).post(LedgerAccount::Suspense, LedgerAccount::OperatingCosts, amount);
+    Decision::answer(()).completes_job(effect).post_ledger(&kept, context)
 }
 
 /// Frozen with these words, or not at all. What an operator asks for is written down, also where nothing comes of it.
-fn frozen(
+fn freeze(
     this: Option<&Account>,
     wallet: &Wallet,
     words: Option<String>,
-    act: Option<&Deed>,
+    act: Option<&AuditedAction>,
     context: &Context,
 ) -> Decision<Account> {
     let mut done = Decision::answer(());
@@ -98,14 +98,14 @@ fn frozen(
         } else {
             "account.unfreeze"
         };
-        done = done.audited(act, what, wallet, words.clone(), context);
+        done = done.audit(act, what, wallet, words.clone(), context);
     }
     let said = this.and_then(|account| account.frozen.as_ref());
     match words {
         words if words.as_ref() == said => done,
         Some(words) => {
             // From this batch on nothing is signed for the account: what signs is a batch that holds only without this row.
-            let frozen = born(this, wallet, done, context).put(table::frozen(wallet), Vec::new());
+            let frozen = open(this, wallet, done, context).put(table::frozen(wallet), Vec::new());
             frozen.event(Event::Frozen(words))
         }
         None => done.delete(table::frozen(wallet)).event(Event::Unfrozen),
@@ -113,8 +113,8 @@ fn frozen(
 }
 
 impl Entity for Account {
-    const KIND: Kind = Kind::Account;
-    const CHANGES: &'static [&'static str] = &[
+    const KIND: EntityKind = EntityKind::Account;
+    const EVENT_NAMES: &'static [&'static str] = &[
         "opened",
         "balance.credited",
         "frozen",
@@ -126,17 +126,17 @@ impl Entity for Account {
         "balance.paid_out",
         "balance.reversed",
     ];
-    const MOVES: &'static [Move] = &[
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "first sign-in or payment", "active"),
         ("active", "operator freezes", "frozen"),
         ("frozen", "operator unfreezes", "active"),
     ];
-    const SELF_BORN: bool = true;
+    const CREATED_BY_COMMAND: bool = true;
 
     type Id = Wallet;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -156,11 +156,11 @@ impl Entity for Account {
                 },
             ) => {
                 let used = done.put_new(table::nonce(expires_s, &nonce), Vec::new());
-                opened(born(this, wallet, used, context), wallet, Amr::Wallet, session, context)
+                opened(open(this, wallet, used, context), wallet, AuthMethod::Wallet, session, context)
             }
             (this, Command::Claim(admission)) => claims::claim(this, wallet, *admission, context),
             (this, command @ Command::Readmit { .. }) => claims::readmit(this, wallet, command, context),
-            (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
+            (Some(_), Command::ReleaseCapReservation { effect, share }) => Ok(done.completes_job(effect).event(Event::CapReleased(share))),
             (
                 this,
                 command @ (Command::CountShare { .. } | Command::CountUnclaimed { .. } | Command::CountClaimed { .. }),
@@ -171,9 +171,9 @@ impl Entity for Account {
                 unfinal::decide(this, wallet, command, context)
             }
             (this, command @ Command::SendBack { .. }) => holds::send_back(this, wallet, command, context),
-            (Some(account), Command::PayOut(outgoing)) => paying_out::decide(account, outgoing, context),
+            (Some(account), Command::DebitForBank(outgoing)) => bank_debits::decide(account, outgoing, context),
             (this, command @ Command::BookOrder { .. }) => lost_orders::decide(this, wallet, command, context),
-            (Some(account), command @ (Command::Withdraw { .. } | Command::EndHold { .. } | Command::Book { .. })) => {
+            (Some(account), command @ (Command::Withdraw { .. } | Command::SettleHold { .. } | Command::AttributeTransfer { .. })) => {
                 holds::decide(account, command, context)
             }
             (
@@ -184,67 +184,67 @@ impl Entity for Account {
             ) => Err(Rejection::Frozen {
                 message: message.clone(),
             }),
-            (Some(_), Command::OfferLink { code, amr, maker }) => {
-                let grant = LinkGrant {
+            (Some(_), Command::CreateLoginCode { code, amr, created_by: maker }) => {
+                let grant = LoginGrant {
                     wallet: *wallet,
                     amr,
                     expires_s: code.expires_s,
                     maker,
                 };
-                Ok(done.put_new(table::link(&code.hash), codec::encode(&grant)))
+                Ok(done.put_new(table::login_code(&code.hash), codec::encode(&grant)))
             }
-            (Some(_), Command::UseLink { code, amr, session }) => {
-                opened(done.take(table::link(&code)), wallet, amr, session, context)
+            (Some(_), Command::RedeemLoginCode { code, amr, session }) => {
+                opened(done.delete(table::login_code(&code)), wallet, amr, session, context)
             }
             (Some(account), Command::SetCaps(caps)) if account.own_caps == caps => Ok(done),
             (Some(_), Command::SetCaps(caps)) => Ok(done.event(Event::CapsChanged(caps))),
-            (this, Command::Freeze { message, act }) => Ok(frozen(this, wallet, Some(message), act.as_ref(), context)),
-            (this, Command::Unfreeze { act }) => Ok(frozen(this, wallet, None, act.as_ref(), context)),
-            (None, _) => Err(Rejection::Nothing),
+            (this, Command::Freeze { message, act }) => Ok(freeze(this, wallet, Some(message), act.as_ref(), context)),
+            (this, Command::Unfreeze { act }) => Ok(freeze(this, wallet, None, act.as_ref(), context)),
+            (None, _) => Err(Rejection::NotFound),
         }
     }
 
-    fn apply(this: Option<Self>, wallet: &Wallet, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, wallet: &Wallet, event: &Event) -> Result<Self, InvalidTransition> {
         let status = this.as_ref().map_or("-", Self::status);
-        let broken = || OutOfOrder::new(status, event);
+        let broken = || InvalidTransition::new(status, event);
         match (this, event) {
             (None, Event::Opened(at)) => Ok(Self::new(*wallet, *at)),
-            (Some(a), Event::Reserved(share)) => {
+            (Some(a), Event::CapReserved(share)) => {
                 let (count, sum) = a.used(share.day, share.budget);
-                let sum = sum.plus(share.cents).map_err(|_| broken())?;
+                let sum = sum.checked_add(share.cents).map_err(|_| broken())?;
                 let count = count.checked_add(1).ok_or_else(broken)?;
                 Ok(a.using(share.day, share.budget, (count, sum)))
             }
-            (Some(a), Event::Freed(share)) => Ok(a.freeing(*share)),
+            (Some(a), Event::CapReleased(share)) => Ok(a.freeing(*share)),
             (Some(a), Event::Credited { amount, .. }) => Ok(Self {
-                balance: a.balance.plus(*amount).map_err(|_| broken())?,
-                total_deposits: a.total_deposits.plus(*amount).map_err(|_| broken())?,
+                balance: a.balance.checked_add(*amount).map_err(|_| broken())?,
+                total_deposits: a.total_deposits.checked_add(*amount).map_err(|_| broken())?,
                 lines: a.lines.saturating_add(1),
                 ..a
             }),
             (Some(a), Event::Held(amount, _) | Event::HeldUnfinal(amount, _)) => Ok(Self {
-                held: a.held.plus(*amount).map_err(|_| broken())?,
+                held: a.held.checked_add(*amount).map_err(|_| broken())?,
                 lines: a.lines.saturating_add(1),
                 ..a
             }),
             (Some(a), Event::Withdrawn(amount, _) | Event::Reversed(amount, _)) => Ok(Self {
-                balance: a.balance.minus(*amount).map_err(|_| broken())?,
-                held: a.held.minus(*amount).map_err(|_| broken())?,
+                balance: a.balance.checked_sub(*amount).map_err(|_| broken())?,
+                held: a.held.checked_sub(*amount).map_err(|_| broken())?,
                 lines: a.lines.saturating_add(1),
                 ..a
             }),
             (Some(a), Event::Released(amount, _) | Event::Finalized(amount, _)) => Ok(Self {
-                held: a.held.minus(*amount).map_err(|_| broken())?,
+                held: a.held.checked_sub(*amount).map_err(|_| broken())?,
                 lines: a.lines.saturating_add(1),
                 ..a
             }),
-            (Some(a), Event::Departed(amount, _)) => Ok(Self {
-                balance: a.balance.minus(*amount).map_err(|_| broken())?,
+            (Some(a), Event::TransferAttributed(amount, _)) => Ok(Self {
+                balance: a.balance.checked_sub(*amount).map_err(|_| broken())?,
                 lines: a.lines.saturating_add(1),
                 ..a
             }),
             (Some(a), Event::PaidOut(amount, _)) => Ok(Self {
-                balance: a.balance.minus(*amount).map_err(|_| broken())?,
+                balance: a.balance.checked_sub(*amount).map_err(|_| broken())?,
                 lines: a.lines.saturating_add(1),
                 ..a
             }),
@@ -269,24 +269,24 @@ impl Entity for Account {
         self.wallet
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         match event {
             Event::Opened(_) => Some("opened"),
-            Event::Reserved(_) | Event::Freed(_) => None,
+            Event::CapReserved(_) | Event::CapReleased(_) => None,
             Event::Credited { .. } => Some("balance.credited"),
             Event::Frozen(_) => Some("frozen"),
             Event::Unfrozen => Some("unfrozen"),
             Event::CapsChanged(_) => Some("caps_changed"),
             Event::Held(..) | Event::HeldUnfinal(..) => Some("balance.held"),
-            Event::Withdrawn(..) | Event::Departed(..) => Some("balance.withdrawn"),
+            Event::Withdrawn(..) | Event::TransferAttributed(..) => Some("balance.withdrawn"),
             Event::Released(..) | Event::Finalized(..) => Some("balance.released"),
             Event::Reversed(..) => Some("balance.reversed"),
             Event::PaidOut(..) => Some("balance.paid_out"),
         }
     }
 
-    fn view(&self, _: &Wallet) -> View {
-        let view = View::new()
+    fn view(&self, _: &Wallet) -> JsonObject {
+        let view = JsonObject::new()
             .text("user_id", self.wallet.user_id())
             .text("status", self.status())
             .number("balance", self.balance.decimal())

@@ -3,14 +3,14 @@
 use purser_storage::codec::{self, Stored};
 
 use super::Account;
-use crate::id::EntryId;
-use crate::kernel::{Context, Decision, View, table};
+use crate::id::StatementLineId;
+use crate::kernel::{Context, Decision, JsonObject, table};
 use crate::money::Usdc;
 use crate::port::Timestamp;
 
 /// What happened to the balance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Change {
+pub enum StatementLineType {
     /// Money came in.
     Credited,
     /// Part of the balance was reserved.
@@ -27,7 +27,7 @@ pub enum Change {
     Reversed,
 }
 
-impl Change {
+impl StatementLineType {
     /// As in answers and events.
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,11 +44,11 @@ impl Change {
 
 /// One line of the statement.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Entry {
+pub struct StatementLine {
     /// When.
     pub at: Timestamp,
     /// What.
-    pub change: Change,
+    pub change: StatementLineType,
     /// How much.
     pub amount: Usdc,
     /// The id of what caused it: a payment, a card, a deposit, a withdrawal.
@@ -59,15 +59,15 @@ pub struct Entry {
     pub held: Usdc,
 }
 
-impl Stored for Entry {
+impl Stored for StatementLine {
     const SCHEMA: u16 = 44;
 }
 
-impl Entry {
+impl StatementLine {
     /// How it looks to the holder.
-    pub fn view(&self, id: &EntryId) -> View {
-        let available = self.balance.minus(self.held).unwrap_or(Usdc::ZERO);
-        View::new()
+    pub fn view(&self, id: &StatementLineId) -> JsonObject {
+        let available = self.balance.checked_sub(self.held).unwrap_or(Usdc::ZERO);
+        JsonObject::new()
             .text("entry_id", id)
             .text("type", self.change.name())
             .number("amount", self.amount.decimal())
@@ -80,14 +80,14 @@ impl Entry {
 }
 
 /// Adds the line of this number, with the balance and what is held once the decision is durable.
-pub(super) fn line(
+pub(super) fn append_line(
     decision: Decision<Account>,
     wallet: &crate::id::Wallet,
-    (change, amount, cause): (Change, Usdc, String),
+    (change, amount, cause): (StatementLineType, Usdc, String),
     (balance, held, number): (Usdc, Usdc, u64),
     context: &Context,
 ) -> Decision<Account> {
-    let entry = Entry {
+    let entry = StatementLine {
         at: context.now,
         change,
         amount,
@@ -95,6 +95,6 @@ pub(super) fn line(
         balance,
         held,
     };
-    let id = EntryId::nth(number, context.id());
+    let id = StatementLineId::at_index(number, context.id());
     decision.put_new(table::entry(wallet, id), codec::encode(&entry))
 }

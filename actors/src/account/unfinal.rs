@@ -1,12 +1,12 @@
 //! Credits that rest on a payment which is not final: in the balance and held, until the payment is final or gone for good.
 
 use super::machine::credit;
-use super::statement::{Change, line};
+use super::statement::{StatementLineType, append_line};
 use super::{Account, Command, Event, Rejection};
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::effect::Work;
+use crate::kernel::job::Job;
 use crate::kernel::{Context, Decision, table};
-use crate::ledger::{Place, Transaction};
+use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
 
 const HELD: &str = ".unfinal";
@@ -50,10 +50,10 @@ pub(super) fn decide(
                 is_final,
             },
         ) => {
-            let done = Decision::answer(()).completes(effect);
+            let done = Decision::answer(()).completes_job(effect);
             end(account, (amount, payment), is_final, done, context)
         }
-        (_, _) => Err(Rejection::Nothing),
+        (_, _) => Err(Rejection::NotFound),
     }
 }
 
@@ -66,12 +66,12 @@ fn hold(
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
-    let balance = before.plus(amount).map_err(|_| Rejection::Overflow)?;
-    let held = held.plus(amount).map_err(|_| Rejection::Overflow)?;
+    let balance = before.checked_add(amount).map_err(|_| Rejection::Overflow)?;
+    let held = held.checked_add(amount).map_err(|_| Rejection::Overflow)?;
     let booked =
-        Transaction::new(context.now, held_cause(payment)).book(Place::Holder(*wallet), Place::Held(*wallet), amount);
+        LedgerTransaction::new(context.now, held_cause(payment)).post(LedgerAccount::Customer(*wallet), LedgerAccount::CustomerHeld(*wallet), amount);
     let account = *wallet;
-    let release = Work::ReleaseCredit {
+    let release = Job::ReleaseCredit {
         account,
         payment,
         amount,
@@ -79,11 +79,11 @@ fn hold(
     let decision = credited
         .requires_present(table::unfinal(payment))
         .event(Event::HeldUnfinal(amount, payment))
-        .post(&booked, context)
-        .then(release, context);
-    let noted = (Change::HeldUnfinal, amount, payment.to_string());
+        .post_ledger(&booked, context)
+        .enqueue(release, context);
+    let noted = (StatementLineType::HeldUnfinal, amount, payment.to_string());
     let after = (balance, held, lines.saturating_add(1));
-    Ok(line(decision, wallet, noted, after, context))
+    Ok(append_line(decision, wallet, noted, after, context))
 }
 
 /// Ends the hold: the amount is available, or it is not there any more and the loss of the payment is so much smaller.
@@ -95,20 +95,20 @@ fn end(
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let owner = account.wallet;
-    let held = account.held.minus(amount).map_err(|_| Rejection::Overflow)?;
+    let held = account.held.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
     let (event, change, balance, goes_to) = match is_final {
         true => {
             let event = Event::Finalized(amount, payment);
-            (event, Change::Released, account.balance, Place::Holder(owner))
+            (event, StatementLineType::Released, account.balance, LedgerAccount::Customer(owner))
         }
         false => {
-            let balance = account.balance.minus(amount).map_err(|_| Rejection::Overflow)?;
+            let balance = account.balance.checked_sub(amount).map_err(|_| Rejection::Overflow)?;
             let event = Event::Reversed(amount, payment);
-            (event, Change::Reversed, balance, Place::Losses)
+            (event, StatementLineType::Reversed, balance, LedgerAccount::Losses)
         }
     };
-    let booked = Transaction::new(context.now, held_cause(payment)).book(Place::Held(owner), goes_to, amount);
-    let decision = done.event(event).post(&booked, context);
+    let booked = LedgerTransaction::new(context.now, held_cause(payment)).post(LedgerAccount::CustomerHeld(owner), goes_to, amount);
+    let decision = done.event(event).post_ledger(&booked, context);
     let noted = (change, amount, payment.to_string());
-    Ok(line(decision, &owner, noted, (balance, held, account.lines), context))
+    Ok(append_line(decision, &owner, noted, (balance, held, account.lines), context))
 }

@@ -1,96 +1,96 @@
 //! The managed wallet's state machine.
 
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 
-use super::{AgentWallet, Command, Event, Open, Rejection, counted_day, in_usdc};
-use crate::id::{EffectId, Network, SpendId, Wallet};
-use crate::kernel::effect::Work;
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
+use super::{AgentWallet, Command, Event, WalletHold, Rejection, counted_day, in_usdc};
+use crate::id::{JobId, Network, WalletPaymentId, Wallet};
+use crate::kernel::job::Job;
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::money::Usdc;
-use crate::spend::{Order, Part, Spend};
+use crate::wallet_payment::{WalletPaymentOrder, HttpRecordPart, WalletPayment};
 
 impl AgentWallet {
     fn reserve(
         &self,
-        spend: SpendId,
-        (order, call): (Order, Vec<u8>),
+        spend: WalletPaymentId,
+        (order, call): (WalletPaymentOrder, Vec<u8>),
         (holds, before): (Usdc, Usdc),
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         let (amount, network) = (order.amount, order.to.network());
         if amount > in_usdc(self.limits.per_call) {
             let cap = self.limits.per_call;
-            return Err(Rejection::PerCall { cap });
+            return Err(Rejection::PerCallCap { cap });
         }
-        if let (Some(left), Some(cap)) = (self.left_on(context.now, before), self.limits.per_day)
+        if let (Some(left), Some(cap)) = (self.remaining_on(context.now, before), self.limits.per_day)
             && amount > left
         {
-            return Err(Rejection::PerDay { cap, left });
+            return Err(Rejection::DailyCap { cap, left });
         }
-        if self.open.len() >= Self::MOST_OPEN {
-            return Err(Rejection::Busy);
+        if self.open.len() >= Self::MAX_PENDING {
+            return Err(Rejection::TooManyPending);
         }
-        let available = holds.minus(self.reserved(network)).unwrap_or(Usdc::ZERO);
+        let available = holds.checked_sub(self.held(network)).unwrap_or(Usdc::ZERO);
         if amount == Usdc::ZERO || amount > available {
             return Err(Rejection::Insufficient { available });
         }
-        let open = Open {
+        let open = WalletHold {
             spend,
             network,
             amount,
             day: counted_day(context.now, self.day),
         };
         let from = self.addresses.on(network);
-        let opening = Spend::reserve(spend, self.owner, from, order, context).map_err(|_| Rejection::Nothing)?;
-        Ok(Part::Call
+        let opening = WalletPayment::reserve(spend, self.owner, from, order, context).map_err(|_| Rejection::NotFound)?;
+        Ok(HttpRecordPart::Request
             .put(spend, &call, Decision::answer(()))
-            .event(Event::Reserved(open))
+            .event(Event::Held(open))
             .open(opening)
-            .owned(&self.owner, Kind::Spend, spend.0, context)
-            .then(Work::Spend(spend), context))
+            .index_for_owner(&self.owner, EntityKind::WalletPayment, spend.0, context)
+            .enqueue(Job::SendWalletPayment(spend), context))
     }
 
-    fn end(&self, effect: EffectId, spend: SpendId, paid: bool) -> Decision<Self> {
-        let done = Decision::answer(()).completes(effect);
+    fn end(&self, effect: JobId, spend: WalletPaymentId, paid: bool) -> Decision<Self> {
+        let done = Decision::answer(()).completes_job(effect);
         if self.open.iter().any(|open| open.spend == spend) {
-            return done.event(Event::Ended(spend, paid));
+            return done.event(Event::HoldSettled(spend, paid));
         }
         done
     }
 
     /// After a reservation, or after one that did not leave is given back.
-    fn reserving(mut self, open: Open) -> Option<Self> {
+    fn reserving(mut self, open: WalletHold) -> Option<Self> {
         if self.day != open.day {
             self.day = open.day;
             self.used = Usdc::ZERO;
         }
-        self.used = self.used.plus(open.amount).ok()?;
+        self.used = self.used.checked_add(open.amount).ok()?;
         self.open.push(open);
         Some(self)
     }
 
-    fn ending(mut self, spend: SpendId, paid: bool) -> Option<Self> {
+    fn ending(mut self, spend: WalletPaymentId, paid: bool) -> Option<Self> {
         let at = self.open.iter().position(|open| open.spend == spend)?;
         let open = self.open.remove(at);
         // A share of a day that is over needs no giving back.
-        if (!paid || planted::is(Bug::SpendShareGivenBack)) && open.day == self.day {
-            self.used = self.used.minus(open.amount).ok()?;
+        if (!paid || mutants::is_enabled(Mutant::WalletCapRefunded)) && open.day == self.day {
+            self.used = self.used.checked_sub(open.amount).ok()?;
         }
         Some(self)
     }
 }
 
 impl Entity for AgentWallet {
-    const KIND: Kind = Kind::AgentWallet;
-    const CHANGES: &'static [&'static str] = &["opened", "limits_changed", "address_saved", "address_deleted"];
-    const MOVES: &'static [Move] = &[("-", "an agent opens it", "active")];
-    const SELF_BORN: bool = true;
+    const KIND: EntityKind = EntityKind::AgentWallet;
+    const EVENT_NAMES: &'static [&'static str] = &["opened", "limits_changed", "address_saved", "address_deleted"];
+    const TRANSITIONS: &'static [Transition] = &[("-", "an agent opens it", "active")];
+    const CREATED_BY_COMMAND: bool = true;
 
     type Id = Wallet;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -104,7 +104,7 @@ impl Entity for AgentWallet {
         match (this, command) {
             (
                 None,
-                Command::Open {
+                Command::Create {
                     addresses,
                     sealed,
                     limits,
@@ -114,18 +114,18 @@ impl Entity for AgentWallet {
                 .map(|network| table::address(&addresses.on(network)))
                 .fold(done, |done, address| done.put_new(address, owner.key()))
                 .put_new(table::vault(Self::keys(owner)), sealed)
-                .event(Event::Opened {
+                .event(Event::Created {
                     addresses,
                     limits,
                     at: context.now,
                 })),
             // Another call was first; what both derived is the same.
-            (Some(_), Command::Open { .. }) => Ok(done),
-            (Some(wallet), Command::SetLimits(limits)) if wallet.limits == limits => Ok(done),
-            (Some(_), Command::SetLimits(limits)) => Ok(done.event(Event::LimitsChanged(limits))),
+            (Some(_), Command::Create { .. }) => Ok(done),
+            (Some(wallet), Command::SetCaps(limits)) if wallet.limits == limits => Ok(done),
+            (Some(_), Command::SetCaps(limits)) => Ok(done.event(Event::CapsChanged(limits))),
             (
                 Some(wallet),
-                Command::Reserve {
+                Command::Hold {
                     spend,
                     order,
                     call,
@@ -133,18 +133,18 @@ impl Entity for AgentWallet {
                     before,
                 },
             ) => wallet.reserve(spend, (*order, call), (holds, before), context),
-            (Some(wallet), Command::End { effect, spend, paid }) => Ok(wallet.end(effect, spend, paid)),
-            (Some(wallet), Command::Save(saved)) => wallet.save(saved),
-            (Some(wallet), Command::Forget(id)) => wallet.forget(id),
-            (None, _) => Err(Rejection::Nothing),
+            (Some(wallet), Command::SettleHold { effect, spend, paid }) => Ok(wallet.end(effect, spend, paid)),
+            (Some(wallet), Command::SaveAddress(saved)) => wallet.save(saved),
+            (Some(wallet), Command::DeleteAddress(id)) => wallet.forget(id),
+            (None, _) => Err(Rejection::NotFound),
         }
     }
 
-    fn apply(this: Option<Self>, owner: &Wallet, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, owner: &Wallet, event: &Event) -> Result<Self, InvalidTransition> {
         let status = this.as_ref().map_or("-", Self::status);
-        let broken = || OutOfOrder::new(status, event);
+        let broken = || InvalidTransition::new(status, event);
         match (this, event) {
-            (None, Event::Opened { addresses, limits, at }) => Ok(Self {
+            (None, Event::Created { addresses, limits, at }) => Ok(Self {
                 owner: *owner,
                 addresses: *addresses,
                 limits: *limits,
@@ -154,14 +154,14 @@ impl Entity for AgentWallet {
                 day: 0,
                 used: Usdc::ZERO,
             }),
-            (Some(wallet), Event::LimitsChanged(limits)) => Ok(Self {
+            (Some(wallet), Event::CapsChanged(limits)) => Ok(Self {
                 limits: *limits,
                 ..wallet
             }),
-            (Some(wallet), Event::Reserved(open)) => wallet.reserving(*open).ok_or_else(broken),
-            (Some(wallet), Event::Ended(spend, paid)) => wallet.ending(*spend, *paid).ok_or_else(broken),
-            (Some(wallet), Event::Saved(saved)) => Ok(wallet.saving(saved.clone())),
-            (Some(wallet), Event::Forgotten(id)) => wallet.forgetting(*id).ok_or_else(broken),
+            (Some(wallet), Event::Held(open)) => wallet.reserving(*open).ok_or_else(broken),
+            (Some(wallet), Event::HoldSettled(spend, paid)) => wallet.ending(*spend, *paid).ok_or_else(broken),
+            (Some(wallet), Event::AddressSaved(saved)) => Ok(wallet.saving(saved.clone())),
+            (Some(wallet), Event::AddressDeleted(id)) => wallet.forgetting(*id).ok_or_else(broken),
             (_, _) => Err(broken()),
         }
     }
@@ -175,26 +175,26 @@ impl Entity for AgentWallet {
     }
 
     /// Reservations are told by the spends themselves.
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         match event {
-            Event::Opened { .. } => Some("opened"),
-            Event::LimitsChanged(_) => Some("limits_changed"),
-            Event::Reserved(_) | Event::Ended(..) => None,
-            Event::Saved(_) => Some("address_saved"),
-            Event::Forgotten(_) => Some("address_deleted"),
+            Event::Created { .. } => Some("opened"),
+            Event::CapsChanged(_) => Some("limits_changed"),
+            Event::Held(_) | Event::HoldSettled(..) => None,
+            Event::AddressSaved(_) => Some("address_saved"),
+            Event::AddressDeleted(_) => Some("address_deleted"),
         }
     }
 
-    fn view(&self, owner: &Wallet) -> View {
-        let addresses = View::new()
+    fn view(&self, owner: &Wallet) -> JsonObject {
+        let addresses = JsonObject::new()
             .text("base", self.addresses.on(Network::Base).address())
             .text("solana", self.addresses.on(Network::Solana).address());
-        let limits = View::new().number("per_call_usd", self.limits.per_call.decimal());
+        let limits = JsonObject::new().number("per_call_usd", self.limits.per_call.decimal());
         let limits = match self.limits.per_day {
             Some(cap) => limits.number("per_day_usd", cap.decimal()),
-            None => limits.maybe("per_day_usd", None::<&str>),
+            None => limits.optional_text("per_day_usd", None::<&str>),
         };
-        View::new()
+        JsonObject::new()
             .text("user_id", owner.user_id())
             .text("state", self.status())
             .object("addresses", &addresses)

@@ -8,12 +8,12 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{BankAccountId, EffectId, Wallet};
-use crate::kernel::effect::Work;
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View};
+use crate::id::{BankAccountId, JobId, Wallet};
+use crate::kernel::job::Job;
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
 use crate::port::Timestamp;
-use crate::port::banking::{Coordinates, Opening, Ramp};
+use crate::port::banking::{AccountNumbers, OpenAccountResult, AccountType};
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -23,7 +23,7 @@ pub struct BankAccount {
     /// The bank's name of the customer, from the approved application.
     pub customer: String,
     /// What it is for.
-    pub ramp: Ramp,
+    pub ramp: AccountType,
     /// What its holder calls it.
     pub label: Option<String>,
     /// When it was asked for.
@@ -38,33 +38,33 @@ pub struct BankAccount {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
     /// The bank is opening it. The effect that follows it.
-    Opening(EffectId),
+    Pending(JobId),
     /// Money can move.
-    Open(Coordinates),
+    Open(AccountNumbers),
     /// There is none; the bank's word.
-    Refused(String),
+    Rejected(String),
 }
 
 /// What may be asked.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Open it.
-    Open {
+    Request {
         /// Whose.
         owner: Wallet,
         /// The bank's name of the customer.
         customer: String,
         /// What for.
-        ramp: Ramp,
+        ramp: AccountType,
         /// What its holder calls it.
         label: Option<String>,
     },
     /// The bank's word.
-    Opened {
+    RecordResult {
         /// The effect that asked.
-        effect: EffectId,
+        effect: JobId,
         /// It.
-        opening: Opening,
+        opening: OpenAccountResult,
     },
 }
 
@@ -72,11 +72,11 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// Asked for.
-    Asked(Box<BankAccount>),
+    Requested(Box<BankAccount>),
     /// Open.
-    Opened(Coordinates, Timestamp),
+    Opened(AccountNumbers, Timestamp),
     /// Refused.
-    Refused(String, Timestamp),
+    Rejected(String, Timestamp),
 }
 
 /// Why a command was refused: the state it met.
@@ -92,19 +92,19 @@ impl Stored for Event {
 }
 
 impl Entity for BankAccount {
-    const KIND: Kind = Kind::BankAccount;
-    const CHANGES: &'static [&'static str] = &["opening", "open", "refused"];
-    const MOVES: &'static [Move] = &[
+    const KIND: EntityKind = EntityKind::BankAccount;
+    const EVENT_NAMES: &'static [&'static str] = &["opening", "open", "refused"];
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "asked", "opening"),
         ("opening", "bank opens it", "open"),
         ("opening", "bank definitely refuses", "refused"),
     ];
-    const SELF_BORN: bool = true;
+    const CREATED_BY_COMMAND: bool = true;
 
     type Id = BankAccountId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -118,14 +118,14 @@ impl Entity for BankAccount {
         match (this.map(|this| &this.status), command) {
             (
                 None,
-                Command::Open {
+                Command::Request {
                     owner,
                     customer,
                     ramp,
                     label,
                 },
             ) => {
-                let key = EffectId(context.id());
+                let key = JobId(context.id());
                 let account = Self {
                     owner,
                     customer,
@@ -133,34 +133,34 @@ impl Entity for BankAccount {
                     label,
                     created_at: context.now,
                     updated_at: context.now,
-                    status: Status::Opening(key),
+                    status: Status::Pending(key),
                 };
                 Ok(done
-                    .owned(&owner, Kind::BankAccount, id.0, context)
-                    .event(Event::Asked(Box::new(account)))
-                    .then_as(key, Work::OpenBankAccount(*id), context))
+                    .index_for_owner(&owner, EntityKind::BankAccount, id.0, context)
+                    .event(Event::Requested(Box::new(account)))
+                    .enqueue_as(key, Job::OpenBankAccount(*id), context))
             }
-            (Some(Status::Opening(key)), Command::Opened { effect, opening }) if *key == effect => {
-                Ok(done.completes(effect).event(match opening.shortened() {
-                    Opening::Open(at) => Event::Opened(at, context.now),
-                    Opening::Refused { reason } => Event::Refused(reason, context.now),
+            (Some(Status::Pending(key)), Command::RecordResult { effect, opening }) if *key == effect => {
+                Ok(done.completes_job(effect).event(match opening.shortened() {
+                    OpenAccountResult::Open(at) => Event::Opened(at, context.now),
+                    OpenAccountResult::Rejected { reason } => Event::Rejected(reason, context.now),
                 }))
             }
             (_, _) => Err(Rejection(this.map_or("-", Self::status))),
         }
     }
 
-    fn apply(this: Option<Self>, _: &BankAccountId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &BankAccountId, event: &Event) -> Result<Self, InvalidTransition> {
         let Some(account) = this else {
             return match event {
-                Event::Asked(account) => Ok((**account).clone()),
-                event => Err(OutOfOrder::new("-", event)),
+                Event::Requested(account) => Ok((**account).clone()),
+                event => Err(InvalidTransition::new("-", event)),
             };
         };
         let (status, at) = match (&account.status, event) {
-            (Status::Opening(_), Event::Opened(coordinates, at)) => (Status::Open(coordinates.clone()), *at),
-            (Status::Opening(_), Event::Refused(reason, at)) => (Status::Refused(reason.clone()), *at),
-            (_, event) => return Err(OutOfOrder::new(account.status(), event)),
+            (Status::Pending(_), Event::Opened(coordinates, at)) => (Status::Open(coordinates.clone()), *at),
+            (Status::Pending(_), Event::Rejected(reason, at)) => (Status::Rejected(reason.clone()), *at),
+            (_, event) => return Err(InvalidTransition::new(account.status(), event)),
         };
         Ok(Self {
             status,
@@ -171,9 +171,9 @@ impl Entity for BankAccount {
 
     fn status(&self) -> &'static str {
         match self.status {
-            Status::Opening(_) => "opening",
+            Status::Pending(_) => "opening",
             Status::Open(_) => "open",
-            Status::Refused(_) => "refused",
+            Status::Rejected(_) => "refused",
         }
     }
 
@@ -181,31 +181,31 @@ impl Entity for BankAccount {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
-            Event::Asked(_) => "opening",
+            Event::Requested(_) => "opening",
             Event::Opened(..) => "open",
-            Event::Refused(..) => "refused",
+            Event::Rejected(..) => "refused",
         })
     }
 
     /// Without the account's whole number: that is for who asks for it.
-    fn view(&self, id: &BankAccountId) -> View {
+    fn view(&self, id: &BankAccountId) -> JsonObject {
         let (at, reason) = match &self.status {
             Status::Open(at) => (Some(at), None),
-            Status::Refused(reason) => (None, Some(reason)),
-            Status::Opening(_) => (None, None),
+            Status::Rejected(reason) => (None, Some(reason)),
+            Status::Pending(_) => (None, None),
         };
         let last4 = at.map(|at| last4(&at.account_number));
-        View::new()
+        JsonObject::new()
             .text("account_id", id)
             .text("type", self.ramp.name())
             .text("status", self.status())
-            .maybe("label", self.label.as_ref())
+            .optional_text("label", self.label.as_ref())
             .text("currency", "USD")
-            .maybe("bank_name", at.map(|at| &at.bank_name))
-            .maybe("account_number_last4", last4)
-            .maybe("failure_reason", reason)
+            .optional_text("bank_name", at.map(|at| &at.bank_name))
+            .optional_text("account_number_last4", last4)
+            .optional_text("failure_reason", reason)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }

@@ -14,12 +14,12 @@ mod machine;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{ApplicationId, DocumentId, EffectId, Wallet};
-use crate::kernel::{Context, Opening, OutOfOrder};
+use crate::id::{BankingApplicationId, DocumentId, JobId, Wallet};
+use crate::kernel::{Context, NewEntity, InvalidTransition};
 use crate::port::Timestamp;
-use crate::port::banking::Review;
+use crate::port::banking::ReviewDecision;
 
-macro_rules! questions {
+macro_rules! define_questions {
     ($($(#[$says:meta])* $name:ident = $text:literal,)*) => {
         /// What an application asks. The number is stored.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
@@ -41,7 +41,7 @@ macro_rules! questions {
     };
 }
 
-questions! {
+define_questions! {
     /// Of the person, or of who acts for the business: `YYYY-MM-DD`.
     DateOfBirth = "date_of_birth",
     /// E.164.
@@ -68,7 +68,7 @@ questions! {
 
 /// What a document shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bincode::Encode, bincode::Decode)]
-pub enum Shows {
+pub enum DocumentType {
     /// Where the holder lives or sits.
     ProofOfAddress,
     /// That a business exists.
@@ -77,7 +77,7 @@ pub enum Shows {
     Other,
 }
 
-impl Shows {
+impl DocumentType {
     /// As in answers.
     pub const fn name(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ impl Shows {
 
 /// What kind of file it is, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Media {
+pub enum MediaType {
     /// `application/pdf`.
     Pdf,
     /// `image/png`.
@@ -99,7 +99,7 @@ pub enum Media {
     Jpeg,
 }
 
-impl Media {
+impl MediaType {
     /// The media type.
     pub const fn name(self) -> &'static str {
         match self {
@@ -116,9 +116,9 @@ pub struct Document {
     /// Its id, also of its key in the vault.
     pub id: DocumentId,
     /// What it shows.
-    pub shows: Shows,
+    pub shows: DocumentType,
     /// What kind of file.
-    pub media: Media,
+    pub media: MediaType,
     /// How long it is.
     pub bytes: u64,
     /// SHA-256 of the plain bytes.
@@ -129,11 +129,11 @@ pub struct Document {
 
 /// An application.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Application {
+pub struct BankingApplication {
     /// Whose.
     pub owner: Wallet,
     /// Its name towards the bank.
-    pub id: ApplicationId,
+    pub id: BankingApplicationId,
     /// Whether a company applies.
     pub business: bool,
     /// Whether the holder is in the U.S., where an address has a state.
@@ -145,9 +145,9 @@ pub struct Application {
     /// What was uploaded, one of a kind; of others as many as there are.
     pub documents: Vec<Document>,
     /// What the bank asked for when it gave the application back, in its own words.
-    pub wanted: Option<String>,
+    pub requested_items: Option<String>,
     /// Times submitted.
-    pub tries: u32,
+    pub submissions: u32,
     /// When it was opened.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -160,9 +160,9 @@ pub struct Application {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
     /// Answers and documents are taken.
-    Collecting,
+    Incomplete,
     /// With the bank. The effect that follows it.
-    Submitted(EffectId),
+    Submitted(JobId),
     /// Accounts may be opened. The bank's name of the customer.
     Approved(String),
     /// Not now; the bank's word. A changed one may be submitted again.
@@ -173,14 +173,14 @@ pub enum Status {
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Answers, which replace those to the same questions.
-    Answer {
+    Update {
         /// They.
         answers: Vec<(Question, String)>,
         /// The tax number: last four, and the whole sealed under the application's id.
         tax: Option<(String, Vec<u8>)>,
     },
     /// A document, which replaces one that shows the same.
-    Attach {
+    AddDocument {
         /// It.
         document: Document,
         /// Its key, sealed under its id.
@@ -189,11 +189,11 @@ pub enum Command {
     /// Give it to the bank.
     Submit,
     /// The bank's word.
-    Reviewed {
+    RecordReview {
         /// The effect that asked.
-        effect: EffectId,
+        effect: JobId,
         /// It.
-        review: Review,
+        review: ReviewDecision,
     },
 }
 
@@ -201,19 +201,19 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// Opened with the profile.
-    Opened(Box<Application>),
+    Opened(Box<BankingApplication>),
     /// Answered; last four of the tax number if that was given.
-    Answered(Vec<(Question, String)>, Option<String>, Timestamp),
+    Updated(Vec<(Question, String)>, Option<String>, Timestamp),
     /// A document came.
-    Attached(Document),
+    DocumentAdded(Document),
     /// Given to the bank.
-    Submitted(EffectId, Timestamp),
+    Submitted(JobId, Timestamp),
     /// Accounts may be opened.
     Approved(String, Timestamp),
     /// Not now.
     Rejected(String, Timestamp),
     /// Given back for more.
-    GivenBack(String, Timestamp),
+    InformationRequested(String, Timestamp),
 }
 
 /// Why a command was refused.
@@ -224,10 +224,10 @@ pub enum Rejection {
     /// These are lacking.
     Incomplete(Vec<&'static str>),
     /// No more documents are taken.
-    TooMany,
+    TooManyDocuments,
 }
 
-impl Stored for Application {
+impl Stored for BankingApplication {
     const SCHEMA: u16 = 152;
 }
 
@@ -238,7 +238,7 @@ impl Stored for Event {
 /// Documents of one application, at most.
 pub const DOCUMENTS_MAX: usize = 10;
 
-impl Application {
+impl BankingApplication {
     /// The first snapshot, for the batch of the profile.
     ///
     /// # Errors
@@ -247,9 +247,9 @@ impl Application {
         owner: Wallet,
         business: bool,
         american: bool,
-        id: ApplicationId,
+        id: BankingApplicationId,
         context: &Context,
-    ) -> Result<Opening, OutOfOrder> {
+    ) -> Result<NewEntity, InvalidTransition> {
         let application = Self {
             owner,
             id,
@@ -258,17 +258,17 @@ impl Application {
             answers: Vec::new(),
             tax_last4: None,
             documents: Vec::new(),
-            wanted: None,
-            tries: 0,
+            requested_items: None,
+            submissions: 0,
             created_at: context.now,
             updated_at: context.now,
-            status: Status::Collecting,
+            status: Status::Incomplete,
         };
-        Opening::of::<Self>(&owner, &Event::Opened(Box::new(application)), context)
+        NewEntity::of::<Self>(&owner, &Event::Opened(Box::new(application)), context)
     }
 
     /// Whether this kind of holder must answer it.
-    pub const fn must_answer(&self, question: Question) -> bool {
+    pub const fn requires(&self, question: Question) -> bool {
         match question {
             Question::DateOfBirth
             | Question::Phone
@@ -293,10 +293,10 @@ impl Application {
     pub fn missing(&self) -> Vec<&'static str> {
         let answers = Question::ALL
             .iter()
-            .filter(|question| self.must_answer(**question) && self.answer(**question).is_none())
+            .filter(|question| self.requires(**question) && self.answer(**question).is_none())
             .map(|question| question.name());
         let tax = self.tax_last4.is_none().then_some("tax_id");
-        let papers = [(Shows::ProofOfAddress, true), (Shows::Formation, self.business)];
+        let papers = [(DocumentType::ProofOfAddress, true), (DocumentType::Formation, self.business)];
         let papers = papers
             .into_iter()
             .filter(|(shows, needed)| *needed && !self.documents.iter().any(|paper| paper.shows == *shows))

@@ -8,23 +8,23 @@
 
 use purser_storage::codec::Stored;
 
-use crate::banking::application::Application;
-use crate::id::{ApplicationId, Wallet};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View};
+use crate::banking::application::BankingApplication;
+use crate::id::{BankingApplicationId, Wallet};
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject};
 use crate::port::Timestamp;
 use crate::product::Country;
 
 /// Who banks.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Holder {
+pub enum CustomerType {
     /// A person.
     Individual,
     /// A company of this name. The profile's person acts for it.
     Business(String),
 }
 
-impl Holder {
+impl CustomerType {
     /// As in answers.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -36,11 +36,11 @@ impl Holder {
 
 /// A profile.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Profile {
+pub struct BankingProfile {
     /// Whose.
     pub owner: Wallet,
     /// Who banks.
-    pub holder: Holder,
+    pub holder: CustomerType,
     /// The person's.
     pub first_name: String,
     /// The person's.
@@ -59,9 +59,9 @@ pub enum Command {
     /// Make it, and open the application with it.
     Create {
         /// It.
-        profile: Box<Profile>,
+        profile: Box<BankingProfile>,
         /// The application's new name.
-        application: ApplicationId,
+        application: BankingApplicationId,
     },
 }
 
@@ -69,14 +69,14 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// Made.
-    Created(Box<Profile>),
+    Created(Box<BankingProfile>),
 }
 
 /// Why a command was refused: there is a profile already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exists;
+pub struct AlreadyExists;
 
-impl Stored for Profile {
+impl Stored for BankingProfile {
     const SCHEMA: u16 = 180;
 }
 
@@ -84,17 +84,17 @@ impl Stored for Event {
     const SCHEMA: u16 = 181;
 }
 
-impl Entity for Profile {
-    const KIND: Kind = Kind::Profile;
-    const CHANGES: &'static [&'static str] = &["created"];
-    const MOVES: &'static [Move] = &[("-", "created", "open")];
-    const SELF_BORN: bool = true;
+impl Entity for BankingProfile {
+    const KIND: EntityKind = EntityKind::BankingProfile;
+    const EVENT_NAMES: &'static [&'static str] = &["created"];
+    const TRANSITIONS: &'static [Transition] = &[("-", "created", "open")];
+    const CREATED_BY_COMMAND: bool = true;
 
     type Id = Wallet;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
-    type Rejection = Exists;
+    type Reply = ();
+    type Rejection = AlreadyExists;
     type Outcome = ();
 
     fn decide(
@@ -102,7 +102,7 @@ impl Entity for Profile {
         wallet: &Wallet,
         command: Command,
         context: &Context,
-    ) -> Result<Decision<Self>, Exists> {
+    ) -> Result<Decision<Self>, AlreadyExists> {
         match (this, command) {
             (None, Command::Create { profile, application }) => {
                 let profile = Self {
@@ -110,21 +110,21 @@ impl Entity for Profile {
                     created_at: context.now,
                     ..*profile
                 };
-                let business = matches!(profile.holder, Holder::Business(_));
+                let business = matches!(profile.holder, CustomerType::Business(_));
                 let american = profile.country.as_str() == "US";
-                let opening = Application::open(*wallet, business, american, application, context);
+                let opening = BankingApplication::open(*wallet, business, american, application, context);
                 Ok(Decision::answer(())
-                    .open(opening.map_err(|_| Exists)?)
+                    .open(opening.map_err(|_| AlreadyExists)?)
                     .event(Event::Created(Box::new(profile))))
             }
-            (Some(_), Command::Create { .. }) => Err(Exists),
+            (Some(_), Command::Create { .. }) => Err(AlreadyExists),
         }
     }
 
-    fn apply(this: Option<Self>, _: &Wallet, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &Wallet, event: &Event) -> Result<Self, InvalidTransition> {
         match (this, event) {
             (None, Event::Created(profile)) => Ok((**profile).clone()),
-            (Some(profile), event) => Err(OutOfOrder::new(profile.status(), event)),
+            (Some(profile), event) => Err(InvalidTransition::new(profile.status(), event)),
         }
     }
 
@@ -136,22 +136,22 @@ impl Entity for Profile {
         self.owner
     }
 
-    fn announces(_: &Event) -> Option<&'static str> {
+    fn event_name(_: &Event) -> Option<&'static str> {
         Some("created")
     }
 
-    fn view(&self, wallet: &Wallet) -> View {
+    fn view(&self, wallet: &Wallet) -> JsonObject {
         let business = match &self.holder {
-            Holder::Business(name) => Some(name),
-            Holder::Individual => None,
+            CustomerType::Business(name) => Some(name),
+            CustomerType::Individual => None,
         };
-        View::new()
+        JsonObject::new()
             .text("user_id", wallet.user_id())
             .text("status", self.status())
             .text("type", self.holder.name())
             .text("first_name", &self.first_name)
             .text("last_name", &self.last_name)
-            .maybe("business_name", business)
+            .optional_text("business_name", business)
             .text("email", &self.email)
             .text("country", self.country)
             .time("created_at", self.created_at)

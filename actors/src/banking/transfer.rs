@@ -15,18 +15,18 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{BankAccountId, BankTransferId, EffectId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View};
-use crate::ledger::{Place, Provider, Transaction};
+use crate::id::{BankAccountId, BankTransferId, JobId, Wallet};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject};
+use crate::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
-use crate::port::banking::Moved;
+use crate::port::banking::BankTransferResult;
 
 /// Which way the money goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Way {
+pub enum TransferDirection {
     /// From outside, over an on-ramp, to the balance.
     Incoming,
     /// From the balance to the account.
@@ -35,7 +35,7 @@ pub enum Way {
     ToBalance,
 }
 
-impl Way {
+impl TransferDirection {
     /// As in answers.
     pub const fn name(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ pub struct BankTransfer {
     /// The account at the bank.
     pub account: BankAccountId,
     /// Which way.
-    pub way: Way,
+    pub way: TransferDirection,
     /// US dollars.
     pub cents: Cents,
     /// The same in USDC, as the books have it.
@@ -73,18 +73,18 @@ pub struct BankTransfer {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
     /// With the bank. Towards it, the idempotency key: the id of the effect that asks, whose number is the transfer's.
-    Pending(EffectId),
+    Pending(JobId),
     /// Moved. The bank's name of it.
     Complete(String),
     /// Not moved, for good. The bank's word.
     Failed(String),
     /// Moved to the account, and given back.
-    Returned(Back),
+    Returned(ReturnDetails),
 }
 
 /// Money that the bank has given back.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Back {
+pub struct ReturnDetails {
     /// The bank's name of that. The same one is the same money.
     pub reference: String,
     /// How much came back; never more than was moved.
@@ -93,7 +93,7 @@ pub struct Back {
 
 /// What a transfer begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct TransferRequest {
     /// Whose.
     pub owner: Wallet,
     /// The account at the bank.
@@ -106,8 +106,8 @@ pub struct Wanted {
     pub note: Option<String>,
 }
 
-impl Wanted {
-    fn begun(self, way: Way, status: Status, at: Timestamp) -> BankTransfer {
+impl TransferRequest {
+    fn begun(self, way: TransferDirection, status: Status, at: Timestamp) -> BankTransfer {
         BankTransfer {
             owner: self.owner,
             account: self.account,
@@ -126,17 +126,17 @@ impl Wanted {
 #[derive(Clone, Debug)]
 pub enum Command {
     /// It came in from outside; the bank's name of it.
-    Arrived(Wanted, String),
+    RecordDeposit(TransferRequest, String),
     /// Take it from the account at the bank.
-    Draw(Wanted),
+    Request(TransferRequest),
     /// The bank gives it back, out of the account that it was moved to.
-    CameBack(BankAccountId, Back),
+    RecordReturn(BankAccountId, ReturnDetails),
     /// The bank's word.
-    Moved {
+    RecordResult {
         /// The effect that asked.
-        effect: EffectId,
+        effect: JobId,
         /// It.
-        moved: Moved,
+        moved: BankTransferResult,
     },
 }
 
@@ -144,13 +144,13 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Event {
     /// It began, or came in.
-    Began(Box<BankTransfer>),
+    Started(Box<BankTransfer>),
     /// The bank moved it.
     Completed(String, Timestamp),
     /// The bank will not.
     Failed(String, Timestamp),
     /// It came back.
-    Returned(Back, Timestamp),
+    Returned(ReturnDetails, Timestamp),
 }
 
 /// Why a command was refused: the state it met.
@@ -166,7 +166,7 @@ impl Stored for Event {
 }
 
 /// The bank's clearing account.
-const BANK: Place = Place::Provider(Provider::Banking);
+const BANK: LedgerAccount = LedgerAccount::Provider(LedgerProvider::Banking);
 
 impl BankTransfer {
     /// The first snapshot of one that takes from the balance, for the batch of the account that it is taken from.
@@ -175,12 +175,12 @@ impl BankTransfer {
     /// Never for a new id; the type is the engine's.
     pub fn from_balance(
         id: BankTransferId,
-        wanted: Wanted,
-        key: EffectId,
+        wanted: TransferRequest,
+        key: JobId,
         context: &Context,
-    ) -> Result<Opening, OutOfOrder> {
-        let begun = wanted.begun(Way::ToAccount, Status::Pending(key), context.now);
-        Opening::of::<Self>(&id, &Event::Began(Box::new(begun)), context)
+    ) -> Result<NewEntity, InvalidTransition> {
+        let begun = wanted.begun(TransferDirection::ToAccount, Status::Pending(key), context.now);
+        NewEntity::of::<Self>(&id, &Event::Started(Box::new(begun)), context)
     }
 
     /// Books the amount into suspense and has it credited.
@@ -195,33 +195,33 @@ impl BankTransfer {
         decision: Decision<Self>,
         context: &Context,
     ) -> Decision<Self> {
-        let booked = Transaction::new(context.now, id).book(BANK, Place::Suspense, amount);
-        let credit = Work::Credit {
+        let booked = LedgerTransaction::new(context.now, id).post(BANK, LedgerAccount::Suspense, amount);
+        let credit = Job::CreditAccount {
             account: self.owner,
             amount,
             cause: CreditCause::BankTransfer(id),
         };
-        decision.post(&booked, context).then(credit, context)
+        decision.post_ledger(&booked, context).enqueue(credit, context)
     }
 
-    fn can_return(&self, account: BankAccountId, back: &Back) -> bool {
-        self.way == Way::ToAccount && self.account == account && back.amount > Usdc::ZERO && back.amount <= self.amount
+    fn can_return(&self, account: BankAccountId, back: &ReturnDetails) -> bool {
+        self.way == TransferDirection::ToAccount && self.account == account && back.amount > Usdc::ZERO && back.amount <= self.amount
     }
 
-    fn moved(&self, id: BankTransferId, moved: Moved, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+    fn moved(&self, id: BankTransferId, moved: BankTransferResult, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         match moved.shortened() {
-            Moved::Complete { reference } => {
+            BankTransferResult::Complete { reference } => {
                 let decision = decision.event(Event::Completed(reference, context.now));
                 match self.way {
-                    Way::ToBalance => self.credited(id, decision, context),
-                    Way::Incoming | Way::ToAccount => decision,
+                    TransferDirection::ToBalance => self.credited(id, decision, context),
+                    TransferDirection::Incoming | TransferDirection::ToAccount => decision,
                 }
             }
-            Moved::Failed { reason } => {
+            BankTransferResult::Failed { reason } => {
                 let decision = decision.event(Event::Failed(reason, context.now));
                 match self.way {
-                    Way::ToAccount => self.credited(id, decision, context),
-                    Way::Incoming | Way::ToBalance => decision,
+                    TransferDirection::ToAccount => self.credited(id, decision, context),
+                    TransferDirection::Incoming | TransferDirection::ToBalance => decision,
                 }
             }
         }
@@ -229,9 +229,9 @@ impl BankTransfer {
 }
 
 impl Entity for BankTransfer {
-    const KIND: Kind = Kind::BankTransfer;
-    const CHANGES: &'static [&'static str] = &["pending", "complete", "failed", "returned"];
-    const MOVES: &'static [Move] = &[
+    const KIND: EntityKind = EntityKind::BankTransfer;
+    const EVENT_NAMES: &'static [&'static str] = &["pending", "complete", "failed", "returned"];
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "came in from outside, credited", "complete"),
         ("-", "taken from the balance, or asked of the account", "pending"),
         ("pending", "bank moved it", "complete"),
@@ -242,12 +242,12 @@ impl Entity for BankTransfer {
         ),
         ("complete", "came back from the account; credited", "returned"),
     ];
-    const SELF_BORN: bool = true;
+    const CREATED_BY_COMMAND: bool = true;
 
     type Id = BankTransferId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -259,62 +259,62 @@ impl Entity for BankTransfer {
     ) -> Result<Decision<Self>, Rejection> {
         let done = Decision::answer(());
         match (this.map(|this| (this, &this.status)), command) {
-            (None, Command::Arrived(wanted, reference)) => {
+            (None, Command::RecordDeposit(wanted, reference)) => {
                 let owner = wanted.owner;
-                let arrived = wanted.begun(Way::Incoming, Status::Complete(reference), context.now);
-                let decision = done.owned(&owner, Kind::BankTransfer, id.0, context);
+                let arrived = wanted.begun(TransferDirection::Incoming, Status::Complete(reference), context.now);
+                let decision = done.index_for_owner(&owner, EntityKind::BankTransfer, id.0, context);
                 let decision = arrived.credited(*id, decision, context);
-                Ok(decision.event(Event::Began(Box::new(arrived))))
+                Ok(decision.event(Event::Started(Box::new(arrived))))
             }
             // The bank told of it again. The same name with other money is no repetition.
-            (Some((known, _)), Command::Arrived(wanted, _))
-                if known.way == Way::Incoming && known.account == wanted.account && known.amount == wanted.amount =>
+            (Some((known, _)), Command::RecordDeposit(wanted, _))
+                if known.way == TransferDirection::Incoming && known.account == wanted.account && known.amount == wanted.amount =>
             {
                 Ok(done)
             }
-            (None, Command::Draw(wanted)) => {
-                let (owner, key) = (wanted.owner, EffectId(id.0));
-                let begun = wanted.begun(Way::ToBalance, Status::Pending(key), context.now);
+            (None, Command::Request(wanted)) => {
+                let (owner, key) = (wanted.owner, JobId(id.0));
+                let begun = wanted.begun(TransferDirection::ToBalance, Status::Pending(key), context.now);
                 Ok(done
-                    .owned(&owner, Kind::BankTransfer, id.0, context)
-                    .event(Event::Began(Box::new(begun)))
-                    .then_as(key, Work::MoveBankMoney(*id), context))
+                    .index_for_owner(&owner, EntityKind::BankTransfer, id.0, context)
+                    .event(Event::Started(Box::new(begun)))
+                    .enqueue_as(key, Job::ExecuteBankTransfer(*id), context))
             }
-            (Some((transfer, Status::Pending(key))), Command::Moved { effect, moved }) if *key == effect => {
-                Ok(transfer.moved(*id, moved, done.completes(effect), context))
+            (Some((transfer, Status::Pending(key))), Command::RecordResult { effect, moved }) if *key == effect => {
+                Ok(transfer.moved(*id, moved, done.completes_job(effect), context))
             }
-            (Some((transfer, Status::Complete(_))), Command::CameBack(account, back))
+            (Some((transfer, Status::Complete(_))), Command::RecordReturn(account, back))
                 if transfer.can_return(account, &back) =>
             {
                 let decision = transfer.credited_with(back.amount, *id, done, context);
                 Ok(decision.event(Event::Returned(back, context.now)))
             }
             // What came back was moved, though the bank's yes has not reached us: nobody asks for it any more.
-            (Some((transfer, Status::Pending(key))), Command::CameBack(account, back))
+            (Some((transfer, Status::Pending(key))), Command::RecordReturn(account, back))
                 if transfer.can_return(account, &back) =>
             {
-                let decision = transfer.credited_with(back.amount, *id, done.completes(*key), context);
+                let decision = transfer.credited_with(back.amount, *id, done.completes_job(*key), context);
                 let completed = Event::Completed(back.reference.clone(), context.now);
                 Ok(decision.event(completed).event(Event::Returned(back, context.now)))
             }
             // The bank told of it again.
-            (Some((_, Status::Returned(known))), Command::CameBack(_, back)) if *known == back => Ok(done),
+            (Some((_, Status::Returned(known))), Command::RecordReturn(_, back)) if *known == back => Ok(done),
             (_, _) => Err(Rejection(this.map_or("-", Self::status))),
         }
     }
 
-    fn apply(this: Option<Self>, _: &BankTransferId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &BankTransferId, event: &Event) -> Result<Self, InvalidTransition> {
         let Some(transfer) = this else {
             return match event {
-                Event::Began(transfer) => Ok((**transfer).clone()),
-                event => Err(OutOfOrder::new("-", event)),
+                Event::Started(transfer) => Ok((**transfer).clone()),
+                event => Err(InvalidTransition::new("-", event)),
             };
         };
         let (status, at) = match (&transfer.status, event) {
             (Status::Pending(_), Event::Completed(reference, at)) => (Status::Complete(reference.clone()), *at),
             (Status::Pending(_), Event::Failed(reason, at)) => (Status::Failed(reason.clone()), *at),
             (Status::Complete(_), Event::Returned(back, at)) => (Status::Returned(back.clone()), *at),
-            (_, event) => return Err(OutOfOrder::new(transfer.status(), event)),
+            (_, event) => return Err(InvalidTransition::new(transfer.status(), event)),
         };
         Ok(Self {
             status,
@@ -336,23 +336,23 @@ impl Entity for BankTransfer {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
-            Event::Began(transfer) => transfer.status(),
+            Event::Started(transfer) => transfer.status(),
             Event::Completed(..) => "complete",
             Event::Failed(..) => "failed",
             Event::Returned(..) => "returned",
         })
     }
 
-    fn view(&self, id: &BankTransferId) -> View {
+    fn view(&self, id: &BankTransferId) -> JsonObject {
         let (reference, reason) = match &self.status {
             Status::Complete(reference) => (Some(reference), None),
             Status::Failed(reason) => (None, Some(reason)),
             Status::Returned(back) => (Some(&back.reference), None),
             Status::Pending(_) => (None, None),
         };
-        let view = View::new()
+        let view = JsonObject::new()
             .text("transaction_id", id)
             .text("type", "transfer")
             .text("direction", self.way.name())
@@ -360,9 +360,9 @@ impl Entity for BankTransfer {
             .number("amount", self.amount.decimal())
             .text("currency", "USD")
             .text("account_id", self.account)
-            .maybe("note", self.note.as_ref())
-            .maybe("reference", reference)
-            .maybe("failure_reason", reason)
+            .optional_text("note", self.note.as_ref())
+            .optional_text("reference", reference)
+            .optional_text("failure_reason", reason)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at);
         match &self.status {

@@ -6,12 +6,12 @@
 //! in total, and only what that is more than before is credited.
 
 use crate::id::{CardId, RefundId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
+use crate::kernel::job::{CreditCause, Job};
 use crate::kernel::entity::EntityId as _;
-use crate::kernel::{Context, Decision, Entity, Kind, table};
+use crate::kernel::{Context, Decision, Entity, EntityKind, table};
 use crate::ledger::{Charge, GivenBack};
 use crate::money::{Cents, Usdc};
-use crate::port::{CardActivity, CardState, CardTransaction, ChargeNews, Standing, Timestamp, Wish};
+use crate::port::{CardActivity, CardState, CardTransaction, ChargeNews, CardSnapshot, Timestamp, CardAction};
 use crate::refund::Refunded;
 
 /// What happened to a card, kept for its holder: at most so many, the newest.
@@ -21,7 +21,7 @@ pub const HISTORY: usize = 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Life {
     /// What the holder wants of it, until the maker has answered.
-    pub wish: Option<Wish>,
+    pub wish: Option<CardAction>,
     /// Of the maker's newest word.
     pub sequence: u64,
     /// What is left and what was spent, by that word.
@@ -80,15 +80,15 @@ pub enum Stand {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum News {
     /// It refuses charges for now.
-    Paused(Standing),
+    Paused(CardSnapshot),
     /// It takes them again.
-    Resumed(Standing),
+    Resumed(CardSnapshot),
     /// It has ended.
-    Closed(Standing),
+    Closed(CardSnapshot),
     /// Something happened to one of its charges, or to what is left on it.
-    Charged(Standing, Option<ChargeNews>),
+    Charged(CardSnapshot, Option<ChargeNews>),
     /// Of what was left on a card that has ended, more was given back.
-    Released(Standing),
+    Released(CardSnapshot),
 }
 
 impl News {
@@ -104,7 +104,7 @@ impl News {
         }
     }
 
-    const fn standing(&self) -> &Standing {
+    const fn standing(&self) -> &CardSnapshot {
         match self {
             Self::Paused(standing)
             | Self::Resumed(standing)
@@ -134,7 +134,7 @@ pub enum Wished {
     /// The maker is to be asked.
     Ask,
     /// The maker is being asked for something else.
-    Other(Wish),
+    Other(CardAction),
 }
 
 impl Life {
@@ -150,30 +150,30 @@ impl Life {
     /// Of what was left at its end, what was credited to its holder.
     pub fn credited(&self) -> Usdc {
         let released = Usdc::from_cents(self.released).unwrap_or(Usdc::ZERO);
-        released.minus(self.kept).unwrap_or(Usdc::ZERO)
+        released.checked_sub(self.kept).unwrap_or(Usdc::ZERO)
     }
 
     /// What its maker has given back in total before a word, and by it.
     pub fn releases(&self, news: &[News]) -> (Cents, Cents) {
         let more = news.iter().map(|one| self.remainder(one)).max().unwrap_or(Cents::ZERO);
-        (self.released, self.released.plus(more).unwrap_or(self.released))
+        (self.released, self.released.checked_add(more).unwrap_or(self.released))
     }
 
     /// After the house has kept so much.
     #[must_use]
     pub fn keeping(self, amount: Usdc) -> Self {
-        let kept = self.kept.plus(amount).unwrap_or(self.kept);
+        let kept = self.kept.checked_add(amount).unwrap_or(self.kept);
         Self { kept, ..self }
     }
 
     /// What the holder's wish comes to for a card that has not ended.
-    pub fn wished(&self, stand: Stand, wish: Wish) -> Wished {
+    pub fn wished(&self, stand: Stand, wish: CardAction) -> Wished {
         match self.wish {
             Some(under_way) if under_way == wish => Wished::UnderWay,
             Some(under_way) => Wished::Other(under_way),
             None if matches!(
                 (stand, wish),
-                (Stand::Usable, Wish::Resume) | (Stand::Paused, Wish::Pause)
+                (Stand::Usable, CardAction::Resume) | (Stand::Paused, CardAction::Pause)
             ) =>
             {
                 Wished::IsSo
@@ -184,11 +184,11 @@ impl Life {
 
     /// What a word of the maker's says that is new; nothing if it is not newer than the last one. A word may tell of several
     /// charges at once: each is news of its own, and how the card stands comes behind them.
-    pub fn told(&self, stand: Stand, standing: Standing, loaded: Cents) -> Vec<News> {
+    pub fn told(&self, stand: Stand, standing: CardSnapshot, loaded: Cents) -> Vec<News> {
         if standing.sequence <= self.sequence {
             return Vec::new();
         }
-        let mut standing = Standing {
+        let mut standing = CardSnapshot {
             activity: standing.activity.bounded(),
             released: standing.released.min(loaded),
             ..standing
@@ -219,7 +219,7 @@ impl Life {
     fn remainder(&self, news: &News) -> Cents {
         match news {
             News::Closed(standing) | News::Released(standing) => {
-                standing.released.minus(self.released).unwrap_or(Cents::ZERO)
+                standing.released.checked_sub(self.released).unwrap_or(Cents::ZERO)
             }
             News::Paused(_) | News::Resumed(_) | News::Charged(..) => Cents::ZERO,
         }
@@ -229,7 +229,7 @@ impl Life {
     #[must_use]
     pub fn after(self, news: &News, at: Timestamp) -> Self {
         let standing = news.standing();
-        let released = self.released.plus(self.remainder(news)).unwrap_or(self.released);
+        let released = self.released.checked_add(self.remainder(news)).unwrap_or(self.released);
         let after = Self {
             sequence: standing.sequence,
             activity: standing.activity.clone(),
@@ -269,14 +269,14 @@ impl GivenBack {
         if self.transaction.postings.is_empty() {
             return decided;
         }
-        let refund = table::entity(Kind::Refund, &RefundId::of(charge.payment).key());
+        let refund = table::entity(EntityKind::Refund, &RefundId::of(charge.payment).key());
         let decided = decided
-            .post(&self.transaction, context)
+            .post_ledger(&self.transaction, context)
             .requires_unchanged(refund, refunded.revision);
         if self.credited == Usdc::ZERO {
             return decided;
         }
         let (amount, cause) = (self.credited, CreditCause::Card(card));
-        decided.then(Work::Credit { account, amount, cause }, context)
+        decided.enqueue(Job::CreditAccount { account, amount, cause }, context)
     }
 }

@@ -1,32 +1,32 @@
 //! The card's state machine.
 
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 
 use super::life::{Change, Life, News, Wished};
-use super::{Card, Command, Details, Event, Rejection, Status};
+use super::{Card, Command, CardDetails, Event, Rejection, Status};
 use crate::id::{CardId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::ledger::{Provider, Transaction};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::ledger::{LedgerProvider, LedgerTransaction};
 use crate::money::Usdc;
-use crate::port::{IssuedCard, Standing, Timestamp, Wish, month_end};
+use crate::port::{IssuedCard, CardSnapshot, Timestamp, CardAction, month_end};
 use crate::refund::Refunded;
 
 impl Card {
     /// Takes back what fulfilment had posted, so that the whole charge stands in suspense for the credit.
-    fn reversal(&self, id: &CardId, at: Timestamp) -> Transaction {
-        let mut reversal = self.charge.undone(at, id, Provider::CardIssuer);
-        if planted::is(Bug::FeeReversedOneSided) {
+    fn reversal(&self, id: &CardId, at: Timestamp) -> LedgerTransaction {
+        let mut reversal = self.charge.reversal(at, id, LedgerProvider::CardIssuer);
+        if mutants::is_enabled(Mutant::FeeReversedOneSided) {
             reversal.postings.pop();
         }
         reversal
     }
 
     /// Asks the issuer for what the holder wants, unless it is so already.
-    fn steer(&self, id: CardId, wish: Wish, context: &Context) -> Result<Decision<Self>, Rejection> {
+    fn steer(&self, id: CardId, wish: CardAction, context: &Context) -> Result<Decision<Self>, Rejection> {
         let Some(stand) = self.stand().filter(|_| self.is_alive()) else {
-            return Err(Rejection::State(self.status()));
+            return Err(Rejection::InvalidState(self.status()));
         };
         match self.life.wished(stand, wish) {
             Wished::IsSo => Ok(Decision::answer(false)),
@@ -34,7 +34,7 @@ impl Card {
             Wished::Other(under_way) => Err(Rejection::Busy(under_way)),
             Wished::Ask => Ok(Decision::answer(true)
                 .event(Event::Wished(wish, context.now))
-                .then(Work::SteerPrepaid(id), context)),
+                .enqueue(Job::SteerPrepaid(id), context)),
         }
     }
 
@@ -43,13 +43,13 @@ impl Card {
         &self,
         id: CardId,
         decided: Decision<Self>,
-        (standing, refunded): (Standing, Refunded),
+        (standing, refunded): (CardSnapshot, Refunded),
         context: &Context,
     ) -> Decision<Self> {
         let Some(stand) = self.stand() else { return decided };
         let news = self.life.told(stand, standing, self.amount);
         let releases = self.life.releases(&news);
-        let (by, given) = (Provider::CardIssuer, refunded.amount);
+        let (by, given) = (LedgerProvider::CardIssuer, refunded.amount);
         let back = self.charge.given_back(context.now, id, by, releases, given);
         let decided = match back.kept > Usdc::ZERO {
             true => decided.event(Event::Kept(back.kept, context.now)),
@@ -62,7 +62,7 @@ impl Card {
     }
 
     fn issued(&self, id: CardId, card: IssuedCard, decided: Decision<Self>, context: &Context) -> Decision<Self> {
-        let details = Details {
+        let details = CardDetails {
             issuer_ref: card.issuer_ref,
             last4: card.last4,
             exp_month: card.exp_month,
@@ -71,11 +71,11 @@ impl Card {
         let ends = month_end(details.exp_year, details.exp_month);
         decided
             .put_new(table::vault(id), card.sealed)
-            .then_at(ends, Work::ExpireCard(id), context)
+            .enqueue_at(ends, Job::ExpireCard(id), context)
             .event(Event::Issued(details, context.now))
     }
 
-    fn wishing(self, wish: Option<Wish>) -> Self {
+    fn wishing(self, wish: Option<CardAction>) -> Self {
         let life = Life { wish, ..self.life };
         Self { life, ..self }
     }
@@ -89,14 +89,14 @@ impl Card {
     }
 
     /// After a word of the issuer's.
-    fn after(self, news: &News, at: Timestamp) -> Result<Self, OutOfOrder> {
+    fn after(self, news: &News, at: Timestamp) -> Result<Self, InvalidTransition> {
         let status = match (&self.status, news) {
             (Status::Ready(d), News::Paused(_)) => Status::Paused(d.clone()),
             (Status::Paused(d), News::Resumed(_)) => Status::Ready(d.clone()),
             (Status::Ready(d) | Status::Paused(d), News::Closed(_)) => Status::Closed(d.clone()),
             (Status::Ready(_) | Status::Paused(_), News::Charged(..))
             | (Status::Closed(_) | Status::Expired(_), News::Charged(..) | News::Released(_)) => self.status.clone(),
-            _ => return Err(OutOfOrder::new(self.status(), news)),
+            _ => return Err(InvalidTransition::new(self.status(), news)),
         };
         let life = self.life.after(news, at);
         Ok(Self {
@@ -109,8 +109,8 @@ impl Card {
 }
 
 impl Entity for Card {
-    const KIND: Kind = Kind::Card;
-    const CHANGES: &'static [&'static str] = &[
+    const KIND: EntityKind = EntityKind::Card;
+    const EVENT_NAMES: &'static [&'static str] = &[
         "pending",
         "ready",
         "failed",
@@ -130,7 +130,7 @@ impl Entity for Card {
         "charge_refunded",
         "remainder_released",
     ];
-    const MOVES: &'static [Move] = &[
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "payment settled", "pending"),
         ("pending", "issuer made it", "ready"),
         ("pending", "issuer definitely refused; charge credited", "failed"),
@@ -146,7 +146,7 @@ impl Entity for Card {
     type Command = Command;
     type Event = Event;
     /// Whether the issuer is asked for something by then.
-    type Answer = bool;
+    type Reply = bool;
     type Rejection = Rejection;
     type Outcome = Self;
 
@@ -157,19 +157,19 @@ impl Entity for Card {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         let Some(card) = this else {
-            return Err(Rejection::State("-"));
+            return Err(Rejection::InvalidState("-"));
         };
         let (decided, at) = (Decision::answer(false), context.now);
         match (&card.status, command) {
-            (Status::Pending, Command::Issued { effect, card: issued }) => {
-                Ok(card.issued(*id, issued, decided.completes(effect), context))
+            (Status::Pending, Command::RecordIssuance { effect, card: issued }) => {
+                Ok(card.issued(*id, issued, decided.completes_job(effect), context))
             }
-            (Status::Pending, Command::Refused { effect, reason }) => Ok(decided
-                .completes(effect)
-                .event(Event::Refused(reason, at))
-                .post(&card.reversal(id, at), context)
-                .then(
-                    Work::Credit {
+            (Status::Pending, Command::RecordDecline { effect, reason }) => Ok(decided
+                .completes_job(effect)
+                .event(Event::Declined(reason, at))
+                .post_ledger(&card.reversal(id, at), context)
+                .enqueue(
+                    Job::CreditAccount {
                         account: card.owner,
                         amount: card.charge.charged,
                         cause: CreditCause::Card(*id),
@@ -177,22 +177,22 @@ impl Entity for Card {
                     context,
                 )),
             (Status::Ready(_) | Status::Paused(_), Command::Reveal) => Ok(decided.event(Event::Revealed(at))),
-            (Status::Ready(_) | Status::Paused(_), Command::Refresh) => {
-                let asked = card.may_refresh(at)?;
+            (Status::Ready(_) | Status::Paused(_), Command::RequestRefresh) => {
+                let asked = card.check_refresh_allowed(at)?;
                 Ok(Decision::answer(true)
-                    .event(Event::RefreshAsked(asked))
-                    .then(Work::RefreshCard(*id), context))
+                    .event(Event::RefreshRequested(asked))
+                    .enqueue(Job::RefreshCard(*id), context))
             }
             // What was spent last is news of a card that has ended meanwhile, too.
             (
                 _,
-                Command::Refreshed {
+                Command::RecordRefresh {
                     effect,
                     standing,
                     refunded,
                 },
             ) if card.refreshing => {
-                let heard = card.hear(*id, decided.completes(effect), (standing, refunded), context);
+                let heard = card.hear(*id, decided.completes_job(effect), (standing, refunded), context);
                 Ok(heard.event(Event::Refreshed(at)))
             }
             (_, Command::Steer(wish)) => card.steer(*id, wish, context),
@@ -204,21 +204,21 @@ impl Entity for Card {
                     refunded,
                 },
             ) if card.life.wish.is_some() => {
-                let heard = card.hear(*id, decided.completes(effect), (standing, refunded), context);
+                let heard = card.hear(*id, decided.completes_job(effect), (standing, refunded), context);
                 Ok(heard.event(Event::Answered(at)))
             }
             (_, Command::Told(standing, refunded)) if card.stand().is_some() => {
                 Ok(card.hear(*id, decided, (standing, refunded), context))
             }
             (Status::Ready(_) | Status::Paused(_), Command::Expire { effect }) => {
-                Ok(decided.completes(effect).event(Event::Expired(at)))
+                Ok(decided.completes_job(effect).event(Event::Expired(at)))
             }
-            (_, Command::Expire { effect }) => Ok(decided.completes(effect)),
-            (_, _) => Err(Rejection::State(card.status())),
+            (_, Command::Expire { effect }) => Ok(decided.completes_job(effect)),
+            (_, _) => Err(Rejection::InvalidState(card.status())),
         }
     }
 
-    fn apply(this: Option<Self>, _: &CardId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &CardId, event: &Event) -> Result<Self, InvalidTransition> {
         let status = this.as_ref().map_or("-", Self::status);
         match (this, event) {
             (
@@ -244,7 +244,7 @@ impl Entity for Card {
                 let life = Life::begun(card.amount, *at);
                 Ok(Self { life, ..card }.at(Status::Ready(details.clone()), *at))
             }
-            (Some(card), Event::Refused(reason, at)) if card.status == Status::Pending => {
+            (Some(card), Event::Declined(reason, at)) if card.status == Status::Pending => {
                 let life = card.life.clone().noted(Change::Failed, *at);
                 Ok(Self { life, ..card }.at(Status::Failed { reason: reason.clone() }, *at))
             }
@@ -255,7 +255,7 @@ impl Entity for Card {
             }
             (Some(card), event) => match (card.status.clone(), event) {
                 (Status::Ready(_) | Status::Paused(_), Event::Revealed(_)) => Ok(card),
-                (Status::Ready(_) | Status::Paused(_), Event::RefreshAsked(at)) => Ok(card.asked(*at)),
+                (Status::Ready(_) | Status::Paused(_), Event::RefreshRequested(at)) => Ok(card.asked(*at)),
                 (status, Event::Refreshed(at)) if card.refreshing => Ok(Self {
                     refreshing: false,
                     ..card
@@ -271,9 +271,9 @@ impl Entity for Card {
                     let life = card.life.clone().noted(Change::Expired, *at);
                     Ok(Self { life, ..card }.at(Status::Expired(d), *at))
                 }
-                (_, event) => Err(OutOfOrder::new(status, event)),
+                (_, event) => Err(InvalidTransition::new(status, event)),
             },
-            (None, event) => Err(OutOfOrder::new(status, event)),
+            (None, event) => Err(InvalidTransition::new(status, event)),
         }
     }
 
@@ -292,13 +292,13 @@ impl Entity for Card {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
             Event::Ordered { .. } => "pending",
             Event::Issued(..) => "ready",
-            Event::Refused(..) => "failed",
+            Event::Declined(..) => "failed",
             Event::Revealed(_) => "details_viewed",
-            Event::RefreshAsked(_) => "refresh_requested",
+            Event::RefreshRequested(_) => "refresh_requested",
             Event::Refreshed(_) => "refreshed",
             Event::Wished(wish, _) => wish.requested(),
             // What the answer changed is told by itself.
@@ -308,12 +308,12 @@ impl Entity for Card {
         })
     }
 
-    fn view(&self, id: &CardId) -> View {
+    fn view(&self, id: &CardId) -> JsonObject {
         let reason = match &self.status {
             Status::Failed { reason } => Some(reason.as_str()),
             _ => None,
         };
-        View::new()
+        JsonObject::new()
             .text("card_id", id)
             .text("status", self.status())
             .text("state", self.status())
@@ -324,11 +324,11 @@ impl Entity for Card {
             .number("available_usd_amount", self.life.activity.available.decimal())
             .number("credited_usd_amount", self.credited().decimal())
             .text("country", "US")
-            .maybe("last4", self.details().map(|d| d.last4.as_str()))
-            .maybe("requested", self.life.wish.map(Wish::name))
-            .maybe("failure_reason", reason)
+            .optional_text("last4", self.details().map(|d| d.last4.as_str()))
+            .optional_text("requested", self.life.wish.map(CardAction::name))
+            .optional_text("failure_reason", reason)
             .text("payment_id", self.charge.payment)
-            .flag("refreshing", self.refreshing)
+            .boolean("refreshing", self.refreshing)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }

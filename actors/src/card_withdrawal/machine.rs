@@ -1,30 +1,30 @@
 //! The withdrawal's state machine.
 
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 
-use super::{CardWithdrawal, Command, Event, PUT_BACK, Rejection, Status};
-use crate::id::{EffectId, Wallet, WithdrawalId};
-use crate::kernel::effect::Work;
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::lease::{Change, Lease, Leased, Leases, NotYours};
-use crate::operator::Deed;
+use super::{CardWithdrawal, Command, Event, RELEASED, Rejection, Status};
+use crate::id::{JobId, Wallet, WithdrawalId};
+use crate::kernel::job::Job;
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::lease::{LeaseEvent, Lease, Leasable, Leases, LeaseError};
+use crate::operator::AuditedAction;
 use crate::port::Timestamp;
 
-type Decided = Result<Decision<CardWithdrawal>, Rejection>;
+type DecisionResult = Result<Decision<CardWithdrawal>, Rejection>;
 
-fn ask(id: WithdrawalId, command: Command, context: &Context) -> Decided {
-    let Command::Ask {
+fn ask(id: WithdrawalId, command: Command, context: &Context) -> DecisionResult {
+    let Command::Request {
         owner,
         account,
         to,
         amount,
     } = command
     else {
-        return Err(Rejection::State("-"));
+        return Err(Rejection::InvalidState("-"));
     };
     let at = context.now;
-    let asked = Event::Asked {
+    let asked = Event::Requested {
         owner,
         account,
         to,
@@ -34,28 +34,28 @@ fn ask(id: WithdrawalId, command: Command, context: &Context) -> Decided {
     Ok(Decision::answer(None)
         .requires_present(table::linked(&owner))
         // Among the other withdrawals, so that they are one list.
-        .owned(&owner, Kind::Withdrawal, id.0, context)
+        .index_for_owner(&owner, EntityKind::Withdrawal, id.0, context)
         .event(asked)
-        .then_as(EffectId(id.0), Work::ReserveCardBalance(id), context))
+        .enqueue_as(JobId(id.0), Job::HoldCardBalance(id), context))
 }
 
 impl CardWithdrawal {
     /// Nobody has to decide any more, and the issuer is told how the reservation ends.
     fn over(&self, id: WithdrawalId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         decided
-            .take(table::card_queued(self.created_at, id))
-            .then(Work::EndReservation(id), context)
+            .delete(table::card_withdrawal_queue(self.created_at, id))
+            .enqueue(Job::SettleCardHold(id), context)
     }
 
     /// It is decided already, in a history that was lost: nobody is to pay it, and the issuer has nothing to be told.
-    fn found_over(&self, id: WithdrawalId, act: &Deed, paid: bool, context: &Context) -> Decided {
-        let key = self.reservation.ok_or(Rejection::Unreserved)?;
+    fn found_over(&self, id: WithdrawalId, act: &AuditedAction, paid: bool, context: &Context) -> DecisionResult {
+        let key = self.reservation.ok_or(Rejection::HoldMissing)?;
         let words = if paid { "paid" } else { "put back" };
         let at = context.now;
         Ok(Decision::answer(None)
-            .audited(act, "card_withdrawal.found_over", id, Some(words.to_owned()), context)
-            .take(table::card_queued(self.created_at, id))
-            .event(Event::Over { key, paid, at }))
+            .audit(act, "card_withdrawal.found_over", id, Some(words.to_owned()), context)
+            .delete(table::card_withdrawal_queue(self.created_at, id))
+            .event(Event::ClosedAtIssuer { key, paid, at }))
     }
 
     fn at(self, status: Status, updated_at: Timestamp) -> Self {
@@ -67,7 +67,7 @@ impl CardWithdrawal {
     }
 
     /// What an operator asks for.
-    fn operate(&self, id: WithdrawalId, command: Command, context: &Context) -> Decided {
+    fn operate(&self, id: WithdrawalId, command: Command, context: &Context) -> DecisionResult {
         let (decided, now) = (Decision::answer(None), context.now);
         match (&self.status, command) {
             (Status::Queued | Status::Claimed(_), Command::Claim { act, life_ms }) => {
@@ -84,39 +84,39 @@ impl CardWithdrawal {
                     transaction,
                 },
             ) => {
-                self.leases().held_by(&act, lease, now)?;
+                self.leases().check_held_by(&act, lease, now)?;
                 let words = Some(transaction.clone());
                 let decided = decided
-                    .audited(&act, "card_withdrawal.fulfil", id, words, context)
-                    .put_new(table::paid_by(&transaction), id.0.to_be_bytes().to_vec())
+                    .audit(&act, "card_withdrawal.fulfil", id, words, context)
+                    .put_new(table::withdrawal_transaction(&transaction), id.0.to_be_bytes().to_vec())
                     .event(Event::Fulfilled(transaction, now));
                 Ok(self.over(id, decided, context))
             }
-            (Status::Queued, Command::Fulfil { .. }) => Err(NotYours::OldLease(self.lease).into()),
+            (Status::Queued, Command::Fulfil { .. }) => Err(LeaseError::Stale(self.lease).into()),
             (Status::Queued | Status::Claimed(_), Command::Reject { act, lease, reason }) => {
                 // Once claimed, the money may be on its way, also after the lease has ended: only who holds it now, and so
                 // has seen who held it before, may say that nothing was paid.
                 match (&self.status, lease) {
                     (Status::Queued, None) => {}
-                    (Status::Claimed(_), Some(_)) if planted::is(Bug::OldLeaseRejects) => {}
-                    (Status::Claimed(_), Some(lease)) => self.leases().held_by(&act, lease, now)?,
-                    _ => return Err(NotYours::OldLease(self.lease).into()),
+                    (Status::Claimed(_), Some(_)) if mutants::is_enabled(Mutant::StaleLeaseAccepted) => {}
+                    (Status::Claimed(_), Some(lease)) => self.leases().check_held_by(&act, lease, now)?,
+                    _ => return Err(LeaseError::Stale(self.lease).into()),
                 }
                 let decided = decided
-                    .audited(&act, "card_withdrawal.reject", id, Some(reason.clone()), context)
+                    .audit(&act, "card_withdrawal.reject", id, Some(reason.clone()), context)
                     .event(Event::Rejected(reason, now));
                 Ok(self.over(id, decided, context))
             }
-            (Status::Queued | Status::Claimed(_), Command::FoundOver { act, paid }) => {
+            (Status::Queued | Status::Claimed(_), Command::RecordClosedOnReview { act, paid }) => {
                 self.found_over(id, &act, paid, context)
             }
-            (Status::Over { paid }, _) => Err(Rejection::Over { paid: *paid }),
-            (_, _) => Err(Rejection::State(self.status())),
+            (Status::ClosedAtIssuer { paid }, _) => Err(Rejection::ClosedAtIssuer { paid: *paid }),
+            (_, _) => Err(Rejection::InvalidState(self.status())),
         }
     }
 }
 
-impl Leased for CardWithdrawal {
+impl Leasable for CardWithdrawal {
     fn answered(lease: Option<Lease>) -> Option<Lease> {
         lease
     }
@@ -128,16 +128,16 @@ impl Leased for CardWithdrawal {
         }
     }
 
-    fn told(change: Change) -> Event {
+    fn holder_notice(change: LeaseEvent) -> Event {
         match change {
-            Change::Claimed(holder, at) => Event::Claimed(holder, at),
-            Change::Ended(at) => Event::LeaseEnded(at),
-            Change::Released(at) => Event::Released(at),
+            LeaseEvent::Claimed(holder, at) => Event::Claimed(holder, at),
+            LeaseEvent::Expired(at) => Event::LeaseExpired(at),
+            LeaseEvent::Released(at) => Event::Released(at),
         }
     }
 
-    fn end_of(id: WithdrawalId, lease: u64) -> Work {
-        Work::EndCardLease { withdrawal: id, lease }
+    fn end_of(id: WithdrawalId, lease: u64) -> Job {
+        Job::ExpireWithdrawalLease { withdrawal: id, lease }
     }
 }
 
@@ -146,18 +146,18 @@ impl CardWithdrawal {
     const fn state(&self) -> &'static str {
         match &self.status {
             Status::Pending | Status::Queued | Status::Claimed(_) => "pending",
-            Status::Complete { .. } | Status::Over { paid: true } => "complete",
-            Status::Rejected { .. } | Status::Failed { .. } | Status::Over { paid: false } => "failed",
+            Status::Complete { .. } | Status::ClosedAtIssuer { paid: true } => "complete",
+            Status::Rejected { .. } | Status::Failed { .. } | Status::ClosedAtIssuer { paid: false } => "failed",
         }
     }
 }
 
 impl Entity for CardWithdrawal {
-    const KIND: Kind = Kind::CardWithdrawal;
-    const CHANGES: &'static [&'static str] = &[
+    const KIND: EntityKind = EntityKind::CardWithdrawal;
+    const EVENT_NAMES: &'static [&'static str] = &[
         "pending", "queued", "failed", "claimed", "complete", "rejected", "put_back",
     ];
-    const MOVES: &'static [Move] = &[
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "holder asks for it", "pending"),
         ("pending", "issuer set it aside", "queued"),
         ("pending", "issuer definitely refused", "failed"),
@@ -182,52 +182,52 @@ impl Entity for CardWithdrawal {
             "rejected",
         ),
     ];
-    const SELF_BORN: bool = true;
+    const CREATED_BY_COMMAND: bool = true;
 
     type Id = WithdrawalId;
     type Command = Command;
     type Event = Event;
-    type Answer = Option<Lease>;
+    type Reply = Option<Lease>;
     type Rejection = Rejection;
     type Outcome = Self;
 
-    fn decide(this: Option<&Self>, id: &WithdrawalId, command: Command, context: &Context) -> Decided {
+    fn decide(this: Option<&Self>, id: &WithdrawalId, command: Command, context: &Context) -> DecisionResult {
         let Some(asked) = this else {
             return ask(*id, command, context);
         };
         let (decided, now) = (Decision::answer(None), context.now);
         match (&asked.status, command) {
-            (Status::Pending, Command::Held { effect }) => Ok(decided
-                .completes(effect)
-                .put_new(table::card_queued(asked.created_at, *id), Vec::new())
+            (Status::Pending, Command::RecordHold { effect }) => Ok(decided
+                .completes_job(effect)
+                .put_new(table::card_withdrawal_queue(asked.created_at, *id), Vec::new())
                 .event(Event::Held(effect, now))),
-            (Status::Pending, Command::Refused { effect, reason }) => {
-                Ok(decided.completes(effect).event(Event::Refused(reason, now)))
+            (Status::Pending, Command::RecordDecline { effect, reason }) => {
+                Ok(decided.completes_job(effect).event(Event::Declined(reason, now)))
             }
-            (Status::Pending, Command::Over { effect, paid }) => {
+            (Status::Pending, Command::RecordClosedAtIssuer { effect, paid }) => {
                 let (key, at) = (effect, now);
-                Ok(decided.completes(effect).event(Event::Over { key, paid, at }))
+                Ok(decided.completes_job(effect).event(Event::ClosedAtIssuer { key, paid, at }))
             }
-            (Status::Claimed(Some(_)), Command::EndLease { effect, lease }) if lease == asked.lease => {
-                Ok(decided.completes(effect).event(Event::LeaseEnded(now)))
+            (Status::Claimed(Some(_)), Command::ExpireLease { effect, lease }) if lease == asked.lease => {
+                Ok(decided.completes_job(effect).event(Event::LeaseExpired(now)))
             }
             // Timers are never called off: one that comes too late just ends.
-            (_, Command::EndLease { effect, .. }) => Ok(decided.completes(effect)),
-            (_, Command::Settled { effect }) if !asked.settled => match asked.is_paid() {
+            (_, Command::ExpireLease { effect, .. }) => Ok(decided.completes_job(effect)),
+            (_, Command::RecordHoldSettled { effect }) if !asked.settled => match asked.is_paid() {
                 Some(paid) => {
-                    let settled = Event::Settled { back: !paid, at: now };
-                    Ok(decided.completes(effect).event(settled))
+                    let settled = Event::HoldSettled { back: !paid, at: now };
+                    Ok(decided.completes_job(effect).event(settled))
                 }
-                None => Err(Rejection::State(asked.status())),
+                None => Err(Rejection::InvalidState(asked.status())),
             },
             (_, command) => asked.operate(*id, command, context),
         }
     }
 
-    fn apply(this: Option<Self>, _: &WithdrawalId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &WithdrawalId, event: &Event) -> Result<Self, InvalidTransition> {
         let Some(asked) = this else {
             return match event {
-                Event::Asked {
+                Event::Requested {
                     owner,
                     account,
                     to,
@@ -245,7 +245,7 @@ impl Entity for CardWithdrawal {
                     settled: false,
                     status: Status::Pending,
                 }),
-                event => Err(OutOfOrder::new("-", event)),
+                event => Err(InvalidTransition::new("-", event)),
             };
         };
         match (asked.status.clone(), event) {
@@ -253,19 +253,19 @@ impl Entity for CardWithdrawal {
                 let reservation = Some(*key);
                 Ok(Self { reservation, ..asked }.at(Status::Queued, *at))
             }
-            (Status::Pending, Event::Refused(reason, at)) => {
+            (Status::Pending, Event::Declined(reason, at)) => {
                 let reason = reason.clone();
                 Ok(asked.at(Status::Failed { reason }, *at))
             }
-            (Status::Pending, Event::Over { key, paid, at }) => Ok(over(asked, *key, *paid, *at)),
-            (Status::Queued | Status::Claimed(_), Event::Over { key, paid, at }) if asked.reservation == Some(*key) => {
+            (Status::Pending, Event::ClosedAtIssuer { key, paid, at }) => Ok(over(asked, *key, *paid, *at)),
+            (Status::Queued | Status::Claimed(_), Event::ClosedAtIssuer { key, paid, at }) if asked.reservation == Some(*key) => {
                 Ok(over(asked, *key, *paid, *at))
             }
             (Status::Queued | Status::Claimed(None), Event::Claimed(holder, at)) => {
                 let lease = asked.lease.saturating_add(1);
                 Ok(Self { lease, ..asked }.at(Status::Claimed(Some(holder.clone())), *at))
             }
-            (Status::Claimed(Some(_)), Event::LeaseEnded(at)) => Ok(asked.at(Status::Claimed(None), *at)),
+            (Status::Claimed(Some(_)), Event::LeaseExpired(at)) => Ok(asked.at(Status::Claimed(None), *at)),
             (Status::Claimed(_), Event::Released(at)) => Ok(asked.at(Status::Queued, *at)),
             (Status::Claimed(Some(_)), Event::Fulfilled(transaction, at)) => {
                 let transaction = transaction.clone();
@@ -275,14 +275,14 @@ impl Entity for CardWithdrawal {
                 let reason = reason.clone();
                 Ok(asked.at(Status::Rejected { reason }, *at))
             }
-            (status @ Status::Complete { .. }, Event::Settled { back: false, at })
-            | (status @ Status::Rejected { .. }, Event::Settled { back: true, at })
+            (status @ Status::Complete { .. }, Event::HoldSettled { back: false, at })
+            | (status @ Status::Rejected { .. }, Event::HoldSettled { back: true, at })
                 if !asked.settled =>
             {
                 let settled = true;
                 Ok(Self { settled, ..asked }.at(status, *at))
             }
-            (_, event) => Err(OutOfOrder::new(asked.status(), event)),
+            (_, event) => Err(InvalidTransition::new(asked.status(), event)),
         }
     }
 
@@ -291,8 +291,8 @@ impl Entity for CardWithdrawal {
             Status::Pending => "pending",
             Status::Queued => "queued",
             Status::Claimed(_) => "claimed",
-            Status::Complete { .. } | Status::Over { paid: true } => "complete",
-            Status::Rejected { .. } | Status::Over { paid: false } => "rejected",
+            Status::Complete { .. } | Status::ClosedAtIssuer { paid: true } => "complete",
+            Status::Rejected { .. } | Status::ClosedAtIssuer { paid: false } => "rejected",
             Status::Failed { .. } => "failed",
         }
     }
@@ -301,29 +301,29 @@ impl Entity for CardWithdrawal {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
-            Event::Asked { .. } => "pending",
+            Event::Requested { .. } => "pending",
             Event::Held(..) | Event::Released(_) => "queued",
-            Event::Refused(..) => "failed",
+            Event::Declined(..) => "failed",
             Event::Claimed(..) => "claimed",
             // To the holder nothing has changed; what was paid is off the balance since it was asked for.
-            Event::LeaseEnded(_) | Event::Settled { back: false, .. } => return None,
-            Event::Fulfilled(..) | Event::Over { paid: true, .. } => "complete",
-            Event::Rejected(..) | Event::Over { paid: false, .. } => "rejected",
-            Event::Settled { back: true, .. } => "put_back",
+            Event::LeaseExpired(_) | Event::HoldSettled { back: false, .. } => return None,
+            Event::Fulfilled(..) | Event::ClosedAtIssuer { paid: true, .. } => "complete",
+            Event::Rejected(..) | Event::ClosedAtIssuer { paid: false, .. } => "rejected",
+            Event::HoldSettled { back: true, .. } => "put_back",
         })
     }
 
-    fn view(&self, id: &WithdrawalId) -> View {
+    fn view(&self, id: &WithdrawalId) -> JsonObject {
         let (transaction, reason) = match &self.status {
             Status::Complete { transaction } => (Some(transaction.as_str()), None),
             Status::Rejected { reason } => (None, Some(reason.as_str())),
             Status::Failed { reason } => (None, Some(reason.as_str())),
-            Status::Over { paid: false } => (None, Some(PUT_BACK)),
+            Status::ClosedAtIssuer { paid: false } => (None, Some(RELEASED)),
             _ => (None, None),
         };
-        View::new()
+        JsonObject::new()
             .text("id", id)
             .text("source", "card_balance")
             .text("state", self.state())
@@ -332,8 +332,8 @@ impl Entity for CardWithdrawal {
             .text("asset", "USDC")
             .text("network", self.to.network().name())
             .text("address", self.to.address())
-            .maybe("tx_hash", transaction)
-            .maybe("failure_reason", reason)
+            .optional_text("tx_hash", transaction)
+            .optional_text("failure_reason", reason)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }
@@ -344,9 +344,9 @@ impl Entity for CardWithdrawal {
 }
 
 /// Ended by the issuer in a history that was lost: nothing of it is left to be done.
-fn over(asked: CardWithdrawal, key: EffectId, paid: bool, at: Timestamp) -> CardWithdrawal {
+fn over(asked: CardWithdrawal, key: JobId, paid: bool, at: Timestamp) -> CardWithdrawal {
     let (reservation, settled) = (Some(key), true);
-    let asked = asked.at(Status::Over { paid }, at);
+    let asked = asked.at(Status::ClosedAtIssuer { paid }, at);
     CardWithdrawal {
         reservation,
         settled,

@@ -7,14 +7,14 @@
 use std::sync::Arc;
 
 use dashmap::DashMap;
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Store, codec};
 
 use super::{Engine, StartError};
-use crate::agent_wallet::Addresses;
+use crate::agent_wallet::WalletAddresses;
 use crate::id::{Network, Wallet};
-use crate::kernel::{Kind, table};
-use crate::port::Custody;
+use crate::kernel::{EntityKind, table};
+use crate::port::WalletSigner;
 
 /// The addresses of managed wallets, with their owners. Clones share them.
 #[derive(Clone, Default)]
@@ -22,7 +22,7 @@ pub(super) struct AccountMap(Arc<DashMap<Wallet, Wallet>>);
 
 impl AccountMap {
     /// Of all managed wallets in a store. `custody` is given where the store was restored: see [`AccountMap::foresee`].
-    pub(super) async fn load(store: &dyn Store, custody: Option<&dyn Custody>) -> Result<Self, StartError> {
+    pub(super) async fn load(store: &dyn Store, custody: Option<&dyn WalletSigner>) -> Result<Self, StartError> {
         const PAGE: usize = 1_000;
         let (map, mut after) = (Self::default(), None);
         loop {
@@ -30,7 +30,7 @@ impl AccountMap {
             for (key, row) in &page {
                 let both = (key.get(1..).and_then(Wallet::from_key), Wallet::from_key(&row.value));
                 let (Some(address), Some(owner)) = both else {
-                    return Err(StartError::Damaged("wallet address", codec::DecodeError::Truncated));
+                    return Err(StartError::Corrupt("wallet address", codec::DecodeError::Truncated));
                 };
                 map.0.insert(address, owner);
             }
@@ -46,9 +46,9 @@ impl AccountMap {
     }
 
     /// After a restore: also the addresses of wallets that the lost history may have opened, for every account that there is.
-    async fn foresee(&self, store: &dyn Store, custody: &dyn Custody) -> Result<(), StartError> {
+    async fn foresee(&self, store: &dyn Store, custody: &dyn WalletSigner) -> Result<(), StartError> {
         const PAGE: usize = 1_000;
-        let (accounts, mut after) = (table::entity(Kind::Account, &[]), None);
+        let (accounts, mut after) = (table::entity(EntityKind::Account, &[]), None);
         loop {
             let page = store.scan(&accounts, after.as_deref(), PAGE).await?;
             for owner in page.iter().filter_map(|(key, _)| Wallet::from_key(key.get(2..)?)) {
@@ -63,7 +63,7 @@ impl AccountMap {
         }
     }
 
-    fn take(&self, owner: &Wallet, addresses: &Addresses) {
+    fn take(&self, owner: &Wallet, addresses: &WalletAddresses) {
         for network in Network::ALL {
             self.0.insert(addresses.on(network), *owner);
         }
@@ -71,7 +71,7 @@ impl AccountMap {
 
     /// Whose account an address is an address of.
     pub(super) fn of(&self, address: &Wallet) -> Wallet {
-        if planted::is(Bug::OwnRouteShadowed) {
+        if mutants::is_enabled(Mutant::OwnRouteShadowed) {
             return *address;
         }
         self.0.get(address).map_or(*address, |owner| *owner)
@@ -85,7 +85,7 @@ impl Engine {
     }
 
     /// Takes these addresses for the owner's, before they are rows: only this service has their keys.
-    pub(super) fn take_for(&self, owner: &Wallet, addresses: &Addresses) {
+    pub(super) fn take_for(&self, owner: &Wallet, addresses: &WalletAddresses) {
         self.0.account_map.take(owner, addresses);
     }
 }

@@ -2,15 +2,15 @@
 
 use purser_storage::{Store, StoreError};
 
-use super::{Denied, Engine};
-use crate::agent_wallet::{self, Addresses, AgentWallet, Limits, Saved};
-use crate::id::{AddressId, Network, SpendId, Wallet, WithdrawalId};
-use crate::kernel::family::LoadError;
-use crate::kernel::{Memo, table};
+use super::{OperationError, Engine};
+use crate::agent_wallet::{self, WalletAddresses, AgentWallet, WalletCaps, SavedAddress};
+use crate::id::{AddressId, Network, WalletPaymentId, Wallet, WithdrawalId};
+use crate::kernel::registry::LoadError;
+use crate::kernel::{IdempotencyRecorder, table};
 use crate::money::Usdc;
-use crate::spend::{Order, Part, Spend};
+use crate::wallet_payment::{WalletPaymentOrder, HttpRecordPart, WalletPayment};
 
-type Refused = Denied<agent_wallet::Rejection>;
+type WalletError = OperationError<agent_wallet::Rejection>;
 
 impl Engine {
     /// An account's managed wallet.
@@ -26,16 +26,16 @@ impl Engine {
     ///
     /// # Errors
     /// When the engine cannot answer.
-    pub async fn open_agent_wallet(
+    pub async fn create_agent_wallet(
         &self,
         owner: Wallet,
-        (addresses, sealed): (Addresses, Vec<u8>),
-        limits: Limits,
-        memo: Option<Memo<AgentWallet>>,
-    ) -> Result<(), Refused> {
+        (addresses, sealed): (WalletAddresses, Vec<u8>),
+        limits: WalletCaps,
+        memo: Option<IdempotencyRecorder<AgentWallet>>,
+    ) -> Result<(), WalletError> {
         // Before anybody can know of the wallet.
         self.take_for(&owner, &addresses);
-        let command = agent_wallet::Command::Open {
+        let command = agent_wallet::Command::Create {
             addresses,
             sealed,
             limits,
@@ -47,7 +47,7 @@ impl Engine {
 
     /// What was credited to an address before it was known whose it is: after a restore, where the lost history opened both the
     /// owner's account and the wallet. It goes back to where it came from, which is the wallet that its owner now has again.
-    async fn send_back(&self, addresses: &Addresses) {
+    async fn send_back(&self, addresses: &WalletAddresses) {
         for network in Network::ALL {
             let address = addresses.on(network);
             let account = self.account(&address).await.ok().flatten();
@@ -69,8 +69,8 @@ impl Engine {
     ///
     /// # Errors
     /// When there is no wallet.
-    pub async fn set_spend_limits(&self, owner: Wallet, limits: Limits) -> Result<(), Refused> {
-        let command = agent_wallet::Command::SetLimits(limits);
+    pub async fn set_wallet_caps(&self, owner: Wallet, limits: WalletCaps) -> Result<(), WalletError> {
+        let command = agent_wallet::Command::SetCaps(limits);
         self.ask_agent_wallet(owner, command, None).await
     }
 
@@ -78,21 +78,21 @@ impl Engine {
     ///
     /// # Errors
     /// The wallet's rejection; [`Denied::Used`] when an earlier use of the memo's key was executed.
-    pub async fn spend(
+    pub async fn start_wallet_payment(
         &self,
         owner: Wallet,
-        (spend, holds): (SpendId, Usdc),
-        (order, call): (Order, Vec<u8>),
-        memo: Option<Memo<AgentWallet>>,
-    ) -> Result<(), Refused> {
+        (spend, holds): (WalletPaymentId, Usdc),
+        (order, call): (WalletPaymentOrder, Vec<u8>),
+        memo: Option<IdempotencyRecorder<AgentWallet>>,
+    ) -> Result<(), WalletError> {
         let before = match self.agent_wallet(&owner).await {
             Ok(Some(wallet)) => self.spent_before(&wallet).await,
             Ok(None) => Some(Usdc::ZERO),
             Err(_) => None,
         };
-        let before = before.ok_or(Denied::Unavailable)?;
+        let before = before.ok_or(OperationError::Unavailable)?;
         let order = Box::new(order);
-        let command = agent_wallet::Command::Reserve {
+        let command = agent_wallet::Command::Hold {
             spend,
             order,
             call,
@@ -105,7 +105,7 @@ impl Engine {
     /// What has left a managed wallet today in a history that a restore has lost: it counts against the daily cap. `None` while a
     /// chain or the store cannot be read.
     pub async fn spent_before(&self, wallet: &AgentWallet) -> Option<Usdc> {
-        let worker = self.0.worker();
+        let worker = self.0.job_handlers();
         worker.spent_before(wallet, self.0.clock.now()).await.ok()
     }
 
@@ -116,10 +116,10 @@ impl Engine {
     pub async fn save_address(
         &self,
         owner: Wallet,
-        saved: Saved,
-        memo: Option<Memo<AgentWallet>>,
-    ) -> Result<(), Refused> {
-        let command = agent_wallet::Command::Save(saved);
+        saved: SavedAddress,
+        memo: Option<IdempotencyRecorder<AgentWallet>>,
+    ) -> Result<(), WalletError> {
+        let command = agent_wallet::Command::SaveAddress(saved);
         self.ask_agent_wallet(owner, command, memo).await
     }
 
@@ -127,13 +127,13 @@ impl Engine {
     ///
     /// # Errors
     /// When there is none.
-    pub async fn forget_address(
+    pub async fn delete_address(
         &self,
         owner: Wallet,
         id: AddressId,
-        memo: Option<Memo<AgentWallet>>,
-    ) -> Result<(), Refused> {
-        let command = agent_wallet::Command::Forget(id);
+        memo: Option<IdempotencyRecorder<AgentWallet>>,
+    ) -> Result<(), WalletError> {
+        let command = agent_wallet::Command::DeleteAddress(id);
         self.ask_agent_wallet(owner, command, memo).await
     }
 
@@ -141,7 +141,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn spend_of(&self, id: &SpendId) -> Result<Option<Spend>, LoadError> {
+    pub async fn wallet_payment(&self, id: &WalletPaymentId) -> Result<Option<WalletPayment>, LoadError> {
         Ok(self.0.families.spends.read(id).await?.map(|(spend, _)| spend))
     }
 
@@ -149,12 +149,12 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn spoken(&self, id: SpendId, part: Part) -> Result<Vec<u8>, StoreError> {
+    pub async fn http_record(&self, id: WalletPaymentId, part: HttpRecordPart) -> Result<Vec<u8>, StoreError> {
         spoken(&*self.0.store, id, part).await
     }
 
     /// Waits until it is known what has become of a spend's call and money. The caller bounds it.
-    pub async fn spend_ended(&self, id: SpendId) -> Option<Spend> {
+    pub async fn await_wallet_payment(&self, id: WalletPaymentId) -> Option<WalletPayment> {
         self.0.families.spends.outcome(id, 0).await.ok()
     }
 
@@ -162,17 +162,17 @@ impl Engine {
         &self,
         owner: Wallet,
         command: agent_wallet::Command,
-        memo: Option<Memo<AgentWallet>>,
-    ) -> Result<(), Refused> {
-        self.ask_once(&self.0.families.agent_wallets, owner, command, memo)
+        memo: Option<IdempotencyRecorder<AgentWallet>>,
+    ) -> Result<(), WalletError> {
+        self.ask_idempotent(&self.0.families.agent_wallets, owner, command, memo)
             .await
     }
 }
 
 /// The pieces of a part, in their order.
-pub(super) async fn spoken(store: &dyn Store, id: SpendId, part: Part) -> Result<Vec<u8>, StoreError> {
+pub(super) async fn spoken(store: &dyn Store, id: WalletPaymentId, part: HttpRecordPart) -> Result<Vec<u8>, StoreError> {
     /// An answer of the largest size that settings allow has fewer pieces.
     const MOST: usize = 1_000;
-    let rows = store.scan(&table::spoken(id, part as u8), None, MOST).await?;
+    let rows = store.scan(&table::http_record(id, part as u8), None, MOST).await?;
     Ok(rows.into_iter().flat_map(|(_, row)| row.value.to_vec()).collect())
 }

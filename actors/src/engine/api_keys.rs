@@ -2,13 +2,13 @@
 
 use purser_storage::StoreError;
 
-use super::{Denied, Engine, RACES};
+use super::{OperationError, Engine, MAX_CONFLICT_RETRIES};
 use crate::api_key::{ApiKey, Command, Rejection};
 use crate::id::{ApiKeyId, SessionId, Wallet};
-use crate::kernel::family::LoadError;
-use crate::kernel::{Refusal, table};
-use crate::payment::NewSession;
-use crate::session::{self, Agent, Session};
+use crate::kernel::registry::LoadError;
+use crate::kernel::{AskError, table};
+use crate::payment::SessionSeed;
+use crate::session::{self, AgentInfo, Session};
 
 impl Engine {
     /// An API key.
@@ -25,7 +25,7 @@ impl Engine {
     /// When storage fails.
     pub async fn api_keys_of(&self, owner: &Wallet) -> Result<Vec<(ApiKeyId, ApiKey)>, LoadError> {
         let mut found = Vec::new();
-        for (_, id) in self.places_of(owner).await? {
+        for (_, id) in self.api_key_slots(owner).await? {
             if let Some(key) = self.api_key(&id).await? {
                 found.push((id, key));
             }
@@ -35,7 +35,7 @@ impl Engine {
     }
 
     /// The places that a wallet's keys take, with who takes them.
-    async fn places_of(&self, owner: &Wallet) -> Result<Vec<(u8, ApiKeyId)>, StoreError> {
+    async fn api_key_slots(&self, owner: &Wallet) -> Result<Vec<(u8, ApiKeyId)>, StoreError> {
         const EVERY: usize = 256;
         let rows = self.0.store.scan(&table::api_keys(owner), None, EVERY).await?;
         let read = |(key, row): (purser_storage::RowKey, purser_storage::Row)| {
@@ -53,15 +53,15 @@ impl Engine {
     ///
     /// # Errors
     /// [`Rejection::Full`], and [`Rejection::Taken`] for an id that somebody else was faster with.
-    pub async fn open_api_key(
+    pub async fn issue_api_key(
         &self,
         id: ApiKeyId,
         owner: Wallet,
         name: &str,
         most: u8,
-    ) -> Result<(), Denied<Rejection>> {
-        for _ in 0..RACES {
-            let taken = self.places_of(&owner).await.map_err(|_| Denied::Unavailable)?;
+    ) -> Result<(), OperationError<Rejection>> {
+        for _ in 0..MAX_CONFLICT_RETRIES {
+            let taken = self.api_key_slots(&owner).await.map_err(|_| OperationError::Unavailable)?;
             let is_free = |place: &u8| taken.iter().all(|(other, _)| other != place);
             let free: Vec<u8> = (0..most).filter(is_free).collect();
             // Two at once seldom take the same one; if they do, one of the batches is refused and looks again.
@@ -72,7 +72,7 @@ impl Engine {
                 return if own {
                     Ok(())
                 } else {
-                    Err(Denied::Rejected(Rejection::Full))
+                    Err(OperationError::Rejected(Rejection::LimitReached))
                 };
             };
             let name = name.to_owned();
@@ -80,56 +80,56 @@ impl Engine {
                 .0
                 .families
                 .api_keys
-                .ask(id, Command::Open { owner, name, place })
+                .ask(id, Command::Issue { owner, name, place })
                 .await
             {
-                Err(Refusal::Conflict) => {}
+                Err(AskError::Conflict) => {}
                 told => return Ok(told?),
             }
         }
-        Err(Denied::Unavailable)
+        Err(OperationError::Unavailable)
     }
 
     /// Opens a session for whoever has presented the key.
     ///
     /// # Errors
     /// When it is not there or was revoked.
-    pub async fn use_api_key(&self, id: ApiKeyId, session: NewSession) -> Result<(), Denied<Rejection>> {
+    pub async fn exchange_api_key(&self, id: ApiKeyId, session: SessionSeed) -> Result<(), OperationError<Rejection>> {
         if self.suspended_since().is_some()
-            && let Some(key) = self.api_key(&id).await.map_err(|_| Denied::Unavailable)?
+            && let Some(key) = self.api_key(&id).await.map_err(|_| OperationError::Unavailable)?
             && key.is_alive()
         {
             let suspended = self.is_key_suspended(id, key.created_at).await;
-            if suspended.map_err(|_| Denied::Unavailable)? {
-                return Err(Denied::Rejected(Rejection::Suspended));
+            if suspended.map_err(|_| OperationError::Unavailable)? {
+                return Err(OperationError::Rejected(Rejection::Suspended));
             }
         }
-        self.ask_api_key(id, &Command::Use { session }).await
+        self.ask_api_key(id, &Command::Exchange { session }).await
     }
 
     /// Revokes the key and everything that was made with it. Whoever calls this has made sure that the owner asks.
     ///
     /// # Errors
     /// When it is not there.
-    pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<(), Denied<Rejection>> {
+    pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<(), OperationError<Rejection>> {
         self.ask_api_key(id, &Command::Revoke).await
     }
 
-    async fn ask_api_key(&self, id: ApiKeyId, command: &Command) -> Result<(), Denied<Rejection>> {
-        for _ in 0..RACES {
+    async fn ask_api_key(&self, id: ApiKeyId, command: &Command) -> Result<(), OperationError<Rejection>> {
+        for _ in 0..MAX_CONFLICT_RETRIES {
             match self.0.families.api_keys.ask(id, command.clone()).await {
-                Err(Refusal::Conflict) => {}
+                Err(AskError::Conflict) => {}
                 told => return Ok(told?),
             }
         }
-        Err(Denied::Unavailable)
+        Err(OperationError::Unavailable)
     }
 
     /// Whether nothing of a session counts any more: it was revoked, or the API key behind it, or nobody can say after a restore.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn has_ended(&self, session: &Session) -> Result<bool, LoadError> {
+    pub async fn is_api_key_inactive(&self, session: &Session) -> Result<bool, LoadError> {
         match session.amr.key() {
             _ if !session.is_active() || self.is_suspended(session.created_at.seconds()) => Ok(true),
             None => Ok(false),
@@ -141,12 +141,12 @@ impl Engine {
     ///
     /// # Errors
     /// When the session has ended.
-    pub async fn announce(
+    pub async fn announce_agent(
         &self,
         session: SessionId,
-        agent: Agent,
-    ) -> Result<session::Answer, Denied<session::Rejection>> {
-        let command = session::Command::Announce(agent);
+        agent: AgentInfo,
+    ) -> Result<session::Reply, OperationError<session::Rejection>> {
+        let command = session::Command::AnnounceAgent(agent);
         Ok(self.0.families.sessions.ask(session, command).await?)
     }
 }

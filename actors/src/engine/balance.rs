@@ -2,11 +2,11 @@
 
 use purser_storage::{StoreError, codec};
 
-use super::{Denied, Engine};
-use crate::account::{self, Account, Entry};
-use crate::id::{EntryId, Wallet, WithdrawalId};
-use crate::kernel::family::LoadError;
-use crate::kernel::{Memo, table};
+use super::{OperationError, Engine};
+use crate::account::{self, Account, StatementLine};
+use crate::id::{StatementLineId, Wallet, WithdrawalId};
+use crate::kernel::registry::LoadError;
+use crate::kernel::{IdempotencyRecorder, table};
 use crate::money::Usdc;
 use crate::withdrawal::Withdrawal;
 
@@ -19,10 +19,10 @@ impl Engine {
         &self,
         from: Wallet,
         (id, to, amount): (WithdrawalId, Wallet, Usdc),
-        memo: Option<Memo<Account>>,
-    ) -> Result<(), Denied<account::Rejection>> {
+        memo: Option<IdempotencyRecorder<Account>>,
+    ) -> Result<(), OperationError<account::Rejection>> {
         let command = account::Command::Withdraw { id, to, amount };
-        self.ask_once(&self.0.families.accounts, from, command, memo).await
+        self.ask_idempotent(&self.0.families.accounts, from, command, memo).await
     }
 
     /// A withdrawal.
@@ -46,9 +46,9 @@ impl Engine {
     pub async fn statement(
         &self,
         owner: &Wallet,
-        after: Option<EntryId>,
+        after: Option<StatementLineId>,
         limit: usize,
-    ) -> Result<(Vec<(EntryId, Entry)>, bool), StoreError> {
+    ) -> Result<(Vec<(StatementLineId, StatementLine)>, bool), StoreError> {
         let start = after.map(|id| table::entry(owner, id));
         let rows = self
             .0
@@ -59,7 +59,7 @@ impl Engine {
         let read = |key: &[u8], value: &[u8]| {
             let id = key.last_chunk().map_or(0, |b| u128::from_be_bytes(*b));
             let entry = codec::decode(value).map_err(|e| StoreError::Damaged(e.to_string()))?;
-            Ok((EntryId(id), entry))
+            Ok((StatementLineId(id), entry))
         };
         let lines: Result<Vec<_>, StoreError> = rows
             .iter()

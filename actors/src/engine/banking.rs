@@ -3,24 +3,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 use tokio::sync::Notify;
 
-use super::families::Families;
-use super::listening::Teller;
-use super::{Denied, Engine, Inner};
-use crate::account::{self, Account, BankPayout, Outgoing};
+use super::registries::Families;
+use super::provider_events::ProviderEventSource;
+use super::{OperationError, Engine, Inner};
+use crate::account::{self, Account, BalancePayout, BankDebit};
 use crate::banking::account::{BankAccount, Command as AccountCommand};
-use crate::banking::application::{self, Application, Document, Question};
-use crate::banking::profile::{self, Profile};
+use crate::banking::application::{self, BankingApplication, Document, Question};
+use crate::banking::profile::{self, BankingProfile};
 use crate::banking::transfer::{
-    Back, BankTransfer, Command as TransferCommand, Rejection as TransferRejection, Wanted,
+    ReturnDetails, BankTransfer, Command as TransferCommand, Rejection as TransferRejection, TransferRequest,
 };
-use crate::id::{ApplicationId, BankAccountId, BankTransferId, Wallet};
-use crate::kernel::family::LoadError;
-use crate::kernel::{Memo, Refusal};
+use crate::id::{BankingApplicationId, BankAccountId, BankTransferId, Wallet};
+use crate::kernel::registry::LoadError;
+use crate::kernel::{IdempotencyRecorder, AskError};
 use crate::money::{Cents, Usdc};
-use crate::port::banking::{Bank, Incoming, Ramp};
+use crate::port::banking::{Bank, IncomingTransfer, AccountType};
 use crate::port::{BoxFuture, PortError};
 
 impl Engine {
@@ -31,21 +31,21 @@ impl Engine {
     pub async fn create_banking_profile(
         &self,
         owner: Wallet,
-        profile: Profile,
-        memo: Option<Memo<Profile>>,
-    ) -> Result<(), Denied<profile::Exists>> {
+        profile: BankingProfile,
+        memo: Option<IdempotencyRecorder<BankingProfile>>,
+    ) -> Result<(), OperationError<profile::AlreadyExists>> {
         let command = profile::Command::Create {
             profile: Box::new(profile),
-            application: ApplicationId(self.0.entropy.random()),
+            application: BankingApplicationId(self.0.entropy.random()),
         };
-        self.ask_once(&self.0.families.profiles, owner, command, memo).await
+        self.ask_idempotent(&self.0.families.profiles, owner, command, memo).await
     }
 
     /// A holder's banking profile.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn banking_profile(&self, owner: &Wallet) -> Result<Option<Profile>, LoadError> {
+    pub async fn banking_profile(&self, owner: &Wallet) -> Result<Option<BankingProfile>, LoadError> {
         Ok(self.0.families.profiles.read(owner).await?.map(|(profile, _)| profile))
     }
 
@@ -53,7 +53,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn banking_application(&self, owner: &Wallet) -> Result<Option<Application>, LoadError> {
+    pub async fn banking_application(&self, owner: &Wallet) -> Result<Option<BankingApplication>, LoadError> {
         let read = self.0.families.applications.read(owner).await?;
         Ok(read.map(|(application, _)| application))
     }
@@ -62,30 +62,30 @@ impl Engine {
     ///
     /// # Errors
     /// When it is with the bank or approved; [`Denied::Used`] when the memo's key was used in between.
-    pub async fn answer_banking_application(
+    pub async fn update_banking_application(
         &self,
         owner: Wallet,
         answers: Vec<(Question, String)>,
         tax: Option<(String, Vec<u8>)>,
-        memo: Option<Memo<Application>>,
-    ) -> Result<(), Denied<application::Rejection>> {
-        let command = application::Command::Answer { answers, tax };
-        self.ask_once(&self.0.families.applications, owner, command, memo).await
+        memo: Option<IdempotencyRecorder<BankingApplication>>,
+    ) -> Result<(), OperationError<application::Rejection>> {
+        let command = application::Command::Update { answers, tax };
+        self.ask_idempotent(&self.0.families.applications, owner, command, memo).await
     }
 
     /// Adds a document whose bytes are kept already, with its key, sealed.
     ///
     /// # Errors
     /// As [`Engine::answer_banking_application`].
-    pub async fn attach_banking_document(
+    pub async fn add_banking_document(
         &self,
         owner: Wallet,
         document: Document,
         sealed_key: Vec<u8>,
-        memo: Option<Memo<Application>>,
-    ) -> Result<(), Denied<application::Rejection>> {
-        let command = application::Command::Attach { document, sealed_key };
-        self.ask_once(&self.0.families.applications, owner, command, memo).await
+        memo: Option<IdempotencyRecorder<BankingApplication>>,
+    ) -> Result<(), OperationError<application::Rejection>> {
+        let command = application::Command::AddDocument { document, sealed_key };
+        self.ask_idempotent(&self.0.families.applications, owner, command, memo).await
     }
 
     /// Gives the application to the bank. The owner's identity must be verified: the batch holds with no other.
@@ -95,10 +95,10 @@ impl Engine {
     pub async fn submit_banking_application(
         &self,
         owner: Wallet,
-        memo: Option<Memo<Application>>,
-    ) -> Result<(), Denied<application::Rejection>> {
+        memo: Option<IdempotencyRecorder<BankingApplication>>,
+    ) -> Result<(), OperationError<application::Rejection>> {
         let command = application::Command::Submit;
-        self.ask_once(&self.0.families.applications, owner, command, memo).await
+        self.ask_idempotent(&self.0.families.applications, owner, command, memo).await
     }
 
     /// Asks for an account at the bank, for an approved customer.
@@ -110,16 +110,16 @@ impl Engine {
         id: BankAccountId,
         owner: Wallet,
         customer: String,
-        (ramp, label): (Ramp, Option<String>),
-        memo: Option<Memo<BankAccount>>,
-    ) -> Result<(), Denied<crate::banking::account::Rejection>> {
-        let command = AccountCommand::Open {
+        (ramp, label): (AccountType, Option<String>),
+        memo: Option<IdempotencyRecorder<BankAccount>>,
+    ) -> Result<(), OperationError<crate::banking::account::Rejection>> {
+        let command = AccountCommand::Request {
             owner,
             customer,
             ramp,
             label,
         };
-        self.ask_once(&self.0.families.bank_accounts, id, command, memo).await
+        self.ask_idempotent(&self.0.families.bank_accounts, id, command, memo).await
     }
 
     /// An account at the bank.
@@ -160,45 +160,45 @@ impl Engine {
     /// When the bank cannot say.
     pub async fn bank_balance(&self, id: BankAccountId) -> Result<Cents, PortError> {
         let timeout = Duration::from_millis(self.0.settings.payouts.timeout_ms);
-        super::work::within(timeout, self.0.ports.bank.balance(id), "balance").await
+        super::jobs::with_timeout_ms(timeout, self.0.ports.bank.balance(id), "balance").await
     }
 
     /// Has money moved from an account at the bank to the balance.
     ///
     /// # Errors
     /// [`Denied::Used`] when the memo's key was used in between.
-    pub async fn draw_bank_money(
+    pub async fn transfer_to_balance(
         &self,
         id: BankTransferId,
-        wanted: Wanted,
-        memo: Option<Memo<BankTransfer>>,
-    ) -> Result<(), Denied<TransferRejection>> {
-        let command = TransferCommand::Draw(wanted);
-        self.ask_once(&self.0.families.bank_transfers, id, command, memo).await
+        wanted: TransferRequest,
+        memo: Option<IdempotencyRecorder<BankTransfer>>,
+    ) -> Result<(), OperationError<TransferRejection>> {
+        let command = TransferCommand::Request(wanted);
+        self.ask_idempotent(&self.0.families.bank_transfers, id, command, memo).await
     }
 
     /// Pays for something out of a balance.
     ///
     /// # Errors
     /// When it is frozen, too little, or a cap is reached; [`Denied::Used`] when the memo's key was used in between.
-    pub async fn pay_out(
+    pub async fn debit_for_bank(
         &self,
         owner: Wallet,
-        outgoing: Outgoing,
-        memo: Option<Memo<Account>>,
-    ) -> Result<(), Denied<account::Rejection>> {
-        let command = account::Command::PayOut(match outgoing {
-            Outgoing::Payout(payout) => Outgoing::Payout(Box::new(BankPayout {
-                cap: self.0.settings.caps.of(crate::product::Line::BankPayment),
+        outgoing: BankDebit,
+        memo: Option<IdempotencyRecorder<Account>>,
+    ) -> Result<(), OperationError<account::Rejection>> {
+        let command = account::Command::DebitForBank(match outgoing {
+            BankDebit::Payout(payout) => BankDebit::Payout(Box::new(BalancePayout {
+                cap: self.0.settings.caps.of(crate::product::ProductLine::BankPayment),
                 ..*payout
             })),
-            transfer @ Outgoing::Transfer(..) => transfer,
+            transfer @ BankDebit::Transfer(..) => transfer,
         });
-        self.ask_once(&self.0.families.accounts, owner, command, memo).await
+        self.ask_idempotent(&self.0.families.accounts, owner, command, memo).await
     }
 
     /// The rules of bank payments now.
-    pub fn bank_payment_terms(&self) -> crate::payout::Terms {
+    pub fn bank_payment_terms(&self) -> crate::payout::RailTerms {
         self.0.settings.payouts.bank_payment
     }
 
@@ -234,7 +234,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn payouts_behind(
+    pub async fn bank_payouts_after(
         &self,
         owner: &Wallet,
         after: Option<(crate::port::Timestamp, u128)>,
@@ -246,51 +246,51 @@ impl Engine {
 }
 
 /// What the bank tells of money that came in.
-pub(super) struct Deposits {
+pub(super) struct BankEventSource {
     bank: Arc<dyn Bank>,
     families: Families,
 }
 
-impl Teller for Deposits {
-    type Word = Incoming;
-    const ROW: &'static str = "bank-words";
-    const WHO: &'static str = "bank";
+impl ProviderEventSource for BankEventSource {
+    type Event = IncomingTransfer;
+    const CURSOR_KEY: &'static str = "bank-words";
+    const PROVIDER: &'static str = "bank";
 
-    fn of(inner: &Inner) -> Self {
+    fn from_engine(inner: &Inner) -> Self {
         let (bank, families) = (inner.ports.bank.clone(), inner.families.clone());
         Self { bank, families }
     }
 
-    fn bell(inner: &Inner) -> Arc<Notify> {
-        inner.bank_told.clone()
+    fn wake(inner: &Inner) -> Arc<Notify> {
+        inner.bank_events_ready.clone()
     }
 
-    fn number(word: &Incoming) -> u64 {
+    fn position(word: &IncomingTransfer) -> u64 {
         word.number
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Incoming>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>> {
         self.bank.incoming(after, limit)
     }
 
-    fn pass_on<'a>(&'a self, word: &'a Incoming) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(take_in(&self.families, word.clone().shortened()))
+    fn apply<'a>(&'a self, word: &'a IncomingTransfer) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(record_deposit(&self.families, word.clone().shortened()))
     }
 }
 
 /// Money that a transfer had moved comes back. What cannot be the return of it is credited to nobody, and must be seen.
-async fn take_back(
+async fn record_return(
     families: &Families,
     id: BankTransferId,
     account: BankAccountId,
     (reference, cents): (String, Cents),
 ) -> Result<(), String> {
     let amount = Usdc::from_cents(cents).map_err(|_| format!("{id}: not an amount"))?;
-    let back = Back { reference, amount };
-    let command = TransferCommand::CameBack(account, back.clone());
+    let back = ReturnDetails { reference, amount };
+    let command = TransferCommand::RecordReturn(account, back.clone());
     match families.bank_transfers.ask(id, command).await {
         Ok(()) => Ok(()),
-        Err(Refusal::Rejected(TransferRejection(status))) => {
+        Err(AskError::Rejected(TransferRejection(status))) => {
             tracing::error!(transfer = %id, status, %account, ?back, "money came back that cannot be this transfer's");
             Ok(())
         }
@@ -299,8 +299,8 @@ async fn take_back(
 }
 
 /// Has it credited. What is told twice has the same name and is one.
-async fn take_in(families: &Families, incoming: Incoming) -> Result<(), String> {
-    let Incoming {
+async fn record_deposit(families: &Families, incoming: IncomingTransfer) -> Result<(), String> {
+    let IncomingTransfer {
         reference,
         account,
         amount,
@@ -309,7 +309,7 @@ async fn take_in(families: &Families, incoming: Incoming) -> Result<(), String> 
         number,
     } = incoming;
     if let Some(id) = returns {
-        return take_back(families, id, account, (reference, amount)).await;
+        return record_return(families, id, account, (reference, amount)).await;
     }
     let read = families.bank_accounts.read(&account).await;
     let Some((kept, _)) = read.map_err(|e| e.to_string())? else {
@@ -317,27 +317,27 @@ async fn take_in(families: &Families, incoming: Incoming) -> Result<(), String> 
         tracing::error!(%account, reference, %amount, "money came in for an account that is not known");
         return Ok(());
     };
-    if kept.ramp != Ramp::On {
+    if kept.ramp != AccountType::OnRamp {
         // What stands on an account of the holder's own is not the balance's too.
         tracing::error!(%account, reference, %amount, "money came in for an account that no deposit is credited from");
         return Ok(());
     }
-    let id = if planted::is(Bug::DepositOfItsPlace) {
+    let id = if mutants::is_enabled(Mutant::DepositKeyedByPosition) {
         BankTransferId::of(&format!("{reference} {number}"))
     } else {
         BankTransferId::of(&reference)
     };
-    let wanted = Wanted {
+    let wanted = TransferRequest {
         owner: kept.owner,
         account,
         cents: amount,
         amount: Usdc::from_cents(amount).map_err(|_| format!("{id}: not an amount"))?,
         note: Some(sender),
     };
-    let command = TransferCommand::Arrived(wanted, reference);
+    let command = TransferCommand::RecordDeposit(wanted, reference);
     match families.bank_transfers.ask(id, command).await {
         Ok(()) => Ok(()),
-        Err(Refusal::Rejected(TransferRejection(status))) => {
+        Err(AskError::Rejected(TransferRejection(status))) => {
             tracing::error!(transfer = %id, status, %account, %amount, "money came in under a name that is other money's");
             Ok(())
         }

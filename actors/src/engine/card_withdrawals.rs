@@ -6,19 +6,19 @@ use std::time::Duration;
 use purser_storage::StoreError;
 
 use super::giving::Leave;
-use super::work::within;
-use super::{Denied, Engine, Waits};
+use super::jobs::with_timeout_ms;
+use super::{OperationError, Engine, Waits};
 use crate::approval::Gift;
 use crate::card_withdrawal::{CardWithdrawal, Command, Rejection};
 use crate::id::{Wallet, WithdrawalId};
-use crate::kernel::family::LoadError;
-use crate::kernel::{Memo, Refusal, table};
+use crate::kernel::registry::LoadError;
+use crate::kernel::{IdempotencyRecorder, AskError, table};
 use crate::lease::Lease;
 use crate::money::{Cents, Usdc};
-use crate::operator::{Act, Beside, Deed};
-use crate::port::Reserved;
+use crate::operator::{OperatorAction, Beside, AuditedAction};
+use crate::port::HoldStatus;
 
-type Told<T, O = Infallible> = Result<T, Denied<Rejection, O>>;
+type WithdrawalResult<T, O = Infallible> = Result<T, OperationError<Rejection, O>>;
 
 impl Engine {
     /// Asks for part of the balance at the card issuer. An operator pays it out once the issuer has set it aside, for which
@@ -30,20 +30,20 @@ impl Engine {
         &self,
         (id, owner, account): (WithdrawalId, Wallet, [u8; 20]),
         (to, amount): (Wallet, Cents),
-        memo: Option<Memo<CardWithdrawal>>,
-    ) -> Told<()> {
-        let command = Command::Ask {
+        memo: Option<IdempotencyRecorder<CardWithdrawal>>,
+    ) -> WithdrawalResult<()> {
+        let command = Command::Request {
             owner,
             account,
             to,
             amount,
         };
-        let asked = self.ask_once(&self.0.families.card_withdrawals, id, command, memo);
+        let asked = self.ask_idempotent(&self.0.families.card_withdrawals, id, command, memo);
         asked.await.map(drop)
     }
 
     /// Waits until the issuer has set the amount aside or refused. The caller bounds it.
-    pub async fn card_withdrawal_answered(&self, id: WithdrawalId) -> Option<CardWithdrawal> {
+    pub async fn await_card_withdrawal(&self, id: WithdrawalId) -> Option<CardWithdrawal> {
         self.0.families.card_withdrawals.outcome(id, 0).await.ok()
     }
 
@@ -59,13 +59,13 @@ impl Engine {
     async fn ask_card_withdrawal(
         &self,
         id: WithdrawalId,
-        act: &Act,
-        command: impl Fn(Deed) -> Command + Send + Sync,
-    ) -> Told<Option<Lease>> {
-        let one = self.acting().await;
+        act: &OperatorAction,
+        command: impl Fn(AuditedAction) -> Command + Send + Sync,
+    ) -> WithdrawalResult<Option<Lease>> {
+        let one = self.lock_operator().await;
         let withdrawals = (&self.0.families.card_withdrawals, id);
-        match self.act(&one, withdrawals, act, command).await {
-            Err(Refusal::Conflict) => Err(Denied::Unavailable),
+        match self.ask_as_operator(&one, withdrawals, act, command).await {
+            Err(AskError::Conflict) => Err(OperationError::Unavailable),
             told => Ok(told?),
         }
     }
@@ -73,25 +73,25 @@ impl Engine {
     /// Asks the issuer whether the amount is still set aside. A store that was restored may not know that the withdrawal was
     /// decided since: then it is decided now, as the issuer says, and nobody pays or rejects it again. Says whether the issuer
     /// knows of it at all; what is not open is for its state to refuse.
-    async fn still_set_aside(&self, id: WithdrawalId, act: &Act) -> Told<bool> {
-        let read = self.card_withdrawal(&id).await.map_err(|_| Denied::Unavailable)?;
+    async fn is_hold_open(&self, id: WithdrawalId, act: &OperatorAction) -> WithdrawalResult<bool> {
+        let read = self.card_withdrawal(&id).await.map_err(|_| OperationError::Unavailable)?;
         let reserved = read.filter(CardWithdrawal::is_open).and_then(|asked| asked.reservation);
         let Some(key) = reserved else { return Ok(true) };
         let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
-        let stands = within(patience, self.0.ports.program.reservation(key), "reservation").await;
+        let stands = with_timeout_ms(patience, self.0.ports.program.hold_status(key), "reservation").await;
         let paid = match stands {
-            Ok(Reserved::Held) => return Ok(true),
-            Ok(Reserved::Ended { paid }) => paid,
-            Ok(Reserved::Never) => return Ok(false),
+            Ok(HoldStatus::Held) => return Ok(true),
+            Ok(HoldStatus::Settled { paid }) => paid,
+            Ok(HoldStatus::NotFound) => return Ok(false),
             Err(error) => {
                 tracing::warn!(withdrawal = %id, %error, "the issuer cannot say whether it is still set aside");
-                return Err(Denied::Unavailable);
+                return Err(OperationError::Unavailable);
             }
         };
-        self.ask_card_withdrawal(id, act, |act| Command::FoundOver { act, paid })
+        self.ask_card_withdrawal(id, act, |act| Command::RecordClosedOnReview { act, paid })
             .await?;
         tracing::error!(withdrawal = %id, paid, "a withdrawal was decided in a history that was lost");
-        Err(Denied::Rejected(Rejection::Over { paid }))
+        Err(OperationError::Rejected(Rejection::ClosedAtIssuer { paid }))
     }
 
     /// An operator takes a withdrawal for so many milliseconds. The issuer is asked first whether it is still to be paid.
@@ -100,26 +100,26 @@ impl Engine {
     /// When it is decided already, or somebody's lease runs; [`Rejection::Over`] when the issuer has ended it;
     /// [`Rejection::Frozen`] while its owner is frozen;
     /// [`Denied::Unavailable`] when the issuer cannot say.
-    pub async fn claim_card_withdrawal(&self, id: WithdrawalId, act: Act, life_ms: u64) -> Told<Lease> {
-        if !self.still_set_aside(id, &act).await? {
-            return Err(Denied::Rejected(Rejection::Unreserved));
+    pub async fn claim_card_withdrawal(&self, id: WithdrawalId, act: OperatorAction, life_ms: u64) -> WithdrawalResult<Lease> {
+        if !self.is_hold_open(id, &act).await? {
+            return Err(OperationError::Rejected(Rejection::HoldMissing));
         }
-        let asked = self.card_withdrawal(&id).await.map_err(|_| Denied::Unavailable)?;
+        let asked = self.card_withdrawal(&id).await.map_err(|_| OperationError::Unavailable)?;
         if let Some(asked) = asked.filter(CardWithdrawal::is_open)
-            && self.is_frozen(&asked.owner).await.map_err(|_| Denied::Unavailable)?
+            && self.is_frozen(&asked.owner).await.map_err(|_| OperationError::Unavailable)?
         {
-            return Err(Denied::Rejected(Rejection::Frozen));
+            return Err(OperationError::Rejected(Rejection::Frozen));
         }
         let claim = |act| Command::Claim { act, life_ms };
         let claimed = self.ask_card_withdrawal(id, &act, claim).await?;
-        claimed.ok_or(Denied::Unavailable)
+        claimed.ok_or(OperationError::Unavailable)
     }
 
     /// An operator puts a withdrawal back into the queue: it is not paid.
     ///
     /// # Errors
     /// When it is not claimed, not under this lease, or somebody else holds it.
-    pub async fn release_card_withdrawal(&self, id: WithdrawalId, act: Act, lease: u64) -> Told<()> {
+    pub async fn release_card_withdrawal(&self, id: WithdrawalId, act: OperatorAction, lease: u64) -> WithdrawalResult<()> {
         let release = |act| Command::Release { act, lease };
         self.ask_card_withdrawal(id, &act, release).await.map(drop)
     }
@@ -133,10 +133,10 @@ impl Engine {
     pub async fn fulfil_card_withdrawal(
         &self,
         id: WithdrawalId,
-        act: Act,
+        act: OperatorAction,
         lease: u64,
         transaction: String,
-    ) -> Told<(), Waits> {
+    ) -> WithdrawalResult<(), Waits> {
         self.fulfil_card_withdrawal_by(id, Leave::Own(&act), lease, transaction)
             .await
     }
@@ -148,8 +148,8 @@ impl Engine {
         leave: Leave<'_>,
         lease: u64,
         transaction: String,
-    ) -> Told<(), Waits> {
-        self.still_set_aside(id, leave.act()).await.map_err(Denied::among)?;
+    ) -> WithdrawalResult<(), Waits> {
+        self.is_hold_open(id, leave.act()).await.map_err(OperationError::among)?;
         let fulfil = |act| Command::Fulfil {
             act,
             lease,
@@ -160,8 +160,8 @@ impl Engine {
             lease,
             transaction: transaction.clone(),
         };
-        let one = self.acting().await;
-        let asked = self.card_withdrawal(&id).await.map_err(|_| Denied::Unavailable)?;
+        let one = self.lock_operator().await;
+        let asked = self.card_withdrawal(&id).await.map_err(|_| OperationError::Unavailable)?;
         let amount = asked.as_ref().and_then(|asked| Usdc::from_cents(asked.amount).ok());
         let beside = match amount.filter(|_| self.would_change(asked.as_ref(), &id, leave, &fulfil)) {
             Some(amount) => self.may_give(&one, leave, amount, gift).await?,
@@ -169,11 +169,11 @@ impl Engine {
         };
         let withdrawals = (&self.0.families.card_withdrawals, id);
         match self.act_beside(&one, withdrawals, (leave.act(), &beside), fulfil).await {
-            Err(Refusal::Conflict) => {
-                let row = self.0.store.read(&table::paid_by(&transaction)).await;
-                match row.map_err(|_| Denied::Unavailable)? {
-                    Some(_) => Err(Denied::Used),
-                    None => Err(Denied::Unavailable),
+            Err(AskError::Conflict) => {
+                let row = self.0.store.read(&table::withdrawal_transaction(&transaction)).await;
+                match row.map_err(|_| OperationError::Unavailable)? {
+                    Some(_) => Err(OperationError::AlreadyUsed),
+                    None => Err(OperationError::Unavailable),
                 }
             }
             told => Ok(told.map(drop)?),
@@ -188,11 +188,11 @@ impl Engine {
     pub async fn reject_card_withdrawal(
         &self,
         id: WithdrawalId,
-        act: Act,
+        act: OperatorAction,
         lease: Option<u64>,
         reason: String,
-    ) -> Told<()> {
-        self.still_set_aside(id, &act).await?;
+    ) -> WithdrawalResult<()> {
+        self.is_hold_open(id, &act).await?;
         let reject = |act| Command::Reject {
             act,
             lease,
@@ -218,15 +218,15 @@ impl Engine {
                 .card_withdrawal(&id)
                 .await
                 .map_err(damaged)?
-                .map(|w| table::card_queued(w.created_at, id)),
+                .map(|w| table::card_withdrawal_queue(w.created_at, id)),
         };
-        let prefix = [table::CARD_QUEUE];
+        let prefix = [table::CARD_WITHDRAWAL_QUEUE];
         let rows = self.0.store.scan(&prefix, after.as_deref(), limit.saturating_add(1));
         let rows = rows.await?;
         let more = rows.len() > limit;
         let mut found = Vec::with_capacity(rows.len().min(limit));
         for (key, _) in rows.into_iter().take(limit) {
-            let Some((_, id)) = table::made(&key) else { continue };
+            let Some((_, id)) = table::created_and_id(&key) else { continue };
             let id = WithdrawalId(id);
             let read = self.card_withdrawal(&id).await.map_err(damaged)?;
             // Decided since the rows were read.

@@ -6,27 +6,27 @@ use std::collections::VecDeque;
 use purser_storage::{RowKey, codec};
 
 use super::Engine;
-use super::families::Families;
+use super::registries::Families;
 use crate::account::Account;
 use crate::card::Card;
-use crate::id::{CardId, EffectId, PaymentId, RequestId, Wallet};
+use crate::id::{CardId, JobId, PaymentId, RequestId, Wallet};
 use crate::intl_order::IntlOrder;
-use crate::kernel::effect::Work;
-use crate::kernel::entity::Quotable as _;
-use crate::kernel::family::LoadError;
-use crate::kernel::{Effect, Entity, Kind, View, table};
-use crate::reloadable::Reloadable;
+use crate::kernel::job::Job;
+use crate::kernel::entity::LookupId as _;
+use crate::kernel::registry::LoadError;
+use crate::kernel::{OutboxJob, Entity, EntityKind, JsonObject, table};
+use crate::reloadable_card::ReloadableCard;
 
 /// Rows that one call looks at, for the last digits of cards or the case of an address.
-const LOOKED_AT: usize = 20_000;
+const SCAN_LIMIT: usize = 20_000;
 /// Rows that are read in one go.
 const PAGE: usize = 1_000;
 /// The kinds of card that have digits.
-const CARDS: [Kind; 3] = [Kind::Card, Kind::IntlOrder, Kind::Reloadable];
+const CARDS: [EntityKind; 3] = [EntityKind::Card, EntityKind::IntlOrder, EntityKind::ReloadableCard];
 
 /// Something of a customer, as its owner sees it. No secrets.
 #[derive(Clone, Debug)]
-pub struct Thing {
+pub struct CustomerResource {
     /// Its kind's name.
     pub kind: &'static str,
     /// Its id as text.
@@ -36,10 +36,10 @@ pub struct Thing {
     /// Whose.
     pub owner: Wallet,
     /// The rest.
-    pub view: View,
+    pub view: JsonObject,
 }
 
-impl Thing {
+impl CustomerResource {
     pub(super) fn of<E: Entity>(id: &E::Id, entity: &E) -> Self {
         Self {
             kind: E::KIND.name(),
@@ -53,13 +53,13 @@ impl Thing {
 
 /// What a wallet has of one kind.
 #[derive(Clone, Debug)]
-pub struct Belongings {
+pub struct ResourceGroup {
     /// The kind's name.
     pub kind: &'static str,
     /// How many there are.
     pub count: usize,
     /// The newest of them, the newest first.
-    pub newest: Vec<Thing>,
+    pub newest: Vec<CustomerResource>,
 }
 
 /// Everything about one customer.
@@ -68,26 +68,26 @@ pub struct Customer {
     /// Balance, and whether it is frozen.
     pub account: Account,
     /// By kind, without the account itself.
-    pub owns: Vec<Belongings>,
+    pub owns: Vec<ResourceGroup>,
     /// What is still to be done for it, stuck or not, the oldest first.
-    pub open_work: Vec<Effect>,
+    pub open_work: Vec<OutboxJob>,
 }
 
 /// A place among all cards: a row's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CardPlace(Vec<u8>);
+pub struct CardScanCursor(Vec<u8>);
 
-impl std::fmt::Display for CardPlace {
+impl std::fmt::Display for CardScanCursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&hex::encode(&self.0))
     }
 }
 
-impl CardPlace {
+impl CardScanCursor {
     /// From its text; `None` for what is no card's place.
     pub fn parse(text: &str) -> Option<Self> {
         let key = hex::decode(text).ok()?;
-        let of = |kind: &Kind| key.starts_with(&[table::ENTITY, *kind as u8]);
+        let of = |kind: &EntityKind| key.starts_with(&[table::ENTITY, *kind as u8]);
         (key.len() == 18 && CARDS.iter().any(of)).then_some(Self(key))
     }
 }
@@ -98,8 +98,8 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn named(&self, text: &str) -> Result<Vec<Thing>, LoadError> {
-        let Ok(effect) = text.parse::<EffectId>() else {
+    pub async fn customer_by_id(&self, text: &str) -> Result<Vec<CustomerResource>, LoadError> {
+        let Ok(effect) = text.parse::<JobId>() else {
             // An address of a managed wallet is its owner's.
             let owner = text
                 .parse::<Wallet>()
@@ -109,8 +109,8 @@ impl Engine {
         let Some(row) = self.0.store.read(&table::effect(effect)).await? else {
             return Ok(Vec::new());
         };
-        let effect: Effect = codec::decode(&row.value).map_err(|e| LoadError::Damaged(text.to_owned(), e))?;
-        self.0.families.named(&effect.work.subject()).await
+        let effect: OutboxJob = codec::decode(&row.value).map_err(|e| LoadError::Corrupt(text.to_owned(), e))?;
+        self.0.families.named(&effect.job.subject()).await
     }
 
     /// What a request opened. `None` for one that opened nothing, as reads and refusals, and for one of a store older than
@@ -118,7 +118,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn opened_by(&self, request: RequestId) -> Result<Option<Thing>, LoadError> {
+    pub async fn customers_by_request(&self, request: RequestId) -> Result<Option<CustomerResource>, LoadError> {
         let row = self.0.store.read(&table::request(request)).await?;
         let Some((kind, id)) = row.as_ref().and_then(|row| kind_and_id(&row.value)) else {
             return Ok(None);
@@ -131,14 +131,14 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn ending_in(
+    pub async fn customers_by_last4(
         &self,
         last4: &str,
-        after: Option<CardPlace>,
-    ) -> Result<(Vec<Thing>, Option<CardPlace>), LoadError> {
+        after: Option<CardScanCursor>,
+    ) -> Result<(Vec<CustomerResource>, Option<CardScanCursor>), LoadError> {
         let (mut found, mut looked) = (Vec::new(), 0);
         let mut after = after.map(|place| RowKey::from(place.0));
-        let begins = |kind: &Kind| after.as_ref().is_none_or(|key| key.get(1) == Some(&(*kind as u8)));
+        let begins = |kind: &EntityKind| after.as_ref().is_none_or(|key| key.get(1) == Some(&(*kind as u8)));
         let first = CARDS.iter().position(begins).unwrap_or(0);
         for kind in &CARDS[first..] {
             loop {
@@ -150,7 +150,7 @@ impl Engine {
                 looked += page.len();
                 after = page.last().map(|(key, _)| key.clone());
                 match &after {
-                    Some(key) if looked >= LOOKED_AT => return Ok((found, Some(CardPlace(key.to_vec())))),
+                    Some(key) if looked >= SCAN_LIMIT => return Ok((found, Some(CardScanCursor(key.to_vec())))),
                     Some(_) => {}
                     None => break,
                 }
@@ -164,26 +164,26 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn with_user_id(
+    pub async fn customers_by_user_id(
         &self,
         user_id: &str,
         after: Option<Wallet>,
-    ) -> Result<(Vec<Thing>, Option<Wallet>), LoadError> {
+    ) -> Result<(Vec<CustomerResource>, Option<Wallet>), LoadError> {
         // The first byte of a wallet's key says on which chain it is.
-        let solana = table::entity(Kind::Account, &Wallet::Solana([0; 32]).key()[..1]);
-        let mut after = after.map(|wallet| table::entity(Kind::Account, &wallet.key()));
+        let solana = table::entity(EntityKind::Account, &Wallet::Solana([0; 32]).key()[..1]);
+        let mut after = after.map(|wallet| table::entity(EntityKind::Account, &wallet.key()));
         let (mut found, mut looked) = (Vec::new(), 0);
         loop {
             let page = self.0.store.scan(&solana, after.as_deref(), PAGE).await?;
             let wallets = page.iter().filter_map(|(key, _)| Wallet::from_key(kind_and_id(key)?.1));
             let wallets: Vec<Wallet> = wallets.filter(|wallet| wallet.user_id() == user_id).collect();
             for wallet in wallets {
-                found.extend(self.account(&wallet).await?.map(|account| Thing::of(&wallet, &account)));
+                found.extend(self.account(&wallet).await?.map(|account| CustomerResource::of(&wallet, &account)));
             }
             looked += page.len();
             after = page.last().map(|(key, _)| key.clone());
             let last = after.as_deref().and_then(|key| Wallet::from_key(kind_and_id(key)?.1));
-            if last.is_none() || looked >= LOOKED_AT {
+            if last.is_none() || looked >= SCAN_LIMIT {
                 return Ok((found, last));
             }
         }
@@ -197,10 +197,10 @@ impl Engine {
         let Some(account) = self.account(wallet).await? else {
             return Ok(None);
         };
-        let mut owns: Vec<Belongings> = Vec::new();
-        for thing in self.named(&wallet.address()).await? {
-            if thing.kind != Kind::Account.name() {
-                owns.push(Belongings {
+        let mut owns: Vec<ResourceGroup> = Vec::new();
+        for thing in self.customer_by_id(&wallet.address()).await? {
+            if thing.kind != EntityKind::Account.name() {
+                owns.push(ResourceGroup {
                     kind: thing.kind,
                     count: 1,
                     newest: vec![thing],
@@ -208,10 +208,10 @@ impl Engine {
             }
         }
         for kind in Families::KINDS {
-            let belongings = self.belongings(wallet, *kind, of_each).await?;
+            let belongings = self.resource_groups(wallet, *kind, of_each).await?;
             owns.extend((belongings.count > 0).then_some(belongings));
         }
-        let open_work = self.open_work_of(wallet).await?;
+        let open_work = self.open_jobs_of(wallet).await?;
         Ok(Some(Customer {
             account,
             owns,
@@ -219,8 +219,8 @@ impl Engine {
         }))
     }
 
-    async fn belongings(&self, wallet: &Wallet, kind: Kind, most: usize) -> Result<Belongings, LoadError> {
-        let (prefix, mut after, mut count) = (table::owned(wallet, kind), None, 0);
+    async fn resource_groups(&self, wallet: &Wallet, kind: EntityKind, most: usize) -> Result<ResourceGroup, LoadError> {
+        let (prefix, mut after, mut count) = (table::owner_index(wallet, kind), None, 0);
         let mut kept: VecDeque<RowKey> = VecDeque::new();
         loop {
             let page = self.0.store.scan(&prefix, after.as_deref(), PAGE).await?;
@@ -248,23 +248,23 @@ impl Engine {
             newest.reverse();
         }
         let kind = kind.name();
-        Ok(Belongings { kind, count, newest })
+        Ok(ResourceGroup { kind, count, newest })
     }
 
     /// Withdrawals from a card balance stand on the list of the others.
-    async fn listed(&self, kind: Kind, id: &[u8]) -> Result<Option<Thing>, LoadError> {
+    async fn listed(&self, kind: EntityKind, id: &[u8]) -> Result<Option<CustomerResource>, LoadError> {
         let families = &self.0.families;
         match families.behind(kind as u8, id).await? {
-            None if kind == Kind::Withdrawal => families.behind(Kind::CardWithdrawal as u8, id).await,
+            None if kind == EntityKind::Withdrawal => families.behind(EntityKind::CardWithdrawal as u8, id).await,
             found => Ok(found),
         }
     }
 
     /// Open effects for a wallet: those about it, about a payment of it, or about something that it owns.
-    async fn open_work_of(&self, wallet: &Wallet) -> Result<Vec<Effect>, LoadError> {
+    async fn open_jobs_of(&self, wallet: &Wallet) -> Result<Vec<OutboxJob>, LoadError> {
         let mut found = Vec::new();
         for effect in self.open_effects(usize::MAX).await? {
-            if self.is_for(&effect.work, wallet).await? {
+            if self.is_for(&effect.job, wallet).await? {
                 found.push(effect);
             }
         }
@@ -272,7 +272,7 @@ impl Engine {
         Ok(found)
     }
 
-    async fn is_for(&self, work: &Work, wallet: &Wallet) -> Result<bool, LoadError> {
+    async fn is_for(&self, work: &Job, wallet: &Wallet) -> Result<bool, LoadError> {
         let subject = work.subject();
         if let Ok(payment) = subject.parse::<PaymentId>() {
             let read = self.payment(&payment).await?;
@@ -290,14 +290,14 @@ fn kind_and_id(key: &[u8]) -> Option<(u8, &[u8])> {
 }
 
 /// The card of a row, if it ends in these digits.
-fn ends_in(kind: Kind, key: &[u8], row: &[u8], last4: &str) -> Result<Option<Thing>, LoadError> {
+fn ends_in(kind: EntityKind, key: &[u8], row: &[u8], last4: &str) -> Result<Option<CustomerResource>, LoadError> {
     let Some(id) = kind_and_id(key).and_then(|(_, id)| CardId::from_key(id)) else {
         return Ok(None);
     };
     match kind {
-        Kind::Card => ending(id, row, last4, |card: &Card| card.details().map(|d| &*d.last4)),
-        Kind::IntlOrder => ending(id, row, last4, |order: &IntlOrder| order.details().map(|d| &*d.last4)),
-        _ => ending(id, row, last4, |card: &Reloadable| card.details().map(|d| &*d.last4)),
+        EntityKind::Card => ending(id, row, last4, |card: &Card| card.details().map(|d| &*d.last4)),
+        EntityKind::IntlOrder => ending(id, row, last4, |order: &IntlOrder| order.details().map(|d| &*d.last4)),
+        _ => ending(id, row, last4, |card: &ReloadableCard| card.details().map(|d| &*d.last4)),
     }
 }
 
@@ -306,7 +306,7 @@ fn ending<E: Entity<Id = CardId>>(
     row: &[u8],
     last4: &str,
     digits: impl Fn(&E) -> Option<&str>,
-) -> Result<Option<Thing>, LoadError> {
-    let card: E = codec::decode(row).map_err(|e| LoadError::Damaged(id.to_string(), e))?;
-    Ok((digits(&card) == Some(last4)).then(|| Thing::of(&id, &card)))
+) -> Result<Option<CustomerResource>, LoadError> {
+    let card: E = codec::decode(row).map_err(|e| LoadError::Corrupt(id.to_string(), e))?;
+    Ok((digits(&card) == Some(last4)).then(|| CustomerResource::of(&id, &card)))
 }

@@ -2,14 +2,14 @@
 
 use purser_storage::{CommitError, Condition, StoreError, Write, codec};
 
-use super::acting::{Acting, Words};
-use super::operating::{damaged, put};
-use super::{Booking, Denied, Engine, NotBooked, NotResolved, NotRuled, Outcome, Place, Resolution, Rule, Waits};
+use super::operator_actions::{OperatorLock, AuditEntry};
+use super::operators::{corrupt, put};
+use super::{Attribution, OperationError, Engine, AttributionError, ResolveError, NotRuled, JobOutcome, ListPosition, JobResolution, Rule, Waits};
 use crate::approval::{Gift, Given, Pending};
 use crate::id::ApprovalId;
 use crate::kernel::{Context, Entity, table};
 use crate::money::Usdc;
-use crate::operator::{Act, Beside, Deed, Link};
+use crate::operator::{OperatorAction, Beside, AuditedAction, AuditPosition};
 use crate::port::DAY_MS;
 use crate::{card_withdrawal, intl_order};
 
@@ -17,14 +17,14 @@ use crate::{card_withdrawal, intl_order};
 #[derive(Clone, Copy)]
 pub(super) enum Leave<'a> {
     /// Whoever asks for it: alone, if the limits allow it.
-    Own(&'a Act),
+    Own(&'a OperatorAction),
     /// It was asked for, and another has approved it.
-    Approved(&'a Pending, &'a Act),
+    Approved(&'a Pending, &'a OperatorAction),
 }
 
 impl<'a> Leave<'a> {
     /// Whose act it is: who asked for it, whoever approved it.
-    pub(super) const fn act(self) -> &'a Act {
+    pub(super) const fn act(self) -> &'a OperatorAction {
         match self {
             Self::Own(act) => act,
             Self::Approved(pending, _) => &pending.asked,
@@ -50,20 +50,20 @@ pub enum NotApproved {
     /// It gives another amount.
     Differs,
     /// What came of work was not taken.
-    Resolving(NotResolved),
+    Resolving(ResolveError),
     /// An order was not refused.
-    Intl(Denied<intl_order::Rejection, Waits>),
+    Intl(OperationError<intl_order::Rejection, Waits>),
     /// A withdrawal is not paid.
-    Card(Denied<card_withdrawal::Rejection, Waits>),
+    Card(OperationError<card_withdrawal::Rejection, Waits>),
     /// Nothing was decided about a transfer.
     Ruling(NotRuled),
     /// A transfer was not booked.
-    Booking(NotBooked),
+    Booking(AttributionError),
     /// Ask again later.
     Unavailable,
 }
 
-impl From<NotGiven> for NotResolved {
+impl From<NotGiven> for ResolveError {
     fn from(not: NotGiven) -> Self {
         match not {
             NotGiven::Waits(id) => Self::Waits(id),
@@ -72,7 +72,7 @@ impl From<NotGiven> for NotResolved {
     }
 }
 
-impl From<NotGiven> for NotBooked {
+impl From<NotGiven> for AttributionError {
     fn from(not: NotGiven) -> Self {
         match not {
             NotGiven::Waits(id) => Self::Waits(id),
@@ -90,7 +90,7 @@ impl From<NotGiven> for NotRuled {
     }
 }
 
-impl<R> From<NotGiven> for Denied<R, Waits> {
+impl<R> From<NotGiven> for OperationError<R, Waits> {
     fn from(not: NotGiven) -> Self {
         match not {
             NotGiven::Waits(id) => Self::Own(Waits(id)),
@@ -107,7 +107,7 @@ impl Engine {
     /// [`NotGiven`]: the act is not done now.
     pub(super) async fn may_give(
         &self,
-        one: &Acting<'_>,
+        one: &OperatorLock<'_>,
         leave: Leave<'_>,
         amount: Usdc,
         gift: impl FnOnce() -> Gift + Send,
@@ -144,24 +144,24 @@ impl Engine {
         state: Option<&E>,
         id: &E::Id,
         leave: Leave<'_>,
-        command: &(impl Fn(Deed) -> E::Command + Send + Sync),
+        command: &(impl Fn(AuditedAction) -> E::Command + Send + Sync),
     ) -> bool {
-        let deed = Deed {
+        let deed = AuditedAction {
             act: leave.act().clone(),
-            link: Link::FIRST,
+            position: AuditPosition::FIRST,
             beside: Box::default(),
         };
         let context = Context::new(self.0.clock.now(), 0);
         let decided = E::decide(state, id, command(deed), &context);
-        decided.is_ok_and(|decision| !decision.changes_nothing())
+        decided.is_ok_and(|decision| !decision.is_empty())
     }
 
     /// What counts it as given alone, if that is within the limits.
-    pub(super) async fn alone(&self, act: &Act, amount: Usdc) -> Result<Option<Beside>, StoreError> {
-        let key = table::given(&act.by);
+    pub(super) async fn alone(&self, act: &OperatorAction, amount: Usdc) -> Result<Option<Beside>, StoreError> {
+        let key = table::given(&act.operator);
         let row = self.0.store.read(&key).await?;
         let revision = row.as_ref().map_or(0, |row| row.revision);
-        let before: Option<Given> = row.map(|row| codec::decode(&row.value).map_err(damaged)).transpose()?;
+        let before: Option<Given> = row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()?;
         let day = self.0.clock.now().0 / DAY_MS;
         let today = before
             .filter(|given| given.day == day)
@@ -169,8 +169,8 @@ impl Engine {
         if !self.0.settings.giving.allow(today, amount) {
             return Ok(None);
         }
-        let sum = today.plus(amount).map_err(damaged)?;
-        let by = act.by.clone();
+        let sum = today.checked_add(amount).map_err(corrupt)?;
+        let by = act.operator.clone();
         Ok(Some(Beside {
             approved: None,
             conditions: vec![Condition::Revision(key.clone(), revision)],
@@ -183,13 +183,13 @@ impl Engine {
     }
 
     /// Puts it on the list, unless it is there.
-    async fn wait(&self, one: &Acting<'_>, act: &Act, amount: Usdc, gift: Gift) -> Result<Beside, NotGiven> {
+    async fn wait(&self, one: &OperatorLock<'_>, act: &OperatorAction, amount: Usdc, gift: Gift) -> Result<Beside, NotGiven> {
         let (id, now) = (ApprovalId::of(&gift, amount), self.0.clock.now());
         let known = self.approval(id).await.map_err(|error| unread(&error))?;
         if known.is_some() {
             return Err(NotGiven::Waits(id));
         }
-        let words = Words {
+        let words = AuditEntry {
             act,
             what: "approval.request",
             subject: format!("{id} {} {} {}", gift.name(), gift.subject(), amount.decimal()),
@@ -204,7 +204,7 @@ impl Engine {
             open_until: now.plus_ms(self.0.settings.giving.open_ms),
         };
         match self
-            .act_alone(one, &words, Vec::new(), vec![put(table::approval(id), &pending)])
+            .commit_with_audit(one, &words, Vec::new(), vec![put(table::approval(id), &pending)])
             .await
         {
             Ok(()) => Err(NotGiven::Waits(id)),
@@ -218,7 +218,7 @@ impl Engine {
     /// When storage fails.
     pub async fn approval(&self, id: ApprovalId) -> Result<Option<Pending>, StoreError> {
         let row = self.0.store.read(&table::approval(id)).await?;
-        let pending: Option<Pending> = row.map(|row| codec::decode(&row.value).map_err(damaged)).transpose()?;
+        let pending: Option<Pending> = row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()?;
         Ok(pending.filter(|pending| self.0.clock.now() < pending.open_until))
     }
 
@@ -227,13 +227,13 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn approvals(&self, after: Option<Place>, limit: usize) -> Result<Vec<(Place, Pending)>, StoreError> {
+    pub async fn approvals(&self, after: Option<ListPosition>, limit: usize) -> Result<Vec<(ListPosition, Pending)>, StoreError> {
         const PAGE: usize = 500;
         let (mut found, mut behind) = (Vec::new(), None);
         loop {
             let rows = self.0.store.scan(&[table::APPROVAL], behind.as_deref(), PAGE).await?;
             for (key, row) in &rows {
-                let pending: Pending = codec::decode(&row.value).map_err(damaged)?;
+                let pending: Pending = codec::decode(&row.value).map_err(corrupt)?;
                 let id = key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
                 if self.0.clock.now() < pending.open_until {
                     found.push(((pending.asked_at, id), pending));
@@ -253,7 +253,7 @@ impl Engine {
     /// Takes what this operator has asked for from the list.
     pub(super) async fn asked_by(&self, name: &str) -> Result<Vec<Write>, StoreError> {
         let waiting = self.approvals(None, usize::MAX).await?;
-        let own = waiting.iter().filter(|(_, pending)| pending.asked.by == name);
+        let own = waiting.iter().filter(|(_, pending)| pending.asked.operator == name);
         let rows = own.map(|((_, id), _)| Write::Delete {
             key: table::approval(ApprovalId(*id)),
         });
@@ -264,10 +264,10 @@ impl Engine {
     ///
     /// # Errors
     /// [`NotApproved`]; then it waits as before.
-    pub async fn approve(&self, id: ApprovalId, amount: Usdc, act: &Act) -> Result<Pending, NotApproved> {
+    pub async fn approve(&self, id: ApprovalId, amount: Usdc, act: &OperatorAction) -> Result<Pending, NotApproved> {
         let pending = self.approval(id).await.map_err(|_| NotApproved::Unavailable)?;
         let pending = pending.ok_or(NotApproved::Unknown)?;
-        if pending.asked.by == act.by {
+        if pending.asked.operator == act.operator {
             return Err(NotApproved::Own);
         }
         if pending.amount != amount {
@@ -294,8 +294,8 @@ impl Engine {
                 reference,
                 evidence,
             } => {
-                let resolution = Resolution {
-                    outcome: if *done { Outcome::Done } else { Outcome::NotDone },
+                let resolution = JobResolution {
+                    outcome: if *done { JobOutcome::Done } else { JobOutcome::NotDone },
                     reference: reference.clone(),
                     evidence: evidence.clone(),
                 };
@@ -342,19 +342,19 @@ impl Engine {
     async fn book_given(&self, pending: &Pending, leave: Leave<'_>) -> Result<(), NotApproved> {
         let (name, booking, evidence) = match &pending.gift {
             Gift::BookLoss { transaction, evidence } => {
-                let loss = (Booking::Loss, Some(pending.amount));
+                let loss = (Attribution::Loss, Some(pending.amount));
                 (transaction, loss, evidence)
             }
             Gift::BookOrder {
                 order,
                 account,
                 evidence,
-            } => (order, (Booking::Account(*account), None), evidence),
+            } => (order, (Attribution::Account(*account), None), evidence),
             Gift::BookOutlay {
                 transaction,
                 outlay,
                 evidence,
-            } => (transaction, (Booking::Outlay(*outlay), None), evidence),
+            } => (transaction, (Attribution::Outlay(*outlay), None), evidence),
             _ => return Err(NotApproved::Unknown),
         };
         let told = self.book_by(name, booking, (leave, evidence.clone())).await;
@@ -365,11 +365,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`NotApproved::Unknown`] or [`NotApproved::Unavailable`].
-    pub async fn disapprove(&self, id: ApprovalId, reason: String, act: &Act) -> Result<Pending, NotApproved> {
-        let one = self.acting().await;
+    pub async fn disapprove(&self, id: ApprovalId, reason: String, act: &OperatorAction) -> Result<Pending, NotApproved> {
+        let one = self.lock_operator().await;
         let pending = self.approval(id).await.map_err(|_| NotApproved::Unavailable)?;
         let pending = pending.ok_or(NotApproved::Unknown)?;
-        let words = Words {
+        let words = AuditEntry {
             act,
             what: "approval.reject",
             subject: id.to_string(),
@@ -378,7 +378,7 @@ impl Engine {
         };
         let key = table::approval(id);
         let there = vec![Condition::Present(key.clone())];
-        match self.act_alone(&one, &words, there, vec![Write::Delete { key }]).await {
+        match self.commit_with_audit(&one, &words, there, vec![Write::Delete { key }]).await {
             Ok(()) => Ok(pending),
             Err(CommitError::Condition(_)) => Err(NotApproved::Unknown),
             Err(_) => Err(NotApproved::Unavailable),

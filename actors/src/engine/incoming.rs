@@ -12,15 +12,15 @@ use std::sync::{Arc, OnceLock};
 use purser_storage::{Store, StoreError, codec};
 use ractor::ActorId;
 
-use super::operating::damaged;
-use super::{Engine, PayError, Place};
+use super::operators::corrupt;
+use super::{Engine, ClaimError, ListPosition};
 use crate::id::{DepositId, Network, PaymentId};
 use crate::incoming::{Incoming, Transfer};
-use crate::kernel::effect::Counted;
+use crate::kernel::job::Counted;
 use crate::kernel::table;
 use crate::payment::{Payment, Status};
 use crate::port::Timestamp;
-use crate::product::Line;
+use crate::product::ProductLine;
 
 pub use ruling::{NotRuled, Rule};
 pub(super) use watcher::watch;
@@ -59,7 +59,7 @@ impl Arrivals {
     pub(super) async fn of(store: &dyn Store) -> Result<Arc<Self>, StoreError> {
         let any = async |rows: u8| store.scan(&[rows], None, 1).await.map(|rows| !rows.is_empty());
         Ok(Arc::new(Self {
-            taken: AtomicBool::new(any(table::DEPOSIT).await?),
+            taken: AtomicBool::new(any(table::UNCLAIMED_DEPOSIT).await?),
             counted: AtomicBool::new(any(table::COUNTED).await?),
             restarts: AtomicU64::new(0),
             supervisor: OnceLock::new(),
@@ -88,7 +88,7 @@ impl Arrivals {
             return Ok(None);
         }
         let row = store.read(&table::counted(payment)).await?;
-        row.map(|row| codec::decode(&row.value).map_err(damaged)).transpose()
+        row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()
     }
 
     /// Before the first is.
@@ -133,9 +133,9 @@ pub(super) fn settles_by(payment: &Payment, transfer: &Transfer) -> Settles {
 
 impl Engine {
     /// Of what a payment may have bought in a lost history, where that was counted before it was presented here.
-    pub(super) async fn counted_for(&self, id: PaymentId) -> Result<Option<Vec<Line>>, PayError> {
+    pub(super) async fn counted_for(&self, id: PaymentId) -> Result<Option<Vec<ProductLine>>, ClaimError> {
         let counted = self.0.arrivals.counted_for(id, &*self.0.store).await;
-        let counted = counted.map_err(|_| PayError::Unavailable)?;
+        let counted = counted.map_err(|_| ClaimError::Unavailable)?;
         Ok(counted.map(|counted| counted.lines))
     }
 
@@ -144,7 +144,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn incoming_transfer(&self, id: &DepositId) -> Result<Option<Incoming>, StoreError> {
-        let read = self.0.families.incoming.read(id).await.map_err(damaged)?;
+        let read = self.0.families.incoming.read(id).await.map_err(corrupt)?;
         Ok(read.map(|(incoming, _)| incoming))
     }
 
@@ -155,9 +155,9 @@ impl Engine {
     /// When storage fails.
     pub async fn incoming_transfers(
         &self,
-        after: Option<Place>,
+        after: Option<ListPosition>,
         limit: usize,
-    ) -> Result<Vec<(Place, Incoming)>, StoreError> {
+    ) -> Result<Vec<(ListPosition, Incoming)>, StoreError> {
         let mut after = after.map(|(at, id)| table::incoming(at, DepositId(id)));
         let mut found = Vec::with_capacity(limit);
         // A page that lacks damaged ones is no last page.
@@ -169,8 +169,8 @@ impl Engine {
             let rows = rows.await?;
             let Some((last, _)) = rows.last() else { break };
             after = Some(last.clone());
-            for (at, id) in rows.iter().filter_map(|(key, _)| table::made(key)) {
-                let read = self.0.families.incoming.read_undamaged(&DepositId(id)).await?;
+            for (at, id) in rows.iter().filter_map(|(key, _)| table::created_and_id(key)) {
+                let read = self.0.families.incoming.read_or_skip_corrupt(&DepositId(id)).await?;
                 // Decided since the rows were read.
                 let open = read.filter(|(incoming, _)| incoming.is_open());
                 found.extend(open.map(|(incoming, _)| ((at, id), incoming)));
@@ -217,7 +217,7 @@ fn place_of(network: Network) -> purser_storage::RowKey {
 
 /// How far a chain's list is known.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-struct Read(crate::port::Cursor);
+struct Read(crate::port::ListCursor);
 
 impl codec::Stored for Read {
     const SCHEMA: u16 = 342;

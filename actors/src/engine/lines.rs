@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use parking_lot::Mutex;
 use purser_storage::StoreError;
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 
-use super::operating::damaged;
-use super::work::Desk;
-use super::{Denied, Engine};
+use super::operators::corrupt;
+use super::jobs::JobHandlers;
+use super::{OperationError, Engine};
 use crate::breaker::{Breaker, Change, Rules};
-use crate::kernel::effect::{AtLine, Effect, Failure, Pace, Work};
-use crate::kernel::{Family, Refusal};
+use crate::kernel::job::{AtLine, OutboxJob, AttemptFailure, RetryMode, Job};
+use crate::kernel::{EntityRegistry, AskError};
 use crate::line::{Command, Rejection, Selling, Status};
-use crate::operator::Act;
+use crate::operator::OperatorAction;
 use crate::port::{ErrorKind, PortError, Timestamp};
-use crate::product::Line;
+use crate::product::ProductLine;
 
 /// An operator has closed it.
 const CLOSED: u8 = 1;
@@ -34,7 +34,7 @@ const CLOSED_RETRY_S: u64 = 60;
 /// See the module.
 pub(super) struct Lines {
     rules: Rules,
-    cells: [Cell; Line::ALL.len()],
+    cells: [Cell; ProductLine::ALL.len()],
 }
 
 #[derive(Default)]
@@ -48,7 +48,7 @@ struct Cell {
 #[derive(Clone, Debug)]
 pub struct LineFigures {
     /// Which.
-    pub line: Line,
+    pub line: ProductLine,
     /// Whether it is sold, and by whose doing.
     pub status: Status,
     /// Deliveries that failed in a row.
@@ -65,7 +65,7 @@ pub struct NotSold {
 }
 
 impl Lines {
-    pub(super) fn new(rules: Rules, not_offered: [bool; Line::ALL.len()]) -> Self {
+    pub(super) fn new(rules: Rules, not_offered: [bool; ProductLine::ALL.len()]) -> Self {
         let cell = |not_offered| Cell {
             flags: AtomicU8::new(if not_offered { NOT_OFFERED } else { 0 }),
             breaker: Mutex::default(),
@@ -77,9 +77,9 @@ impl Lines {
     }
 
     /// As the store says that they stand.
-    pub(super) async fn remember(&self, family: &Family<Selling>, now: Timestamp) -> Result<(), StoreError> {
-        for line in Line::ALL {
-            let Some((known, _)) = family.read(&line).await.map_err(damaged)? else {
+    pub(super) async fn remember(&self, family: &EntityRegistry<Selling>, now: Timestamp) -> Result<(), StoreError> {
+        for line in ProductLine::ALL {
+            let Some((known, _)) = family.read(&line).await.map_err(corrupt)? else {
                 continue;
             };
             let cell = &self.cells[line as usize];
@@ -98,7 +98,7 @@ impl Lines {
     }
 
     /// Does something with what is remembered of a line.
-    fn with<R>(&self, line: Line, work: impl FnOnce(&mut Breaker) -> R) -> R {
+    fn with<R>(&self, line: ProductLine, work: impl FnOnce(&mut Breaker) -> R) -> R {
         let cell = &self.cells[line as usize];
         let mut breaker = cell.breaker.lock();
         let done = work(&mut breaker);
@@ -110,13 +110,13 @@ impl Lines {
         done
     }
 
-    fn flags(&self, line: Line) -> u8 {
+    fn flags(&self, line: ProductLine) -> u8 {
         self.cells[line as usize].flags.load(Ordering::Acquire)
     }
 
-    fn refused(&self, line: Line, judge: impl FnOnce(&mut Breaker) -> Result<(), u64>) -> Result<(), NotSold> {
+    fn refused(&self, line: ProductLine, judge: impl FnOnce(&mut Breaker) -> Result<(), u64>) -> Result<(), NotSold> {
         let flags = self.flags(line);
-        if planted::is(Bug::BreakerKeepsSelling) {
+        if mutants::is_enabled(Mutant::BreakerKeepsSelling) {
             return Ok(());
         }
         if flags & (CLOSED | NOT_OFFERED) != 0 {
@@ -130,27 +130,27 @@ impl Lines {
             .map_err(|retry_after_s| NotSold { retry_after_s })
     }
 
-    fn enter(&self, line: Line, effect: &Effect, now: Timestamp) -> Option<u64> {
+    fn enter(&self, line: ProductLine, effect: &OutboxJob, now: Timestamp) -> Option<u64> {
         match self.flags(line) & WORN {
             0 => None,
             _ => self.with(line, |breaker| breaker.enter(effect.id, &self.rules, now)),
         }
     }
 
-    fn delivered(&self, line: Line, effect: &Effect) -> Change {
+    fn delivered(&self, line: ProductLine, effect: &OutboxJob) -> Change {
         match self.flags(line) & WORN {
             0 => Change::None,
             _ => self.with(line, |breaker| breaker.delivered(effect.id, &self.rules)),
         }
     }
 
-    fn failed(&self, line: Line, effect: &Effect, now: Timestamp) -> Change {
+    fn failed(&self, line: ProductLine, effect: &OutboxJob, now: Timestamp) -> Change {
         self.with(line, |breaker| breaker.failed(effect.id, &self.rules, now))
     }
 }
 
 /// Whose provider is asked for by a kind of work: a payout says itself by which rail it goes.
-pub(super) const fn of(work: &Work) -> Option<Line> {
+pub(super) const fn of(work: &Job) -> Option<ProductLine> {
     match work.at_line() {
         AtLine::Waits(line) | AtLine::Goes(line) => Some(line),
         AtLine::WaitsForRail | AtLine::None => None,
@@ -158,30 +158,30 @@ pub(super) const fn of(work: &Work) -> Option<Line> {
 }
 
 /// The work that a line's provider is asked for, by its place in [`Work::NAMES`].
-fn works(line: Line) -> Option<usize> {
+fn works(line: ProductLine) -> Option<usize> {
     use crate::id::{CardId, PayoutId};
     match line {
-        Line::UsaCard => Some(Work::IssueCard(CardId(0)).index()),
-        Line::GiftCard => Some(Work::OrderGiftCard(CardId(0)).index()),
-        Line::PushToCard | Line::BankPayment | Line::AppPayment => Some(Work::SendPayout(PayoutId(0)).index()),
+        ProductLine::UsaCard => Some(Job::IssueCard(CardId(0)).index()),
+        ProductLine::GiftCard => Some(Job::OrderGiftCard(CardId(0)).index()),
+        ProductLine::PushToCard | ProductLine::BankPayment | ProductLine::AppPayment => Some(Job::SendPayout(PayoutId(0)).index()),
         // Operators make the one; what carries the other is never held.
-        Line::IntlCard | Line::CardBalance => None,
+        ProductLine::IntlCard | ProductLine::CardBalance => None,
     }
 }
 
-impl Desk {
+impl JobHandlers {
     /// Does work for which a line's provider is asked, and counts what it came to. While the provider is down, orders that can
     /// wait go one at a time.
     pub(super) async fn on_line(
         &self,
-        line: Line,
-        effect: &Effect,
-        work: impl Future<Output = Result<(), Failure>> + Send,
-    ) -> Result<(), Failure> {
-        if effect.work.may_be_woken()
+        line: ProductLine,
+        effect: &OutboxJob,
+        work: impl Future<Output = Result<(), AttemptFailure>> + Send,
+    ) -> Result<(), AttemptFailure> {
+        if effect.job.may_be_woken()
             && let Some(ms) = self.lines.enter(line, effect, self.clock.now())
         {
-            return Err(Failure::held(
+            return Err(AttemptFailure::held(
                 "its provider is down and is tried with another order",
                 ms,
             ));
@@ -191,13 +191,13 @@ impl Desk {
         let change = match &done {
             // It was asked and has answered, be it that this takes time.
             Ok(())
-            | Err(Failure {
-                pace: Pace::NotYet(_), ..
+            | Err(AttemptFailure {
+                pace: RetryMode::Defer(_), ..
             }) => self.lines.delivered(line, effect),
-            Err(Failure {
-                pace: Pace::Held(_), ..
+            Err(AttemptFailure {
+                pace: RetryMode::Held(_), ..
             }) => Change::None,
-            Err(Failure {
+            Err(AttemptFailure {
                 kind: ErrorKind::Temporary | ErrorKind::Unknown | ErrorKind::Permanent,
                 ..
             }) => self.lines.failed(line, effect, now),
@@ -220,7 +220,7 @@ impl Desk {
 }
 
 /// What is written down of a line whose provider is down.
-fn closed(line: Line, failures: u32, error: &str) -> Command {
+fn closed(line: ProductLine, failures: u32, error: &str) -> Command {
     let error: String = error.chars().take(ERROR_MAX).collect();
     tracing::error!(
         line = line.name(),
@@ -231,7 +231,7 @@ fn closed(line: Line, failures: u32, error: &str) -> Command {
     Command::Fail { error }
 }
 
-async fn write_down(lines: &Family<Selling>, line: Line, told: Command) {
+async fn write_down(lines: &EntityRegistry<Selling>, line: ProductLine, told: Command) {
     if let Err(refusal) = lines.ask(line, told).await {
         tracing::error!(
             line = line.name(),
@@ -246,7 +246,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`NotSold`].
-    pub fn sells(&self, line: Line) -> Result<(), NotSold> {
+    pub fn sells(&self, line: ProductLine) -> Result<(), NotSold> {
         let lines = &self.0.lines;
         lines.refused(line, |breaker| breaker.sells(&lines.rules, self.0.clock.now()))
     }
@@ -255,13 +255,13 @@ impl Engine {
     ///
     /// # Errors
     /// [`NotSold`].
-    pub(super) fn sell(&self, line: Line) -> Result<(), NotSold> {
+    pub(super) fn sell(&self, line: ProductLine) -> Result<(), NotSold> {
         let lines = &self.0.lines;
         lines.refused(line, |breaker| breaker.sell(&lines.rules, self.0.clock.now()))
     }
 
     /// What [`Engine::sell`] allowed was not claimed.
-    pub(super) fn unsold(&self, line: Line) {
+    pub(super) fn unsold(&self, line: ProductLine) {
         let lines = &self.0.lines;
         if lines.flags(line) & WORN != 0 {
             lines.with(line, |breaker| breaker.unsold(&lines.rules, self.0.clock.now()));
@@ -270,7 +270,7 @@ impl Engine {
 
     /// A line's provider was asked about an order before anything was claimed for it, and has not answered. What it refuses for
     /// good is an answer, and who asks may be the reason.
-    pub async fn unanswered(&self, line: Line, error: &PortError) {
+    pub async fn unanswered(&self, line: ProductLine, error: &PortError) {
         if error.kind == ErrorKind::Permanent {
             return;
         }
@@ -282,12 +282,12 @@ impl Engine {
     }
 
     /// Whether a line is open: what is sold of a failing one to try its provider is not counted.
-    pub fn is_open(&self, line: Line) -> bool {
+    pub fn is_open(&self, line: ProductLine) -> bool {
         self.line_figures(line).status == Status::Open
     }
 
     /// How a line stands.
-    pub fn line_figures(&self, line: Line) -> LineFigures {
+    pub fn line_figures(&self, line: ProductLine) -> LineFigures {
         let lines = &self.0.lines;
         let flags = lines.flags(line);
         let (open, failures, next_try_at) = match flags & WORN {
@@ -313,9 +313,9 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn lines(&self) -> Result<Vec<(LineFigures, Option<Selling>)>, StoreError> {
-        let mut found = Vec::with_capacity(Line::ALL.len());
-        for line in Line::ALL {
-            let known = self.0.families.lines.read(&line).await.map_err(damaged)?;
+        let mut found = Vec::with_capacity(ProductLine::ALL.len());
+        for line in ProductLine::ALL {
+            let known = self.0.families.lines.read(&line).await.map_err(corrupt)?;
             found.push((self.line_figures(line), known.map(|(known, _)| known)));
         }
         Ok(found)
@@ -325,13 +325,13 @@ impl Engine {
     ///
     /// # Errors
     /// [`Denied::Rejected`] when one has closed it already.
-    pub async fn close_line(&self, line: Line, reason: String, act: &Act) -> Result<(), Denied<Rejection>> {
-        let one = self.acting().await;
+    pub async fn close_line(&self, line: ProductLine, reason: String, act: &OperatorAction) -> Result<(), OperationError<Rejection>> {
+        let one = self.lock_operator().await;
         let close = |act| Command::Close {
             reason: reason.clone(),
             act,
         };
-        told(self.act(&one, (&self.0.families.lines, line), act, close).await)?;
+        told(self.ask_as_operator(&one, (&self.0.families.lines, line), act, close).await)?;
         let cell = &self.0.lines.cells[line as usize];
         cell.flags.fetch_or(CLOSED, Ordering::Release);
         Ok(())
@@ -341,13 +341,13 @@ impl Engine {
     ///
     /// # Errors
     /// [`Denied::Rejected`] when it is open.
-    pub async fn open_line(&self, line: Line, reason: String, act: &Act) -> Result<(), Denied<Rejection>> {
-        let one = self.acting().await;
+    pub async fn open_line(&self, line: ProductLine, reason: String, act: &OperatorAction) -> Result<(), OperationError<Rejection>> {
+        let one = self.lock_operator().await;
         let open = |act| Command::Open {
             reason: reason.clone(),
             act,
         };
-        told(self.act(&one, (&self.0.families.lines, line), act, open).await)?;
+        told(self.ask_as_operator(&one, (&self.0.families.lines, line), act, open).await)?;
         let lines = &self.0.lines;
         lines.with(line, |breaker| *breaker = Breaker::default());
         lines.cells[line as usize].flags.fetch_and(!CLOSED, Ordering::Release);
@@ -356,9 +356,9 @@ impl Engine {
     }
 }
 
-fn told(told: Result<(), Refusal<Rejection>>) -> Result<(), Denied<Rejection>> {
+fn told(told: Result<(), AskError<Rejection>>) -> Result<(), OperationError<Rejection>> {
     match told {
-        Err(Refusal::Conflict) => Err(Denied::Unavailable),
+        Err(AskError::Conflict) => Err(OperationError::Unavailable),
         told => Ok(told?),
     }
 }

@@ -3,13 +3,13 @@
 
 use purser_storage::StoreError;
 
-use super::{Denied, Engine, RACES};
-use crate::account::{self, OwnCaps};
+use super::{OperationError, Engine, MAX_CONFLICT_RETRIES};
+use crate::account::{self, OwnerCaps};
 use crate::id::Wallet;
-use crate::identity::{self, Identity};
-use crate::kernel::family::LoadError;
-use crate::kernel::{Entity, Family, Refusal, table};
-use crate::link::{self, Link};
+use crate::identity_verification::{self, IdentityVerification};
+use crate::kernel::registry::LoadError;
+use crate::kernel::{Entity, EntityRegistry, AskError, table};
+use crate::issuer_link::{self, IssuerLink};
 use crate::port::Verdict;
 
 impl Engine {
@@ -17,7 +17,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn identity(&self, wallet: &Wallet) -> Result<Option<Identity>, LoadError> {
+    pub async fn identity(&self, wallet: &Wallet) -> Result<Option<IdentityVerification>, LoadError> {
         Ok(self
             .0
             .families
@@ -31,26 +31,26 @@ impl Engine {
     ///
     /// # Errors
     /// When the holder is verified already.
-    pub async fn begin_identity(&self, wallet: Wallet) -> Result<(), Denied<identity::Rejection>> {
-        again(&self.0.families.identities, wallet, identity::Command::Begin).await
+    pub async fn request_identity_check(&self, wallet: Wallet) -> Result<(), OperationError<identity_verification::Rejection>> {
+        again(&self.0.families.identities, wallet, identity_verification::Command::Request).await
     }
 
     /// The provider's verdict, brought by a callback whose signature was verified.
     ///
     /// # Errors
     /// When it is on another check, or contradicts what was decided.
-    pub async fn decide_identity(
+    pub async fn record_identity_verdict(
         &self,
         wallet: Wallet,
         reference: String,
         verdict: Verdict,
-    ) -> Result<(), Denied<identity::Rejection>> {
-        let command = identity::Command::Decide { reference, verdict };
+    ) -> Result<(), OperationError<identity_verification::Rejection>> {
+        let command = identity_verification::Command::RecordVerdict { reference, verdict };
         again(&self.0.families.identities, wallet, command).await
     }
 
     /// Waits until the check is known at the provider, or over. The caller bounds it.
-    pub async fn identity_begun(&self, wallet: Wallet) -> Option<Identity> {
+    pub async fn await_identity_started(&self, wallet: Wallet) -> Option<IdentityVerification> {
         self.0.families.identities.outcome(wallet, 0).await.ok()
     }
 
@@ -58,7 +58,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn link(&self, wallet: &Wallet) -> Result<Option<Link>, LoadError> {
+    pub async fn link(&self, wallet: &Wallet) -> Result<Option<IssuerLink>, LoadError> {
         Ok(self.0.families.links.read(wallet).await?.map(|(link, _)| link))
     }
 
@@ -66,17 +66,17 @@ impl Engine {
     ///
     /// # Errors
     /// When the engine cannot answer.
-    pub async fn set_linked(&self, wallet: Wallet, linked: bool) -> Result<(), Denied<link::Rejection>> {
+    pub async fn request_issuer_link(&self, wallet: Wallet, linked: bool) -> Result<(), OperationError<issuer_link::Rejection>> {
         let command = if linked {
-            link::Command::Link
+            issuer_link::Command::Request
         } else {
-            link::Command::Unlink
+            issuer_link::Command::Unlink
         };
         again(&self.0.families.links, wallet, command).await
     }
 
     /// Waits until the issuer has opened the account or refused. The caller bounds it.
-    pub async fn link_opened(&self, wallet: Wallet) -> Option<Link> {
+    pub async fn await_issuer_link(&self, wallet: Wallet) -> Option<IssuerLink> {
         self.0.families.links.outcome(wallet, 0).await.ok()
     }
 
@@ -94,21 +94,21 @@ impl Engine {
     ///
     /// # Errors
     /// When the account is frozen or not there.
-    pub async fn set_own_caps(&self, wallet: Wallet, caps: OwnCaps) -> Result<(), Denied<account::Rejection>> {
+    pub async fn set_owner_caps(&self, wallet: Wallet, caps: OwnerCaps) -> Result<(), OperationError<account::Rejection>> {
         again(&self.0.families.accounts, wallet, account::Command::SetCaps(caps)).await
     }
 }
 
 /// Asks again when a batch before this one was refused and took it along.
-async fn again<E: Entity>(family: &Family<E>, id: E::Id, command: E::Command) -> Result<E::Answer, Denied<E::Rejection>>
+async fn again<E: Entity>(family: &EntityRegistry<E>, id: E::Id, command: E::Command) -> Result<E::Reply, OperationError<E::Rejection>>
 where
     E::Command: Clone,
 {
-    for _ in 0..RACES {
+    for _ in 0..MAX_CONFLICT_RETRIES {
         match family.ask(id, command.clone()).await {
-            Err(Refusal::Conflict) => {}
+            Err(AskError::Conflict) => {}
             told => return Ok(told?),
         }
     }
-    Err(Denied::Unavailable)
+    Err(OperationError::Unavailable)
 }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use purser_storage::codec;
 use tokio::sync::Notify;
 
-use super::families::Families;
-use super::listening::Teller;
-use super::{Denied, Engine, Inner, PayError, PayRequest};
-use crate::destination::{self, Destination};
-use crate::id::{DestinationId, LateReturnId, PayoutId, RecipientId, Wallet};
-use crate::kernel::family::LoadError;
-use crate::kernel::{Memo, Refusal, table};
+use super::registries::Families;
+use super::provider_events::ProviderEventSource;
+use super::{OperationError, Engine, Inner, ClaimError, PaymentRequest};
+use crate::bank_destination::{self, BankDestination};
+use crate::id::{BankDestinationId, LateReturnId, PayoutId, PaymentRecipientId, Wallet};
+use crate::kernel::registry::LoadError;
+use crate::kernel::{IdempotencyRecorder, AskError, table};
 use crate::late_return::LateReturn;
-use crate::payout::{self, Payout, Plan, Target, Terms};
-use crate::port::payout::{PayoutRails, Told};
+use crate::payout::{self, Payout, PayoutPlan, PayoutTarget, RailTerms};
+use crate::port::payouts::{PayoutRails, PayoutEvent};
 use crate::port::{BoxFuture, PortError};
-use crate::product::{AppPayee, Platform, Purchase, Requirement};
-use crate::recipient::{self, Recipient};
+use crate::product::{AppPayee, Platform, Purchase, Precondition};
+use crate::payment_recipient::{self, PaymentRecipient};
 
 /// Saved recipients that are read in one go.
 const PAGE: usize = 200;
@@ -26,11 +26,11 @@ const PAGE: usize = 200;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PayoutSettings {
     /// To debit cards.
-    pub push_to_card: Terms,
+    pub push_to_card: RailTerms,
     /// To banks.
-    pub bank_payment: Terms,
+    pub bank_payment: RailTerms,
     /// To payment apps.
-    pub app_payment: Terms,
+    pub app_payment: RailTerms,
     /// How long a rail may take to answer before its answer counts as lost, in milliseconds.
     pub timeout_ms: u64,
     /// How often the rails are asked what they have to tell, in milliseconds.
@@ -39,25 +39,25 @@ pub struct PayoutSettings {
 
 impl Engine {
     /// To whom a purchase is paid out, if it is one that is: the payer's own destination or recipient.
-    pub(super) async fn plan(&self, payer: &Wallet, request: &PayRequest) -> Result<Option<Plan>, PayError> {
+    pub(super) async fn payout_plan(&self, payer: &Wallet, request: &PaymentRequest) -> Result<Option<PayoutPlan>, ClaimError> {
         let settings = &self.0.settings.payouts;
         let (target, terms) = match &request.purchase {
-            Purchase::PushToCard { .. } => (Target::Card(None), settings.push_to_card),
+            Purchase::PushToCard { .. } => (PayoutTarget::Card(None), settings.push_to_card),
             Purchase::BankPayment { destination, .. } => {
                 let row = self.0.store.read(&table::destination(payer, *destination)).await;
-                let row = row.map_err(|_| PayError::Unavailable)?;
-                let missing = PayError::Missing(Requirement::Destination(*destination));
-                let details = codec::decode(&row.ok_or(missing)?.value).map_err(|_| PayError::Unavailable)?;
-                (Target::Bank(*destination, details), settings.bank_payment)
+                let row = row.map_err(|_| ClaimError::Unavailable)?;
+                let missing = ClaimError::PreconditionFailed(Precondition::OwnsDestination(*destination));
+                let details = codec::decode(&row.ok_or(missing)?.value).map_err(|_| ClaimError::Unavailable)?;
+                (PayoutTarget::Bank(*destination, details), settings.bank_payment)
             }
             Purchase::AppPayment { platform, payee, .. } => {
                 let (id, platform, payee) = self.payee(payer, *platform, payee).await?;
-                (Target::App(id, platform, payee), settings.app_payment)
+                (PayoutTarget::App(id, platform, payee), settings.app_payment)
             }
             _ => return Ok(None),
         };
         let quoted = request.quoted.as_deref().cloned();
-        Ok(Some(Plan { target, terms, quoted }))
+        Ok(Some(PayoutPlan { target, terms, quoted }))
     }
 
     /// A saved recipient is paid by what the app knows it by.
@@ -66,22 +66,22 @@ impl Engine {
         payer: &Wallet,
         platform: Option<Platform>,
         payee: &AppPayee,
-    ) -> Result<(RecipientId, Platform, AppPayee), PayError> {
-        let Ok(id) = payee.recipient.parse::<RecipientId>() else {
+    ) -> Result<(PaymentRecipientId, Platform, AppPayee), ClaimError> {
+        let Ok(id) = payee.recipient.parse::<PaymentRecipientId>() else {
             // The edge asks for it.
-            let platform = platform.ok_or(PayError::Unavailable)?;
-            let id = RecipientId::of(&self.0.secret, payer, platform.name(), &payee.recipient);
+            let platform = platform.ok_or(ClaimError::Unavailable)?;
+            let id = PaymentRecipientId::of(&self.0.secret, payer, platform.name(), &payee.recipient);
             return Ok((id, platform, payee.clone()));
         };
-        let saved = self.recipient(&id).await.map_err(|_| PayError::Unavailable)?;
+        let saved = self.recipient(&id).await.map_err(|_| ClaimError::Unavailable)?;
         let own = saved.filter(|saved| {
             saved.owner == *payer
                 && platform.is_none_or(|platform| saved.platform == platform)
-                && saved.status != recipient::Status::Deleted
+                && saved.status != payment_recipient::Status::Deleted
         });
-        let own = own.ok_or(PayError::Missing(Requirement::Recipient(id)))?;
+        let own = own.ok_or(ClaimError::PreconditionFailed(Precondition::OwnsRecipient(id)))?;
         let as_saved = payee.as_saved(&own.payee);
-        let payee = as_saved.ok_or(PayError::Missing(Requirement::AsSaved(id)))?;
+        let payee = as_saved.ok_or(ClaimError::PreconditionFailed(Precondition::AsSaved(id)))?;
         Ok((id, own.platform, payee))
     }
 
@@ -123,43 +123,43 @@ impl Engine {
     ///
     /// # Errors
     /// When it does not wait for one.
-    pub async fn detail_payout(
+    pub async fn submit_payout_details(
         &self,
         id: PayoutId,
         last4: String,
         sealed: Vec<u8>,
-    ) -> Result<(), Denied<payout::Rejection>> {
-        let command = payout::Command::Detail { last4, sealed };
+    ) -> Result<(), OperationError<payout::Rejection>> {
+        let command = payout::Command::SubmitDetails { last4, sealed };
         Ok(self.0.families.payouts.ask(id, command).await?)
     }
 
     /// The rails are said to have something to tell: they are asked now and not only when it is time. Whoever says so
     /// need not be believed; what counts is what the rails answer.
-    pub fn rails_have_told(&self) {
-        self.0.rails_told.notify_one();
+    pub fn wake_payout_poller(&self) {
+        self.0.payout_events_ready.notify_one();
     }
 
     /// The same of the issuers of reloadable and of prepaid cards.
-    pub fn issuer_has_told(&self) {
-        self.0.issuer_told.notify_one();
+    pub fn wake_card_poller(&self) {
+        self.0.card_events_ready.notify_one();
         self.0.prepaid_told.notify_one();
     }
 
     /// The same of the bank, where something may have come in.
-    pub fn bank_has_told(&self) {
-        self.0.bank_told.notify_one();
+    pub fn wake_bank_poller(&self) {
+        self.0.bank_events_ready.notify_one();
     }
 
     /// A saved recipient.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn recipient(&self, id: &RecipientId) -> Result<Option<Recipient>, LoadError> {
+    pub async fn recipient(&self, id: &PaymentRecipientId) -> Result<Option<PaymentRecipient>, LoadError> {
         Ok(self.0.families.recipients.read(id).await?.map(|(saved, _)| saved))
     }
 
     /// Waits until a recipient is saved, which the batch of the first payment to it only orders. The caller bounds it.
-    pub async fn recipient_saved(&self, id: RecipientId) {
+    pub async fn await_recipient_saved(&self, id: PaymentRecipientId) {
         // Its actor died: whoever asks next finds it saved or not.
         drop(self.0.families.recipients.outcome(id, 0).await);
     }
@@ -172,10 +172,10 @@ impl Engine {
     pub async fn recipients_of(
         &self,
         owner: &Wallet,
-        after: Option<RecipientId>,
+        after: Option<PaymentRecipientId>,
         limit: usize,
-        shown: impl Fn(&Recipient) -> bool,
-    ) -> Result<(Vec<(RecipientId, Recipient)>, bool), LoadError> {
+        shown: impl Fn(&PaymentRecipient) -> bool,
+    ) -> Result<(Vec<(PaymentRecipientId, PaymentRecipient)>, bool), LoadError> {
         let mut found = Vec::new();
         let mut after = match after {
             None => None,
@@ -183,7 +183,7 @@ impl Engine {
         };
         loop {
             let (page, more) = self
-                .owned(&self.0.families.recipients, owner, RecipientId, after, PAGE)
+                .owned(&self.0.families.recipients, owner, PaymentRecipientId, after, PAGE)
                 .await?;
             after = page.last().map(|(id, saved)| (saved.created_at, id.0));
             found.extend(page.into_iter().filter(|(_, saved)| shown(saved)));
@@ -199,15 +199,15 @@ impl Engine {
     ///
     /// # Errors
     /// When it is deleted or the engine cannot answer; [`Denied::Used`] when the memo's key was used in between.
-    pub async fn change_recipient(
+    pub async fn update_recipient(
         &self,
-        id: RecipientId,
+        id: PaymentRecipientId,
         display_name: Option<String>,
         archived: Option<bool>,
-        memo: Option<Memo<Recipient>>,
-    ) -> Result<(), Denied<recipient::Rejection>> {
-        let command = recipient::Command::Change { display_name, archived };
-        self.ask_once(&self.0.families.recipients, id, command, memo).await
+        memo: Option<IdempotencyRecorder<PaymentRecipient>>,
+    ) -> Result<(), OperationError<payment_recipient::Rejection>> {
+        let command = payment_recipient::Command::Update { display_name, archived };
+        self.ask_idempotent(&self.0.families.recipients, id, command, memo).await
     }
 
     /// Takes a recipient off every list. The answer is remembered if there is a memo.
@@ -216,11 +216,11 @@ impl Engine {
     /// When it is deleted already or the engine cannot answer; [`Denied::Used`] when the memo's key was used in between.
     pub async fn delete_recipient(
         &self,
-        id: RecipientId,
-        memo: Option<Memo<Recipient>>,
-    ) -> Result<(), Denied<recipient::Rejection>> {
-        let command = recipient::Command::Delete;
-        self.ask_once(&self.0.families.recipients, id, command, memo).await
+        id: PaymentRecipientId,
+        memo: Option<IdempotencyRecorder<PaymentRecipient>>,
+    ) -> Result<(), OperationError<payment_recipient::Rejection>> {
+        let command = payment_recipient::Command::Delete;
+        self.ask_idempotent(&self.0.families.recipients, id, command, memo).await
     }
 
     /// Registers a bank destination under a new id.
@@ -229,14 +229,14 @@ impl Engine {
     /// When the id is taken or the engine cannot answer.
     pub async fn register_destination(
         &self,
-        id: DestinationId,
-        destination: Destination,
+        id: BankDestinationId,
+        destination: BankDestination,
         sealed: Vec<u8>,
-        memo: Option<Memo<Destination>>,
-    ) -> Result<(), Denied<destination::Rejection>> {
+        memo: Option<IdempotencyRecorder<BankDestination>>,
+    ) -> Result<(), OperationError<bank_destination::Rejection>> {
         let destination = Box::new(destination);
-        let command = destination::Command::Register { destination, sealed };
-        self.ask_once(&self.0.families.destinations, id, command, memo).await
+        let command = bank_destination::Command::Register { destination, sealed };
+        self.ask_idempotent(&self.0.families.destinations, id, command, memo).await
     }
 
     /// Renames a bank destination. The answer is remembered if there is a memo.
@@ -245,12 +245,12 @@ impl Engine {
     /// When it was removed; [`Denied::Used`] when the memo's key was used in between.
     pub async fn rename_destination(
         &self,
-        id: DestinationId,
+        id: BankDestinationId,
         name: String,
-        memo: Option<Memo<Destination>>,
-    ) -> Result<(), Denied<destination::Rejection>> {
-        let command = destination::Command::Rename(name);
-        self.ask_once(&self.0.families.destinations, id, command, memo).await
+        memo: Option<IdempotencyRecorder<BankDestination>>,
+    ) -> Result<(), OperationError<bank_destination::Rejection>> {
+        let command = bank_destination::Command::Rename(name);
+        self.ask_idempotent(&self.0.families.destinations, id, command, memo).await
     }
 
     /// Takes a bank destination off its owner's list.
@@ -259,18 +259,18 @@ impl Engine {
     /// When it is not on it.
     pub async fn remove_destination(
         &self,
-        id: DestinationId,
-        memo: Option<Memo<Destination>>,
-    ) -> Result<(), Denied<destination::Rejection>> {
-        let command = destination::Command::Remove;
-        self.ask_once(&self.0.families.destinations, id, command, memo).await
+        id: BankDestinationId,
+        memo: Option<IdempotencyRecorder<BankDestination>>,
+    ) -> Result<(), OperationError<bank_destination::Rejection>> {
+        let command = bank_destination::Command::Remove;
+        self.ask_idempotent(&self.0.families.destinations, id, command, memo).await
     }
 
     /// A bank destination, removed or not.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn destination(&self, id: &DestinationId) -> Result<Option<Destination>, LoadError> {
+    pub async fn destination(&self, id: &BankDestinationId) -> Result<Option<BankDestination>, LoadError> {
         Ok(self.0.families.destinations.read(id).await?.map(|(kept, _)| kept))
     }
 
@@ -281,59 +281,59 @@ impl Engine {
     pub async fn destinations_of(
         &self,
         owner: &Wallet,
-        after: Option<DestinationId>,
+        after: Option<BankDestinationId>,
         limit: usize,
-    ) -> Result<(Vec<(DestinationId, Destination)>, bool), LoadError> {
+    ) -> Result<(Vec<(BankDestinationId, BankDestination)>, bool), LoadError> {
         let family = &self.0.families.destinations;
         let after = match after {
             None => None,
             Some(id) => self.destination(&id).await?.map(|kept| (kept.created_at, id.0)),
         };
-        self.owned(family, owner, DestinationId, after, limit).await
+        self.owned(family, owner, BankDestinationId, after, limit).await
     }
 }
 
 /// The payout rails' words.
-pub(super) struct Rails {
+pub(super) struct PayoutEventSource {
     rails: Arc<dyn PayoutRails>,
     families: Families,
 }
 
-impl Teller for Rails {
-    type Word = Told;
-    const ROW: &'static str = "payout-words";
-    const WHO: &'static str = "payout rails";
+impl ProviderEventSource for PayoutEventSource {
+    type Event = PayoutEvent;
+    const CURSOR_KEY: &'static str = "payout-words";
+    const PROVIDER: &'static str = "payout rails";
 
-    fn of(inner: &Inner) -> Self {
+    fn from_engine(inner: &Inner) -> Self {
         let (rails, families) = (inner.ports.rails.clone(), inner.families.clone());
         Self { rails, families }
     }
 
-    fn bell(inner: &Inner) -> Arc<Notify> {
-        inner.rails_told.clone()
+    fn wake(inner: &Inner) -> Arc<Notify> {
+        inner.payout_events_ready.clone()
     }
 
-    fn number(word: &Told) -> u64 {
+    fn position(word: &PayoutEvent) -> u64 {
         word.number
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Told>, PortError>> {
-        self.rails.told(after, limit)
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
+        self.rails.events_after(after, limit)
     }
 
-    fn pass_on<'a>(&'a self, word: &'a Told) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(pass_on(&self.families, word))
+    fn apply<'a>(&'a self, word: &'a PayoutEvent) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(apply_payout_event(&self.families, word))
     }
 }
 
-async fn pass_on(families: &Families, word: &Told) -> Result<(), String> {
+async fn apply_payout_event(families: &Families, word: &PayoutEvent) -> Result<(), String> {
     let (payout, sequence) = (word.payout, word.report.sequence);
-    let command = payout::Command::Reported(word.report.clone());
+    let command = payout::Command::RecordRailEvent(word.report.clone());
     match families.payouts.ask(payout, command).await {
         Ok(()) => Ok(()),
         // The rail knows a payout that the store does not (an older backup was restored): nothing here can be moved by
         // it, and it must be seen.
-        Err(refusal @ (Refusal::Missing | Refusal::Rejected(_))) => {
+        Err(refusal @ (AskError::NotFound | AskError::Rejected(_))) => {
             tracing::error!(%payout, sequence, ?refusal, "a rail tells of a payout that is not known here");
             Ok(())
         }

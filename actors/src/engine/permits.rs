@@ -3,17 +3,17 @@
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Engine;
-use super::figures::Lack;
+use super::stats::OverloadReason;
 use crate::id::Wallet;
 
 /// Permit of one paid call, taken before the claim and held until the outcome of the payment is known.
 #[derive(Debug)]
-pub struct Permit {
+pub struct AdmissionPermit {
     permit: OwnedSemaphorePermit,
     _share: PayerShare,
 }
 
-impl Permit {
+impl AdmissionPermit {
     /// Never releases it: a bug that tests plant.
     pub(super) fn leak(self) {
         self.permit.forget();
@@ -43,7 +43,7 @@ impl Drop for PayerShare {
 
 /// Nothing was claimed; come back later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overloaded {
+pub struct OverloadError {
     /// In seconds.
     pub retry_after_s: u64,
 }
@@ -53,29 +53,29 @@ impl Engine {
     ///
     /// # Errors
     /// [`Overloaded`] at the limit of the engine, of the account's share or of the journal.
-    pub fn admit(&self, account: &Wallet) -> Result<Permit, Overloaded> {
+    pub fn admit(&self, account: &Wallet) -> Result<AdmissionPermit, OverloadError> {
         let full = |lack| {
-            self.0.refused.note(lack);
-            Overloaded { retry_after_s: 1 }
+            self.0.refused.record(lack);
+            OverloadError { retry_after_s: 1 }
         };
         let headroom = self.0.store.headroom();
         if headroom.lag_bytes >= headroom.lag_limit_bytes {
-            return Err(full(Lack::Lag));
+            return Err(full(OverloadReason::JournalLag));
         }
-        if !self.is_sound() {
-            return Err(full(Lack::Unsound));
+        if !self.is_healthy() {
+            return Err(full(OverloadReason::Unhealthy));
         }
         let permit = self.0.permits.clone().try_acquire_owned();
-        let permit = permit.map_err(|_| full(Lack::Room))?;
+        let permit = permit.map_err(|_| full(OverloadReason::Capacity))?;
         let payer = account.digest();
         {
             let mut n = self.0.payers.entry(payer).or_insert(0);
             if *n >= self.0.settings.in_flight_per_payer_max {
-                return Err(full(Lack::Share));
+                return Err(full(OverloadReason::PayerLimit));
             }
             *n += 1;
         }
-        Ok(Permit {
+        Ok(AdmissionPermit {
             permit,
             _share: PayerShare {
                 engine: self.clone(),

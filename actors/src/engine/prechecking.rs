@@ -1,8 +1,8 @@
 //! The chain's check of a payment before its claim.
 
 use super::Engine;
-use super::paying::{PayError, PayRequest};
-use super::requiring::rejected;
+use super::payments::{ClaimError, PaymentRequest};
+use super::preconditions::rejected;
 use crate::account;
 use crate::id::Wallet;
 
@@ -12,13 +12,13 @@ impl Engine {
     pub(super) async fn precheck(
         &self,
         account: &Wallet,
-        request: &PayRequest,
+        request: &PaymentRequest,
         is_counted: bool,
-    ) -> Result<(), PayError> {
+    ) -> Result<(), ClaimError> {
         let Some(decline) = self.0.ports.settlement.precheck(&request.authorization).await else {
             return Ok(());
         };
-        let known = self.account(account).await.map_err(|_| PayError::Unavailable)?;
+        let known = self.account(account).await.map_err(|_| ClaimError::Unavailable)?;
         let line = request.purchase.line();
         let cap = match is_counted {
             true => None,
@@ -26,6 +26,6 @@ impl Engine {
         };
         let now = self.0.clock.now();
         account::may_claim(known.as_ref(), line, request.worth, cap, now).map_err(rejected)?;
-        Err(PayError::Declined(decline))
+        Err(ClaimError::Declined(decline))
     }
 }

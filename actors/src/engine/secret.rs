@@ -13,7 +13,7 @@ const CLAIM_SECRET: &str = "claim-secret";
 /// The key that payment ids are made with, if there is one yet.
 pub(super) async fn stored_secret(store: &dyn Store) -> Result<Option<[u8; 32]>, StartError> {
     let row = store.read(&table::meta(CLAIM_SECRET)).await?;
-    let damaged = |_| StartError::Damaged("claim secret", codec::DecodeError::Truncated);
+    let damaged = |_| StartError::Corrupt("claim secret", codec::DecodeError::Truncated);
     row.map(|row| (*row.value).try_into().map_err(damaged)).transpose()
 }
 

@@ -4,16 +4,16 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write};
 
-use super::acting::Words;
-use super::operating::{damaged, put};
-use super::{Denied, Engine, commit};
+use super::operator_actions::AuditEntry;
+use super::operators::{corrupt, put};
+use super::{OperationError, Engine, commit};
 use crate::api_key;
 use crate::id::{ApiKeyId, SessionId};
-use crate::kernel::{Refusal, table};
-use crate::operator::{AccessToken, Act, Beside};
+use crate::kernel::{AskError, table};
+use crate::operator::{OperatorToken, OperatorAction, Beside};
 use crate::port::Timestamp;
 use crate::session;
 
@@ -64,7 +64,7 @@ impl Engine {
         };
         let both = [restored.0.to_be_bytes(), now.0.to_be_bytes()].concat();
         let mut writes = vec![put(key, both)];
-        let codes = store.scan(&[table::LINK], None, usize::MAX).await?;
+        let codes = store.scan(&[table::LOGIN_CODE], None, usize::MAX).await?;
         writes.extend(codes.into_iter().map(|(key, _)| Write::Delete { key }));
         // Tokens say in which second they were made: none is made in this one any more.
         let since_s = now.seconds().saturating_add(1);
@@ -75,7 +75,7 @@ impl Engine {
             writes,
             ..Batch::default()
         };
-        commit(store, batch).await.map_err(damaged)?;
+        commit(store, batch).await.map_err(corrupt)?;
         if !has_log {
             self.0.suspended.0.store(since_s, Ordering::Release);
             tokio::time::sleep(Duration::from_millis(1_000 - now.0 % 1_000)).await;
@@ -110,7 +110,7 @@ impl Engine {
 
     /// Whether something that was made then, in seconds, is suspended.
     pub fn is_suspended(&self, made_s: u64) -> bool {
-        made_s < self.0.suspended.0.load(Ordering::Acquire) && !planted::is(Bug::SuspendsNothing)
+        made_s < self.0.suspended.0.load(Ordering::Acquire) && !mutants::is_enabled(Mutant::SuspendsNothing)
     }
 
     /// Whether an API key is, and nobody has said that it is good.
@@ -134,8 +134,8 @@ impl Engine {
     ///
     /// # Errors
     /// [`Denied::Used`] when there is nothing of that name, or nothing is suspended.
-    pub async fn confirm_suspended(&self, what: &Confirmed, act: &Act) -> Result<(), Denied<()>> {
-        let one = self.acting().await;
+    pub async fn confirm_suspended(&self, what: &Confirmed, act: &OperatorAction) -> Result<(), OperationError<()>> {
+        let one = self.lock_operator().await;
         let since = table::meta(SUSPENDED);
         let good = |key| Write::Put {
             key,
@@ -144,18 +144,18 @@ impl Engine {
         };
         let (subject, write) = match what {
             Confirmed::ApiKey(id) => {
-                let known = self.api_key(id).await.map_err(|_| Denied::Unavailable)?;
-                known.ok_or(Denied::Used)?;
+                let known = self.api_key(id).await.map_err(|_| OperationError::Unavailable)?;
+                known.ok_or(OperationError::AlreadyUsed)?;
                 (id.to_string(), good(table::confirmed_key(*id)))
             }
             Confirmed::Token(name) => {
-                let hash = self.token_named(name).await.map_err(|_| Denied::Unavailable)?;
-                let (hash, _) = hash.ok_or(Denied::Used)?;
+                let hash = self.token_named(name).await.map_err(|_| OperationError::Unavailable)?;
+                let (hash, _) = hash.ok_or(OperationError::AlreadyUsed)?;
                 (name.clone(), good(table::confirmed_token(&hash)))
             }
             Confirmed::Everything => ("everything".to_owned(), Write::Delete { key: since.clone() }),
         };
-        let words = Words {
+        let words = AuditEntry {
             act,
             what: "suspended.confirm",
             subject,
@@ -163,15 +163,15 @@ impl Engine {
             beside: Beside::default(),
         };
         let there = vec![Condition::Present(since)];
-        match self.act_alone(&one, &words, there, vec![write]).await {
+        match self.commit_with_audit(&one, &words, there, vec![write]).await {
             Ok(()) => {
                 if *what == Confirmed::Everything {
                     self.0.suspended.0.store(0, Ordering::Release);
                 }
                 Ok(())
             }
-            Err(CommitError::Condition(_)) => Err(Denied::Used),
-            Err(_) => Err(Denied::Unavailable),
+            Err(CommitError::Condition(_)) => Err(OperationError::AlreadyUsed),
+            Err(_) => Err(OperationError::Unavailable),
         }
     }
 
@@ -179,10 +179,10 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub(super) async fn token_named(&self, name: &str) -> Result<Option<([u8; 32], AccessToken)>, StoreError> {
-        let rows = self.0.store.scan(&[table::OPERATOR], None, usize::MAX).await?;
+    pub(super) async fn token_named(&self, name: &str) -> Result<Option<([u8; 32], OperatorToken)>, StoreError> {
+        let rows = self.0.store.scan(&[table::OPERATOR_TOKEN], None, usize::MAX).await?;
         for (key, row) in rows {
-            let token: AccessToken = purser_storage::codec::decode(&row.value).map_err(damaged)?;
+            let token: OperatorToken = purser_storage::codec::decode(&row.value).map_err(corrupt)?;
             if let Some(hash) = key.last_chunk::<32>().filter(|_| token.name == name) {
                 return Ok(Some((*hash, token)));
             }
@@ -196,9 +196,9 @@ impl Engine {
     /// When storage fails.
     pub async fn end_session(&self, id: SessionId) -> Result<(), StoreError> {
         match self.0.families.sessions.ask(id, session::Command::Revoke).await {
-            Ok(_) | Err(Refusal::Rejected(session::Rejection::Revoked)) => Ok(()),
-            Err(Refusal::Missing | Refusal::Rejected(_)) => self.refuse_family(id).await,
-            Err(refusal) => Err(damaged(format!("{id}: {refusal:?}"))),
+            Ok(_) | Err(AskError::Rejected(session::Rejection::Revoked)) => Ok(()),
+            Err(AskError::NotFound | AskError::Rejected(_)) => self.refuse_family(id).await,
+            Err(refusal) => Err(corrupt(format!("{id}: {refusal:?}"))),
         }
     }
 
@@ -209,8 +209,8 @@ impl Engine {
     pub async fn end_api_key(&self, id: ApiKeyId) -> Result<(), StoreError> {
         match self.revoke_api_key(id).await {
             Ok(()) => Ok(()),
-            Err(Denied::Rejected(api_key::Rejection::Unknown)) => self.refuse_family(id.family()).await,
-            Err(denied) => Err(damaged(format!("{id}: {denied:?}"))),
+            Err(OperationError::Rejected(api_key::Rejection::NotFound)) => self.refuse_family(id.session_id()).await,
+            Err(denied) => Err(corrupt(format!("{id}: {denied:?}"))),
         }
     }
 
@@ -219,15 +219,15 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn end_token(&self, hash: &[u8; 32]) -> Result<(), StoreError> {
-        let Some(token) = self.access_token(hash).await?.filter(|token| !token.revoked) else {
+        let Some(token) = self.operator_token(hash).await?.filter(|token| !token.revoked) else {
             return Ok(());
         };
-        let revoked = AccessToken { revoked: true, ..token };
+        let revoked = OperatorToken { revoked: true, ..token };
         let batch = Batch {
             writes: vec![put(table::operator(hash), &revoked)],
             ..Batch::default()
         };
-        commit(&*self.0.store, batch).await.map_err(damaged)
+        commit(&*self.0.store, batch).await.map_err(corrupt)
     }
 
     async fn refuse_family(&self, id: SessionId) -> Result<(), StoreError> {
@@ -241,6 +241,6 @@ impl Engine {
             writes: vec![row],
             ..Batch::default()
         };
-        commit(&*self.0.store, batch).await.map_err(damaged)
+        commit(&*self.0.store, batch).await.map_err(corrupt)
     }
 }

@@ -6,46 +6,46 @@ use std::sync::Arc;
 
 use purser_storage::{StoreError, codec};
 
-use super::mailroom::Mailroom;
-use super::operating::damaged;
-use super::work::Rooms;
-pub use super::work::{OUTCOMES, PostFigures};
-use super::{Denied, Engine};
-use crate::id::{DeliveryId, EndpointId, SessionId, Wallet};
-use crate::kernel::family::LoadError;
-use crate::kernel::memo::{Kept, Place};
-use crate::kernel::{Kind, Memo, table};
-use crate::operator::Act;
+use super::webhook_dispatcher::WebhookDispatcher;
+use super::operators::corrupt;
+use super::jobs::DeliveryLimiter;
+pub use super::jobs::{OUTCOMES, WebhookStats};
+use super::{OperationError, Engine};
+use crate::id::{WebhookDeliveryId, WebhookId, SessionId, Wallet};
+use crate::kernel::registry::LoadError;
+use crate::kernel::idempotency::{RecordedResponse, IdempotencySlot};
+use crate::kernel::{EntityKind, IdempotencyRecorder, table};
+use crate::operator::OperatorAction;
 use crate::port::{Entropy, Timestamp};
-use crate::webhook::{self, Endpoint};
-use crate::webhook_delivery::{self, Delivery};
+use crate::webhook::{self, WebhookEndpoint};
+use crate::webhook_delivery::{self, WebhookDelivery};
 
-pub use settings::{TRIES, WebhookSettings};
+pub use settings::{MAX_ATTEMPTS, WebhookSettings};
 
 /// Rows of a list that are looked through for one page, at most: a filter that fits little must not read everything.
-const LOOKED_AT_MAX: usize = 2_000;
+const MAX_ROWS_SCANNED: usize = 2_000;
 
 /// Pieces of open work that are counted through for one figure, at most: cards alone have a timer each.
-const COUNTED_MAX: usize = 10_000;
+const MAX_ROWS_COUNTED: usize = 10_000;
 
 /// What posting needs of one engine.
-pub(super) struct PostOffice {
+pub(super) struct WebhookService {
     /// One at a time.
     registering: tokio::sync::Mutex<()>,
     /// Where events wait to be brought to endpoints.
-    pub(super) mailroom: Arc<Mailroom>,
+    pub(super) mailroom: Arc<WebhookDispatcher>,
     /// Who is posted to, and when.
-    pub(super) rooms: Arc<Rooms>,
+    pub(super) rooms: Arc<DeliveryLimiter>,
     /// Jitter.
     pub(super) entropy: Arc<dyn Entropy>,
 }
 
-impl PostOffice {
+impl WebhookService {
     pub(super) fn new(settings: &WebhookSettings, entropy: &Arc<dyn Entropy>) -> Arc<Self> {
         Arc::new(Self {
             registering: tokio::sync::Mutex::default(),
             mailroom: Arc::default(),
-            rooms: Rooms::new(settings),
+            rooms: DeliveryLimiter::new(settings),
             entropy: entropy.clone(),
         })
     }
@@ -53,7 +53,7 @@ impl PostOffice {
 
 /// An endpoint as it is registered.
 #[derive(Clone, Debug)]
-pub struct Registration {
+pub struct WebhookRegistration {
     /// Whose.
     pub owner: Wallet,
     /// Where; judged before.
@@ -72,24 +72,24 @@ pub struct Registration {
 
 /// Why an endpoint was not registered.
 #[derive(Debug)]
-pub enum NotRegistered {
+pub enum RegistrationError {
     /// The account has as many as it may.
-    Full(usize),
+    LimitReached(usize),
     /// Another session has registered the URL.
     OfAnotherSession,
     /// Ask again later; [`Denied::Used`] when the key's answer came to be in between.
-    Denied(Denied<webhook::Rejection>),
+    Denied(OperationError<webhook::Rejection>),
 }
 
 /// Which deliveries of an account.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct DeliveryQuery {
     /// Of this endpoint only.
-    pub endpoint: Option<EndpointId>,
+    pub endpoint: Option<WebhookId>,
     /// In this state only.
     pub state: Option<String>,
     /// Behind this one.
-    pub after: Option<DeliveryId>,
+    pub after: Option<WebhookDeliveryId>,
     /// At most so many.
     pub limit: usize,
 }
@@ -98,18 +98,18 @@ pub struct Wanted {
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryPage {
     /// The newest first.
-    pub found: Vec<(DeliveryId, Delivery)>,
+    pub found: Vec<(WebhookDeliveryId, WebhookDelivery)>,
     /// Whether the list goes on.
     pub more: bool,
     /// The last that was looked at.
-    pub last: Option<DeliveryId>,
+    pub last: Option<WebhookDeliveryId>,
 }
 
 /// What a registration's remembered answer follows: the endpoint, then the secret's record.
-pub fn followed(id: &[u8]) -> Option<(EndpointId, u128)> {
+pub fn parse_entity_ref(id: &[u8]) -> Option<(WebhookId, u128)> {
     let (endpoint, record) = id.split_first_chunk::<16>()?;
     let record = <[u8; 16]>::try_from(record).ok()?;
-    Some((EndpointId(u128::from_be_bytes(*endpoint)), u128::from_be_bytes(record)))
+    Some((WebhookId(u128::from_be_bytes(*endpoint)), u128::from_be_bytes(record)))
 }
 
 impl Engine {
@@ -119,39 +119,39 @@ impl Engine {
     /// [`NotRegistered`].
     pub async fn register_webhook(
         &self,
-        wanted: Registration,
-        place: Option<Place>,
-    ) -> Result<EndpointId, NotRegistered> {
-        let unavailable = |_| NotRegistered::Denied(Denied::Unavailable);
+        wanted: WebhookRegistration,
+        place: Option<IdempotencySlot>,
+    ) -> Result<WebhookId, RegistrationError> {
+        let unavailable = |_| RegistrationError::Denied(OperationError::Unavailable);
         // One at a time, so that what was counted is what there is.
         let _one = self.0.posting.registering.lock().await;
         let known = self.webhook_rows(&wanted.owner).await.map_err(unavailable)?;
         let row = table::webhook(&wanted.owner, &wanted.url);
         let (id, is_new) = match known.iter().find(|(key, _)| *key == row) {
             Some((_, id)) => (*id, false),
-            None => (EndpointId(self.0.entropy.random()), true),
+            None => (WebhookId(self.0.entropy.random()), true),
         };
         let most = self.0.settings.webhooks.per_account_max;
         if is_new && known.len() >= most {
-            return Err(NotRegistered::Full(most));
+            return Err(RegistrationError::LimitReached(most));
         }
         if wanted.only_own && !is_new {
             let known = self
                 .webhook(&id)
                 .await
-                .map_err(|_| NotRegistered::Denied(Denied::Unavailable))?;
+                .map_err(|_| RegistrationError::Denied(OperationError::Unavailable))?;
             if known.is_some_and(|endpoint| endpoint.session != wanted.session) {
-                return Err(NotRegistered::OfAnotherSession);
+                return Err(RegistrationError::OfAnotherSession);
             }
         }
         // Before the endpoint exists: no event between its first and the dispatcher's notice is missed.
         self.0.posting.mailroom.watch(&wanted.owner);
         let (owner, record) = (wanted.owner, wanted.record);
         let memo = place.map(|place| {
-            Memo::<Endpoint>::new(place, move |told| {
+            IdempotencyRecorder::<WebhookEndpoint>::new(place, move |told| {
                 let id = [id.0.to_be_bytes(), record.to_be_bytes()].concat();
-                let kind = Kind::Webhook as u8;
-                told.is_ok().then_some(Kept::Follow { kind, id })
+                let kind = EntityKind::Webhook as u8;
+                told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
             })
         });
         let command = webhook::Command::Register {
@@ -163,13 +163,13 @@ impl Engine {
             overlap_ms: self.0.settings.webhooks.overlap_ms,
             session: wanted.session,
         };
-        let told = self.ask_once(&self.0.families.webhooks, id, command, memo).await;
-        told.map(|()| id).map_err(NotRegistered::Denied)
+        let told = self.ask_idempotent(&self.0.families.webhooks, id, command, memo).await;
+        told.map(|()| id).map_err(RegistrationError::Denied)
     }
 
-    async fn webhook_rows(&self, owner: &Wallet) -> Result<Vec<(purser_storage::RowKey, EndpointId)>, StoreError> {
+    async fn webhook_rows(&self, owner: &Wallet) -> Result<Vec<(purser_storage::RowKey, WebhookId)>, StoreError> {
         let rows = self.0.store.scan(&table::webhooks(owner), None, usize::MAX).await?;
-        let named = |value: &[u8]| EndpointId(value.try_into().map_or(0, u128::from_be_bytes));
+        let named = |value: &[u8]| WebhookId(value.try_into().map_or(0, u128::from_be_bytes));
         Ok(rows.into_iter().map(|(key, row)| (key, named(&row.value))).collect())
     }
 
@@ -177,7 +177,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn webhook(&self, id: &EndpointId) -> Result<Option<Endpoint>, LoadError> {
+    pub async fn webhook(&self, id: &WebhookId) -> Result<Option<WebhookEndpoint>, LoadError> {
         Ok(self.0.families.webhooks.read(id).await?.map(|(endpoint, _)| endpoint))
     }
 
@@ -185,7 +185,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn webhooks_of(&self, owner: &Wallet) -> Result<Vec<(EndpointId, Endpoint)>, LoadError> {
+    pub async fn webhooks_of(&self, owner: &Wallet) -> Result<Vec<(WebhookId, WebhookEndpoint)>, LoadError> {
         let mut found = Vec::new();
         for (_, id) in self.webhook_rows(owner).await? {
             found.extend(self.webhook(&id).await?.map(|endpoint| (id, endpoint)));
@@ -200,14 +200,14 @@ impl Engine {
     /// When storage fails.
     pub async fn all_webhooks(
         &self,
-        after: Option<&Endpoint>,
+        after: Option<&WebhookEndpoint>,
         limit: usize,
-    ) -> Result<Vec<(EndpointId, Endpoint)>, LoadError> {
+    ) -> Result<Vec<(WebhookId, WebhookEndpoint)>, LoadError> {
         let after = after.map(|endpoint| table::webhook(&endpoint.owner, &endpoint.url));
         let rows = self.0.store.scan(&[table::WEBHOOK], after.as_deref(), limit).await?;
         let mut found = Vec::with_capacity(rows.len());
         for (_, row) in rows {
-            let id = EndpointId((&*row.value).try_into().map_or(0, u128::from_be_bytes));
+            let id = WebhookId((&*row.value).try_into().map_or(0, u128::from_be_bytes));
             found.extend(self.webhook(&id).await?.map(|endpoint| (id, endpoint)));
         }
         Ok(found)
@@ -227,35 +227,35 @@ impl Engine {
     /// When it is gone already.
     pub async fn delete_webhook(
         &self,
-        id: EndpointId,
-        memo: Option<Memo<Endpoint>>,
-    ) -> Result<(), Denied<webhook::Rejection>> {
+        id: WebhookId,
+        memo: Option<IdempotencyRecorder<WebhookEndpoint>>,
+    ) -> Result<(), OperationError<webhook::Rejection>> {
         let command = webhook::Command::Delete;
-        self.ask_once(&self.0.families.webhooks, id, command, memo).await
+        self.ask_idempotent(&self.0.families.webhooks, id, command, memo).await
     }
 
     /// What an endpoint has not received of events since a moment is posted again; an operator who asks for it is written down.
     ///
     /// # Errors
     /// When the endpoint is disabled or deleted.
-    pub async fn resend_webhooks(
+    pub async fn redeliver_since(
         &self,
-        id: EndpointId,
+        id: WebhookId,
         since: Timestamp,
-        by: Option<Act>,
-        memo: Option<Memo<Endpoint>>,
-    ) -> Result<(), Denied<webhook::Rejection>> {
+        by: Option<OperatorAction>,
+        memo: Option<IdempotencyRecorder<WebhookEndpoint>>,
+    ) -> Result<(), OperationError<webhook::Rejection>> {
         let upto = self.0.store.durable_seq();
-        let command = |by| webhook::Command::Resend { since, upto, by };
+        let command = |by| webhook::Command::RequestRedelivery { since, upto, by };
         let endpoint = (&self.0.families.webhooks, id);
-        self.act_or_ask(endpoint, (by.as_ref(), memo), command).await
+        self.ask_as_operator_or_owner(endpoint, (by.as_ref(), memo), command).await
     }
 
     /// A delivery.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn webhook_delivery(&self, id: &DeliveryId) -> Result<Option<Delivery>, LoadError> {
+    pub async fn webhook_delivery(&self, id: &WebhookDeliveryId) -> Result<Option<WebhookDelivery>, LoadError> {
         let read = self.0.families.webhook_deliveries.read(id).await?;
         Ok(read.map(|(delivery, _)| delivery))
     }
@@ -266,31 +266,31 @@ impl Engine {
     /// When there is no such delivery.
     pub async fn redeliver_webhook(
         &self,
-        id: DeliveryId,
-        by: Option<Act>,
-        memo: Option<Memo<Delivery>>,
-    ) -> Result<(), Denied<webhook_delivery::Rejection>> {
-        let command = |by| webhook_delivery::Command::Again { whatever: true, by };
+        id: WebhookDeliveryId,
+        by: Option<OperatorAction>,
+        memo: Option<IdempotencyRecorder<WebhookDelivery>>,
+    ) -> Result<(), OperationError<webhook_delivery::Rejection>> {
+        let command = |by| webhook_delivery::Command::Redeliver { whatever: true, by };
         let delivery = (&self.0.families.webhook_deliveries, id);
-        self.act_or_ask(delivery, (by.as_ref(), memo), command).await
+        self.ask_as_operator_or_owner(delivery, (by.as_ref(), memo), command).await
     }
 
     /// A wallet's deliveries, the newest first. A page may be shorter than asked for and not the last.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn webhook_deliveries_of(&self, owner: &Wallet, wanted: &Wanted) -> Result<DeliveryPage, LoadError> {
-        let prefix = table::owned(owner, Kind::WebhookDelivery);
+    pub async fn webhook_deliveries_of(&self, owner: &Wallet, wanted: &DeliveryQuery) -> Result<DeliveryPage, LoadError> {
+        let prefix = table::owner_index(owner, EntityKind::WebhookDelivery);
         let mut page = DeliveryPage::default();
         let mut after = match wanted.after {
             None => None,
             Some(id) => {
                 let known = self.webhook_delivery(&id).await?;
-                known.map(|delivery| Delivery::listed(&delivery.owner, delivery.created_at, id))
+                known.map(|delivery| WebhookDelivery::listed(&delivery.owner, delivery.created_at, id))
             }
         };
         let mut looked = 0;
-        while looked < LOOKED_AT_MAX {
+        while looked < MAX_ROWS_SCANNED {
             let rows = self
                 .0
                 .store
@@ -304,10 +304,10 @@ impl Engine {
                     return Ok(page);
                 }
                 looked += 1;
-                let Some((_, number)) = table::made(&key) else { continue };
-                let id = DeliveryId(number);
+                let Some((_, number)) = table::created_and_id(&key) else { continue };
+                let id = WebhookDeliveryId(number);
                 page.last = Some(id);
-                let fits = |e: EndpointId| *row.value == e.0.to_be_bytes();
+                let fits = |e: WebhookId| *row.value == e.0.to_be_bytes();
                 if wanted.endpoint.is_some_and(|endpoint| !fits(endpoint)) {
                     continue;
                 }
@@ -325,8 +325,8 @@ impl Engine {
     }
 
     /// What posting has come to.
-    pub fn posting(&self) -> PostFigures {
-        self.0.posting.rooms.figures()
+    pub fn webhook_stats(&self) -> WebhookStats {
+        self.0.posting.rooms.stats()
     }
 
     /// Deliveries that are being tried or wait for it, among the first 10,000 pieces of open work.
@@ -334,14 +334,14 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn webhooks_pending(&self) -> Result<u64, StoreError> {
-        let (mut pending, mut looked_at, prefixes) = (0, 0, [table::EFFECT, table::TIMER]);
+        let (mut pending, mut looked_at, prefixes) = (0, 0, [table::OUTBOX, table::TIMER]);
         for prefix in prefixes {
             let mut after = None;
-            while looked_at < COUNTED_MAX {
+            while looked_at < MAX_ROWS_COUNTED {
                 let page = self.0.store.scan(&[prefix], after.as_deref(), 1_000).await?;
                 for (_, row) in &page {
-                    let effect: crate::kernel::Effect = codec::decode(&row.value).map_err(damaged)?;
-                    pending += u64::from(matches!(effect.work, crate::kernel::effect::Work::PostWebhook { .. }));
+                    let effect: crate::kernel::OutboxJob = codec::decode(&row.value).map_err(corrupt)?;
+                    pending += u64::from(matches!(effect.job, crate::kernel::job::Job::DeliverWebhook { .. }));
                 }
                 looked_at += page.len();
                 match page.into_iter().last() {

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{DepartureId, DepositId, EffectId, Network, PaymentId, WithdrawalId};
+use super::{OutgoingTransferId, DepositId, JobId, Network, PaymentId, WithdrawalId};
 use crate::port::TransferName;
 
 impl PaymentId {
@@ -37,7 +37,7 @@ impl DepositId {
     }
 }
 
-impl DepartureId {
+impl OutgoingTransferId {
     /// Of a transfer on a network: the same place in the same transaction always has the same id. The first has the id that the
     /// transaction had when there was no other.
     pub fn of(network: Network, transaction: &str, index: u32) -> Self {
@@ -53,7 +53,7 @@ impl DepartureId {
     }
 
     /// Of an order that a provider has carried out: its list and its key there always give the same id.
-    pub fn of_order(list: &str, key: EffectId) -> Self {
+    pub fn of_order(list: &str, key: JobId) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"order at a provider");
         hash.update([0]);

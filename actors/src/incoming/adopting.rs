@@ -5,16 +5,16 @@ use super::{Event, Incoming, Made};
 use crate::account::counted_day;
 use crate::card::Card;
 use crate::gift_card::{self, GiftCard};
-use crate::id::{CardId, EffectId, SessionId, Wallet};
-use crate::kernel::effect::{Share, Work};
+use crate::id::{CardId, JobId, SessionId, Wallet};
+use crate::kernel::job::{CapReservation, Job};
 use crate::kernel::entity::EntityId as _;
-use crate::kernel::{Context, Decision, Kind, OutOfOrder, table};
-use crate::ledger::{Place, Transaction};
+use crate::kernel::{Context, Decision, EntityKind, InvalidTransition, table};
+use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Cents;
-use crate::payment::{Claim, Found, NewSession, Payment};
+use crate::payment::{Claim, ResolvedPreconditions, SessionSeed, Payment};
 use crate::port::{Authorization, EvmAuthorization, EvmSignature, SolanaTransfer};
-use crate::product::{Currency, Product, Purchase};
-use crate::quote::{Exchange, Quoted};
+use crate::product::{Currency, PurchasedProduct, Purchase};
+use crate::quote::{ExchangeRate, QuoteFacts};
 
 /// Decimal places of an exchange rate that is made up of what was paid.
 const RATE_PLACES: u32 = 12;
@@ -26,35 +26,35 @@ impl Incoming {
         (owner, made): (Wallet, Made),
         decision: Decision<Self>,
         context: &Context,
-    ) -> Result<Decision<Self>, OutOfOrder> {
+    ) -> Result<Decision<Self>, InvalidTransition> {
         let id = self.transfer.payment;
         let claim = self.claim(owner, &made, context)?;
         let (line, share) = (claim.purchase.line(), claim.share);
         let card = CardId(id.product());
         let product = match made {
-            Made::Card { .. } => Product::Card(card),
-            Made::GiftCard { .. } => Product::GiftCard(card),
+            Made::Card { .. } => PurchasedProduct::Card(card),
+            Made::GiftCard { .. } => PurchasedProduct::GiftCard(card),
         };
         let (opening, payment) = Payment::adopted(id, claim, (&self.transfer.transaction, product), context)?;
         let charge = payment.charge(id);
-        let treasury = Place::Treasury(self.transfer.network);
-        let received = Transaction::new(context.now, id).book(treasury, Place::Suspense, self.transfer.amount);
-        let sold = charge.sold(received, line.provider());
+        let treasury = LedgerAccount::Treasury(self.transfer.network);
+        let received = LedgerTransaction::new(context.now, id).post(treasury, LedgerAccount::Suspense, self.transfer.amount);
+        let sold = charge.capture(received, line.provider());
         let decision = decision
-            .requires_absent(table::entity(Kind::Payment, &id.key()))
+            .requires_absent(table::entity(EntityKind::Payment, &id.key()))
             .requires_absent(table::deposit(id))
             .event(Event::Adopted(product, context.now))
             .open(opening)
             .put(Payment::listed(&owner, context.now, id), Vec::new())
-            .then(Work::CountShare { account: owner, share }, context)
-            .then(self.counts_for_nothing(), context)
-            .post(&sold, context);
-        let key = EffectId(card.0);
+            .enqueue(Job::CountShare { account: owner, share }, context)
+            .enqueue(self.counts_for_nothing(), context)
+            .post_ledger(&sold, context);
+        let key = JobId(card.0);
         Ok(match made {
             Made::Card { amount } => decision
                 .open(Card::order(card, owner, charge, amount, context)?)
-                .owned(&owner, Kind::Card, card.0, context)
-                .then_as(key, Work::IssueCard(card), context),
+                .index_for_owner(&owner, EntityKind::Card, card.0, context)
+                .enqueue_as(key, Job::IssueCard(card), context),
             Made::GiftCard {
                 amount,
                 currency,
@@ -62,7 +62,7 @@ impl Incoming {
                 country,
                 fee_rate,
             } => {
-                let order = gift_card::Order {
+                let order = gift_card::GiftCardOrder {
                     product,
                     amount,
                     currency,
@@ -72,18 +72,18 @@ impl Incoming {
                 };
                 decision
                     .open(GiftCard::order(card, owner, charge, order, context)?)
-                    .owned(&owner, Kind::GiftCard, card.0, context)
-                    .then_as(key, Work::OrderGiftCard(card), context)
+                    .index_for_owner(&owner, EntityKind::GiftCard, card.0, context)
+                    .enqueue_as(key, Job::OrderGiftCard(card), context)
             }
         })
     }
 
     /// What its payer asked for, as far as the chain and the provider show it.
-    fn claim(&self, account: Wallet, made: &Made, context: &Context) -> Result<Claim, OutOfOrder> {
+    fn claim(&self, account: Wallet, made: &Made, context: &Context) -> Result<Claim, InvalidTransition> {
         let (purchase, worth, found) = self.bought(made)?;
-        let share = Share {
+        let share = CapReservation {
             day: counted_day(self.transfer.at, 0),
-            budget: purchase.line().budget(),
+            budget: purchase.line().cap_group(),
             cents: worth,
         };
         Ok(Claim {
@@ -93,7 +93,7 @@ impl Incoming {
             worth,
             found,
             request: Claim::UNKNOWN,
-            session: NewSession {
+            session: SessionSeed {
                 id: SessionId(self.transfer.payment.product()),
                 first: [0; 32],
                 life_ms: 0,
@@ -104,9 +104,9 @@ impl Incoming {
     }
 
     /// The purchase, and what it was worth in US dollars: what was paid, less the fee.
-    fn bought(&self, made: &Made) -> Result<(Purchase, Cents, Found), OutOfOrder> {
+    fn bought(&self, made: &Made) -> Result<(Purchase, Cents, ResolvedPreconditions), InvalidTransition> {
         Ok(match made {
-            Made::Card { amount } => (Purchase::UsaCard { amount: *amount }, *amount, Found::Nothing),
+            Made::Card { amount } => (Purchase::UsaCard { amount: *amount }, *amount, ResolvedPreconditions::Nothing),
             Made::GiftCard {
                 amount,
                 currency,
@@ -121,7 +121,7 @@ impl Incoming {
                     country: *country,
                 };
                 let (quoted, worth) = self.quoted(*amount, *currency, fee_rate);
-                let found = Found::Offer {
+                let found = ResolvedPreconditions::Offer {
                     fee_rate: fee_rate.clone(),
                     quoted: Box::new(quoted),
                 };
@@ -132,11 +132,11 @@ impl Incoming {
 
     /// Facts that make the price which was paid, and what the product is worth by them in US dollars. Of another currency nobody
     /// knows the exchange rate any more; it follows from what was paid and the fee rate that it was ordered at, within a cent.
-    fn quoted(&self, amount: Cents, currency: Currency, fee_rate: &str) -> (Quoted, Cents) {
+    fn quoted(&self, amount: Cents, currency: Currency, fee_rate: &str) -> (QuoteFacts, Cents) {
         let paid = self.transfer.amount.whole_cents().get();
         let decimal = |cents: u64| format!("{}.{:02}", cents / 100, cents % 100);
         if currency == Currency::USD {
-            let quoted = Quoted {
+            let quoted = QuoteFacts {
                 fee_rate: "0".to_owned(),
                 min_fee: decimal(paid.saturating_sub(amount.get())),
                 exchange: None,
@@ -153,10 +153,10 @@ impl Incoming {
         let rate = exact * one / (2 * least) * one / (one + fee);
         let worth = (least * rate).div_ceil(one).min(u128::from(paid));
         let places = RATE_PLACES as usize;
-        let quoted = Quoted {
+        let quoted = QuoteFacts {
             fee_rate: fee_rate.to_owned(),
             min_fee: "0".to_owned(),
-            exchange: Some(Exchange {
+            exchange: Some(ExchangeRate {
                 usd_per_unit: format!("{}.{:0places$}", rate / one, rate % one),
                 source: "restored".to_owned(),
                 as_of: self.transfer.at,

@@ -3,24 +3,24 @@
 use super::Incoming;
 use crate::account::counted_day;
 use crate::id::Wallet;
-use crate::kernel::effect::{Share, Work};
-use crate::product::Line;
+use crate::kernel::job::{CapReservation, Job};
+use crate::product::ProductLine;
 
 impl Incoming {
     /// What counts against the daily caps of whoever may have bought something with it: all of it, in each budget that it may have
     /// been of.
-    pub(super) fn counted(&self, account: Wallet, lines: &[Line]) -> Work {
-        let mut shares: Vec<Share> = Vec::new();
-        for budget in lines.iter().map(|line| line.budget()) {
+    pub(super) fn counted(&self, account: Wallet, lines: &[ProductLine]) -> Job {
+        let mut shares: Vec<CapReservation> = Vec::new();
+        for budget in lines.iter().map(|line| line.cap_group()) {
             if shares.iter().all(|share| share.budget != budget) {
-                shares.push(Share {
+                shares.push(CapReservation {
                     day: counted_day(self.transfer.at, 0),
                     budget,
                     cents: self.transfer.amount.whole_cents(),
                 });
             }
         }
-        Work::CountUnclaimed {
+        Job::CountUnclaimed {
             account,
             payment: self.transfer.payment,
             lines: lines.to_vec(),
@@ -29,8 +29,8 @@ impl Incoming {
     }
 
     /// Nothing was bought with it, or what was bought counts by itself: what was counted for its payment is free again.
-    pub(super) const fn counts_for_nothing(&self) -> Work {
-        Work::CountClaimed {
+    pub(super) const fn counts_for_nothing(&self) -> Job {
+        Job::CountClaimed {
             account: self.transfer.from,
             payment: self.transfer.payment,
         }

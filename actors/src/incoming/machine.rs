@@ -4,13 +4,13 @@ use purser_storage::codec;
 
 use super::{Command, Event, Incoming, PaidFor, Rejection, Ruling, Status, Verdict};
 use crate::id::{DepositId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::{EntityId as _, Move};
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::ledger::{Place, Transaction};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::entity::{EntityId as _, Transition};
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::ledger::{LedgerAccount, LedgerTransaction};
 use crate::money::Usdc;
-use crate::operator::Deed;
-use crate::port::{Booked, Timestamp};
+use crate::operator::AuditedAction;
+use crate::port::{AttributedTransfer, Timestamp};
 
 type Decided = Result<Decision<Incoming>, Rejection>;
 
@@ -22,29 +22,29 @@ impl Incoming {
     /// What every decision about its money rests on: it is on the list, and the payment that it would settle has not moved since
     /// it was looked at. From now on that payment settles by it no more.
     fn taken(&self, id: DepositId, payment: u64, decision: Decision<Self>) -> Decision<Self> {
-        let key = table::entity(Kind::Payment, &self.transfer.payment.key());
+        let key = table::entity(EntityKind::Payment, &self.transfer.payment.key());
         decision
             .requires_unchanged(key, payment)
-            .take(table::incoming(self.found_at, id))
+            .delete(table::incoming(self.found_at, id))
             .put(table::deposit(self.transfer.payment), id.0.to_be_bytes().to_vec())
     }
 
-    fn received(&self, id: DepositId, at: Timestamp, for_whom: Place) -> Transaction {
-        let treasury = Place::Treasury(self.transfer.network);
-        Transaction::new(at, id).book(treasury, for_whom, self.transfer.amount)
+    fn received(&self, id: DepositId, at: Timestamp, for_whom: LedgerAccount) -> LedgerTransaction {
+        let treasury = LedgerAccount::Treasury(self.transfer.network);
+        LedgerTransaction::new(at, id).post(treasury, for_whom, self.transfer.amount)
     }
 
     fn grant(&self, id: DepositId, account: Wallet, decision: Decision<Self>, context: &Context) -> Decision<Self> {
-        let credit = Work::Credit {
+        let credit = Job::CreditAccount {
             account,
             amount: self.transfer.amount,
             cause: CreditCause::Deposit(id),
         };
         decision
             .event(Event::Granted(account, context.now))
-            .post(&self.received(id, context.now, Place::Suspense), context)
-            .then(credit, context)
-            .then(self.counts_for_nothing(), context)
+            .post_ledger(&self.received(id, context.now, LedgerAccount::Suspense), context)
+            .enqueue(credit, context)
+            .enqueue(self.counts_for_nothing(), context)
     }
 
     fn place(
@@ -56,11 +56,11 @@ impl Incoming {
     ) -> Decided {
         let row = table::incoming(self.found_at, id);
         Ok(match verdict {
-            Verdict::Claimed => done.take(row).event(Event::Claimed(context.now)),
+            Verdict::Claimed => done.delete(row).event(Event::Claimed(context.now)),
             Verdict::Wait { shows, counts } => {
                 let listed = done.put(row, vec![WAITS]).event(Event::Listed(shows, context.now));
                 match counts {
-                    Some((account, lines)) => listed.then(self.counted(account, &lines), context),
+                    Some((account, lines)) => listed.enqueue(self.counted(account, &lines), context),
                     None => listed,
                 }
             }
@@ -69,7 +69,7 @@ impl Incoming {
                 self.grant(id, account, taken, context)
             }
             Verdict::Adopt(account, made) => {
-                let adopted = self.adopt((account, made), done.take(row), context);
+                let adopted = self.adopt((account, made), done.delete(row), context);
                 adopted.map_err(|_| Rejection(self.status()))?
             }
         })
@@ -79,7 +79,7 @@ impl Incoming {
         &self,
         id: DepositId,
         (ruling, payment): (Ruling, u64),
-        (act, evidence): (&Deed, String),
+        (act, evidence): (&AuditedAction, String),
         context: &Context,
     ) -> Decision<Self> {
         let subject = format!("{id} {} {}", self.transfer.amount.decimal(), self.transfer.from);
@@ -88,16 +88,16 @@ impl Incoming {
             Ruling::OperatorFunds => ("incoming.operator_funds", subject),
             Ruling::Return(_) => ("incoming.return", subject),
         };
-        let decision = Decision::answer(()).audited(act, what, subject, Some(evidence), context);
+        let decision = Decision::answer(()).audit(act, what, subject, Some(evidence), context);
         let decision = self.taken(id, payment, decision);
         match ruling {
             Ruling::Credit(account) => self.grant(id, account, decision, context),
             Ruling::OperatorFunds => decision
                 .event(Event::TakenIn(context.now))
-                .post(&self.received(id, context.now, Place::OperatorFunds), context)
-                .then(self.counts_for_nothing(), context),
+                .post_ledger(&self.received(id, context.now, LedgerAccount::OperatorFunds), context)
+                .enqueue(self.counts_for_nothing(), context),
             Ruling::Return(account) => {
-                let send_back = Work::SendBack {
+                let send_back = Job::SendBack {
                     account,
                     deposit: id,
                     to: self.transfer.from,
@@ -105,9 +105,9 @@ impl Incoming {
                 };
                 decision
                     .event(Event::SentBack(account, context.now))
-                    .post(&self.received(id, context.now, Place::Suspense), context)
-                    .then(send_back, context)
-                    .then(self.counts_for_nothing(), context)
+                    .post_ledger(&self.received(id, context.now, LedgerAccount::Suspense), context)
+                    .enqueue(send_back, context)
+                    .enqueue(self.counts_for_nothing(), context)
             }
         }
     }
@@ -118,26 +118,26 @@ impl Incoming {
         &self,
         id: DepositId,
         (paid_for, payment): (PaidFor, u64),
-        (act, evidence): (&Deed, String),
+        (act, evidence): (&AuditedAction, String),
         context: &Context,
     ) -> Decision<Self> {
         let now = context.now;
         let (what, subject, left, booked, row) = match paid_for {
             PaidFor::Departure(departure) => {
-                let treasury = Place::Treasury(departure.to.network());
+                let treasury = LedgerAccount::Treasury(departure.to.network());
                 let left = departure.id();
                 let (came, went) = (self.transfer.amount, departure.amount);
-                let booked = Transaction::new(now, left)
-                    .book(Place::Suspense, treasury, came.min(went))
-                    .book(Place::Costs, treasury, went.minus(came).unwrap_or(Usdc::ZERO))
-                    .book(Place::Suspense, Place::Fees, came.minus(went).unwrap_or(Usdc::ZERO));
+                let booked = LedgerTransaction::new(now, left)
+                    .post(LedgerAccount::Suspense, treasury, came.min(went))
+                    .post(LedgerAccount::OperatingCosts, treasury, went.checked_sub(came).unwrap_or(Usdc::ZERO))
+                    .post(LedgerAccount::Suspense, LedgerAccount::FeeRevenue, came.checked_sub(went).unwrap_or(Usdc::ZERO));
                 let subject = format!("{} {} from {id}", departure.key(), went.decimal());
-                let row = Booked {
+                let row = AttributedTransfer {
                     departure,
                     account: None,
                     outlay: None,
                 };
-                let row = (table::departure(left), codec::encode(&row));
+                let row = (table::attributed_transfer(left), codec::encode(&row));
                 ("departure.book", subject, left, booked, row)
             }
             PaidFor::Order(order) => {
@@ -147,12 +147,12 @@ impl Incoming {
                 ("order.book", subject, order.order.id(), order.paid(now), row)
             }
         };
-        let decision = Decision::answer(()).audited(act, what, subject, Some(evidence), context);
+        let decision = Decision::answer(()).audit(act, what, subject, Some(evidence), context);
         self.taken(id, payment, decision)
             .delete(table::counted(self.transfer.payment))
             .event(Event::Forwarded(left, now))
-            .post(&self.received(id, now, Place::Suspense), context)
-            .post(&booked, context)
+            .post_ledger(&self.received(id, now, LedgerAccount::Suspense), context)
+            .post_ledger(&booked, context)
             .put_new(row.0, row.1)
     }
 
@@ -176,8 +176,8 @@ impl Incoming {
 }
 
 impl Entity for Incoming {
-    const KIND: Kind = Kind::Incoming;
-    const CHANGES: &'static [&'static str] = &[
+    const KIND: EntityKind = EntityKind::Incoming;
+    const EVENT_NAMES: &'static [&'static str] = &[
         "found",
         "waiting",
         "claimed",
@@ -189,7 +189,7 @@ impl Entity for Incoming {
         "returned",
         "forwarded",
     ];
-    const MOVES: &'static [Move] = &[
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "the chain lists it and no book knows it", "found"),
         ("found", "nobody but an operator can say whose it is", "waiting"),
         ("found", "a payment claims it", "claimed"),
@@ -219,13 +219,13 @@ impl Entity for Incoming {
         ("crediting", "the account holds it", "credited"),
         ("returning", "its withdrawal is open", "returned"),
     ];
-    const SELF_BORN: bool = true;
-    const OF_THE_HOUSE: bool = true;
+    const CREATED_BY_COMMAND: bool = true;
+    const SYSTEM_OWNED: bool = true;
 
     type Id = DepositId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -236,7 +236,7 @@ impl Entity for Incoming {
                 Command::Find(transfer) => Ok(done
                     .put_new(table::incoming(now, *id), vec![BEING_LOOKED_INTO])
                     .event(Event::Found(transfer, now))
-                    .then(Work::PlaceIncoming(*id), context)),
+                    .enqueue(Job::PlaceIncoming(*id), context)),
                 _ => Err(Rejection("-")),
             };
         };
@@ -250,18 +250,18 @@ impl Entity for Incoming {
                     verdict,
                     payment,
                 },
-            ) => incoming.place(*id, (*verdict, payment), done.completes(effect), context),
-            (_, Command::Place { effect, .. }) => Ok(done.completes(effect)),
+            ) => incoming.place(*id, (*verdict, payment), done.completes_job(effect), context),
+            (_, Command::Place { effect, .. }) => Ok(done.completes_job(effect)),
             (Status::Found, Command::Count(account, lines)) => {
-                Ok(done.then(incoming.counted(account, &lines), context))
+                Ok(done.enqueue(incoming.counted(account, &lines), context))
             }
             (_, Command::Count(..)) => Ok(done),
             (Status::Waiting, Command::Claim(account)) => {
                 let payment = incoming.transfer.payment;
                 Ok(done
-                    .take(table::incoming(incoming.found_at, *id))
+                    .delete(table::incoming(incoming.found_at, *id))
                     .event(Event::Claimed(now))
-                    .then(Work::CountClaimed { account, payment }, context))
+                    .enqueue(Job::CountClaimed { account, payment }, context))
             }
             (_, Command::Claim(_)) => Ok(done),
             (
@@ -284,16 +284,16 @@ impl Entity for Incoming {
                 },
             ) => Ok(incoming.forward(*id, (*paid_for, payment), (&*act, evidence), context)),
             (Status::Crediting(_), Command::Confirm { effect }) => {
-                Ok(done.completes(effect).event(Event::Credited(now)))
+                Ok(done.completes_job(effect).event(Event::Credited(now)))
             }
             (Status::Returning(_), Command::Confirm { effect }) => {
-                Ok(done.completes(effect).event(Event::Returned(now)))
+                Ok(done.completes_job(effect).event(Event::Returned(now)))
             }
             (_, _) => Err(Rejection(incoming.status())),
         }
     }
 
-    fn apply(this: Option<Self>, _: &DepositId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &DepositId, event: &Event) -> Result<Self, InvalidTransition> {
         let Some(incoming) = this else {
             return match event {
                 Event::Found(transfer, at) => Ok(Self {
@@ -303,7 +303,7 @@ impl Entity for Incoming {
                     shows: None,
                     status: Status::Found,
                 }),
-                event => Err(OutOfOrder::new("-", event)),
+                event => Err(InvalidTransition::new("-", event)),
             };
         };
         match (incoming.status, event) {
@@ -321,7 +321,7 @@ impl Entity for Incoming {
             (Status::Waiting, Event::SentBack(account, at)) => Ok(incoming.at(Status::Returning(*account), *at)),
             (Status::Returning(account), Event::Returned(at)) => Ok(incoming.at(Status::Returned(account), *at)),
             (Status::Waiting, Event::Forwarded(by, at)) => Ok(incoming.at(Status::Forwarded(*by), *at)),
-            (_, event) => Err(OutOfOrder::new(incoming.status(), event)),
+            (_, event) => Err(InvalidTransition::new(incoming.status(), event)),
         }
     }
 
@@ -341,10 +341,10 @@ impl Entity for Incoming {
     }
 
     fn owner(&self) -> Wallet {
-        Wallet::HOUSE
+        Wallet::SYSTEM
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
             Event::Found(..) => "found",
             Event::Listed(..) => "waiting",
@@ -359,7 +359,7 @@ impl Entity for Incoming {
         })
     }
 
-    fn view(&self, id: &DepositId) -> View {
+    fn view(&self, id: &DepositId) -> JsonObject {
         let transfer = &self.transfer;
         let product = match &self.status {
             Status::Adopted(product) => Some(product.to_string()),
@@ -369,7 +369,7 @@ impl Entity for Incoming {
             Status::Returning(_) | Status::Returned(_) => Some(id.sent_back().to_string()),
             _ => None,
         };
-        View::new()
+        JsonObject::new()
             .text("deposit_id", id)
             .text("network", transfer.network.name())
             .text("transaction", &transfer.transaction)
@@ -378,10 +378,10 @@ impl Entity for Incoming {
             .number("amount", transfer.amount.decimal())
             .time("at", transfer.at)
             .text("status", self.status())
-            .maybe("shows", self.shows.as_ref().map(ToString::to_string))
-            .maybe("account", self.account().map(|wallet| wallet.to_string()))
-            .maybe("product_id", product)
-            .maybe("withdrawal_id", withdrawal)
+            .optional_text("shows", self.shows.as_ref().map(ToString::to_string))
+            .optional_text("account", self.account().map(|wallet| wallet.to_string()))
+            .optional_text("product_id", product)
+            .optional_text("withdrawal_id", withdrawal)
             .time("found_at", self.found_at)
             .time("last_updated_at", self.updated_at)
     }

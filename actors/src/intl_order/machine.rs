@@ -3,36 +3,36 @@
 use super::{Answer, Command, EnteredCard, Event, IntlOrder, Rejection, Status};
 use crate::card::life::{self, Life};
 use crate::id::{CardId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::lease::{Change, Lease, Leased, Leases, NotYours};
-use crate::ledger::Provider;
-use crate::port::{Timestamp, Wish};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::lease::{LeaseEvent, Lease, Leasable, Leases, LeaseError};
+use crate::ledger::LedgerProvider;
+use crate::port::{Timestamp, CardAction};
 
 impl IntlOrder {
     fn fulfil(&self, id: CardId, card: EnteredCard, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         let EnteredCard { details, number, cvv } = card;
         let ends = details.end();
         decided
-            .take(table::queued(self.created_at, id))
+            .delete(table::intl_order_queue(self.created_at, id))
             .put_new(table::vault(id), number)
             .put_new(table::cvv(id), cvv)
-            .then_at(ends, Work::ExpireIntl(id), context)
+            .enqueue_at(ends, Job::ExpireIntlCard(id), context)
             .event(Event::Fulfilled(details, context.now))
     }
 
     /// There will be no card: the whole charge goes back.
     fn undo(&self, id: CardId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
-        let credit = Work::Credit {
+        let credit = Job::CreditAccount {
             account: self.owner,
             amount: self.charge.charged,
             cause: CreditCause::Card(id),
         };
         decided
-            .take(table::queued(self.created_at, id))
-            .post(&self.charge.undone(context.now, id, Provider::IntlDesk), context)
-            .then(credit, context)
+            .delete(table::intl_order_queue(self.created_at, id))
+            .post_ledger(&self.charge.reversal(context.now, id, LedgerProvider::IntlFulfilment), context)
+            .enqueue(credit, context)
     }
 
     fn at(self, status: Status, updated_at: Timestamp) -> Self {
@@ -44,7 +44,7 @@ impl IntlOrder {
     }
 }
 
-impl Leased for IntlOrder {
+impl Leasable for IntlOrder {
     fn answered(lease: Option<Lease>) -> Answer {
         lease.map_or(Answer::Done, Answer::Lease)
     }
@@ -52,26 +52,26 @@ impl Leased for IntlOrder {
     fn leases(&self) -> Leases<'_> {
         Leases {
             last: self.lease,
-            holder: self.holder(),
+            holder: self.lease_holder(),
         }
     }
 
-    fn told(change: Change) -> Event {
+    fn holder_notice(change: LeaseEvent) -> Event {
         match change {
-            Change::Claimed(holder, at) => Event::Claimed(holder, at),
-            Change::Ended(at) => Event::LeaseEnded(at),
-            Change::Released(at) => Event::Released(at),
+            LeaseEvent::Claimed(holder, at) => Event::Claimed(holder, at),
+            LeaseEvent::Expired(at) => Event::LeaseExpired(at),
+            LeaseEvent::Released(at) => Event::Released(at),
         }
     }
 
-    fn end_of(id: CardId, lease: u64) -> Work {
-        Work::EndLease { order: id, lease }
+    fn end_of(id: CardId, lease: u64) -> Job {
+        Job::ExpireOrderLease { order: id, lease }
     }
 }
 
 impl Entity for IntlOrder {
-    const KIND: Kind = Kind::IntlOrder;
-    const CHANGES: &'static [&'static str] = &[
+    const KIND: EntityKind = EntityKind::IntlOrder;
+    const EVENT_NAMES: &'static [&'static str] = &[
         "queued",
         "claimed",
         "ready",
@@ -93,7 +93,7 @@ impl Entity for IntlOrder {
         "charge_refunded",
         "remainder_released",
     ];
-    const MOVES: &'static [Move] = &[
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "payment settled", "queued"),
         ("queued", "an operator claims it", "claimed"),
         ("claimed", "an operator releases it", "queued"),
@@ -112,7 +112,7 @@ impl Entity for IntlOrder {
     type Id = CardId;
     type Command = Command;
     type Event = Event;
-    type Answer = Answer;
+    type Reply = Answer;
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -123,7 +123,7 @@ impl Entity for IntlOrder {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         let Some(order) = this else {
-            return Err(Rejection::State("-"));
+            return Err(Rejection::InvalidState("-"));
         };
         let (decided, now) = (Decision::answer(Answer::Done), context.now);
         match (&order.status, command) {
@@ -132,19 +132,19 @@ impl Entity for IntlOrder {
             }
             (Status::Claimed(_), Command::Release { act, lease }) => Ok(order.release(*id, &act, lease, context)?),
             (Status::Claimed(_), Command::Fulfil { act, lease, card }) => {
-                order.leases().held_by(&act, lease, now)?;
-                let decided = decided.audited(&act, "intl_order.fulfil", id, None, context);
+                order.leases().check_held_by(&act, lease, now)?;
+                let decided = decided.audit(&act, "intl_order.fulfil", id, None, context);
                 Ok(order.fulfil(*id, *card, decided, context))
             }
-            (Status::Queued, Command::Fulfil { .. }) => Err(NotYours::OldLease(order.lease).into()),
+            (Status::Queued, Command::Fulfil { .. }) => Err(LeaseError::Stale(order.lease).into()),
             (Status::Queued | Status::Claimed(_), Command::Reject { act, lease, reason }) => {
                 let leases = order.leases();
-                leases.free_for(&act, now)?;
+                leases.check_available_to(&act, now)?;
                 if let Some(lease) = lease {
-                    leases.held_by(&act, lease, now)?;
+                    leases.check_held_by(&act, lease, now)?;
                 }
                 let decided = decided
-                    .audited(&act, "intl_order.reject", id, Some(reason.clone()), context)
+                    .audit(&act, "intl_order.reject", id, Some(reason.clone()), context)
                     .event(Event::Rejected(reason, now));
                 Ok(order.undo(*id, decided, context))
             }
@@ -154,33 +154,33 @@ impl Entity for IntlOrder {
             (_, Command::Report { act, report, refunded }) if order.stand().is_some() => {
                 order.reported(*id, &act, (*report, refunded), context)
             }
-            (Status::Claimed(Some(_)), Command::EndLease { effect, lease }) if lease == order.lease => {
-                Ok(decided.completes(effect).event(Event::LeaseEnded(now)))
+            (Status::Claimed(Some(_)), Command::ExpireLease { effect, lease }) if lease == order.lease => {
+                Ok(decided.completes_job(effect).event(Event::LeaseExpired(now)))
             }
-            (Status::Queued | Status::Claimed(_), Command::Overdue { effect }) if !order.overdue => {
+            (Status::Queued | Status::Claimed(_), Command::MarkOverdue { effect }) if !order.overdue => {
                 let claimed = matches!(order.status, Status::Claimed(_));
-                Ok(decided.completes(effect).event(Event::Overdue { claimed, at: now }))
+                Ok(decided.completes_job(effect).event(Event::BecameOverdue { claimed, at: now }))
             }
             (Status::Ready(_) | Status::Paused(_), Command::Expire { effect }) => {
-                let decided = decided.completes(effect).event(Event::Expired(now));
-                Ok(order.without_wish(*id, decided).then(Work::ForgetCvv(*id), context))
+                let decided = decided.completes_job(effect).event(Event::Expired(now));
+                Ok(order.without_wish(*id, decided).enqueue(Job::ShredCvv(*id), context))
             }
-            (Status::Expired(_) | Status::Closed(_), Command::Forgotten { effect }) => {
-                Ok(decided.completes(effect).take(table::cvv(*id)))
+            (Status::Expired(_) | Status::Closed(_), Command::RecordCvvShredded { effect }) => {
+                Ok(decided.completes_job(effect).delete(table::cvv(*id)))
             }
             // Timers are never called off: one that comes too late just ends.
             (
                 _,
-                Command::EndLease { effect, .. }
-                | Command::Overdue { effect }
+                Command::ExpireLease { effect, .. }
+                | Command::MarkOverdue { effect }
                 | Command::Expire { effect }
-                | Command::Forgotten { effect },
-            ) => Ok(decided.completes(effect)),
-            (_, _) => Err(Rejection::State(order.status())),
+                | Command::RecordCvvShredded { effect },
+            ) => Ok(decided.completes_job(effect)),
+            (_, _) => Err(Rejection::InvalidState(order.status())),
         }
     }
 
-    fn apply(this: Option<Self>, _: &CardId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &CardId, event: &Event) -> Result<Self, InvalidTransition> {
         let Some(order) = this else {
             return match event {
                 Event::Ordered {
@@ -203,7 +203,7 @@ impl Entity for IntlOrder {
                     wished_at: None,
                     status: Status::Queued,
                 }),
-                event => Err(OutOfOrder::new("-", event)),
+                event => Err(InvalidTransition::new("-", event)),
             };
         };
         match (order.status.clone(), event) {
@@ -211,7 +211,7 @@ impl Entity for IntlOrder {
                 let lease = order.lease.saturating_add(1);
                 Ok(Self { lease, ..order }.at(Status::Claimed(Some(holder.clone())), *at))
             }
-            (Status::Claimed(Some(_)), Event::LeaseEnded(at)) => Ok(order.at(Status::Claimed(None), *at)),
+            (Status::Claimed(Some(_)), Event::LeaseExpired(at)) => Ok(order.at(Status::Claimed(None), *at)),
             (Status::Claimed(_), Event::Released(at)) => {
                 let released_at = Some(*at);
                 Ok(Self { released_at, ..order }.at(Status::Queued, *at))
@@ -225,7 +225,7 @@ impl Entity for IntlOrder {
                 let reason = reason.clone();
                 Ok(order.at(Status::Rejected { reason }, *at))
             }
-            (status @ (Status::Queued | Status::Claimed(_)), Event::Overdue { at, .. }) => {
+            (status @ (Status::Queued | Status::Claimed(_)), Event::BecameOverdue { at, .. }) => {
                 let overdue = Self { overdue: true, ..order };
                 Ok(overdue.at(status, *at))
             }
@@ -245,7 +245,7 @@ impl Entity for IntlOrder {
                 let life = order.life.clone().keeping(*amount);
                 Ok(Self { life, ..order }.at(status, *at))
             }
-            (_, event) => Err(OutOfOrder::new(order.status(), event)),
+            (_, event) => Err(InvalidTransition::new(order.status(), event)),
         }
     }
 
@@ -266,16 +266,16 @@ impl Entity for IntlOrder {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
             Event::Ordered { .. } | Event::Released(_) => "queued",
             Event::Claimed(..) => "claimed",
             // To the holder nothing has changed.
-            Event::LeaseEnded(_) => return None,
+            Event::LeaseExpired(_) => return None,
             Event::Fulfilled(..) => "ready",
             Event::Cancelled(_) => "cancelled",
             Event::Rejected(..) => "rejected",
-            Event::Overdue { .. } => "overdue",
+            Event::BecameOverdue { .. } => "overdue",
             Event::Revealed(_) => "details_viewed",
             Event::Expired(_) => "expired",
             Event::Wished(wish, _) => wish.requested(),
@@ -286,12 +286,12 @@ impl Entity for IntlOrder {
         })
     }
 
-    fn view(&self, id: &CardId) -> View {
+    fn view(&self, id: &CardId) -> JsonObject {
         let reason = match &self.status {
             Status::Rejected { reason } => Some(reason.as_str()),
             _ => None,
         };
-        View::new()
+        JsonObject::new()
             .text("card_id", id)
             .text("status", self.status())
             .text("state", self.status())
@@ -302,11 +302,11 @@ impl Entity for IntlOrder {
             .number("fees_paid", self.charge.fee().decimal())
             .number("available_usd_amount", self.life.activity.available.decimal())
             .number("credited_usd_amount", self.credited().decimal())
-            .maybe("label", self.label.as_deref())
-            .maybe("last4", self.details().map(|d| d.last4.as_str()))
-            .maybe("requested", self.life.wish.map(Wish::name))
-            .maybe("rejection_reason", reason)
-            .flag("overdue", self.overdue)
+            .optional_text("label", self.label.as_deref())
+            .optional_text("last4", self.details().map(|d| d.last4.as_str()))
+            .optional_text("requested", self.life.wish.map(CardAction::name))
+            .optional_text("rejection_reason", reason)
+            .boolean("overdue", self.overdue)
             .text("payment_id", self.charge.payment)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)

@@ -3,18 +3,18 @@
 use super::{Answer, Event, IntlOrder, Rejection, Report, Status};
 use crate::card::life::{Change, Life, News, Stand, Wished};
 use crate::id::CardId;
-use crate::kernel::effect::Work;
-use crate::kernel::{Context, Decision, Entity as _, OutOfOrder, table};
-use crate::ledger::Provider;
+use crate::kernel::job::Job;
+use crate::kernel::{Context, Decision, Entity as _, InvalidTransition, table};
+use crate::ledger::LedgerProvider;
 use crate::money::Usdc;
-use crate::operator::Deed;
-use crate::port::{CardState, Standing, Timestamp, Wish};
+use crate::operator::AuditedAction;
+use crate::port::{CardState, CardSnapshot, Timestamp, CardAction};
 use crate::refund::Refunded;
 
 impl IntlOrder {
     /// Puts what the holder wants into the operators' list, unless it is so already. Nobody has begun with what waits there, so
     /// that a holder may want something else instead, or nothing.
-    pub(super) fn steer(&self, id: CardId, wish: Wish, context: &Context) -> Decision<Self> {
+    pub(super) fn steer(&self, id: CardId, wish: CardAction, context: &Context) -> Decision<Self> {
         let Some(stand) = self.stand() else {
             return Decision::answer(Answer::Asked(false));
         };
@@ -45,12 +45,12 @@ impl IntlOrder {
     pub(super) fn reported(
         &self,
         id: CardId,
-        act: &Deed,
+        act: &AuditedAction,
         (report, refunded): (Report, Refunded),
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         let Some(stand) = self.stand() else {
-            return Err(Rejection::State(self.status()));
+            return Err(Rejection::InvalidState(self.status()));
         };
         if stand == Stand::Ended && report.state != CardState::Closed {
             return Err(Rejection::Ended);
@@ -58,18 +58,18 @@ impl IntlOrder {
         if report.released > self.amount || report.released < self.life.released {
             return Err(Rejection::Released);
         }
-        let standing = Standing {
+        let standing = CardSnapshot {
             sequence: self.life.sequence.saturating_add(1),
             state: report.state,
             activity: report.activity,
             released: report.released,
         };
         let words = format!("{} released", report.released.decimal());
-        let decided = Decision::answer(Answer::Done).audited(act, "intl_order.report", id, Some(words), context);
+        let decided = Decision::answer(Answer::Done).audit(act, "intl_order.report", id, Some(words), context);
         let news = self.life.told(stand, standing, self.amount);
         let releases = self.life.releases(&news);
         let ends = news.iter().any(|one| matches!(one, News::Closed(_)));
-        let (by, given) = (Provider::IntlDesk, refunded.amount);
+        let (by, given) = (LedgerProvider::IntlFulfilment, refunded.amount);
         let back = self.charge.given_back(context.now, id, by, releases, given);
         let decided = match back.kept > Usdc::ZERO {
             true => decided.event(Event::Kept(back.kept, context.now)),
@@ -80,7 +80,7 @@ impl IntlOrder {
             .fold(decided, |decided, one| decided.event(Event::Told(one, context.now)));
         let mut decided = back.booked(decided, (self.owner, id), (&self.charge, refunded), context);
         if ends {
-            decided = decided.then(Work::ForgetCvv(id), context);
+            decided = decided.enqueue(Job::ShredCvv(id), context);
         }
         Ok(self.answered_by(id, (report.state, report.ends_wish), decided, context))
     }
@@ -96,7 +96,7 @@ impl IntlOrder {
         let Some(wish) = self.life.wish else { return decided };
         let is_done = matches!(
             (wish, state),
-            (Wish::Pause, CardState::Paused) | (Wish::Resume, CardState::Open) | (Wish::Close, CardState::Closed)
+            (CardAction::Pause, CardState::Paused) | (CardAction::Resume, CardState::Open) | (CardAction::Close, CardState::Closed)
         );
         if is_done {
             return self.without_wish(id, decided.event(Event::Answered(context.now)));
@@ -111,12 +111,12 @@ impl IntlOrder {
     /// Takes it off the operators' list.
     pub(super) fn without_wish(&self, id: CardId, decided: Decision<Self>) -> Decision<Self> {
         match self.wished_at {
-            Some(since) => decided.take(table::card_wish(since, id)),
+            Some(since) => decided.delete(table::card_wish(since, id)),
             None => decided,
         }
     }
 
-    pub(super) fn wishing(self, wish: Option<Wish>, at: Timestamp) -> Self {
+    pub(super) fn wishing(self, wish: Option<CardAction>, at: Timestamp) -> Self {
         let wished_at = wish.map(|_| self.wished_at.unwrap_or(at));
         let life = Life { wish, ..self.life };
         Self {
@@ -132,14 +132,14 @@ impl IntlOrder {
     }
 
     /// After something new was reported.
-    pub(super) fn after(self, news: &News, at: Timestamp) -> Result<Self, OutOfOrder> {
+    pub(super) fn after(self, news: &News, at: Timestamp) -> Result<Self, InvalidTransition> {
         let status = match (&self.status, news) {
             (Status::Ready(d), News::Paused(_)) => Status::Paused(d.clone()),
             (Status::Paused(d), News::Resumed(_)) => Status::Ready(d.clone()),
             (Status::Ready(d) | Status::Paused(d), News::Closed(_)) => Status::Closed(d.clone()),
             (Status::Ready(_) | Status::Paused(_), News::Charged(..))
             | (Status::Closed(_) | Status::Expired(_), News::Charged(..) | News::Released(_)) => self.status.clone(),
-            (_, _) => return Err(OutOfOrder::new(self.status(), news)),
+            (_, _) => return Err(InvalidTransition::new(self.status(), news)),
         };
         let life = self.life.after(news, at);
         Ok(Self {

@@ -3,28 +3,28 @@
 use purser_storage::codec;
 use purser_storage::{Condition, RowKey, Write};
 
-use crate::id::{EffectId, Wallet};
-use crate::kernel::effect::{Effect, Work};
-use crate::kernel::entity::{Entity, Kind, Opening};
-use crate::kernel::{Context, audit, table};
-use crate::ledger::Transaction;
-use crate::operator::{Audit, Deed};
+use crate::id::{JobId, Wallet};
+use crate::kernel::job::{OutboxJob, Job};
+use crate::kernel::entity::{Entity, EntityKind, NewEntity};
+use crate::kernel::{Context, audit_log, table};
+use crate::ledger::LedgerTransaction;
+use crate::operator::{AuditRecord, AuditedAction};
 use crate::port::Timestamp;
 
 /// What a decision brings about; everything in it is committed together.
 #[derive(Debug)]
 pub struct Decision<E: Entity> {
     pub(crate) events: Vec<E::Event>,
-    pub(crate) answer: E::Answer,
-    pub(crate) effects: Vec<Effect>,
+    pub(crate) answer: E::Reply,
+    pub(crate) effects: Vec<OutboxJob>,
     pub(crate) conditions: Vec<Condition>,
     pub(crate) writes: Vec<Write>,
-    pub(crate) openings: Vec<Opening>,
+    pub(crate) openings: Vec<NewEntity>,
 }
 
 impl<E: Entity> Decision<E> {
     /// Changes nothing.
-    pub const fn answer(answer: E::Answer) -> Self {
+    pub const fn answer(answer: E::Reply) -> Self {
         Self {
             events: Vec::new(),
             answer,
@@ -44,30 +44,30 @@ impl<E: Entity> Decision<E> {
 
     /// Adds durable work.
     #[must_use]
-    pub fn then(mut self, work: Work, context: &Context) -> Self {
+    pub fn enqueue(mut self, work: Job, context: &Context) -> Self {
         self.effects
-            .push(Effect::new(EffectId(context.id()), work, context.now));
+            .push(OutboxJob::new(JobId(context.id()), work, context.now));
         self
     }
 
     /// Adds durable work that is not due yet; see [`crate::kernel::timer`].
     #[must_use]
-    pub fn then_at(self, due: Timestamp, work: Work, context: &Context) -> Self {
-        let effect = Effect::new(EffectId(context.id()), work, due);
+    pub fn enqueue_at(self, due: Timestamp, work: Job, context: &Context) -> Self {
+        let effect = OutboxJob::new(JobId(context.id()), work, due);
         self.put_new(table::timer(due, effect.id), codec::encode(&effect))
     }
 
     /// Adds durable work under an id of the caller's choice, of which only one can be open.
     #[must_use]
-    pub fn then_as(mut self, id: EffectId, work: Work, context: &Context) -> Self {
+    pub fn enqueue_as(mut self, id: JobId, work: Job, context: &Context) -> Self {
         self.conditions.push(Condition::Absent(table::effect(id)));
-        self.effects.push(Effect::new(id, work, context.now));
+        self.effects.push(OutboxJob::new(id, work, context.now));
         self
     }
 
     /// Ends an effect: the batch holds only if the effect is still open.
     #[must_use]
-    pub fn completes(mut self, effect: EffectId) -> Self {
+    pub fn completes_job(mut self, effect: JobId) -> Self {
         let key = table::effect(effect);
         self.conditions.push(Condition::Present(key.clone()));
         self.writes.push(Write::Delete { key });
@@ -76,35 +76,35 @@ impl<E: Entity> Decision<E> {
 
     /// Adds a ledger transaction.
     #[must_use]
-    pub fn post(self, transaction: &Transaction, context: &Context) -> Self {
+    pub fn post_ledger(self, transaction: &LedgerTransaction, context: &Context) -> Self {
         self.put(table::ledger(context.now, context.id()), codec::encode(transaction))
     }
 
     /// Lists an entity among what its owner has.
     #[must_use]
-    pub fn owned(self, owner: &Wallet, kind: Kind, id: u128, context: &Context) -> Self {
-        self.put(table::owned_one(owner, kind, context.now, id), Vec::new())
+    pub fn index_for_owner(self, owner: &Wallet, kind: EntityKind, id: u128, context: &Context) -> Self {
+        self.put(table::owner_index_entry(owner, kind, context.now, id), Vec::new())
     }
 
     /// Writes down who asked for this.
     #[must_use]
-    pub fn audited(
+    pub fn audit(
         mut self,
-        deed: &Deed,
+        deed: &AuditedAction,
         what: &str,
         subject: impl ToString,
         words: Option<String>,
         context: &Context,
     ) -> Self {
-        let act = Audit {
-            link: deed.link,
+        let act = AuditRecord {
+            link: deed.position,
             at: context.now,
             act: deed.act.clone(),
-            what: what.to_owned(),
+            action: what.to_owned(),
             subject: subject.to_string(),
-            words,
+            note: words,
         };
-        let (conditions, writes) = audit::written(act, &deed.beside);
+        let (conditions, writes) = audit_log::append(act, &deed.beside);
         self.conditions.extend(conditions);
         self.writes.extend(writes);
         self
@@ -151,7 +151,7 @@ impl<E: Entity> Decision<E> {
 
     /// Removes a row that must exist.
     #[must_use]
-    pub fn take(mut self, key: RowKey) -> Self {
+    pub fn delete(mut self, key: RowKey) -> Self {
         self.conditions.push(Condition::Present(key.clone()));
         self.writes.push(Write::Delete { key });
         self
@@ -166,7 +166,7 @@ impl<E: Entity> Decision<E> {
 
     /// Brings another entity into being.
     #[must_use]
-    pub fn open(mut self, opening: Opening) -> Self {
+    pub fn open(mut self, opening: NewEntity) -> Self {
         self.openings.push(opening);
         self
     }
@@ -177,7 +177,7 @@ impl<E: Entity> Decision<E> {
     }
 
     /// The durable work that begins.
-    pub fn effects(&self) -> &[Effect] {
+    pub fn jobs(&self) -> &[OutboxJob] {
         &self.effects
     }
 
@@ -192,16 +192,16 @@ impl<E: Entity> Decision<E> {
     }
 
     /// The other entities that come into being.
-    pub fn openings(&self) -> &[Opening] {
+    pub fn new_entities(&self) -> &[NewEntity] {
         &self.openings
     }
 
     /// The reply, once all of this is durable.
-    pub const fn reply(&self) -> &E::Answer {
+    pub const fn reply(&self) -> &E::Reply {
         &self.answer
     }
 
-    pub(crate) fn changes_nothing(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.events.is_empty() && self.effects.is_empty() && self.writes.is_empty() && self.openings.is_empty()
     }
 }

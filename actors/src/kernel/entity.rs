@@ -8,13 +8,13 @@ use purser_storage::RowKey;
 use purser_storage::codec::{self, Stored};
 
 use crate::id::Wallet;
-use crate::kernel::record::{Announcement, Record};
-use crate::kernel::{Context, Decision, View, table};
+use crate::kernel::event_record::{PublicEvent, EventRecord};
+use crate::kernel::{Context, Decision, JsonObject, table};
 
 /// The kinds of entity. The number is stored: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Kind {
+pub enum EntityKind {
     /// A payer's account.
     Account = 1,
     /// A payment.
@@ -30,7 +30,7 @@ pub enum Kind {
     /// The check of who a holder is.
     Identity = 11,
     /// A holder's own account at the card issuer.
-    Link = 14,
+    IssuerLink = 14,
     /// A top-up of a card balance.
     TopUp = 8,
     /// A withdrawal.
@@ -38,13 +38,13 @@ pub enum Kind {
     /// A payout to a debit card, a bank account or a payment app.
     Payout = 7,
     /// A saved recipient of app payments.
-    Recipient = 12,
+    PaymentRecipient = 12,
     /// A registered bank destination.
-    Destination = 13,
+    BankDestination = 13,
     /// Who a holder is to the bank.
-    Profile = 18,
+    BankingProfile = 18,
     /// A reloadable card.
-    Reloadable = 9,
+    ReloadableCard = 9,
     /// A withdrawal from a balance at the card issuer.
     CardWithdrawal = 15,
     /// Money of a payout that came back after its return window.
@@ -52,15 +52,15 @@ pub enum Kind {
     /// A managed wallet.
     AgentWallet = 17,
     /// A spend of a managed wallet.
-    Spend = 22,
+    WalletPayment = 22,
     /// An application to bank.
-    Application = 19,
+    BankingApplication = 19,
     /// A holder's account at the bank.
     BankAccount = 20,
     /// Money between a balance and an account at the bank.
     BankTransfer = 21,
     /// Something that our books and somebody else's list do not agree about.
-    Difference = 26,
+    Discrepancy = 26,
     /// An API key.
     ApiKey = 25,
     /// An endpoint that events are posted to.
@@ -75,7 +75,7 @@ pub enum Kind {
     Line = 32,
 }
 
-impl Kind {
+impl EntityKind {
     /// As in event types and documents.
     pub const fn name(self) -> &'static str {
         match self {
@@ -86,22 +86,22 @@ impl Kind {
             Self::GiftCard => "gift_card",
             Self::IntlOrder => "intl_order",
             Self::Identity => "identity",
-            Self::Link => "link",
+            Self::IssuerLink => "link",
             Self::TopUp => "top_up",
             Self::Withdrawal => "withdrawal",
             Self::Payout => "payout",
-            Self::Recipient => "payment_recipient",
-            Self::Destination => "bank_destination",
-            Self::Profile => "banking_profile",
-            Self::Reloadable => "reloadable_card",
+            Self::PaymentRecipient => "payment_recipient",
+            Self::BankDestination => "bank_destination",
+            Self::BankingProfile => "banking_profile",
+            Self::ReloadableCard => "reloadable_card",
             Self::CardWithdrawal => "card_withdrawal",
             Self::LateReturn => "late_return",
             Self::AgentWallet => "agent_wallet",
-            Self::Spend => "spend",
-            Self::Application => "banking_application",
+            Self::WalletPayment => "spend",
+            Self::BankingApplication => "banking_application",
             Self::BankAccount => "bank_account",
             Self::BankTransfer => "bank_transfer",
-            Self::Difference => "difference",
+            Self::Discrepancy => "difference",
             Self::ApiKey => "api_key",
             Self::Webhook => "webhook",
             Self::WebhookDelivery => "webhook_delivery",
@@ -119,7 +119,7 @@ pub trait EntityId: Copy + Ord + Hash + fmt::Debug + fmt::Display + Send + Sync 
 }
 
 /// A name that is found again, in what somebody quotes and in a row's key.
-pub trait Quotable: EntityId + FromStr {
+pub trait LookupId: EntityId + FromStr {
     /// Reverses [`EntityId::key`].
     fn from_key(key: &[u8]) -> Option<Self>;
 }
@@ -130,7 +130,7 @@ impl EntityId for Wallet {
     }
 }
 
-impl Quotable for Wallet {
+impl LookupId for Wallet {
     fn from_key(key: &[u8]) -> Option<Self> {
         Self::from_key(key)
     }
@@ -164,16 +164,16 @@ entity_id!(
     crate::id::PayoutId,
     crate::id::LateReturnId,
     crate::id::TopUpId,
-    crate::id::DestinationId,
+    crate::id::BankDestinationId,
     crate::id::WithdrawalId,
-    crate::id::RecipientId,
-    crate::id::SpendId,
+    crate::id::PaymentRecipientId,
+    crate::id::WalletPaymentId,
     crate::id::BankAccountId,
     crate::id::BankTransferId,
-    crate::id::DifferenceId,
+    crate::id::DiscrepancyId,
     crate::id::ApiKeyId,
-    crate::id::EndpointId,
-    crate::id::DeliveryId,
+    crate::id::WebhookId,
+    crate::id::WebhookDeliveryId,
     crate::id::RefundId,
     crate::id::DepositId
 );
@@ -181,14 +181,14 @@ entity_id!(
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{event} does not follow {status}")]
-pub struct OutOfOrder {
+pub struct InvalidTransition {
     /// The state's name.
     pub status: &'static str,
     /// The event's name.
     pub event: String,
 }
 
-impl OutOfOrder {
+impl InvalidTransition {
     /// For the last arm of an `apply`.
     pub fn new(status: &'static str, event: &impl fmt::Debug) -> Self {
         // What the event holds stays out of logs: signed bytes, sealed numbers.
@@ -199,20 +199,20 @@ impl OutOfOrder {
 }
 
 /// One move of a state chart: from, what moves it, to. `-` is "does not exist yet".
-pub type Move = (&'static str, &'static str, &'static str);
+pub type Transition = (&'static str, &'static str, &'static str);
 
 /// A state machine. `decide` and `apply` are total and pure: no I/O, no clock, no randomness.
 pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// Which.
-    const KIND: Kind;
+    const KIND: EntityKind;
     /// The state chart: every move there is. The shell refuses to commit any other.
-    const MOVES: &'static [Move];
+    const TRANSITIONS: &'static [Transition];
     /// What [`Entity::announces`] may say, each once: the document of events is made of it.
-    const CHANGES: &'static [&'static str];
+    const EVENT_NAMES: &'static [&'static str];
     /// Whether its own first command brings it into being; otherwise another entity's batch opens it.
-    const SELF_BORN: bool = false;
+    const CREATED_BY_COMMAND: bool = false;
     /// Whether it is the house's own: no account's subscribers are told of it, operators are.
-    const OF_THE_HOUSE: bool = false;
+    const SYSTEM_OWNED: bool = false;
 
     /// Its name.
     type Id: EntityId;
@@ -221,7 +221,7 @@ pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     /// What may happen to it.
     type Event: Stored + fmt::Debug + Send + Sync + 'static;
     /// The reply to an accepted command.
-    type Answer: Send + Sync + 'static;
+    type Reply: Send + Sync + 'static;
     /// The reply to a refused one.
     type Rejection: Send + Sync + fmt::Debug + 'static;
     /// What callers wait for.
@@ -242,7 +242,7 @@ pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     ///
     /// # Errors
     /// [`OutOfOrder`] when the event cannot follow the state.
-    fn apply(this: Option<Self>, id: &Self::Id, event: &Self::Event) -> Result<Self, OutOfOrder>;
+    fn apply(this: Option<Self>, id: &Self::Id, event: &Self::Event) -> Result<Self, InvalidTransition>;
 
     /// The state's name: one of those in [`Entity::MOVES`].
     fn status(&self) -> &'static str;
@@ -251,10 +251,10 @@ pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     fn owner(&self) -> Wallet;
 
     /// What the account's subscribers are told of an event, if anything: the part after the dot of its type.
-    fn announces(event: &Self::Event) -> Option<&'static str>;
+    fn event_name(event: &Self::Event) -> Option<&'static str>;
 
     /// How the entity looks to its owner: what events carry. No secrets.
-    fn view(&self, id: &Self::Id) -> View;
+    fn view(&self, id: &Self::Id) -> JsonObject;
 
     /// What it has come to, once callers need wait no longer.
     fn outcome(&self) -> Option<Self::Outcome>;
@@ -262,19 +262,19 @@ pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
 
 /// The first snapshot of an entity, made by the batch that opens it.
 #[derive(Debug)]
-pub struct Opening {
+pub struct NewEntity {
     pub(crate) key: RowKey,
     pub(crate) snapshot: Vec<u8>,
-    pub(crate) record: Record,
+    pub(crate) record: EventRecord,
 }
 
-impl Opening {
+impl NewEntity {
     /// An entity as its first event makes it.
     ///
     /// # Errors
     /// [`OutOfOrder`] when the event cannot be the first.
-    pub fn of<E: Entity>(id: &E::Id, event: &E::Event, context: &Context) -> Result<Self, OutOfOrder> {
-        let (state, record) = step::<E>(None, &mut None, id, event, 1, context)?;
+    pub fn of<E: Entity>(id: &E::Id, event: &E::Event, context: &Context) -> Result<Self, InvalidTransition> {
+        let (state, record) = fold_event::<E>(None, &mut None, id, event, 1, context)?;
         Ok(Self {
             key: table::entity(E::KIND, &id.key()),
             snapshot: codec::encode(&state),
@@ -283,7 +283,7 @@ impl Opening {
     }
 }
 
-impl Opening {
+impl NewEntity {
     /// The row of the new entity.
     pub fn key(&self) -> &[u8] {
         &self.key
@@ -297,18 +297,18 @@ impl Opening {
 
 /// Applies one event: the state after it, and what the journal keeps of it. `seen` is the view of the state before, if
 /// that was rendered already, and then that of the state after.
-pub(crate) fn step<E: Entity>(
+pub(crate) fn fold_event<E: Entity>(
     state: Option<E>,
-    seen: &mut Option<View>,
+    seen: &mut Option<JsonObject>,
     id: &E::Id,
     event: &E::Event,
     revision: u64,
     context: &Context,
-) -> Result<(E, Record), OutOfOrder> {
+) -> Result<(E, EventRecord), InvalidTransition> {
     let from = state.as_ref().map_or("-", E::status);
-    let change = E::announces(event);
+    let change = E::event_name(event);
     debug_assert!(
-        change.is_none_or(|change| E::CHANGES.contains(&change)),
+        change.is_none_or(|change| E::EVENT_NAMES.contains(&change)),
         "{change:?} is not among the changes of {}",
         E::KIND.name()
     );
@@ -317,10 +317,10 @@ pub(crate) fn step<E: Entity>(
         (seen, _) => seen,
     };
     let after = E::apply(state, id, event)?;
-    check_move::<E>(from, event, after.status())?;
+    check_transition::<E>(from, event, after.status())?;
     let announcement = change.map(|change| {
         let now = seen.insert(after.view(id));
-        Announcement::new(
+        PublicEvent::new(
             crate::id::EventId(context.id()),
             E::KIND.name(),
             change,
@@ -330,7 +330,7 @@ pub(crate) fn step<E: Entity>(
             now,
         )
     });
-    let record = Record {
+    let record = EventRecord {
         kind: E::KIND as u8,
         id: id.key(),
         revision,
@@ -345,24 +345,24 @@ pub(crate) fn step<E: Entity>(
 
 /// Refuses a move that the state chart does not have. Kept in release builds: a wrong move of money is worse than a
 /// refused one.
-fn check_move<E: Entity>(from: &'static str, event: &E::Event, to: &'static str) -> Result<(), OutOfOrder> {
-    if from == to || E::MOVES.iter().any(|(f, _, t)| *f == from && *t == to) {
+fn check_transition<E: Entity>(from: &'static str, event: &E::Event, to: &'static str) -> Result<(), InvalidTransition> {
+    if from == to || E::TRANSITIONS.iter().any(|(f, _, t)| *f == from && *t == to) {
         return Ok(());
     }
-    Err(OutOfOrder::new(from, event))
+    Err(InvalidTransition::new(from, event))
 }
 
 /// Why a command brought nothing about.
 #[derive(Debug)]
-pub enum Refusal<R> {
+pub enum AskError<R> {
     /// The state machine said no.
     Rejected(R),
     /// There is no such entity.
-    Missing,
+    NotFound,
     /// A condition of the batch did not hold: something else happened first. Ask again.
     Conflict,
     /// Its actor died or the store stopped; whether it happened is known after recovery.
-    Unknown,
+    OutcomeUnknown,
     /// It failed to load too often and waits for an operator.
     Quarantined,
 }

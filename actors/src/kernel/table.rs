@@ -5,10 +5,10 @@ mod gate;
 use purser_storage::RowKey;
 
 use crate::id::{
-    ApiKeyId, ApprovalId, CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId,
-    PaymentId, RefundId, RequestId, SessionId, SpendId, Wallet, WithdrawalId,
+    ApiKeyId, ApprovalId, CardId, OutgoingTransferId, DepositId, BankDestinationId, DiscrepancyId, JobId, StatementLineId, LateReturnId,
+    PaymentId, RefundId, RequestId, SessionId, WalletPaymentId, Wallet, WithdrawalId,
 };
-use crate::kernel::Kind;
+use crate::kernel::EntityKind;
 use crate::port::Timestamp;
 
 pub use gate::{all_frozen, frozen, recognised, unfinal};
@@ -29,35 +29,35 @@ tables! {
     /// Snapshots of entities.
     ENTITY = b'e',
     /// Effects not yet done.
-    EFFECT = b'f',
+    OUTBOX = b'f',
     /// Effects not yet due, by when they are.
     TIMER = b't',
     /// Wallets whose holder's identity is verified.
     VERIFIED = b'k',
     /// Wallets whose holder has linked an account at the card issuer.
-    LINKED = b'c',
+    ISSUER_LINKED = b'c',
     /// Bank destinations that can be paid, by owner.
-    DESTINATION = b'b',
+    PAYABLE_DESTINATION = b'b',
     /// Ledger transactions, in the order of time.
     LEDGER = b'l',
     /// What an account owns, by kind and time.
-    OWNED = b'i',
+    OWNER_INDEX = b'i',
     /// Sign-in nonces and challenges of payments already used, by expiry.
-    NONCE = b'n',
+    USED_NONCE = b'n',
     /// Login-link codes not yet used.
-    LINK = b'g',
+    LOGIN_CODE = b'g',
     /// Lowercased Solana addresses already taken.
-    USER = b'u',
+    USER_ID = b'u',
     /// Revoked sessions whose id_tokens could still be alive, by the end of the last of them.
-    REVOKED = b'r',
+    REVOKED_SESSION = b'r',
     /// Payments whose transfer was taken in as an incoming transfer that no payment claims: none of them settles any more.
-    DEPOSIT = b'd',
+    UNCLAIMED_DEPOSIT = b'd',
     /// Shares of an account's daily caps that were counted for a payment of a history which a restore has lost.
     COUNTED = b'N',
     /// Incoming transfers that nobody has decided about, the oldest first; the value says whether an operator must.
     INCOMING = b'I',
     /// Transfers out of the treasury that an operator has booked after a restore: none is booked again.
-    DEPARTURE = b'h',
+    ATTRIBUTED_TRANSFER = b'h',
     /// Orders at providers that an operator has booked after a restore, by their key: none is booked again.
     LOST_ORDER = b'H',
     /// Sealed card numbers.
@@ -65,43 +65,43 @@ tables! {
     /// CVVs that operators entered, each sealed under a key of its own.
     CVV = b'w',
     /// International orders that an operator has still to decide, the oldest first.
-    QUEUE = b'q',
+    INTL_ORDER_QUEUE = b'q',
     /// International cards whose holders want something of them, by when they first did.
     CARD_WISH = b'C',
     /// Withdrawals from card balances that an operator has still to decide, the oldest first.
-    CARD_QUEUE = b'z',
+    CARD_WITHDRAWAL_QUEUE = b'z',
     /// Transactions that operators paid such withdrawals with: each pays one.
-    PAID_BY = b'P',
+    WITHDRAWAL_TRANSACTION = b'P',
     /// What operators did, by number.
-    AUDIT = b'a',
+    AUDIT_LOG = b'a',
     /// Operators' tokens, by their hash.
-    OPERATOR = b'o',
+    OPERATOR_TOKEN = b'o',
     /// What operators have given alone today, by their tokens' names.
     GIVEN = b'L',
     /// Acts that wait for a second operator.
     APPROVAL = b'O',
     /// Remembered answers, by account and idempotency key.
-    MEMO = b'y',
+    IDEMPOTENCY = b'y',
     /// The ends of remembered answers, by expiry.
-    MEMO_END = b'x',
+    IDEMPOTENCY_EXPIRY = b'x',
     /// Lines of accounts' statements.
-    ENTRY = b's',
+    STATEMENT_LINE = b's',
     /// Late returns, the oldest first.
     LATE_RETURN = b'j',
     /// Differences that are open, the oldest first; the value is the number of what kind they are.
-    DIFFERENCE = b'D',
+    OPEN_DISCREPANCY = b'D',
     /// Refunds that wait for a second operator, the oldest first.
-    REFUND = b'R',
+    PENDING_REFUND = b'R',
     /// What was sent and answered for a managed wallet's spend, sealed, in pieces that fit a row.
-    SPOKEN = b'p',
+    HTTP_RECORD = b'p',
     /// The places of an account's living API keys.
-    API_KEY = b'K',
+    API_KEY_SLOT = b'K',
     /// Endpoints that events are posted to, by owner and URL.
     WEBHOOK = b'W',
     /// Reloadable cards that tokens issued for a payment have ordered, by that payment and in their order.
     PAYMENT_CARD = b'B',
     /// What a request opened: the value is the key of that row.
-    REQUEST = b'Q',
+    REQUEST_INDEX = b'Q',
     /// Addresses of managed wallets; the value is the key of the account that they are addresses of.
     ADDRESS = b'A',
     /// API keys and operators' tokens of before a restore of which an administrator has said that they are good.
@@ -121,17 +121,17 @@ fn key(parts: &[&[u8]]) -> RowKey {
 }
 
 /// The snapshot of an entity.
-pub fn entity(kind: Kind, id: &[u8]) -> RowKey {
+pub fn entity(kind: EntityKind, id: &[u8]) -> RowKey {
     key(&[&[ENTITY, kind as u8], id])
 }
 
 /// An effect.
-pub fn effect(id: EffectId) -> RowKey {
-    key(&[&[EFFECT], &id.0.to_be_bytes()])
+pub fn effect(id: JobId) -> RowKey {
+    key(&[&[OUTBOX], &id.0.to_be_bytes()])
 }
 
 /// An effect that is not due yet.
-pub fn timer(due: Timestamp, id: EffectId) -> RowKey {
+pub fn timer(due: Timestamp, id: JobId) -> RowKey {
     key(&[&[TIMER], &due.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
@@ -142,12 +142,12 @@ pub fn verified(wallet: &Wallet) -> RowKey {
 
 /// Present while the holder has a linked account at the card issuer; the value is the 20 bytes of its deposit address.
 pub fn linked(wallet: &Wallet) -> RowKey {
-    key(&[&[LINKED], &wallet.key()])
+    key(&[&[ISSUER_LINKED], &wallet.key()])
 }
 
 /// Present while this destination can be paid by this wallet.
-pub fn destination(owner: &Wallet, id: DestinationId) -> RowKey {
-    key(&[&[DESTINATION], &owner.digest().to_be_bytes(), &id.0.to_be_bytes()])
+pub fn destination(owner: &Wallet, id: BankDestinationId) -> RowKey {
+    key(&[&[PAYABLE_DESTINATION], &owner.digest().to_be_bytes(), &id.0.to_be_bytes()])
 }
 
 /// A ledger transaction.
@@ -156,22 +156,22 @@ pub fn ledger(at: Timestamp, id: u128) -> RowKey {
 }
 
 /// Prefix of what a wallet owns of one kind.
-pub fn owned(owner: &Wallet, kind: Kind) -> RowKey {
-    key(&[&[OWNED], &owner.digest().to_be_bytes(), &[kind as u8]])
+pub fn owner_index(owner: &Wallet, kind: EntityKind) -> RowKey {
+    key(&[&[OWNER_INDEX], &owner.digest().to_be_bytes(), &[kind as u8]])
 }
 
 /// One thing that a wallet owns.
-pub fn owned_one(owner: &Wallet, kind: Kind, at: Timestamp, id: u128) -> RowKey {
-    key(&[&owned(owner, kind), &at.0.to_be_bytes(), &id.to_be_bytes()])
+pub fn owner_index_entry(owner: &Wallet, kind: EntityKind, at: Timestamp, id: u128) -> RowKey {
+    key(&[&owner_index(owner, kind), &at.0.to_be_bytes(), &id.to_be_bytes()])
 }
 
 /// Whether what a wallet owns of a kind is listed with the newest first: its rows carry the time that is left until the end of all times.
-pub const fn newest_first(kind: Kind) -> bool {
-    matches!(kind, Kind::TopUp | Kind::Payment | Kind::WebhookDelivery)
+pub const fn newest_first(kind: EntityKind) -> bool {
+    matches!(kind, EntityKind::TopUp | EntityKind::Payment | EntityKind::WebhookDelivery)
 }
 
 /// When something was made, and its number, of a key that ends with both, as [`owned_one`]'s.
-pub fn made(owned: &RowKey) -> Option<(Timestamp, u128)> {
+pub fn created_and_id(owned: &RowKey) -> Option<(Timestamp, u128)> {
     let (rest, id) = owned.split_last_chunk::<16>()?;
     let at = rest.last_chunk::<8>()?;
     Some((Timestamp(u64::from_be_bytes(*at)), u128::from_be_bytes(*id)))
@@ -179,17 +179,17 @@ pub fn made(owned: &RowKey) -> Option<(Timestamp, u128)> {
 
 /// A used nonce or challenge, with the second from which it no longer matters.
 pub fn nonce(expires_s: u64, nonce: &[u8; 16]) -> RowKey {
-    key(&[&[NONCE], &expires_s.to_be_bytes(), nonce])
+    key(&[&[USED_NONCE], &expires_s.to_be_bytes(), nonce])
 }
 
 /// A login code by its hash.
-pub fn link(code_hash: &[u8; 32]) -> RowKey {
-    key(&[&[LINK], code_hash])
+pub fn login_code(code_hash: &[u8; 32]) -> RowKey {
+    key(&[&[LOGIN_CODE], code_hash])
 }
 
 /// A revoked session, with the second from which no id_token of it lives.
 pub fn revoked(until_s: u64, session: SessionId) -> RowKey {
-    key(&[&[REVOKED], &until_s.to_be_bytes(), &session.0.to_be_bytes()])
+    key(&[&[REVOKED_SESSION], &until_s.to_be_bytes(), &session.0.to_be_bytes()])
 }
 
 /// An address of a managed wallet.
@@ -199,7 +199,7 @@ pub fn address(wallet: &Wallet) -> RowKey {
 
 /// Present once the transfer that would settle this payment was taken in without it; the value is the transfer's id.
 pub fn deposit(payment: PaymentId) -> RowKey {
-    key(&[&[DEPOSIT], &payment.0.to_be_bytes()])
+    key(&[&[UNCLAIMED_DEPOSIT], &payment.0.to_be_bytes()])
 }
 
 /// What was counted for a payment that nobody has presented again.
@@ -213,18 +213,18 @@ pub fn incoming(since: Timestamp, id: DepositId) -> RowKey {
 }
 
 /// A transfer out of the treasury that an operator has booked.
-pub fn departure(id: DepartureId) -> RowKey {
-    key(&[&[DEPARTURE], &id.0.to_be_bytes()])
+pub fn attributed_transfer(id: OutgoingTransferId) -> RowKey {
+    key(&[&[ATTRIBUTED_TRANSFER], &id.0.to_be_bytes()])
 }
 
 /// Of an order at a provider that an operator has booked.
-pub fn lost_order(key_there: EffectId) -> RowKey {
+pub fn lost_order(key_there: JobId) -> RowKey {
     key(&[&[LOST_ORDER], &key_there.0.to_be_bytes()])
 }
 
 /// A lowercased address.
 pub fn user(user_id: &str) -> RowKey {
-    key(&[&[USER], user_id.as_bytes()])
+    key(&[&[USER_ID], user_id.as_bytes()])
 }
 
 /// A sealed card number.
@@ -238,8 +238,8 @@ pub fn cvv(card: CardId) -> RowKey {
 }
 
 /// An international order that is open.
-pub fn queued(since: Timestamp, order: CardId) -> RowKey {
-    key(&[&[QUEUE], &since.0.to_be_bytes(), &order.0.to_be_bytes()])
+pub fn intl_order_queue(since: Timestamp, order: CardId) -> RowKey {
+    key(&[&[INTL_ORDER_QUEUE], &since.0.to_be_bytes(), &order.0.to_be_bytes()])
 }
 
 /// An international card whose holder wants something of it.
@@ -248,13 +248,13 @@ pub fn card_wish(since: Timestamp, card: CardId) -> RowKey {
 }
 
 /// A withdrawal from a card balance that is open.
-pub fn card_queued(since: Timestamp, withdrawal: WithdrawalId) -> RowKey {
-    key(&[&[CARD_QUEUE], &since.0.to_be_bytes(), &withdrawal.0.to_be_bytes()])
+pub fn card_withdrawal_queue(since: Timestamp, withdrawal: WithdrawalId) -> RowKey {
+    key(&[&[CARD_WITHDRAWAL_QUEUE], &since.0.to_be_bytes(), &withdrawal.0.to_be_bytes()])
 }
 
 /// A transaction that paid one.
-pub fn paid_by(transaction: &str) -> RowKey {
-    key(&[&[PAID_BY], transaction.as_bytes()])
+pub fn withdrawal_transaction(transaction: &str) -> RowKey {
+    key(&[&[WITHDRAWAL_TRANSACTION], transaction.as_bytes()])
 }
 
 /// Prefix of the reloadable cards that tokens issued for a payment have ordered.
@@ -273,18 +273,18 @@ pub fn late_return(at: Timestamp, id: LateReturnId) -> RowKey {
 }
 
 /// A difference that is open, for the operator's list.
-pub fn difference(since: Timestamp, id: DifferenceId) -> RowKey {
-    key(&[&[DIFFERENCE], &since.0.to_be_bytes(), &id.0.to_be_bytes()])
+pub fn open_discrepancy(since: Timestamp, id: DiscrepancyId) -> RowKey {
+    key(&[&[OPEN_DISCREPANCY], &since.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
 /// A refund that waits for a second operator.
 pub fn refund(since: Timestamp, id: RefundId) -> RowKey {
-    key(&[&[REFUND], &since.0.to_be_bytes(), &id.0.to_be_bytes()])
+    key(&[&[PENDING_REFUND], &since.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
 /// Something that an operator did: the so-many-th act, from 1.
 pub fn audit(number: u64) -> RowKey {
-    key(&[&[AUDIT], &number.to_be_bytes()])
+    key(&[&[AUDIT_LOG], &number.to_be_bytes()])
 }
 
 /// What an operator has given alone, by the name of the token.
@@ -300,58 +300,58 @@ pub fn approval(id: ApprovalId) -> RowKey {
 
 /// An operator's token.
 pub fn operator(token_hash: &[u8; 32]) -> RowKey {
-    key(&[&[OPERATOR], token_hash])
+    key(&[&[OPERATOR_TOKEN], token_hash])
 }
 
 /// The answer that an account's idempotency key, by its digest, was given.
-pub fn memo(owner: &Wallet, key_digest: u128) -> RowKey {
-    key(&[&[MEMO], &owner.digest().to_be_bytes(), &key_digest.to_be_bytes()])
+pub fn idempotency(owner: &Wallet, key_digest: u128) -> RowKey {
+    key(&[&[IDEMPOTENCY], &owner.digest().to_be_bytes(), &key_digest.to_be_bytes()])
 }
 
 /// When that answer is forgotten, in seconds. Behind the expiry it is as [`memo`].
-pub fn memo_end(expires_s: u64, owner: &Wallet, key_digest: u128) -> RowKey {
-    key(&[&[MEMO_END], &expires_s.to_be_bytes(), &memo(owner, key_digest)[1..]])
+pub fn idempotency_expiry(expires_s: u64, owner: &Wallet, key_digest: u128) -> RowKey {
+    key(&[&[IDEMPOTENCY_EXPIRY], &expires_s.to_be_bytes(), &idempotency(owner, key_digest)[1..]])
 }
 
 /// The row whose end this key of [`MEMO_END`] is.
-pub(crate) fn memo_of_end(end: &[u8]) -> Option<RowKey> {
-    Some(key(&[&[MEMO], end.get(9..)?]))
+pub(crate) fn idempotency_of_expiry(end: &[u8]) -> Option<RowKey> {
+    Some(key(&[&[IDEMPOTENCY], end.get(9..)?]))
 }
 
 /// Prefix of a wallet's statement.
 pub fn entries(owner: &Wallet) -> RowKey {
-    key(&[&[ENTRY], &owner.digest().to_be_bytes()])
+    key(&[&[STATEMENT_LINE], &owner.digest().to_be_bytes()])
 }
 
 /// A line of it.
-pub fn entry(owner: &Wallet, id: EntryId) -> RowKey {
+pub fn entry(owner: &Wallet, id: StatementLineId) -> RowKey {
     key(&[&entries(owner), &id.0.to_be_bytes()])
 }
 
 /// Prefix of what was spoken for a spend.
-pub fn spoken_of(spend: SpendId) -> RowKey {
-    key(&[&[SPOKEN], &spend.0.to_be_bytes()])
+pub fn http_records_of(spend: WalletPaymentId) -> RowKey {
+    key(&[&[HTTP_RECORD], &spend.0.to_be_bytes()])
 }
 
 /// Prefix of one part of it.
-pub fn spoken(spend: SpendId, part: u8) -> RowKey {
-    key(&[&spoken_of(spend), &[part]])
+pub fn http_record(spend: WalletPaymentId, part: u8) -> RowKey {
+    key(&[&http_records_of(spend), &[part]])
 }
 
 /// A piece of it.
-pub fn spoken_piece(spend: SpendId, part: u8, piece: u16) -> RowKey {
-    key(&[&spoken(spend, part), &piece.to_be_bytes()])
+pub fn http_record_chunk(spend: WalletPaymentId, part: u8, piece: u16) -> RowKey {
+    key(&[&http_record(spend, part), &piece.to_be_bytes()])
 }
 
 /// Whose piece the row under a key of [`SPOKEN`] is, and whether it begins a part.
-pub fn piece_of(key: &[u8]) -> Option<(SpendId, bool)> {
-    let (spend, rest) = key.strip_prefix(&[SPOKEN])?.split_first_chunk::<16>()?;
-    Some((SpendId(u128::from_be_bytes(*spend)), rest.ends_with(&[0, 0])))
+pub fn chunk_index(key: &[u8]) -> Option<(WalletPaymentId, bool)> {
+    let (spend, rest) = key.strip_prefix(&[HTTP_RECORD])?.split_first_chunk::<16>()?;
+    Some((WalletPaymentId(u128::from_be_bytes(*spend)), rest.ends_with(&[0, 0])))
 }
 
 /// Prefix of the places that a wallet's living API keys take.
 pub fn api_keys(owner: &Wallet) -> RowKey {
-    key(&[&[API_KEY], &owner.digest().to_be_bytes()])
+    key(&[&[API_KEY_SLOT], &owner.digest().to_be_bytes()])
 }
 
 /// One of these places; the value is the key's id. As many as there are bound how many keys there can be.
@@ -372,7 +372,7 @@ pub fn webhook(owner: &Wallet, url: &str) -> RowKey {
 
 /// What a request opened.
 pub fn request(id: RequestId) -> RowKey {
-    key(&[&[REQUEST], &id.0.to_be_bytes()])
+    key(&[&[REQUEST_INDEX], &id.0.to_be_bytes()])
 }
 
 /// Present once an API key of before a restore is known to be good.

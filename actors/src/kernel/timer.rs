@@ -10,8 +10,8 @@ use purser_storage::codec;
 use purser_storage::{Batch, CommitError, Condition, RowKey, Store, StoreError, Write};
 use tokio::sync::oneshot;
 
-use crate::kernel::family::StartEffects;
-use crate::kernel::{Effect, table};
+use crate::kernel::registry::JobStarter;
+use crate::kernel::{OutboxJob, table};
 use crate::port::Timestamp;
 
 /// Timers that come due in one go.
@@ -21,9 +21,9 @@ const PAGE: usize = 500;
 ///
 /// # Errors
 /// When storage fails. What was not rung is found again.
-pub async fn ring(
+pub async fn fire_due(
     store: &Arc<dyn Store>,
-    effects: &Arc<dyn StartEffects>,
+    effects: &Arc<dyn JobStarter>,
     now: Timestamp,
 ) -> Result<usize, StoreError> {
     let (mut rung, mut after) = (0, None::<RowKey>);
@@ -36,8 +36,8 @@ pub async fn ring(
         let mut committed = Vec::with_capacity(due.len());
         for (key, row) in due {
             // One that cannot be read must not keep the others from coming due; it stays, and is told of again.
-            match codec::decode::<Effect>(&row.value) {
-                Ok(effect) => committed.push(begin(store, effects.clone(), key, effect)),
+            match codec::decode::<OutboxJob>(&row.value) {
+                Ok(effect) => committed.push(start_job(store, effects.clone(), key, effect)),
                 Err(error) => tracing::error!(timer = hex::encode(&key), %error, "a timer cannot be read"),
             }
         }
@@ -61,11 +61,11 @@ fn due_at(key: &RowKey) -> Timestamp {
     due.map_or(Timestamp(u64::MAX), |due| Timestamp(u64::from_be_bytes(*due)))
 }
 
-fn begin(
+fn start_job(
     store: &Arc<dyn Store>,
-    effects: Arc<dyn StartEffects>,
+    effects: Arc<dyn JobStarter>,
     key: RowKey,
-    effect: Effect,
+    effect: OutboxJob,
 ) -> oneshot::Receiver<Result<(), CommitError>> {
     let batch = Batch {
         conditions: vec![Condition::Present(key.clone())],

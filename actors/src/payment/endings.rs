@@ -1,29 +1,29 @@
 //! How a payment ends otherwise than by what it buys.
 
-use super::{Answer, Command, Event, Payment, Rejection, Status, TakenIn};
-use crate::id::{EffectId, PaymentId};
+use super::{Reply, Command, Event, Payment, Rejection, Status, TakenIn};
+use crate::id::{JobId, PaymentId};
 use crate::kernel::{Context, Decision, table};
-use crate::ledger::{Place, Transaction};
+use crate::ledger::{LedgerAccount, LedgerTransaction};
 
 impl Payment {
     /// On chain, and taken in without it: that was its end, though nobody knew.
     pub(super) fn deposited(
         &self,
         id: &PaymentId,
-        effect: EffectId,
+        effect: JobId,
         (transaction, taken_in): (String, TakenIn),
         context: &Context,
     ) -> Decision<Self> {
         let event = match taken_in {
-            TakenIn::Credited => Event::Deposited(transaction, context.now),
+            TakenIn::Credited => Event::CreditedAfterRestore(transaction, context.now),
             TakenIn::Resolved(resolution) => Event::Resolved(transaction, resolution, context.now),
         };
         let deposit = table::deposit(*id);
-        Decision::answer(Answer::Done)
-            .completes(effect)
+        Decision::answer(Reply::Done)
+            .completes_job(effect)
             .requires_present(deposit)
             .event(event)
-            .then(self.freed_share(), context)
+            .enqueue(self.released_cap(), context)
     }
 
     /// What the chain shows of a settled payment for good: that it stays, or that it is gone.
@@ -34,37 +34,37 @@ impl Payment {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         match (&self.status, command) {
-            (Status::Fulfilled { .. } | Status::Credited { .. }, Command::Reversed { effect }) => {
+            (Status::Fulfilled { .. } | Status::Credited { .. }, Command::RecordReorg { effect }) => {
                 Ok(self.reversed(id, *effect, context))
             }
             // Found again meanwhile: one loss is booked. What was gone before it was final never becomes final.
-            (Status::Reversed { .. }, Command::Reversed { effect } | Command::Finalized { effect }) => {
-                Ok(Decision::answer(Answer::Done).completes(*effect))
+            (Status::Reversed { .. }, Command::RecordReorg { effect } | Command::Finalized { effect }) => {
+                Ok(Decision::answer(Reply::Done).completes_job(*effect))
             }
             (
                 Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. },
                 Command::Finalized { effect },
             ) => {
-                let done = Decision::answer(Answer::Done).completes(*effect);
-                Ok(done.take(table::unfinal(*id)))
+                let done = Decision::answer(Reply::Done).completes_job(*effect);
+                Ok(done.delete(table::unfinal(*id)))
             }
-            (_, _) => Err(Rejection::OutOfOrder(self.state_name())),
+            (_, _) => Err(Rejection::InvalidState(self.state_name())),
         }
     }
 
     /// Gone from the chain for good: what was received for it is our loss, whoever has the product.
-    fn reversed(&self, id: &PaymentId, effect: EffectId, context: &Context) -> Decision<Self> {
-        let treasury = Place::Treasury(self.claim.authorization.network());
-        let lost = Transaction::new(context.now, id).book(Place::Losses, treasury, self.price());
-        Decision::answer(Answer::Done)
-            .completes(effect)
+    fn reversed(&self, id: &PaymentId, effect: JobId, context: &Context) -> Decision<Self> {
+        let treasury = LedgerAccount::Treasury(self.claim.authorization.network());
+        let lost = LedgerTransaction::new(context.now, id).post(LedgerAccount::Losses, treasury, self.price());
+        Decision::answer(Reply::Done)
+            .completes_job(effect)
             .event(Event::Reversed(context.now))
-            .post(&lost, context)
+            .post_ledger(&lost, context)
     }
 
     /// Given back unsent: what was reserved for it is free.
-    pub(super) fn released(&self, effect: EffectId, event: Event, context: &Context) -> Decision<Self> {
-        let released = Decision::answer(Answer::Done).completes(effect).event(event);
-        released.then(self.freed_share(), context)
+    pub(super) fn released(&self, effect: JobId, event: Event, context: &Context) -> Decision<Self> {
+        let released = Decision::answer(Reply::Done).completes_job(effect).event(event);
+        released.enqueue(self.released_cap(), context)
     }
 }

@@ -1,12 +1,12 @@
 //! What a purchase was built on.
 
-use crate::payout::Plan;
-use crate::quote::Quoted;
+use crate::payout::PayoutPlan;
+use crate::quote::QuoteFacts;
 
 /// What was read of the payer before the claim, that the product is built on. It holds at the claim by the same batch's
 /// conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Found {
+pub enum ResolvedPreconditions {
     /// The product needs nothing of the payer.
     #[default]
     Nothing,
@@ -15,17 +15,17 @@ pub enum Found {
         /// At this fee rate, as decimal text.
         fee_rate: String,
         /// What it was sold at: the catalog's rate may have moved since the quote, which holds for its life.
-        quoted: Box<Quoted>,
+        quoted: Box<QuoteFacts>,
     },
     /// To whom a payout goes, and by which rules.
-    Payout(Box<Plan>),
+    Payout(Box<PayoutPlan>),
     /// The deposit address of the payer's linked account at the card issuer, on Base.
     Linked([u8; 20]),
 }
 
-impl Found {
+impl ResolvedPreconditions {
     /// Fee rate and quote of a gift card that was found.
-    pub(super) fn offer(&self) -> (String, Box<Quoted>) {
+    pub(super) fn offer(&self) -> (String, Box<QuoteFacts>) {
         match self {
             Self::Offer { fee_rate, quoted } => (fee_rate.clone(), quoted.clone()),
             Self::Nothing | Self::Linked(_) | Self::Payout(_) => Default::default(),

@@ -1,26 +1,26 @@
 //! The payment's state machine.
 
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 
-use super::show::{never_landed, taken_back};
-use super::{Answer, Claim, Command, Event, NewSession, Outcome, Payment, Rejection, Status};
-use crate::id::{EffectId, PaymentId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
-use crate::ledger::{Place, Transaction};
-use crate::port::{Finality, Lookup};
-use crate::product::Product;
+use super::view::{never_settled, reorged};
+use super::{Reply, Claim, Command, Event, SessionSeed, Outcome, Payment, Rejection, Status};
+use crate::id::{JobId, PaymentId, Wallet};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject, table};
+use crate::ledger::{LedgerAccount, LedgerTransaction};
+use crate::port::{Finality, ChainStatus};
+use crate::product::PurchasedProduct;
 
-type Decided = Result<Decision<Payment>, Rejection>;
+type DecisionResult = Result<Decision<Payment>, Rejection>;
 
 impl Payment {
     /// The first snapshot of a payment, for the batch of the account that claims it.
     ///
     /// # Errors
     /// Never for a new id; the type is the engine's.
-    pub fn claim(id: PaymentId, claim: Claim, context: &Context) -> Result<Opening, OutOfOrder> {
-        Opening::of::<Self>(&id, &Event::Claimed(Box::new(claim)), context)
+    pub fn claim(id: PaymentId, claim: Claim, context: &Context) -> Result<NewEntity, InvalidTransition> {
+        NewEntity::of::<Self>(&id, &Event::Claimed(Box::new(claim)), context)
     }
 
     /// The first snapshot of a payment that a restore lost and whose product its provider shows.
@@ -30,26 +30,26 @@ impl Payment {
     pub fn adopted(
         id: PaymentId,
         claim: Claim,
-        (transaction, product): (&str, Product),
+        (transaction, product): (&str, PurchasedProduct),
         context: &Context,
-    ) -> Result<(Opening, Self), OutOfOrder> {
+    ) -> Result<(NewEntity, Self), InvalidTransition> {
         let event = Event::Adopted(Box::new(claim), transaction.to_owned(), product);
         let payment = Self::apply(None, &id, &event)?;
-        Ok((Opening::of::<Self>(&id, &event, context)?, payment))
+        Ok((NewEntity::of::<Self>(&id, &event, context)?, payment))
     }
 
-    fn present(&self, id: &PaymentId, request: [u8; 32], again: Option<NewSession>, context: &Context) -> Decided {
+    fn present(&self, id: &PaymentId, request: [u8; 32], again: Option<SessionSeed>, context: &Context) -> DecisionResult {
         if !self.claim.is_for(&request) {
-            return Err(Rejection::OtherRequest);
+            return Err(Rejection::DifferentRequest);
         }
         match (&self.status, again) {
-            (Status::Released | Status::DeclinedUnsent(_), _) => Ok(Decision::answer(Answer::Readmit)),
+            (Status::Released | Status::DeclinedUnsent(_), _) => Ok(Decision::answer(Reply::Readmit)),
             // It is being sent again: nothing to watch until the chain has answered.
-            (Status::Declined(..), Some(session)) => Ok(Decision::answer(Answer::Wait)
-                .completes(watch(id))
+            (Status::Declined(..), Some(session)) => Ok(Decision::answer(Reply::AwaitOutcome)
+                .completes_job(watch(id))
                 .event(Event::Resumed(session, context.now))
-                .then(Work::Settle(*id), context)),
-            _ => Ok(Decision::answer(Answer::Wait)),
+                .enqueue(Job::SettlePayment(*id), context)),
+            _ => Ok(Decision::answer(Reply::AwaitOutcome)),
         }
     }
 
@@ -57,74 +57,74 @@ impl Payment {
     fn settled(
         &self,
         id: &PaymentId,
-        effect: EffectId,
+        effect: JobId,
         (transaction, finality): (String, Finality),
         made: bool,
         context: &Context,
-    ) -> Decided {
-        let treasury = Place::Treasury(self.claim.authorization.network());
-        let received = Transaction::new(context.now, id).book(treasury, Place::Suspense, self.price());
+    ) -> DecisionResult {
+        let treasury = LedgerAccount::Treasury(self.claim.authorization.network());
+        let received = LedgerTransaction::new(context.now, id).post(treasury, LedgerAccount::Suspense, self.price());
         // A transfer that was taken in otherwise buys nothing any more.
         let deposit = table::deposit(*id);
-        let decision = Decision::answer(Answer::Done)
-            .completes(effect)
+        let decision = Decision::answer(Reply::Done)
+            .completes_job(effect)
             .requires_absent(deposit)
             .event(Event::Settled(transaction, context.now));
         let decision = match finality {
             Finality::Final => decision,
             Finality::Seen => decision
                 .put_new(table::unfinal(*id), Vec::new())
-                .then(Work::AwaitFinal(*id), context),
+                .enqueue(Job::AwaitFinal(*id), context),
         };
         if matches!(self.status, Status::Declined(..)) && !made {
-            let credit = Work::Credit {
+            let credit = Job::CreditAccount {
                 account: self.account(),
                 amount: self.price(),
                 cause: CreditCause::Payment(*id),
             };
-            return Ok(decision.post(&received, context).then(credit, context));
+            return Ok(decision.post_ledger(&received, context).enqueue(credit, context));
         }
         self.fulfil(id, decision, received, context)
-            .map_err(|_| Rejection::OutOfOrder(self.status()))
+            .map_err(|_| Rejection::InvalidState(self.status()))
     }
 
-    pub(super) fn freed_share(&self) -> Work {
-        Work::FreeShare {
+    pub(super) fn released_cap(&self) -> Job {
+        Job::ReleaseCapReservation {
             account: self.account(),
             share: self.claim.share,
         }
     }
 
-    fn seen(&self, id: &PaymentId, effect: EffectId, (lookup, made): (Lookup, bool), context: &Context) -> Decided {
+    fn apply_lookup(&self, id: &PaymentId, effect: JobId, (lookup, made): (ChainStatus, bool), context: &Context) -> DecisionResult {
         match (&self.status, lookup) {
-            (Status::Declined(..), Lookup::Landed { .. }) if planted::is(Bug::LateLandingIgnored) => {
-                Ok(Decision::answer(Answer::Done).completes(effect))
+            (Status::Declined(..), ChainStatus::Landed { .. }) if mutants::is_enabled(Mutant::LateSettlementIgnored) => {
+                Ok(Decision::answer(Reply::Done).completes_job(effect))
             }
-            (_, Lookup::Landed { transaction, finality }) => {
+            (_, ChainStatus::Landed { transaction, finality }) => {
                 self.settled(id, effect, (transaction, finality), made, context)
             }
-            (_, Lookup::Pending) => Ok(Decision::answer(Answer::Done)),
-            (status, Lookup::Impossible) => {
-                let decision = Decision::answer(Answer::Done).completes(effect);
+            (_, ChainStatus::Pending) => Ok(Decision::answer(Reply::Done)),
+            (status, ChainStatus::Impossible) => {
+                let decision = Decision::answer(Reply::Done).completes_job(effect);
                 let decision = match status {
-                    Status::Unknown(_) => decision.event(Event::Declined(never_landed(), context.now)),
+                    Status::Unknown(_) => decision.event(Event::Declined(never_settled(), context.now)),
                     _ => decision,
                 };
                 let refused = decision.event(Event::Refused(context.now));
-                Ok(refused.then(self.freed_share(), context))
+                Ok(refused.enqueue(self.released_cap(), context))
             }
         }
     }
 
     /// As its first event makes it.
-    fn begun(event: &Event) -> Result<Self, OutOfOrder> {
+    fn begun(event: &Event) -> Result<Self, InvalidTransition> {
         let (claim, status) = match event {
             Event::Claimed(claim) => (claim, Status::Claimed),
             Event::Adopted(claim, transaction, product) => {
                 let (transaction, product) = (transaction.clone(), *product);
                 (claim, Status::Fulfilled { transaction, product })
             }
-            event => return Err(OutOfOrder::new("-", event)),
+            event => return Err(InvalidTransition::new("-", event)),
         };
         Ok(Self {
             updated_at: claim.at,
@@ -143,17 +143,17 @@ impl Payment {
 }
 
 /// A payment is watched by one effect at most, so its id needs no drawing.
-const fn watch(payment: &PaymentId) -> EffectId {
-    EffectId(payment.0)
+const fn watch(payment: &PaymentId) -> JobId {
+    JobId(payment.0)
 }
 
-const fn gone(transaction: String, product: Option<Product>) -> Status {
+const fn gone(transaction: String, product: Option<PurchasedProduct>) -> Status {
     Status::Reversed { transaction, product }
 }
 
 impl Entity for Payment {
-    const KIND: Kind = Kind::Payment;
-    const CHANGES: &'static [&'static str] = &[
+    const KIND: EntityKind = EntityKind::Payment;
+    const EVENT_NAMES: &'static [&'static str] = &[
         "unknown",
         "declined",
         "released",
@@ -164,7 +164,7 @@ impl Entity for Payment {
         "reversed",
         "resolved",
     ];
-    const MOVES: &'static [Move] = &[
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "the account admits it", "claimed"),
         ("-", "the provider shows what it bought, after a restore", "fulfilled"),
         ("claimed", "the bytes to send are durable", "settling"),
@@ -197,20 +197,20 @@ impl Entity for Payment {
     type Id = PaymentId;
     type Command = Command;
     type Event = Event;
-    type Answer = Answer;
+    type Reply = Reply;
     type Rejection = Rejection;
     type Outcome = Outcome;
 
-    fn decide(this: Option<&Self>, id: &PaymentId, command: Command, context: &Context) -> Decided {
+    fn decide(this: Option<&Self>, id: &PaymentId, command: Command, context: &Context) -> DecisionResult {
         let Some(payment) = this else {
-            return Err(Rejection::OutOfOrder("-"));
+            return Err(Rejection::InvalidState("-"));
         };
-        let done = Decision::answer(Answer::Done);
+        let done = Decision::answer(Reply::Done);
         let now = context.now;
         match (&payment.status, command) {
-            (_, Command::Present { request, again }) => payment.present(id, request, again, context),
-            (Status::Claimed, Command::Prepared(prepared)) => Ok(done.event(Event::Settling(prepared, now))),
-            (Status::Claimed, Command::Unsendable { effect }) => {
+            (_, Command::Join { request, again }) => payment.present(id, request, again, context),
+            (Status::Claimed, Command::RecordPrepared(prepared)) => Ok(done.event(Event::Settling(prepared, now))),
+            (Status::Claimed, Command::Release { effect }) => {
                 Ok(payment.released(effect, Event::Released(now), context))
             }
             (Status::Claimed, Command::DeclinedUnsent { effect, decline }) => {
@@ -218,60 +218,60 @@ impl Entity for Payment {
             }
             (
                 Status::Settling(_),
-                Command::Settled {
+                Command::RecordSettled {
                     effect,
                     transaction,
                     finality,
                 },
             ) => payment.settled(id, effect, (transaction, finality), false, context),
-            (Status::Settling(_), Command::Declined { effect, decline }) => {
-                let declined = done.completes(effect).event(Event::Declined(decline, now));
-                let declined = declined.then_as(watch(id), Work::Watch(*id), context);
-                if planted::is(Bug::ShareFreedTwice) {
-                    return Ok(declined.then(payment.freed_share(), context));
+            (Status::Settling(_), Command::RecordDeclined { effect, decline }) => {
+                let declined = done.completes_job(effect).event(Event::Declined(decline, now));
+                let declined = declined.enqueue_as(watch(id), Job::WatchPayment(*id), context);
+                if mutants::is_enabled(Mutant::CapReservationReleasedTwice) {
+                    return Ok(declined.enqueue(payment.released_cap(), context));
                 }
                 Ok(declined)
             }
-            (Status::Settling(_), Command::Lost { effect }) => Ok(done
-                .completes(effect)
-                .event(Event::Lost(now))
-                .then_as(watch(id), Work::Watch(*id), context)),
-            (Status::Unknown(_) | Status::Declined(..), Command::Seen { effect, lookup, made }) => {
-                payment.seen(id, effect, (lookup, made), context)
+            (Status::Settling(_), Command::RecordNoResponse { effect }) => Ok(done
+                .completes_job(effect)
+                .event(Event::BecameUnknown(now))
+                .enqueue_as(watch(id), Job::WatchPayment(*id), context)),
+            (Status::Unknown(_) | Status::Declined(..), Command::RecordChainLookup { effect, lookup, made }) => {
+                payment.apply_lookup(id, effect, (lookup, made), context)
             }
             // A watch that finds its payment moved on has nothing left to watch.
-            (_, Command::Seen { effect, .. }) => Ok(done.completes(effect)),
+            (_, Command::RecordChainLookup { effect, .. }) => Ok(done.completes_job(effect)),
             (
                 Status::Settling(_) | Status::Unknown(_) | Status::Declined(..),
-                Command::Deposited {
+                Command::RecordRestoreCredit {
                     effect,
                     transaction,
                     taken_in,
                 },
             ) => Ok(payment.deposited(id, effect, (transaction, taken_in), context)),
-            (Status::Settled { .. }, Command::Credited { effect }) => {
-                Ok(done.completes(effect).event(Event::Credited(now)))
+            (Status::Settled { .. }, Command::RecordCredit { effect }) => {
+                Ok(done.completes_job(effect).event(Event::Credited(now)))
             }
-            (Status::Released | Status::DeclinedUnsent(_), Command::Readmitted { effect, share, session }) => Ok(done
-                .completes(effect)
+            (Status::Released | Status::DeclinedUnsent(_), Command::RecordReadmitted { effect, share, session }) => Ok(done
+                .completes_job(effect)
                 .event(Event::Readmitted(share, session, now))
-                .then(Work::Settle(*id), context)),
+                .enqueue(Job::SettlePayment(*id), context)),
             // Somebody else's presentation was admitted first: this share goes back.
-            (_, Command::Readmitted { effect, share, .. }) => Ok(done.completes(effect).then(
-                Work::FreeShare {
+            (_, Command::RecordReadmitted { effect, share, .. }) => Ok(done.completes_job(effect).enqueue(
+                Job::ReleaseCapReservation {
                     account: payment.account(),
                     share,
                 },
                 context,
             )),
-            (_, command @ (Command::Reversed { .. } | Command::Finalized { .. })) => {
+            (_, command @ (Command::RecordReorg { .. } | Command::Finalized { .. })) => {
                 payment.known_for_good(id, &command, context)
             }
-            (_, _) => Err(Rejection::OutOfOrder(payment.status())),
+            (_, _) => Err(Rejection::InvalidState(payment.status())),
         }
     }
 
-    fn apply(this: Option<Self>, _: &PaymentId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &PaymentId, event: &Event) -> Result<Self, InvalidTransition> {
         let Some(payment) = this else {
             return Self::begun(event);
         };
@@ -294,7 +294,7 @@ impl Entity for Payment {
                 payment.claim.session = *session;
                 Ok(payment)
             }
-            (Status::Settling(prepared), Event::Lost(at)) => Ok(payment.moved(Status::Unknown(prepared), *at)),
+            (Status::Settling(prepared), Event::BecameUnknown(at)) => Ok(payment.moved(Status::Unknown(prepared), *at)),
             (Status::Settling(prepared) | Status::Unknown(prepared), Event::Declined(decline, at)) => {
                 Ok(payment.moved(Status::Declined(decline.clone(), prepared), *at))
             }
@@ -314,7 +314,7 @@ impl Entity for Payment {
                 },
                 *at,
             )),
-            (Status::Settling(_) | Status::Unknown(_) | Status::Declined(..), Event::Deposited(transaction, at)) => {
+            (Status::Settling(_) | Status::Unknown(_) | Status::Declined(..), Event::CreditedAfterRestore(transaction, at)) => {
                 let transaction = transaction.clone();
                 Ok(payment.moved(Status::Credited { transaction }, *at))
             }
@@ -336,7 +336,7 @@ impl Entity for Payment {
             (Status::Settled { transaction }, Event::Credited(at)) => {
                 Ok(payment.moved(Status::Credited { transaction }, *at))
             }
-            (_, event) => Err(OutOfOrder::new(payment.status(), event)),
+            (_, event) => Err(InvalidTransition::new(payment.status(), event)),
         }
     }
 
@@ -348,12 +348,12 @@ impl Entity for Payment {
         self.account()
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
-        Self::change(event)
+    fn event_name(event: &Event) -> Option<&'static str> {
+        Self::event_view(event)
     }
 
-    fn view(&self, id: &PaymentId) -> View {
-        self.shown(id)
+    fn view(&self, id: &PaymentId) -> JsonObject {
+        self.view(id)
     }
 
     fn outcome(&self) -> Option<Outcome> {
@@ -373,7 +373,7 @@ impl Entity for Payment {
                 amount: self.price(),
                 transaction: transaction.clone(),
             }),
-            Status::Reversed { .. } => Some(Outcome::Declined(taken_back())),
+            Status::Reversed { .. } => Some(Outcome::Declined(reorged())),
             Status::Resolved { resolution, .. } => Some(Outcome::Resolved(*resolution)),
         }
     }

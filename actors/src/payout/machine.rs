@@ -1,15 +1,15 @@
 //! The payout's state machine.
 
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 
-use super::{Command, Event, Ordered, Payout, Rejection, Status, Target};
-use crate::id::{CardId, EffectId, PayoutId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
+use super::{Command, Event, PayoutOrdered, Payout, Rejection, Status, PayoutTarget};
+use crate::id::{CardId, JobId, PayoutId, Wallet};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::money::Usdc;
-use crate::port::payout::{RailState, Report};
-use crate::port::{Said, Timestamp};
+use crate::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
+use crate::port::{ExternalText, Timestamp};
 
 /// Said of a payment to an app that nobody claimed.
 const UNCLAIMED: &str = "unclaimed";
@@ -23,118 +23,118 @@ impl Payout {
         }
     }
 
-    pub(super) fn provider(&self) -> crate::ledger::Provider {
+    pub(super) fn provider(&self) -> crate::ledger::LedgerProvider {
         self.plan.target.line().provider()
     }
 
     /// Credits the whole charge, fee included.
-    fn undone(&self, id: PayoutId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
-        let back = self.charge.undone(context.now, id, self.provider());
-        let credit = Work::Credit {
+    fn reversal(&self, id: PayoutId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+        let back = self.charge.reversal(context.now, id, self.provider());
+        let credit = Job::CreditAccount {
             account: self.owner,
             amount: self.charge.charged,
             cause: CreditCause::Payout(id),
         };
-        let decision = decision.post(&back, context).then(credit, context);
-        self.uncounted(id, decision, context)
+        let decision = decision.post_ledger(&back, context).enqueue(credit, context);
+        self.reverse_recipient_totals(id, decision, context)
     }
 
     /// What came back was not paid to anybody: its recipient's totals are told.
-    pub(super) fn uncounted(&self, id: PayoutId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+    pub(super) fn reverse_recipient_totals(&self, id: PayoutId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         match self.plan.target {
-            Target::App(..) => decision.then(Work::UncountPayment(id), context),
-            Target::Card(_) | Target::Bank(..) => decision,
+            PayoutTarget::App(..) => decision.enqueue(Job::ReverseRecipientTotals(id), context),
+            PayoutTarget::Card(_) | PayoutTarget::Bank(..) => decision,
         }
     }
 
     /// Credits what came back, less what the rail keeps of it; our fee is earned.
-    fn returned(&self, id: PayoutId, decision: Decision<Self>, reason: Said, context: &Context) -> Decision<Self> {
-        let kept = self.plan.terms.return_fee.min(self.charge.owed());
-        let (posted, amount) = self.charge.returned(context.now, id, self.provider(), kept);
+    fn returned(&self, id: PayoutId, decision: Decision<Self>, reason: ExternalText, context: &Context) -> Decision<Self> {
+        let kept = self.plan.terms.return_fee.min(self.charge.provider_amount());
+        let (posted, amount) = self.charge.provider_return(context.now, id, self.provider(), kept);
         let decision = decision
             .event(Event::Returned(reason, kept, context.now))
-            .post(&posted, context);
-        let decision = self.uncounted(id, decision, context);
+            .post_ledger(&posted, context);
+        let decision = self.reverse_recipient_totals(id, decision, context);
         if amount == Usdc::ZERO {
             return decision;
         }
         let (account, cause) = (self.owner, CreditCause::Payout(id));
-        decision.then(Work::Credit { account, amount, cause }, context)
+        decision.enqueue(Job::CreditAccount { account, amount, cause }, context)
     }
 
     /// The order at the rail has come to its end, and nobody needs the card's number any more.
     fn settled(&self, id: PayoutId, decision: Decision<Self>) -> Decision<Self> {
-        let decision = decision.completes(self.key);
+        let decision = decision.completes_job(self.key);
         match self.plan.target {
-            Target::Card(Some(_)) => decision.take(table::vault(CardId(id.0))),
+            PayoutTarget::Card(Some(_)) => decision.delete(table::vault(CardId(id.0))),
             // The form was filled in by a history that was lost: nothing of it is kept here.
-            Target::Card(None) | Target::Bank(..) | Target::App(..) => decision,
+            PayoutTarget::Card(None) | PayoutTarget::Bank(..) | PayoutTarget::App(..) => decision,
         }
     }
 
     /// A word of the rail that is newer than all before it.
-    fn told(
+    fn apply_rail_event(
         &self,
         id: PayoutId,
-        Report { sequence, state }: Report,
+        PayoutStatusUpdate { sequence, state }: PayoutStatusUpdate,
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         if self.status == Status::AwaitingDetails {
             // Ordered at the rail by a history that a restore has lost. The word is not taken yet: the effect asks for it.
-            let found = Decision::answer(()).event(Event::Found(context.now));
-            return Ok(found.then_as(self.key, Work::SendPayout(id), context));
+            let found = Decision::answer(()).event(Event::FoundAtRail(context.now));
+            return Ok(found.enqueue_as(self.key, Job::SendPayout(id), context));
         }
-        let decision = Decision::answer(()).event(Event::Seen(sequence));
+        let decision = Decision::answer(()).event(Event::RailSequenceAdvanced(sequence));
         Ok(match &self.status {
             Status::AwaitingDetails | Status::Queued | Status::InProcess => self.moved(id, decision, state, context),
             Status::Complete { returnable, .. } => match state {
                 // Its late return has credited the payer: paid again, it is taken back as after any credit.
-                RailState::Complete { .. } if self.came_back_late && !self.recalling => decision
-                    .event(Event::PaidTooLate(context.now))
-                    .then(Work::RecallPayout(id), context),
-                RailState::InProcess { .. } | RailState::Complete { .. } => decision,
+                PayoutRailStatus::Complete { .. } if self.came_back_late && !self.recalling => decision
+                    .event(Event::PaidAfterCredit(context.now))
+                    .enqueue(Job::RecallPayout(id), context),
+                PayoutRailStatus::InProcess { .. } | PayoutRailStatus::Complete { .. } => decision,
                 // What was a lie, or did not last, comes back all the same.
-                RailState::Failed { reason } | RailState::Cancelled { reason } | RailState::Returned { reason } => {
+                PayoutRailStatus::Failed { reason } | PayoutRailStatus::Cancelled { reason } | PayoutRailStatus::Returned { reason } => {
                     if !*returnable {
-                        return self.came_back_late(id, decision, reason, context);
+                        return self.record_late_return(id, decision, reason, context);
                     }
                     self.returned(id, decision, reason, context)
                 }
             },
             Status::Failed { .. } | Status::Cancelled { .. } | Status::Expired | Status::Returned { .. } => match state
             {
-                RailState::Complete { .. } if !self.recalling => decision
-                    .event(Event::PaidTooLate(context.now))
-                    .then(Work::RecallPayout(id), context),
+                PayoutRailStatus::Complete { .. } if !self.recalling => decision
+                    .event(Event::PaidAfterCredit(context.now))
+                    .enqueue(Job::RecallPayout(id), context),
                 _ => decision,
             },
         })
     }
 
     /// What a new word means for a payout that is under way.
-    fn moved(&self, id: PayoutId, decision: Decision<Self>, state: RailState, context: &Context) -> Decision<Self> {
+    fn moved(&self, id: PayoutId, decision: Decision<Self>, state: PayoutRailStatus, context: &Context) -> Decision<Self> {
         let accepted = |decision: Decision<Self>| match self.status {
             Status::Queued => self.accepted(id, decision, context),
             _ => decision,
         };
         match state {
-            RailState::InProcess { .. } => accepted(decision),
-            RailState::Complete { reference } => {
+            PayoutRailStatus::InProcess { .. } => accepted(decision),
+            PayoutRailStatus::Complete { reference } => {
                 let decision = self.settled(id, accepted(decision));
                 let until = context.now.plus_ms(self.plan.terms.returns_ms);
                 decision
                     .event(Event::Completed(reference, context.now))
-                    .then_at(until, Work::CloseReturns(id), context)
+                    .enqueue_at(until, Job::CloseReturnWindow(id), context)
             }
-            RailState::Failed { reason } => {
+            PayoutRailStatus::Failed { reason } => {
                 let decision = self.settled(id, decision).event(Event::Failed(reason, context.now));
-                self.undone(id, decision, context)
+                self.reversal(id, decision, context)
             }
-            RailState::Cancelled { reason } => {
+            PayoutRailStatus::Cancelled { reason } => {
                 let decision = self.settled(id, decision).event(Event::Cancelled(reason, context.now));
-                self.undone(id, decision, context)
+                self.reversal(id, decision, context)
             }
-            RailState::Returned { reason } => {
+            PayoutRailStatus::Returned { reason } => {
                 let decision = self.settled(id, accepted(decision));
                 self.returned(id, decision, reason, context)
             }
@@ -144,31 +144,31 @@ impl Payout {
     fn accepted(&self, id: PayoutId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         let decision = decision.event(Event::Accepted(context.now));
         match self.plan.target {
-            Target::App(..) => {
+            PayoutTarget::App(..) => {
                 let until = context.now.plus_ms(self.plan.terms.wait_ms);
-                decision.then_at(until, Work::RecallPayout(id), context)
+                decision.enqueue_at(until, Job::RecallPayout(id), context)
             }
-            Target::Card(_) | Target::Bank(..) => decision,
+            PayoutTarget::Card(_) | PayoutTarget::Bank(..) => decision,
         }
     }
 
     /// The rail was asked to give the money back; whatever has ended otherwise meanwhile only ends the asking.
-    fn recalled(&self, id: PayoutId, effect: EffectId, done: bool, context: &Context) -> Decision<Self> {
-        let decision = Decision::answer(()).completes(effect);
+    fn recalled(&self, id: PayoutId, effect: JobId, done: bool, context: &Context) -> Decision<Self> {
+        let decision = Decision::answer(()).completes_job(effect);
         match (&self.status, done) {
             (Status::InProcess, true) => {
                 let decision = self.settled(id, decision);
                 self.returned(id, decision, UNCLAIMED.into(), context)
             }
-            (_, true) if self.recalling => decision.event(Event::TakenBack(context.now)),
+            (_, true) if self.recalling => decision.event(Event::RecallCompleted(context.now)),
             _ => decision,
         }
     }
 }
 
 impl Entity for Payout {
-    const KIND: Kind = Kind::Payout;
-    const CHANGES: &'static [&'static str] = &[
+    const KIND: EntityKind = EntityKind::Payout;
+    const EVENT_NAMES: &'static [&'static str] = &[
         "awaiting-details",
         "queued",
         "in-process",
@@ -178,7 +178,7 @@ impl Entity for Payout {
         "expired",
         "returned",
     ];
-    const MOVES: &'static [Move] = &[
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "payment for a push to card settled", "awaiting-details"),
         ("-", "payment settled", "queued"),
         (
@@ -208,7 +208,7 @@ impl Entity for Payout {
     type Id = PayoutId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -221,42 +221,42 @@ impl Entity for Payout {
         let Some(payout) = this else { return Err(Rejection("-")) };
         let decided = Decision::answer(());
         match (&payout.status, command) {
-            (Status::AwaitingDetails, Command::Detail { last4, sealed }) if context.now < payout.open_until() => {
+            (Status::AwaitingDetails, Command::SubmitDetails { last4, sealed }) if context.now < payout.open_until() => {
                 Ok(decided
-                    .event(Event::Detailed(last4, context.now))
+                    .event(Event::DetailsSubmitted(last4, context.now))
                     .put_new(table::vault(CardId(id.0)), sealed)
-                    .then_as(payout.key, Work::SendPayout(*id), context))
+                    .enqueue_as(payout.key, Job::SendPayout(*id), context))
             }
-            (_, Command::Detail { .. }) => Err(Rejection(payout.status())),
-            (Status::Returned { kept, .. }, Command::Reported(report))
-                if planted::is(Bug::ReturnCreditedTwice) && matches!(report.state, RailState::Returned { .. }) =>
+            (_, Command::SubmitDetails { .. }) => Err(Rejection(payout.status())),
+            (Status::Returned { kept, .. }, Command::RecordRailEvent(report))
+                if mutants::is_enabled(Mutant::ReturnCreditedTwice) && matches!(report.state, PayoutRailStatus::Returned { .. }) =>
             {
-                let (posted, amount) = payout.charge.returned(context.now, *id, payout.provider(), *kept);
+                let (posted, amount) = payout.charge.provider_return(context.now, *id, payout.provider(), *kept);
                 let (account, cause) = (payout.owner, CreditCause::Payout(*id));
-                let credit = Work::Credit { account, amount, cause };
-                Ok(decided.post(&posted, context).then(credit, context))
+                let credit = Job::CreditAccount { account, amount, cause };
+                Ok(decided.post_ledger(&posted, context).enqueue(credit, context))
             }
-            (Status::Queued | Status::InProcess, Command::Resolved { effect, state }) if effect == payout.key => {
+            (Status::Queued | Status::InProcess, Command::ResolveManually { effect, state }) if effect == payout.key => {
                 Ok(payout.moved(*id, decided, state, context))
             }
-            (_, Command::Resolved { .. }) => Err(Rejection(payout.status())),
-            (_, Command::Reported(report)) if report.sequence <= payout.seen => Ok(decided),
-            (_, Command::Reported(report)) => payout.told(*id, report, context),
+            (_, Command::ResolveManually { .. }) => Err(Rejection(payout.status())),
+            (_, Command::RecordRailEvent(report)) if report.sequence <= payout.seen => Ok(decided),
+            (_, Command::RecordRailEvent(report)) => payout.apply_rail_event(*id, report, context),
             (Status::AwaitingDetails, Command::Expire { effect }) => {
-                let decision = decided.completes(effect).event(Event::Expired(context.now));
-                Ok(payout.undone(*id, decision, context))
+                let decision = decided.completes_job(effect).event(Event::Expired(context.now));
+                Ok(payout.reversal(*id, decision, context))
             }
-            (Status::Complete { returnable: true, .. }, Command::CloseReturns { effect }) => {
-                Ok(decided.completes(effect).event(Event::ReturnsClosed(context.now)))
+            (Status::Complete { returnable: true, .. }, Command::CloseReturnWindow { effect }) => {
+                Ok(decided.completes_job(effect).event(Event::ReturnWindowClosed(context.now)))
             }
-            (_, Command::Expire { effect } | Command::CloseReturns { effect }) => Ok(decided.completes(effect)),
-            (_, Command::Recalled { effect, done }) => Ok(payout.recalled(*id, effect, done, context)),
+            (_, Command::Expire { effect } | Command::CloseReturnWindow { effect }) => Ok(decided.completes_job(effect)),
+            (_, Command::RecordRecall { effect, done }) => Ok(payout.recalled(*id, effect, done, context)),
         }
     }
 
-    fn apply(this: Option<Self>, _: &PayoutId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &PayoutId, event: &Event) -> Result<Self, InvalidTransition> {
         let status = this.as_ref().map_or("-", Self::status);
-        let broken = || OutOfOrder::new(status, event);
+        let broken = || InvalidTransition::new(status, event);
         let Some(payout) = this else {
             return match event {
                 Event::Ordered(ordered) => Ok(begun(ordered)),
@@ -264,12 +264,12 @@ impl Entity for Payout {
             };
         };
         match (payout.status.clone(), event) {
-            (Status::AwaitingDetails, Event::Detailed(last4, at)) => {
+            (Status::AwaitingDetails, Event::DetailsSubmitted(last4, at)) => {
                 let mut payout = payout.at(Status::Queued, *at);
-                payout.plan.target = Target::Card(Some(last4.clone()));
+                payout.plan.target = PayoutTarget::Card(Some(last4.clone()));
                 Ok(payout)
             }
-            (Status::AwaitingDetails, Event::Found(at)) => Ok(payout.at(Status::Queued, *at)),
+            (Status::AwaitingDetails, Event::FoundAtRail(at)) => Ok(payout.at(Status::Queued, *at)),
             (Status::AwaitingDetails, Event::Expired(at)) => Ok(payout.at(Status::Expired, *at)),
             (Status::Queued, Event::Accepted(at)) => Ok(payout.at(Status::InProcess, *at)),
             (Status::InProcess, Event::Completed(reference, at)) => {
@@ -291,24 +291,24 @@ impl Entity for Payout {
                     reference,
                     returnable: true,
                 },
-                Event::ReturnsClosed(at),
+                Event::ReturnWindowClosed(at),
             ) => {
                 let returnable = false;
                 Ok(payout.at(Status::Complete { reference, returnable }, *at))
             }
-            (Status::AwaitingDetails, Event::Seen(_)) => Err(broken()),
-            (_, Event::Seen(seen)) if *seen > payout.seen => Ok(Self { seen: *seen, ..payout }),
-            (_, Event::PaidTooLate(_)) if (payout.is_credited() || payout.came_back_late) && !payout.recalling => {
+            (Status::AwaitingDetails, Event::RailSequenceAdvanced(_)) => Err(broken()),
+            (_, Event::RailSequenceAdvanced(seen)) if *seen > payout.seen => Ok(Self { seen: *seen, ..payout }),
+            (_, Event::PaidAfterCredit(_)) if (payout.is_credited() || payout.came_back_late) && !payout.recalling => {
                 Ok(Self {
                     recalling: true,
                     ..payout
                 })
             }
-            (_, Event::TakenBack(_)) if payout.recalling => Ok(Self {
+            (_, Event::RecallCompleted(_)) if payout.recalling => Ok(Self {
                 recalling: false,
                 ..payout
             }),
-            (Status::Complete { returnable: false, .. }, Event::CameBackLate) if !payout.came_back_late => Ok(Self {
+            (Status::Complete { returnable: false, .. }, Event::ReturnedLate) if !payout.came_back_late => Ok(Self {
                 came_back_late: true,
                 ..payout
             }),
@@ -333,10 +333,10 @@ impl Entity for Payout {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
-            Event::Ordered(ordered) if matches!(ordered.plan.target, Target::Card(_)) => "awaiting-details",
-            Event::Ordered(_) | Event::Detailed(..) | Event::Found(_) => "queued",
+            Event::Ordered(ordered) if matches!(ordered.plan.target, PayoutTarget::Card(_)) => "awaiting-details",
+            Event::Ordered(_) | Event::DetailsSubmitted(..) | Event::FoundAtRail(_) => "queued",
             Event::Accepted(_) => "in-process",
             Event::Completed(..) => "complete",
             Event::Failed(..) => "failed",
@@ -344,16 +344,16 @@ impl Entity for Payout {
             Event::Expired(_) => "expired",
             Event::Returned(..) => "returned",
             // The house's own: nothing changes for the payer. A late return announces itself.
-            Event::ReturnsClosed(_)
-            | Event::Seen(_)
-            | Event::PaidTooLate(_)
-            | Event::TakenBack(_)
-            | Event::CameBackLate => return None,
+            Event::ReturnWindowClosed(_)
+            | Event::RailSequenceAdvanced(_)
+            | Event::PaidAfterCredit(_)
+            | Event::RecallCompleted(_)
+            | Event::ReturnedLate => return None,
         })
     }
 
-    fn view(&self, id: &PayoutId) -> View {
-        self.shown(*id)
+    fn view(&self, id: &PayoutId) -> JsonObject {
+        self.view(*id)
     }
 
     fn outcome(&self) -> Option<()> {
@@ -361,10 +361,10 @@ impl Entity for Payout {
     }
 }
 
-fn begun(ordered: &Ordered) -> Payout {
+fn begun(ordered: &PayoutOrdered) -> Payout {
     let status = match ordered.plan.target {
-        Target::Card(_) => Status::AwaitingDetails,
-        Target::Bank(..) | Target::App(..) => Status::Queued,
+        PayoutTarget::Card(_) => Status::AwaitingDetails,
+        PayoutTarget::Bank(..) | PayoutTarget::App(..) => Status::Queued,
     };
     Payout {
         owner: ordered.owner,

@@ -1,28 +1,28 @@
 //! The bank: what reviews applications, keeps holders' accounts, and moves money between those and ours.
 
-use super::{BoxFuture, PortError, masked};
-use crate::id::{ApplicationId, BankAccountId, BankTransferId, DocumentId, EffectId, Wallet};
+use super::{BoxFuture, PortError, redact};
+use crate::id::{BankingApplicationId, BankAccountId, BankTransferId, DocumentId, JobId, Wallet};
 use crate::money::Cents;
 
 /// What is kept of a bank's own text, in characters: a row's size is bounded.
 const TEXT_MAX: usize = 200;
 
-fn short(text: String) -> String {
+fn truncate_text(text: String) -> String {
     text.chars().take(TEXT_MAX).collect()
 }
 
 /// The same of words, which name nothing: without card numbers.
 fn words(text: &str) -> String {
-    masked(text).chars().take(TEXT_MAX).collect()
+    redact(text).chars().take(TEXT_MAX).collect()
 }
 
 /// An application as the bank is to see it. What is secret is sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BankApplication {
+pub struct BankApplicationRequest {
     /// Idempotency key: the same key is the same submission.
-    pub key: EffectId,
+    pub key: JobId,
     /// Our name of it.
-    pub id: ApplicationId,
+    pub id: BankingApplicationId,
     /// Whose.
     pub wallet: Wallet,
     /// Profile and answers, by their names.
@@ -50,7 +50,7 @@ pub struct SealedDocument {
 
 /// What the bank says to an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Review {
+pub enum ReviewDecision {
     /// Accounts may be opened.
     Approved {
         /// The bank's name of the customer.
@@ -62,77 +62,77 @@ pub enum Review {
         reason: String,
     },
     /// More is wanted before it decides.
-    Wanted {
+    InformationRequested {
         /// In the bank's words.
         what: String,
     },
 }
 
-impl Review {
+impl ReviewDecision {
     /// With no more of the bank's text than is kept.
     #[must_use]
     pub fn shortened(self) -> Self {
         match self {
             Self::Approved { customer } => Self::Approved {
-                customer: short(customer),
+                customer: truncate_text(customer),
             },
             Self::Rejected { reason } => Self::Rejected { reason: words(&reason) },
-            Self::Wanted { what } => Self::Wanted { what: words(&what) },
+            Self::InformationRequested { what } => Self::InformationRequested { what: words(&what) },
         }
     }
 }
 
 /// Something that the bank may not have decided yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ruling<T> {
+pub enum BankDecision<T> {
     /// Nothing yet; ask again after this time.
     Pending {
         /// In milliseconds.
         retry_after_ms: u64,
     },
     /// Decided, for good.
-    Over(T),
+    Final(T),
 }
 
 /// What an account is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bincode::Encode, bincode::Decode)]
-pub enum Ramp {
+pub enum AccountType {
     /// Money that comes in is credited to the holder's balance.
-    On,
+    OnRamp,
     /// The holder keeps dollars there that came from the balance.
-    Off,
+    OffRamp,
 }
 
-impl Ramp {
+impl AccountType {
     /// As in calls and answers.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::On => "onramp",
-            Self::Off => "offramp",
+            Self::OnRamp => "onramp",
+            Self::OffRamp => "offramp",
         }
     }
 }
 
 /// An account to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AccountOrder {
+pub struct OpenAccountRequest {
     /// Idempotency key: the same key never opens a second one.
-    pub key: EffectId,
+    pub key: JobId,
     /// Our name of it.
     pub account: BankAccountId,
     /// Whose: the bank's name of the customer.
     pub customer: String,
     /// What it is for.
-    pub ramp: Ramp,
+    pub ramp: AccountType,
 }
 
 /// What came of opening an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Opening {
+pub enum OpenAccountResult {
     /// Open.
-    Open(Coordinates),
+    Open(AccountNumbers),
     /// There is none and will be none.
-    Refused {
+    Rejected {
         /// The bank's word for it.
         reason: String,
     },
@@ -140,7 +140,7 @@ pub enum Opening {
 
 /// How an account is known among banks.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Coordinates {
+pub struct AccountNumbers {
     /// The bank.
     pub bank_name: String,
     /// ABA, nine digits.
@@ -151,17 +151,17 @@ pub struct Coordinates {
     pub memo: Option<String>,
 }
 
-impl Opening {
+impl OpenAccountResult {
     /// With no more of the bank's text than is kept.
     #[must_use]
     pub fn shortened(self) -> Self {
         match self {
-            Self::Refused { reason } => Self::Refused { reason: words(&reason) },
-            Self::Open(at) => Self::Open(Coordinates {
-                bank_name: short(at.bank_name),
-                routing_number: short(at.routing_number),
-                account_number: short(at.account_number),
-                memo: at.memo.map(short),
+            Self::Rejected { reason } => Self::Rejected { reason: words(&reason) },
+            Self::Open(at) => Self::Open(AccountNumbers {
+                bank_name: truncate_text(at.bank_name),
+                routing_number: truncate_text(at.routing_number),
+                account_number: truncate_text(at.account_number),
+                memo: at.memo.map(truncate_text),
             }),
         }
     }
@@ -169,9 +169,9 @@ impl Opening {
 
 /// A move between our money at the bank and a holder's account there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MoveOrder {
+pub struct BankTransferRequest {
     /// Idempotency key: the same key moves once.
-    pub key: EffectId,
+    pub key: JobId,
     /// Our name of it.
     pub transfer: BankTransferId,
     /// Which account.
@@ -184,7 +184,7 @@ pub struct MoveOrder {
 
 /// What came of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Moved {
+pub enum BankTransferResult {
     /// Done.
     Complete {
         /// The bank's name of it.
@@ -197,13 +197,13 @@ pub enum Moved {
     },
 }
 
-impl Moved {
+impl BankTransferResult {
     /// With no more of the bank's text than is kept.
     #[must_use]
     pub fn shortened(self) -> Self {
         match self {
             Self::Complete { reference } => Self::Complete {
-                reference: short(reference),
+                reference: truncate_text(reference),
             },
             Self::Failed { reason } => Self::Failed { reason: words(&reason) },
         }
@@ -212,7 +212,7 @@ impl Moved {
 
 /// Money that came into a holder's account from outside, or comes back out of it, and is ours to credit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Incoming {
+pub struct IncomingTransfer {
     /// Its place among all of them, from 1: where the next reading goes on.
     pub number: u64,
     /// The bank's name of it. The same one is the same money, however often it is told.
@@ -227,7 +227,7 @@ pub struct Incoming {
     pub returns: Option<BankTransferId>,
 }
 
-impl Incoming {
+impl IncomingTransfer {
     /// With no more of the bank's text than is kept.
     #[must_use]
     pub fn shortened(self) -> Self {
@@ -241,16 +241,16 @@ impl Incoming {
 /// Keeps holders' accounts. The calls that change something are idempotent by their key; a time-out of theirs says nothing.
 pub trait Bank: Send + Sync {
     /// Submits an application, or asks after it.
-    fn review<'a>(&'a self, application: &'a BankApplication) -> BoxFuture<'a, Result<Ruling<Review>, PortError>>;
+    fn review<'a>(&'a self, application: &'a BankApplicationRequest) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>>;
 
     /// Opens an account, or asks after it.
-    fn open<'a>(&'a self, order: &'a AccountOrder) -> BoxFuture<'a, Result<Ruling<Opening>, PortError>>;
+    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>>;
 
     /// Moves money, or asks after it.
-    fn transfer<'a>(&'a self, order: &'a MoveOrder) -> BoxFuture<'a, Result<Ruling<Moved>, PortError>>;
+    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>>;
 
     /// What came in since, oldest first, at most `limit`.
-    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Incoming>, PortError>>;
+    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>>;
 
     /// What stands on an account now, in US dollars. Only reads.
     fn balance(&self, account: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>>;

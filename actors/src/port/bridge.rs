@@ -1,12 +1,12 @@
 //! The bridge that carries USDC from Solana to Base: burned there, attested, minted here. Each step is a call of its own
 //! that can be repeated, so that the engine can write down what it is about to do before it is done.
 
-use super::{BoxFuture, Decline, Lookup, PortError, Submitted};
+use super::{BoxFuture, Decline, ChainStatus, PortError, SubmitResult};
 use crate::money::Usdc;
 
 /// A crossing to be begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Crossing {
+pub struct BridgeTransfer {
     /// What it is for: at the bridge, the name of the crossing.
     pub key: u128,
     /// Who receives it on Base.
@@ -30,24 +30,24 @@ pub struct SignedBurn {
 
 /// What the bridge's attesters say of a burn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Attestation {
+pub enum AttestationStatus {
     /// Not yet; ask again after this time. Not having seen the burn is no more than this.
     Pending {
         /// In milliseconds.
         retry_after_ms: u64,
     },
     /// Their word has lapsed before it was used; [`Bridge::attest_again`] asks for a new one.
-    Lapsed {
+    Expired {
         /// Names the message.
         nonce: [u8; 32],
     },
     /// Signed.
-    Complete(Attested),
+    Complete(AttestedMessage),
 }
 
 /// A message that may be minted on.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Attested {
+pub struct AttestedMessage {
     /// Used once on Base, by whoever mints.
     pub nonce: [u8; 32],
     /// The attesters' own bytes.
@@ -66,13 +66,13 @@ pub struct Attested {
 /// row takes.
 const MESSAGE_MAX: usize = 4 * 1024;
 
-impl Attested {
+impl AttestedMessage {
     /// Checks that this is the message of a burn of `burned` for this crossing: nothing else is minted for it. More than was
     /// ordered arrives where the bridge takes less than its highest fee.
     ///
     /// # Errors
     /// What is wrong with it, for the operator.
-    pub fn is_of(&self, crossing: &Crossing, burned: Usdc) -> Result<(), &'static str> {
+    pub fn is_of(&self, crossing: &BridgeTransfer, burned: Usdc) -> Result<(), &'static str> {
         if self.message.len() + self.attestation.len() > MESSAGE_MAX {
             return Err("the attested message is longer than any message of the bridge");
         }
@@ -103,7 +103,7 @@ pub struct SignedMint {
 
 /// Base's answer to a mint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Minting {
+pub enum MintResult {
     /// Minted by this transaction.
     Minted {
         /// Its id.
@@ -118,26 +118,26 @@ pub enum Minting {
 /// Carries USDC from Solana to Base.
 pub trait Bridge: Send + Sync {
     /// Signs a burn out of our treasury. Sends nothing. `Permanent` means that the bridge will not carry it.
-    fn sign_burn<'a>(&'a self, crossing: &'a Crossing) -> BoxFuture<'a, Result<SignedBurn, PortError>>;
+    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>>;
 
     /// Sends a burn and waits for its outcome. The same burn sent again burns nothing more.
-    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Submitted, PortError>>;
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>>;
 
     /// Reads the chain for a burn. [`Lookup::Impossible`] is proof that it never burned and never will.
-    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Lookup, PortError>>;
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
 
     /// Asks for the attestation of a burn by its transaction.
-    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Attestation, PortError>>;
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<AttestationStatus, PortError>>;
 
     /// Has a lapsed message attested again.
-    fn attest_again<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>>;
+    fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>>;
 
     /// Signs a mint. Sends nothing. Signing again is harmless: the nonce mints once.
-    fn sign_mint<'a>(&'a self, attested: &'a Attested) -> BoxFuture<'a, Result<SignedMint, PortError>>;
+    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<SignedMint, PortError>>;
 
     /// Sends a mint and waits for its outcome.
-    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<Minting, PortError>>;
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<MintResult, PortError>>;
 
     /// Reads Base for the nonce, whoever minted. [`Lookup::Impossible`] is proof that it never will be.
-    fn find_mint<'a>(&'a self, attested: &'a Attested) -> BoxFuture<'a, Result<Lookup, PortError>>;
+    fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
 }

@@ -1,6 +1,6 @@
 //! What is bought with cards, as whoever issued them tells it.
 
-use super::{Timestamp, masked};
+use super::{Timestamp, redact};
 use crate::money::Cents;
 
 /// A merchant's charge of a card, taken or refused.
@@ -99,7 +99,7 @@ impl CardActivity {
     /// No more than a snapshot takes, and no card number in anybody's words.
     #[must_use]
     pub fn bounded(mut self) -> Self {
-        let short = |text: &str| -> String { masked(text).chars().take(Self::MERCHANT).collect() };
+        let short = |text: &str| -> String { redact(text).chars().take(Self::MERCHANT).collect() };
         self.transactions.truncate(Self::LONGEST);
         for one in &mut self.transactions {
             one.merchant = short(&one.merchant);

@@ -1,9 +1,9 @@
 //! Managed wallets: who signs with their keys, and who calls the servers that they pay.
 
-use super::{Authorization, BoxFuture, PortError, Transfer};
-use crate::agent_wallet::Addresses;
-use crate::id::{SpendId, Wallet};
-use crate::spend::Answer;
+use super::{Authorization, BoxFuture, PortError, OutgoingTransferRequest};
+use crate::agent_wallet::WalletAddresses;
+use crate::id::{WalletPaymentId, Wallet};
+use crate::wallet_payment::ServerResponse;
 
 /// What the keys of a managed wallet are derived from.
 #[derive(Clone, Copy, Debug)]
@@ -16,23 +16,23 @@ pub struct SealedKeys<'a> {
 
 /// Something that was said for a spend, sealed under its id.
 #[derive(Clone, Copy, Debug)]
-pub struct SealedPart<'a> {
+pub struct SealedHttpPart<'a> {
     /// Which spend.
-    pub spend: SpendId,
+    pub spend: WalletPaymentId,
     /// What was said; see [`crate::spend::Part`].
     pub sealed: &'a [u8],
 }
 
 /// Signs with the keys of managed wallets. Sends nothing.
-pub trait Custody: Send + Sync {
+pub trait WalletSigner: Send + Sync {
     /// Where an owner's managed wallet is or would be, if that follows from the owner.
-    fn addresses(&self, owner: &Wallet) -> Option<Addresses>;
+    fn addresses(&self, owner: &Wallet) -> Option<WalletAddresses>;
 
     /// Signs a transfer, good for a limited time; it is then prepared, sent and looked up like a payment.
     fn sign_transfer<'a>(
         &'a self,
         keys: SealedKeys<'a>,
-        transfer: &'a Transfer,
+        transfer: &'a OutgoingTransferRequest,
     ) -> BoxFuture<'a, Result<Authorization, PortError>>;
 
     /// Signs the payment that a call's terms ask for, and writes it, sealed, as [`crate::spend::Part::Payment`]. `Permanent`
@@ -40,17 +40,17 @@ pub trait Custody: Send + Sync {
     fn sign_call<'a>(
         &'a self,
         keys: SealedKeys<'a>,
-        call: SealedPart<'a>,
+        call: SealedHttpPart<'a>,
     ) -> BoxFuture<'a, Result<(Authorization, Vec<u8>), PortError>>;
 }
 
 /// Makes paid calls.
-pub trait PaidCalls: Send + Sync {
+pub trait PaidHttpClient: Send + Sync {
     /// Makes the call with this payment. An answer of any kind is one, its body sealed as [`crate::spend::Part::Answer`]; an error is `Permanent` where another try would be
     /// the same (a refused address, an answer that is too large), else the same payment may be sent again.
     fn call<'a>(
         &'a self,
-        call: SealedPart<'a>,
+        call: SealedHttpPart<'a>,
         payment: &'a [u8],
-    ) -> BoxFuture<'a, Result<(Answer, Vec<u8>), PortError>>;
+    ) -> BoxFuture<'a, Result<(ServerResponse, Vec<u8>), PortError>>;
 }

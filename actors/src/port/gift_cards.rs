@@ -1,37 +1,37 @@
 //! What the engine needs of a catalog of gift cards.
 
-use super::{BoxFuture, PortError, Said};
-use crate::gift_card::Order;
-use crate::id::{CardId, EffectId};
+use super::{BoxFuture, PortError, ExternalText};
+use crate::gift_card::GiftCardOrder;
+use crate::id::{CardId, JobId};
 use crate::money::Cents;
 use crate::product::{Country, Currency};
 
 /// What the catalog would take now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GiftOffer {
+pub enum GiftCardOffer {
     /// It could be ordered at this fee rate, as decimal text.
-    Open {
+    Available {
         /// Fraction of the amount.
         fee_rate: String,
     },
     /// Sold out, gone from the catalog, or not in this amount, currency or country.
-    NotNow,
+    Unavailable,
 }
 
 /// An order of one gift card.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OrderGift {
+pub struct GiftCardRequest {
     /// Idempotency key: the same key never makes a second gift card.
-    pub key: EffectId,
+    pub key: JobId,
     /// Our id of it.
     pub card: CardId,
     /// What.
-    pub order: Order,
+    pub order: GiftCardOrder,
 }
 
 /// What the catalog says of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GiftOrdered {
+pub enum GiftCardOrderResult {
     /// The gift card exists.
     Ready {
         /// How to redeem it, sealed by the vault.
@@ -45,12 +45,12 @@ pub enum GiftOrdered {
     /// Definitely refused: no gift card exists under this key and none will.
     Declined {
         /// The catalog's word for it.
-        reason: Said,
+        reason: ExternalText,
     },
 }
 
 /// Sells gift cards.
-pub trait GiftCards: Send + Sync {
+pub trait GiftCardProvider: Send + Sync {
     /// Stock and price at this moment. It reserves nothing.
     fn offer<'a>(
         &'a self,
@@ -58,8 +58,8 @@ pub trait GiftCards: Send + Sync {
         currency: Currency,
         country: Country,
         amount: Cents,
-    ) -> BoxFuture<'a, Result<GiftOffer, PortError>>;
+    ) -> BoxFuture<'a, Result<GiftCardOffer, PortError>>;
 
     /// Orders a gift card or asks after an order; the key makes them the same call.
-    fn order<'a>(&'a self, order: &'a OrderGift) -> BoxFuture<'a, Result<GiftOrdered, PortError>>;
+    fn order<'a>(&'a self, order: &'a GiftCardRequest) -> BoxFuture<'a, Result<GiftCardOrderResult, PortError>>;
 }

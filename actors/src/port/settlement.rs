@@ -1,12 +1,12 @@
 //! The chains that USDC moves on, as the engine asks them.
 
-use super::{Authorization, BoxFuture, Departure, PortError, Said, Timestamp};
+use super::{Authorization, BoxFuture, OutgoingTransfer, PortError, ExternalText, Timestamp};
 use crate::id::{Network, Wallet};
 use crate::money::Usdc;
 
 /// What will be sent to the chain. Stored before it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Prepared {
+pub struct PreparedTransaction {
     /// The bytes to send: a co-signed transaction, or empty where the port sends the authorization itself.
     pub bytes: Vec<u8>,
     /// The transaction's id if it is known before sending, else empty.
@@ -17,7 +17,7 @@ pub struct Prepared {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Preparation {
     /// This can be sent, once it is durable.
-    Ready(Prepared),
+    Ready(PreparedTransaction),
     /// As things stand the chain would refuse it, for what it is or for what its payer has; what we lack ourselves (gas, an
     /// endpoint) is an error. Nothing was sent and nothing was spent on it. It may be prepared again while it is valid, with
     /// another answer; and whoever else has the signed payment may still send it, so this is no proof that it never lands.
@@ -36,7 +36,7 @@ pub enum Finality {
 
 /// The chain's answer to a submission.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Submitted {
+pub enum SubmitResult {
     /// The transfer is on chain, as this transaction.
     Settled {
         /// Its id.
@@ -52,14 +52,14 @@ pub enum Submitted {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Decline {
     /// `errorReason` of the contract.
-    pub reason: Said,
+    pub reason: ExternalText,
     /// For people.
-    pub message: Said,
+    pub message: ExternalText,
 }
 
 /// What the chain shows of a payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lookup {
+pub enum ChainStatus {
     /// It is there, through us or somebody else who submitted it.
     Landed {
         /// Its id.
@@ -97,7 +97,7 @@ impl From<Finality> for ChainStanding {
 
 /// A transfer out of our treasury.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
+pub struct OutgoingTransferRequest {
     /// What it is for. On a chain that consumes nonces of the sender's choice (Base) the same key never moves money twice,
     /// however often it is signed.
     pub key: u128,
@@ -111,7 +111,7 @@ pub struct Transfer {
 pub trait Settlement: Send + Sync {
     /// Signs a transfer out of our treasury, good for a limited time. Sends nothing: what comes of it is prepared, sent
     /// and looked up like a payment.
-    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>>;
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>>;
 
     /// Why the chain would decline this payment now: from memory or by one read of the chain, within about 2 s. Called before
     /// the claim of a payment, never after it. `None` if the chain would not decline it or the answer is not known in time:
@@ -129,8 +129,8 @@ pub trait Settlement: Send + Sync {
     fn submit<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: &'a Prepared,
-    ) -> BoxFuture<'a, Result<Submitted, PortError>>;
+        prepared: &'a PreparedTransaction,
+    ) -> BoxFuture<'a, Result<SubmitResult, PortError>>;
 
     /// Reads the chain. `prepared` is what was made durable to be sent for it: `None` where nothing was, or where that is
     /// not known any more (a paid call that another server settles, a payment that was taken over after a restore, or one
@@ -139,15 +139,15 @@ pub trait Settlement: Send + Sync {
     fn lookup<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: Option<&'a Prepared>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>>;
+        prepared: Option<&'a PreparedTransaction>,
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
 
     /// Whether a payment that has landed as this transaction is final, still only seen, or gone from the chain; `prepared`
     /// as for [`Self::lookup`]. What cannot be read now is an error, never [`ChainStanding::Gone`].
     fn standing<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: Option<&'a Prepared>,
+        prepared: Option<&'a PreparedTransaction>,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainStanding, PortError>>;
 
@@ -158,8 +158,8 @@ pub trait Settlement: Send + Sync {
     fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>>;
 
     /// Everything that left this wallet on its chain since then and stayed, oldest first.
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>>;
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>>;
 
     /// Everything that left our treasury on either chain from `since` to `until` and stayed, burns into the bridge too.
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>>;
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>>;
 }

@@ -1,8 +1,8 @@
 //! What is read of a refund.
 
-use super::{Asked, Refund, Status};
+use super::{RefundRequest, Refund, Status};
 use crate::money::Usdc;
-use crate::operator::Deed;
+use crate::operator::AuditedAction;
 
 impl Refund {
     /// Who decided it: of one that is given and was small enough to need nobody else, whoever asked for it.
@@ -14,7 +14,7 @@ impl Refund {
     }
 
     /// Whether it was asked for just so and stands: then the same again changes nothing.
-    pub fn stands_as(&self, asked: &Asked) -> bool {
+    pub fn stands_as(&self, asked: &RefundRequest) -> bool {
         let stands = matches!(self.status, Status::Requested | Status::Approved | Status::Credited);
         stands && self.asked == *asked
     }
@@ -27,7 +27,7 @@ impl Refund {
         }
     }
 
-    pub(super) fn is_asked_by(&self, act: &Deed) -> bool {
-        self.asked.by == act.by
+    pub(super) fn is_requested_by(&self, act: &AuditedAction) -> bool {
+        self.asked.by == act.operator
     }
 }

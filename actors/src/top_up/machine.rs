@@ -1,20 +1,20 @@
 //! The top-up's state machine.
 
-use super::{Burned, Command, Event, First, LAPSED, Leg, LegName, ROUNDS, Rejection, Status, TopUp};
-use crate::id::{DepartureId, EffectId, Network, TopUpId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
-use crate::ledger::{Charge, Place, Provider, Transaction};
+use super::{BridgeProgress, Command, Event, FirstLeg, SIGNATURE_EXPIRED, TransferLeg, LegKind, MAX_SIGNING_ATTEMPTS, Rejection, Status, TopUp};
+use crate::id::{OutgoingTransferId, JobId, Network, TopUpId, Wallet};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject, table};
+use crate::ledger::{Charge, LedgerAccount, LedgerProvider, LedgerTransaction};
 use crate::money::{Cents, Usdc};
-use crate::operator::Deed;
-use crate::port::{Attested, Said, SignedBurn, Timestamp};
+use crate::operator::AuditedAction;
+use crate::port::{AttestedMessage, ExternalText, SignedBurn, Timestamp};
 
-type Decided = Result<Decision<TopUp>, Rejection>;
+type DecisionResult = Result<Decision<TopUp>, Rejection>;
 
-impl Burned {
+impl BridgeProgress {
     /// Whether it is the first word of the attesters, or a newer one on the same message: theirs lapse.
-    fn may_take(&self, word: &Attested) -> bool {
+    fn accepts_burn(&self, word: &AttestedMessage) -> bool {
         let known = self.attested.as_ref();
         known.is_none_or(|known| known.nonce == word.nonce && known != word)
     }
@@ -31,7 +31,7 @@ impl TopUp {
         charge: Charge,
         (amount, rail, address): (Cents, Network, [u8; 20]),
         context: &Context,
-    ) -> Result<Opening, OutOfOrder> {
+    ) -> Result<NewEntity, InvalidTransition> {
         let paid = Event::Paid {
             owner,
             charge,
@@ -40,107 +40,107 @@ impl TopUp {
             address,
             at: context.now,
         };
-        Opening::of::<Self>(&id, &paid, context)
+        NewEntity::of::<Self>(&id, &paid, context)
     }
 
     /// The first leg is on chain: what left the treasury is booked out, the bridge's fee as our cost.
-    fn landed(
+    fn confirmed(
         &self,
         id: &TopUpId,
         decision: Decision<Self>,
-        (first, effect, transaction): (&First, EffectId, String),
+        (first, effect, transaction): (&FirstLeg, JobId, String),
         context: &Context,
     ) -> Decision<Self> {
-        let by = Place::Provider(Provider::CardBalances);
-        let left = Place::Treasury(self.rail);
-        let owed = self.charge.owed();
-        let booked = Transaction::new(context.now, id).book(by, left, owed);
-        let decision = decision.completes(effect);
+        let by = LedgerAccount::Provider(LedgerProvider::CardBalances);
+        let left = LedgerAccount::Treasury(self.rail);
+        let owed = self.charge.provider_amount();
+        let booked = LedgerTransaction::new(context.now, id).post(by, left, owed);
+        let decision = decision.completes_job(effect);
         match first {
-            First::Burn(burn) => {
-                let fee = burn.burned.minus(owed).unwrap_or(Usdc::ZERO);
+            FirstLeg::Burn(burn) => {
+                let fee = burn.burned.checked_sub(owed).unwrap_or(Usdc::ZERO);
                 decision
-                    .post(&booked.book(Place::Costs, left, fee), context)
+                    .post_ledger(&booked.post(LedgerAccount::OperatingCosts, left, fee), context)
                     .event(Event::Burned(transaction, context.now))
-                    .then(Work::CrossBridge(*id), context)
+                    .enqueue(Job::BridgeTopUp(*id), context)
             }
-            First::Transfer(_) => decision
-                .post(&booked, context)
+            FirstLeg::Transfer(_) => decision
+                .post_ledger(&booked, context)
                 .event(Event::Forwarded(transaction, context.now))
-                .then(Work::AwaitCardCredit(*id), context),
+                .enqueue(Job::AwaitIssuerCredit(*id), context),
         }
     }
 
     /// A burn that an operator names, in the place of one of its own that lapsed if there was one.
-    fn adopted(
+    fn attribute_burn(
         &self,
         id: &TopUpId,
         decision: Decision<Self>,
-        (effect, burn, index): (EffectId, SignedBurn, u32),
-        (act, evidence): (&Deed, String),
+        (effect, burn, index): (JobId, SignedBurn, u32),
+        (act, evidence): (&AuditedAction, String),
         context: &Context,
     ) -> Decision<Self> {
         let (now, transaction) = (context.now, burn.transaction.clone());
         let subject = format!("{transaction} {id}");
         let decision = decision
-            .audited(act, "departure.book", subject, Some(evidence), context)
-            .requires_absent(table::departure(DepartureId::of(self.rail, &transaction, index)));
+            .audit(act, "departure.book", subject, Some(evidence), context)
+            .requires_absent(table::attributed_transfer(OutgoingTransferId::of(self.rail, &transaction, index)));
         // What the backup knew as signed lapsed, and was signed again by the history that was lost.
         let decision = match self.status {
-            Status::Paid(Some(_)) => decision.event(Event::Lapsed(now)),
+            Status::Paid(Some(_)) => decision.event(Event::SignatureExpired(now)),
             _ => decision,
         };
-        let first = First::Burn(burn);
+        let first = FirstLeg::Burn(burn);
         let decision = decision.event(Event::Signed(Box::new(first.clone()), now));
-        self.landed(id, decision, (&first, effect, transaction), context)
+        self.confirmed(id, decision, (&first, effect, transaction), context)
     }
 
     /// Gives the whole charge back: of what the provider was owed, or, once it was burned, as a loss of ours.
-    fn failed(&self, id: &TopUpId, effect: EffectId, reason: Said, context: &Context) -> Decision<Self> {
+    fn failed(&self, id: &TopUpId, effect: JobId, reason: ExternalText, context: &Context) -> Decision<Self> {
         let back = match self.status {
-            Status::Bridging(_) => Transaction::new(context.now, id)
-                .book(Place::Costs, Place::Suspense, self.charge.owed())
-                .book(Place::Fees, Place::Suspense, self.charge.fee()),
-            _ => self.charge.undone(context.now, id, Provider::CardBalances),
+            Status::Bridging(_) => LedgerTransaction::new(context.now, id)
+                .post(LedgerAccount::OperatingCosts, LedgerAccount::Suspense, self.charge.provider_amount())
+                .post(LedgerAccount::FeeRevenue, LedgerAccount::Suspense, self.charge.fee()),
+            _ => self.charge.reversal(context.now, id, LedgerProvider::CardBalances),
         };
-        let credit = Work::Credit {
+        let credit = Job::CreditAccount {
             account: self.owner,
             amount: self.charge.charged,
             cause: CreditCause::TopUp(*id),
         };
         Decision::answer(())
-            .completes(effect)
+            .completes_job(effect)
             .event(Event::Failed(reason, context.now))
-            .post(&back, context)
-            .then(credit, context)
+            .post_ledger(&back, context)
+            .enqueue(credit, context)
     }
 
     /// The mint is on chain. What it brought beyond the amount is no longer a fee of the bridge.
     fn minted(
         &self,
         id: &TopUpId,
-        (effect, transaction): (EffectId, String),
+        (effect, transaction): (JobId, String),
         arrived: Usdc,
         context: &Context,
     ) -> Decision<Self> {
-        let decision = Decision::answer(()).completes(effect);
-        let decision = match arrived.minus(self.arrives()) {
+        let decision = Decision::answer(()).completes_job(effect);
+        let decision = match arrived.checked_sub(self.delivered_amount()) {
             Ok(surplus) if surplus > Usdc::ZERO => {
-                let booked = Transaction::new(context.now, id).book(Place::BridgeSurplus, Place::Costs, surplus);
-                decision.post(&booked, context)
+                let booked = LedgerTransaction::new(context.now, id).post(LedgerAccount::BridgeSurplus, LedgerAccount::OperatingCosts, surplus);
+                decision.post_ledger(&booked, context)
             }
             _ => decision,
         };
         decision
             .event(Event::Minted(transaction, context.now))
-            .then(Work::AwaitCardCredit(*id), context)
+            .enqueue(Job::AwaitIssuerCredit(*id), context)
     }
 
     /// The name of a mint that brings so much.
-    fn mint_leg(&self, arrived: Usdc) -> LegName {
-        match arrived > self.arrives() {
-            true => LegName::MintOf(arrived),
-            false => LegName::Mint,
+    fn mint_leg(&self, arrived: Usdc) -> LegKind {
+        match arrived > self.delivered_amount() {
+            true => LegKind::MintOf(arrived),
+            false => LegKind::Mint,
         }
     }
 
@@ -152,17 +152,17 @@ impl TopUp {
         }
     }
 
-    fn with_leg(mut self, leg: LegName, transaction: &str, at: Timestamp) -> Self {
+    fn with_leg(mut self, leg: LegKind, transaction: &str, at: Timestamp) -> Self {
         let transaction = transaction.to_owned();
-        self.legs.push(Leg { leg, transaction, at });
+        self.legs.push(TransferLeg { leg, transaction, at });
         self
     }
 }
 
 impl Entity for TopUp {
-    const KIND: Kind = Kind::TopUp;
-    const CHANGES: &'static [&'static str] = &["paid", "bridging", "delivered", "credited", "failed"];
-    const MOVES: &'static [Move] = &[
+    const KIND: EntityKind = EntityKind::TopUp;
+    const EVENT_NAMES: &'static [&'static str] = &["paid", "bridging", "delivered", "credited", "failed"];
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "payment settled", "paid"),
         ("paid", "chain shows the burn", "bridging"),
         ("paid", "chain shows the transfer on Base", "delivered"),
@@ -175,34 +175,34 @@ impl Entity for TopUp {
     type Id = TopUpId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = Self;
 
-    fn decide(this: Option<&Self>, id: &TopUpId, command: Command, context: &Context) -> Decided {
+    fn decide(this: Option<&Self>, id: &TopUpId, command: Command, context: &Context) -> DecisionResult {
         let Some(top_up) = this else { return Err(Rejection("-")) };
         let (decided, now) = (Decision::answer(()), context.now);
         match (&top_up.status, command) {
             // The last word on link and freeze: what is unlinked now is not sent to, nor is anything for who is frozen.
-            (Status::Paid(None), Command::Signed(first)) => Ok(decided
+            (Status::Paid(None), Command::RecordSigned(first)) => Ok(decided
                 .requires_present(table::linked(&top_up.owner))
                 .requires_absent(table::frozen(&top_up.owner))
                 .event(Event::Signed(Box::new(first), now))),
-            (Status::Paid(Some(_)), Command::Lapse { effect, round })
-                if round == top_up.lapsed && top_up.lapsed + 1 >= ROUNDS =>
+            (Status::Paid(Some(_)), Command::RecordExpired { effect, round })
+                if round == top_up.lapsed && top_up.lapsed + 1 >= MAX_SIGNING_ATTEMPTS =>
             {
-                Ok(top_up.failed(id, effect, LAPSED.into(), context))
+                Ok(top_up.failed(id, effect, SIGNATURE_EXPIRED.into(), context))
             }
             // The effect goes on: it signs anew.
-            (Status::Paid(Some(_)), Command::Lapse { effect, round }) if round == top_up.lapsed => Ok(decided
+            (Status::Paid(Some(_)), Command::RecordExpired { effect, round }) if round == top_up.lapsed => Ok(decided
                 .requires_present(table::effect(effect))
-                .event(Event::Lapsed(now))),
-            (Status::Paid(Some(first)), Command::Landed { effect, transaction }) => {
-                Ok(top_up.landed(id, decided, (first, effect, transaction), context))
+                .event(Event::SignatureExpired(now))),
+            (Status::Paid(Some(first)), Command::RecordConfirmed { effect, transaction }) => {
+                Ok(top_up.confirmed(id, decided, (first, effect, transaction), context))
             }
             (
                 Status::Paid(first),
-                Command::Adopt {
+                Command::AttributeBurn {
                     effect,
                     burn,
                     index,
@@ -210,16 +210,16 @@ impl Entity for TopUp {
                     act,
                     evidence,
                 },
-            ) if own_burn(first.as_deref()) == Some(dead.as_deref()) => {
-                Ok(top_up.adopted(id, decided, (effect, burn, index), (&act, evidence), context))
+            ) if is_own_burn(first.as_deref()) == Some(dead.as_deref()) => {
+                Ok(top_up.attribute_burn(id, decided, (effect, burn, index), (&act, evidence), context))
             }
-            (Status::Bridging(burned), Command::Attested(attested)) if burned.may_take(&attested) => {
+            (Status::Bridging(burned), Command::RecordAttestation(attested)) if burned.accepts_burn(&attested) => {
                 Ok(decided.event(Event::Attested(Box::new(attested), now)))
             }
-            (Status::Bridging(burned), Command::MintSigned(mint)) if burned.attested.is_some() => {
+            (Status::Bridging(burned), Command::RecordMintSigned(mint)) if burned.attested.is_some() => {
                 Ok(decided.event(Event::MintSigned(Box::new(mint), now)))
             }
-            (Status::Bridging(burned), Command::Minted { effect, transaction }) => match &burned.attested {
+            (Status::Bridging(burned), Command::RecordMinted { effect, transaction }) => match &burned.attested {
                 Some(attested) => Ok(top_up.minted(id, (effect, transaction), attested.arrives, context)),
                 None => Err(Rejection(top_up.status())),
             },
@@ -227,24 +227,24 @@ impl Entity for TopUp {
                 Ok(top_up.failed(id, effect, reason, context))
             }
             (Status::Paid(_), Command::Fail { effect, reason }) => Ok(top_up.failed(id, effect, reason, context)),
-            (Status::Delivered, Command::IssuerCredited { effect }) => {
-                Ok(decided.completes(effect).event(Event::Credited(now)))
+            (Status::Delivered, Command::RecordIssuerCredit { effect }) => {
+                Ok(decided.completes_job(effect).event(Event::Credited(now)))
             }
             (_, _) => Err(Rejection(top_up.status())),
         }
     }
 
-    fn apply(this: Option<Self>, _: &TopUpId, event: &Event) -> Result<Self, OutOfOrder> {
-        let Some(top_up) = this else { return born(event) };
+    fn apply(this: Option<Self>, _: &TopUpId, event: &Event) -> Result<Self, InvalidTransition> {
+        let Some(top_up) = this else { return open(event) };
         match (top_up.status.clone(), event) {
             (Status::Paid(None), Event::Signed(first, at)) => Ok(top_up.at(Status::Paid(Some(first.clone())), *at)),
-            (Status::Paid(Some(_)), Event::Lapsed(at)) => {
+            (Status::Paid(Some(_)), Event::SignatureExpired(at)) => {
                 let lapsed = top_up.lapsed.saturating_add(1);
                 let top_up = top_up.at(Status::Paid(None), *at);
                 Ok(Self { lapsed, ..top_up })
             }
             (Status::Paid(Some(first)), event) => first_leg(top_up, *first, event),
-            (Status::Bridging(mut burned), Event::Attested(attested, at)) if burned.may_take(attested) => {
+            (Status::Bridging(mut burned), Event::Attested(attested, at)) if burned.accepts_burn(attested) => {
                 burned.attested = Some((**attested).clone());
                 burned.mint = None;
                 Ok(top_up.at(Status::Bridging(burned), *at))
@@ -265,7 +265,7 @@ impl Entity for TopUp {
                 Ok(top_up.at(Status::Failed { reason: reason.clone() }, *at))
             }
             (Status::Delivered, Event::Credited(at)) => Ok(top_up.at(Status::Credited, *at)),
-            (_, event) => Err(OutOfOrder::new(top_up.status(), event)),
+            (_, event) => Err(InvalidTransition::new(top_up.status(), event)),
         }
     }
 
@@ -283,29 +283,29 @@ impl Entity for TopUp {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         match event {
             Event::Paid { .. } => Some("paid"),
             Event::Burned(..) => Some("bridging"),
             Event::Forwarded(..) | Event::Minted(..) => Some("delivered"),
             Event::Credited(_) => Some("credited"),
             Event::Failed(..) => Some("failed"),
-            Event::Signed(..) | Event::Lapsed(_) | Event::Attested(..) | Event::MintSigned(..) => None,
+            Event::Signed(..) | Event::SignatureExpired(_) | Event::Attested(..) | Event::MintSigned(..) => None,
         }
     }
 
-    fn view(&self, id: &TopUpId) -> View {
+    fn view(&self, id: &TopUpId) -> JsonObject {
         let reason = match &self.status {
             Status::Failed { reason } => Some(reason.as_str()),
             _ => None,
         };
         let legs = self.legs.iter().map(|leg| {
-            View::new()
+            JsonObject::new()
                 .text("leg", leg.leg.name())
                 .text("tx_hash", &leg.transaction)
                 .time("at", leg.at)
         });
-        View::new()
+        JsonObject::new()
             .text("top_up_id", id)
             .text("status", self.status())
             .number("funded_usd", self.amount.decimal())
@@ -314,7 +314,7 @@ impl Entity for TopUp {
             .text("asset", "USDC")
             .text("payment_network", self.rail.name())
             .list("legs", legs)
-            .maybe("failure_code", reason)
+            .optional_text("failure_code", reason)
             .text("payment_id", self.charge.payment)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
@@ -326,15 +326,15 @@ impl Entity for TopUp {
 }
 
 /// The burn that has been signed, by its transaction; `None` for what takes no other burn: a transfer on Base.
-const fn own_burn(first: Option<&First>) -> Option<Option<&str>> {
+const fn is_own_burn(first: Option<&FirstLeg>) -> Option<Option<&str>> {
     match first {
         None => Some(None),
-        Some(First::Burn(burn)) => Some(Some(burn.transaction.as_str())),
-        Some(First::Transfer(_)) => None,
+        Some(FirstLeg::Burn(burn)) => Some(Some(burn.transaction.as_str())),
+        Some(FirstLeg::Transfer(_)) => None,
     }
 }
 
-fn born(event: &Event) -> Result<TopUp, OutOfOrder> {
+fn open(event: &Event) -> Result<TopUp, InvalidTransition> {
     let Event::Paid {
         owner,
         charge,
@@ -344,7 +344,7 @@ fn born(event: &Event) -> Result<TopUp, OutOfOrder> {
         at,
     } = event
     else {
-        return Err(OutOfOrder::new("-", event));
+        return Err(InvalidTransition::new("-", event));
     };
     Ok(TopUp {
         owner: *owner,
@@ -362,26 +362,26 @@ fn born(event: &Event) -> Result<TopUp, OutOfOrder> {
 }
 
 /// What follows a first leg that is signed.
-fn first_leg(top_up: TopUp, first: First, event: &Event) -> Result<TopUp, OutOfOrder> {
+fn first_leg(top_up: TopUp, first: FirstLeg, event: &Event) -> Result<TopUp, InvalidTransition> {
     match (first, event) {
-        (First::Burn(burn), Event::Burned(transaction, at)) => {
+        (FirstLeg::Burn(burn), Event::Burned(transaction, at)) => {
             let spent = burn.burned;
-            let burned = Burned {
+            let burned = BridgeProgress {
                 burn,
                 attested: None,
                 mint: None,
             };
-            let top_up = top_up.with_leg(LegName::Burn, transaction, *at);
+            let top_up = top_up.with_leg(LegKind::Burn, transaction, *at);
             let top_up = top_up.at(Status::Bridging(Box::new(burned)), *at);
             Ok(TopUp { spent, ..top_up })
         }
-        (First::Transfer(out), Event::Forwarded(transaction, at)) => {
-            let spent = top_up.charge.owed();
-            let top_up = top_up.with_leg(LegName::TransferSigned(out.authorization.mark()), transaction, *at);
+        (FirstLeg::Transfer(out), Event::Forwarded(transaction, at)) => {
+            let spent = top_up.charge.provider_amount();
+            let top_up = top_up.with_leg(LegKind::TransferSigned(out.authorization.fingerprint()), transaction, *at);
             let top_up = top_up.at(Status::Delivered, *at);
             Ok(TopUp { spent, ..top_up })
         }
         (_, Event::Failed(reason, at)) => Ok(top_up.at(Status::Failed { reason: reason.clone() }, *at)),
-        (_, event) => Err(OutOfOrder::new("paid", event)),
+        (_, event) => Err(InvalidTransition::new("paid", event)),
     }
 }

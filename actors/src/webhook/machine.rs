@@ -1,15 +1,15 @@
 //! The endpoint's state machine.
 
-use super::{Command, Endpoint, Event, Health, Patience, Rejection, SecretName, Status, Why};
-use crate::id::{EffectId, EndpointId, Wallet};
-use crate::kernel::effect::Work;
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
+use super::{Command, WebhookEndpoint, Event, EndpointHealth, FailureThresholds, Rejection, SecretRef, Status, DisabledReason};
+use crate::id::{JobId, WebhookId, Wallet};
+use crate::kernel::job::Job;
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::Timestamp;
 
-type Decided = Result<Decision<Endpoint>, Rejection>;
+type DecisionResult = Result<Decision<WebhookEndpoint>, Rejection>;
 
-fn register(id: EndpointId, command: Command, context: &Context) -> Decided {
+fn register(id: WebhookId, command: Command, context: &Context) -> DecisionResult {
     let Command::Register {
         owner,
         url,
@@ -20,13 +20,13 @@ fn register(id: EndpointId, command: Command, context: &Context) -> Decided {
         ..
     } = command
     else {
-        return Err(Rejection::State("-"));
+        return Err(Rejection::InvalidState("-"));
     };
     let at = context.now;
     Ok(Decision::answer(())
         .put_new(table::webhook(&owner, &url), id.0.to_be_bytes().to_vec())
-        .put_new(SecretName { record, until: None }.row(), sealed)
-        .owned(&owner, Kind::Webhook, id.0, context)
+        .put_new(SecretRef { record, until: None }.row(), sealed)
+        .index_for_owner(&owner, EntityKind::Webhook, id.0, context)
         .event(Event::Registered {
             owner,
             url,
@@ -35,11 +35,11 @@ fn register(id: EndpointId, command: Command, context: &Context) -> Decided {
             session,
             at,
         })
-        .event(Event::Tested(at)))
+        .event(Event::TestSent(at)))
 }
 
-impl Endpoint {
-    fn rotate(&self, command: Command, context: &Context) -> Decided {
+impl WebhookEndpoint {
+    fn rotate(&self, command: Command, context: &Context) -> DecisionResult {
         let Command::Register {
             types,
             record,
@@ -49,18 +49,18 @@ impl Endpoint {
             ..
         } = command
         else {
-            return Err(Rejection::State(self.status()));
+            return Err(Rejection::InvalidState(self.status()));
         };
         let at = context.now;
         let until = at.plus_ms(overlap_ms);
-        let fresh = SecretName { record, until: None };
+        let fresh = SecretRef { record, until: None };
         let mut decided = Decision::answer(()).put_new(fresh.row(), sealed);
         // What signs no more is forgotten on this occasion.
-        let kept = self.kept(at);
+        let kept = self.keep_secrets(at);
         for over in self.secrets.iter().filter(|secret| !kept.contains(secret)) {
-            decided = decided.take(over.row());
+            decided = decided.delete(over.row());
         }
-        let decided = decided.event(Event::Rotated {
+        let decided = decided.event(Event::SecretRotated {
             types,
             record,
             until,
@@ -71,47 +71,47 @@ impl Endpoint {
             Status::Disabled(_) => decided.event(Event::Enabled(at)),
             _ => decided,
         };
-        Ok(decided.event(Event::Tested(at)))
+        Ok(decided.event(Event::TestSent(at)))
     }
 
     /// The secrets that a new one is put before.
-    fn kept(&self, now: Timestamp) -> Vec<SecretName> {
+    fn keep_secrets(&self, now: Timestamp) -> Vec<SecretRef> {
         self.signing(now).take(Self::SECRETS_MAX - 1).copied().collect()
     }
 
-    fn failed(&self, gone: bool, patience: Patience, now: Timestamp) -> Decision<Self> {
+    fn failed(&self, gone: bool, patience: FailureThresholds, now: Timestamp) -> Decision<Self> {
         let decided = Decision::answer(());
         let (since, told, decided) = match self.health {
-            Health::Failing { since, told } => (since, told, decided),
-            Health::Untried | Health::Well => (now, false, decided.event(Event::Failing(now))),
+            EndpointHealth::Failing { since, told } => (since, told, decided),
+            EndpointHealth::Unknown | EndpointHealth::Healthy => (now, false, decided.event(Event::Failing(now))),
         };
         if gone {
-            return decided.event(Event::Disabled(Why::Gone, now));
+            return decided.event(Event::Disabled(DisabledReason::Gone, now));
         }
         let lasts_ms = now.0.saturating_sub(since.0);
         let decided = match lasts_ms >= patience.warn_ms.min(patience.disable_ms) && !told {
-            true => decided.event(Event::Warned(now)),
+            true => decided.event(Event::OwnerWarned(now)),
             false => decided,
         };
         match lasts_ms >= patience.disable_ms {
-            true => decided.event(Event::Disabled(Why::Failing, now)),
+            true => decided.event(Event::Disabled(DisabledReason::Failing, now)),
             false => decided,
         }
     }
 
     fn delete(&self, now: Timestamp) -> Decision<Self> {
-        let decided = Decision::answer(()).take(table::webhook(&self.owner, &self.url));
+        let decided = Decision::answer(()).delete(table::webhook(&self.owner, &self.url));
         let decided = self
             .secrets
             .iter()
-            .fold(decided, |decided, secret| decided.take(secret.row()));
+            .fold(decided, |decided, secret| decided.delete(secret.row()));
         decided.event(Event::Deleted(now))
     }
 }
 
-impl Entity for Endpoint {
-    const KIND: Kind = Kind::Webhook;
-    const CHANGES: &'static [&'static str] = &[
+impl Entity for WebhookEndpoint {
+    const KIND: EntityKind = EntityKind::Webhook;
+    const EVENT_NAMES: &'static [&'static str] = &[
         "registered",
         "rotated",
         "enabled",
@@ -122,58 +122,58 @@ impl Entity for Endpoint {
         "disabled",
         "deleted",
     ];
-    const MOVES: &'static [Move] = &[
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "owner registers it", "active"),
         ("active", "it answers 410, or only fails for too long", "disabled"),
         ("disabled", "owner registers its URL again", "active"),
         ("active", "owner deletes it", "deleted"),
         ("disabled", "owner deletes it", "deleted"),
     ];
-    const SELF_BORN: bool = true;
+    const CREATED_BY_COMMAND: bool = true;
 
-    type Id = EndpointId;
+    type Id = WebhookId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
-    fn decide(this: Option<&Self>, id: &EndpointId, command: Command, context: &Context) -> Decided {
+    fn decide(this: Option<&Self>, id: &WebhookId, command: Command, context: &Context) -> DecisionResult {
         let Some(endpoint) = this else {
             return register(*id, command, context);
         };
         let (decided, now) = (Decision::answer(()), context.now);
         match (endpoint.status, command) {
             // An effect ends whatever has become of the endpoint.
-            (_, Command::Resent { effect }) => Ok(decided.completes(effect)),
-            (Status::Deleted, Command::Answered | Command::Failed { .. }) => Ok(decided),
-            (Status::Deleted, _) => Err(Rejection::State(endpoint.status())),
+            (_, Command::RecordRedelivered { effect }) => Ok(decided.completes_job(effect)),
+            (Status::Deleted, Command::RecordSuccess | Command::RecordFailure { .. }) => Ok(decided),
+            (Status::Deleted, _) => Err(Rejection::InvalidState(endpoint.status())),
             (_, command @ Command::Register { .. }) => endpoint.rotate(command, context),
             (_, Command::Delete) => Ok(endpoint.delete(now)),
-            (Status::Active, Command::Answered) => Ok(match endpoint.health {
-                Health::Well => decided,
-                Health::Untried => decided.event(Event::Recovered(false, now)),
-                Health::Failing { told, .. } => decided.event(Event::Recovered(told, now)),
+            (Status::Active, Command::RecordSuccess) => Ok(match endpoint.health {
+                EndpointHealth::Healthy => decided,
+                EndpointHealth::Unknown => decided.event(Event::Recovered(false, now)),
+                EndpointHealth::Failing { told, .. } => decided.event(Event::Recovered(told, now)),
             }),
-            (Status::Active, Command::Failed { gone, patience }) => Ok(endpoint.failed(gone, patience, now)),
-            (Status::Active, Command::Resend { since, upto, by }) => {
+            (Status::Active, Command::RecordFailure { gone, patience }) => Ok(endpoint.failed(gone, patience, now)),
+            (Status::Active, Command::RequestRedelivery { since, upto, by }) => {
                 let endpoint = *id;
                 let decided = match by {
-                    Some(act) => decided.audited(&act, "webhook.redeliver", id, None, context),
+                    Some(act) => decided.audit(&act, "webhook.redeliver", id, None, context),
                     None => decided,
                 };
                 Ok(decided
-                    .event(Event::ResendAsked(now))
+                    .event(Event::RedeliveryRequested(now))
                     // One at a time: it reads everything since then.
-                    .then_as(EffectId(id.0), Work::ResendWebhooks { endpoint, since, upto }, context))
+                    .enqueue_as(JobId(id.0), Job::RedeliverWebhooks { endpoint, since, upto }, context))
             }
             // The last tries of one that was given up.
-            (Status::Disabled(_), Command::Answered | Command::Failed { .. }) => Ok(decided),
-            (Status::Disabled(_), Command::Resend { .. }) => Err(Rejection::State(endpoint.status())),
+            (Status::Disabled(_), Command::RecordSuccess | Command::RecordFailure { .. }) => Ok(decided),
+            (Status::Disabled(_), Command::RequestRedelivery { .. }) => Err(Rejection::InvalidState(endpoint.status())),
         }
     }
 
-    fn apply(this: Option<Self>, _: &EndpointId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &WebhookId, event: &Event) -> Result<Self, InvalidTransition> {
         let Some(endpoint) = this else {
             return match event {
                 Event::Registered {
@@ -191,45 +191,45 @@ impl Entity for Endpoint {
                     updated_at: *at,
                     since: *at,
                     session: *session,
-                    secrets: vec![SecretName {
+                    secrets: vec![SecretRef {
                         record: *record,
                         until: None,
                     }],
-                    health: Health::Untried,
+                    health: EndpointHealth::Unknown,
                     status: Status::Active,
                 }),
-                event => Err(OutOfOrder::new("-", event)),
+                event => Err(InvalidTransition::new("-", event)),
             };
         };
         let (health, status) = (endpoint.health, endpoint.status);
         match (status, event) {
-            (Status::Active | Status::Disabled(_), Event::Rotated { .. }) => Ok(endpoint.rotated(event)),
+            (Status::Active | Status::Disabled(_), Event::SecretRotated { .. }) => Ok(endpoint.rotated(event)),
             (Status::Disabled(_), Event::Enabled(at)) => {
-                let (health, status) = (Health::Untried, Status::Active);
+                let (health, status) = (EndpointHealth::Unknown, Status::Active);
                 let since = *at;
                 Ok(Self { since, ..endpoint }.at(health, status, *at))
             }
-            (Status::Active, Event::Tested(at) | Event::ResendAsked(at)) => Ok(endpoint.at(health, status, *at)),
-            (Status::Active, Event::Recovered(_, at)) => Ok(endpoint.at(Health::Well, status, *at)),
+            (Status::Active, Event::TestSent(at) | Event::RedeliveryRequested(at)) => Ok(endpoint.at(health, status, *at)),
+            (Status::Active, Event::Recovered(_, at)) => Ok(endpoint.at(EndpointHealth::Healthy, status, *at)),
             (Status::Active, Event::Failing(at)) => {
-                let health = Health::Failing {
+                let health = EndpointHealth::Failing {
                     since: *at,
                     told: false,
                 };
                 Ok(endpoint.at(health, status, *at))
             }
-            (Status::Active, Event::Warned(at)) => match health {
-                Health::Failing { since, told: false } => {
-                    Ok(endpoint.at(Health::Failing { since, told: true }, status, *at))
+            (Status::Active, Event::OwnerWarned(at)) => match health {
+                EndpointHealth::Failing { since, told: false } => {
+                    Ok(endpoint.at(EndpointHealth::Failing { since, told: true }, status, *at))
                 }
-                _ => Err(OutOfOrder::new("active", event)),
+                _ => Err(InvalidTransition::new("active", event)),
             },
             (Status::Active, Event::Disabled(why, at)) => Ok(endpoint.at(health, Status::Disabled(*why), *at)),
             (Status::Active | Status::Disabled(_), Event::Deleted(at)) => {
                 let secrets = Vec::new();
                 Ok(Self { secrets, ..endpoint }.at(health, Status::Deleted, *at))
             }
-            (_, event) => Err(OutOfOrder::new(endpoint.status(), event)),
+            (_, event) => Err(InvalidTransition::new(endpoint.status(), event)),
         }
     }
 
@@ -245,39 +245,39 @@ impl Entity for Endpoint {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         Some(match event {
             Event::Registered { .. } => "registered",
-            Event::Rotated { .. } => "rotated",
+            Event::SecretRotated { .. } => "rotated",
             Event::Enabled(_) => "enabled",
-            Event::Tested(_) => "test",
+            Event::TestSent(_) => "test",
             Event::Recovered(true, _) => "recovered",
             // A single bad try is nobody's business.
             Event::Recovered(false, _) | Event::Failing(_) => return None,
-            Event::Warned(_) => "failing",
-            Event::ResendAsked(_) => "redelivery_requested",
+            Event::OwnerWarned(_) => "failing",
+            Event::RedeliveryRequested(_) => "redelivery_requested",
             Event::Disabled(..) => "disabled",
             Event::Deleted(_) => "deleted",
         })
     }
 
-    fn view(&self, id: &EndpointId) -> View {
+    fn view(&self, id: &WebhookId) -> JsonObject {
         let failing = match self.health {
-            Health::Failing { since, .. } => Some(crate::kernel::record::rfc3339(since)),
-            Health::Untried | Health::Well => None,
+            EndpointHealth::Failing { since, .. } => Some(crate::kernel::event_record::rfc3339(since)),
+            EndpointHealth::Unknown | EndpointHealth::Healthy => None,
         };
         let why = match self.status {
             Status::Disabled(why) => Some(why.name()),
             Status::Active | Status::Deleted => None,
         };
-        View::new()
+        JsonObject::new()
             .text("id", id)
             .text("webhook_id", id)
             .text("url", &self.url)
             .texts("types", &self.types)
             .text("state", self.status())
-            .maybe("disabled_reason", why)
-            .maybe("failing_since", failing)
+            .optional_text("disabled_reason", why)
+            .optional_text("failing_since", failing)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }
@@ -287,8 +287,8 @@ impl Entity for Endpoint {
     }
 }
 
-impl Endpoint {
-    fn at(self, health: Health, status: Status, updated_at: Timestamp) -> Self {
+impl WebhookEndpoint {
+    fn at(self, health: EndpointHealth, status: Status, updated_at: Timestamp) -> Self {
         Self {
             health,
             status,
@@ -298,7 +298,7 @@ impl Endpoint {
     }
 
     fn rotated(self, event: &Event) -> Self {
-        let Event::Rotated {
+        let Event::SecretRotated {
             types,
             record,
             until,
@@ -309,11 +309,11 @@ impl Endpoint {
             return self;
         };
         // One that ends sooner is not made to last.
-        let before = self.kept(*at).into_iter().map(|secret| SecretName {
+        let before = self.keep_secrets(*at).into_iter().map(|secret| SecretRef {
             until: secret.until.or(Some(*until)),
             ..secret
         });
-        let fresh = SecretName {
+        let fresh = SecretRef {
             record: *record,
             until: None,
         };

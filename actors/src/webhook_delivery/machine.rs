@@ -1,78 +1,78 @@
 //! The delivery's state machine.
 
-use super::{Attempt, Command, Delivery, Event, Rejection, Status, Verdict};
-use crate::id::{DeliveryId, EffectId, Wallet};
-use crate::kernel::effect::Work;
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::operator::Deed;
+use super::{DeliveryAttempt, Command, WebhookDelivery, Event, Rejection, Status, AttemptResult};
+use crate::id::{WebhookDeliveryId, JobId, Wallet};
+use crate::kernel::job::Job;
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::operator::AuditedAction;
 use crate::port::Timestamp;
 
-type Decided = Result<Decision<Delivery>, Rejection>;
+type DecisionResult = Result<Decision<WebhookDelivery>, Rejection>;
 
-fn open(id: DeliveryId, command: Command, context: &Context) -> Decided {
-    let Command::Open { owner, letter } = command else {
-        return Err(Rejection::Unknown);
+fn open(id: WebhookDeliveryId, command: Command, context: &Context) -> DecisionResult {
+    let Command::Create { owner, letter } = command else {
+        return Err(Rejection::NotFound);
     };
     let (at, endpoint) = (context.now, letter.endpoint);
-    let work = Work::PostWebhook {
+    let work = Job::DeliverWebhook {
         delivery: id,
         endpoint,
         round: 1,
     };
     Ok(Decision::answer(())
-        .put(Delivery::listed(&owner, at, id), endpoint.0.to_be_bytes().to_vec())
-        .event(Event::Opened { owner, letter, at })
-        .then(work, context))
+        .put(WebhookDelivery::listed(&owner, at, id), endpoint.0.to_be_bytes().to_vec())
+        .event(Event::Created { owner, letter, at })
+        .enqueue(work, context))
 }
 
-impl Delivery {
+impl WebhookDelivery {
     /// Its row in the owner's list, which begins with the newest; the value is the endpoint's number.
-    pub fn listed(owner: &Wallet, at: Timestamp, id: DeliveryId) -> purser_storage::RowKey {
-        table::owned_one(owner, Kind::WebhookDelivery, Timestamp(u64::MAX - at.0), id.0)
+    pub fn listed(owner: &Wallet, at: Timestamp, id: WebhookDeliveryId) -> purser_storage::RowKey {
+        table::owner_index_entry(owner, EntityKind::WebhookDelivery, Timestamp(u64::MAX - at.0), id.0)
     }
 
-    const fn work(&self, id: DeliveryId, round: u32) -> Work {
-        Work::PostWebhook {
+    const fn work(&self, id: WebhookDeliveryId, round: u32) -> Job {
+        Job::DeliverWebhook {
             delivery: id,
             endpoint: self.letter.endpoint,
             round,
         }
     }
 
-    fn again(&self, id: DeliveryId, by: Option<&Deed>, context: &Context) -> Decision<Self> {
+    fn again(&self, id: WebhookDeliveryId, by: Option<&AuditedAction>, context: &Context) -> Decision<Self> {
         let decided = Decision::answer(());
         let decided = match by {
-            Some(act) => decided.audited(act, "webhook.redeliver", id, None, context),
+            Some(act) => decided.audit(act, "webhook.redeliver", id, None, context),
             None => decided,
         };
         decided
             .event(Event::Reopened(context.now))
-            .then(self.work(id, self.round.saturating_add(1)), context)
+            .enqueue(self.work(id, self.redelivery_count.saturating_add(1)), context)
     }
 
     fn tried(
         &self,
-        id: DeliveryId,
-        (effect, round): (EffectId, u32),
-        (attempt, verdict): (Attempt, Verdict),
+        id: WebhookDeliveryId,
+        (effect, round): (JobId, u32),
+        (attempt, verdict): (DeliveryAttempt, AttemptResult),
         context: &Context,
     ) -> Decision<Self> {
-        let decided = Decision::answer(()).completes(effect);
+        let decided = Decision::answer(()).completes_job(effect);
         match verdict {
-            Verdict::Delivered => decided.event(Event::Delivered(attempt)),
+            AttemptResult::Delivered => decided.event(Event::Delivered(attempt)),
             // The round that goes on has its own tries.
-            _ if round != self.round => decided.event(Event::Missed(attempt, None)),
-            Verdict::Again(at) => {
+            _ if round != self.redelivery_count => decided.event(Event::AttemptFailed(attempt, None)),
+            AttemptResult::Retry(at) => {
                 decided
-                    .event(Event::Missed(attempt, Some(at)))
-                    .then_at(at, self.work(id, round), context)
+                    .event(Event::AttemptFailed(attempt, Some(at)))
+                    .enqueue_at(at, self.work(id, round), context)
             }
-            Verdict::Over => decided.event(Event::Failed(attempt)),
+            AttemptResult::GiveUp => decided.event(Event::Failed(attempt)),
         }
     }
 
-    fn noted(mut self, attempt: &Attempt, status: Status) -> Self {
+    fn noted(mut self, attempt: &DeliveryAttempt, status: Status) -> Self {
         if self.attempts.len() >= Self::ATTEMPTS_MAX {
             self.attempts.remove(0);
         }
@@ -86,10 +86,10 @@ impl Delivery {
     }
 }
 
-impl Entity for Delivery {
-    const KIND: Kind = Kind::WebhookDelivery;
-    const CHANGES: &'static [&'static str] = &[];
-    const MOVES: &'static [Move] = &[
+impl Entity for WebhookDelivery {
+    const KIND: EntityKind = EntityKind::WebhookDelivery;
+    const EVENT_NAMES: &'static [&'static str] = &[];
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "an event that its endpoint wants", "pending"),
         ("pending", "receiver answers 2xx", "delivered"),
         ("pending", "the last try fails, or 410", "failed"),
@@ -98,81 +98,81 @@ impl Entity for Delivery {
         ("failed", "asked for again", "pending"),
         ("dropped", "asked for again", "pending"),
     ];
-    const SELF_BORN: bool = true;
+    const CREATED_BY_COMMAND: bool = true;
 
-    type Id = DeliveryId;
+    type Id = WebhookDeliveryId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
-    fn decide(this: Option<&Self>, id: &DeliveryId, command: Command, context: &Context) -> Decided {
+    fn decide(this: Option<&Self>, id: &WebhookDeliveryId, command: Command, context: &Context) -> DecisionResult {
         let Some(delivery) = this else {
             return open(*id, command, context);
         };
         let decided = Decision::answer(());
         Ok(match (delivery.status, command) {
-            (_, Command::Open { .. }) => decided,
-            (Status::Failed | Status::Dropped(_), Command::Again { by, .. })
-            | (Status::Pending { .. } | Status::Delivered, Command::Again { whatever: true, by }) => {
+            (_, Command::Create { .. }) => decided,
+            (Status::Failed | Status::Dropped(_), Command::Redeliver { by, .. })
+            | (Status::Pending { .. } | Status::Delivered, Command::Redeliver { whatever: true, by }) => {
                 delivery.again(*id, by.as_ref(), context)
             }
-            (Status::Pending { .. } | Status::Delivered, Command::Again { whatever: false, .. }) => decided,
+            (Status::Pending { .. } | Status::Delivered, Command::Redeliver { whatever: false, .. }) => decided,
             (
                 Status::Pending { .. },
-                Command::Tried {
+                Command::RecordAttempt {
                     effect,
                     round,
                     attempt,
                     verdict,
                 },
             ) => delivery.tried(*id, (effect, round), (attempt, verdict), context),
-            (Status::Pending { .. }, Command::Later { effect, round, at }) if round == delivery.round => decided
-                .completes(effect)
-                .then_at(at, delivery.work(*id, round), context),
-            (Status::Pending { .. }, Command::Drop { effect, round, why }) if round == delivery.round => {
-                decided.completes(effect).event(Event::Dropped(why, context.now))
+            (Status::Pending { .. }, Command::Defer { effect, round, at }) if round == delivery.redelivery_count => decided
+                .completes_job(effect)
+                .enqueue_at(at, delivery.work(*id, round), context),
+            (Status::Pending { .. }, Command::Drop { effect, round, why }) if round == delivery.redelivery_count => {
+                decided.completes_job(effect).event(Event::Dropped(why, context.now))
             }
             // Of an earlier round, or after the end.
-            (_, Command::Tried { effect, .. } | Command::Later { effect, .. } | Command::Drop { effect, .. }) => {
-                decided.completes(effect)
+            (_, Command::RecordAttempt { effect, .. } | Command::Defer { effect, .. } | Command::Drop { effect, .. }) => {
+                decided.completes_job(effect)
             }
         })
     }
 
-    fn apply(this: Option<Self>, _: &DeliveryId, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &WebhookDeliveryId, event: &Event) -> Result<Self, InvalidTransition> {
         let Some(delivery) = this else {
             return match event {
-                Event::Opened { owner, letter, at } => Ok(Self {
+                Event::Created { owner, letter, at } => Ok(Self {
                     owner: *owner,
                     letter: letter.clone(),
                     created_at: *at,
                     updated_at: *at,
-                    round: 1,
+                    redelivery_count: 1,
                     failed: 0,
                     tries: 0,
                     attempts: Vec::new(),
                     status: Status::Pending { next_at: *at },
                 }),
-                event => Err(OutOfOrder::new("-", event)),
+                event => Err(InvalidTransition::new("-", event)),
             };
         };
         match (delivery.status, event) {
             (_, Event::Reopened(at)) => Ok(Self {
-                round: delivery.round.saturating_add(1),
+                redelivery_count: delivery.redelivery_count.saturating_add(1),
                 failed: 0,
                 updated_at: *at,
                 status: Status::Pending { next_at: *at },
                 ..delivery
             }),
             (Status::Pending { .. }, Event::Delivered(attempt)) => Ok(delivery.noted(attempt, Status::Delivered)),
-            (Status::Pending { .. }, Event::Missed(attempt, Some(next_at))) => {
+            (Status::Pending { .. }, Event::AttemptFailed(attempt, Some(next_at))) => {
                 let failed = delivery.failed.saturating_add(1);
                 let next_at = *next_at;
                 Ok(Self { failed, ..delivery }.noted(attempt, Status::Pending { next_at }))
             }
-            (status @ Status::Pending { .. }, Event::Missed(attempt, None)) => Ok(delivery.noted(attempt, status)),
+            (status @ Status::Pending { .. }, Event::AttemptFailed(attempt, None)) => Ok(delivery.noted(attempt, status)),
             (Status::Pending { .. }, Event::Failed(attempt)) => {
                 let failed = delivery.failed.saturating_add(1);
                 Ok(Self { failed, ..delivery }.noted(attempt, Status::Failed))
@@ -182,7 +182,7 @@ impl Entity for Delivery {
                 status: Status::Dropped(*why),
                 ..delivery
             }),
-            (_, event) => Err(OutOfOrder::new(delivery.status(), event)),
+            (_, event) => Err(InvalidTransition::new(delivery.status(), event)),
         }
     }
 
@@ -200,18 +200,18 @@ impl Entity for Delivery {
     }
 
     /// Nothing: what is told of events would be an event, and have to be told of.
-    fn announces(_: &Event) -> Option<&'static str> {
+    fn event_name(_: &Event) -> Option<&'static str> {
         None
     }
 
-    fn view(&self, id: &DeliveryId) -> View {
+    fn view(&self, id: &WebhookDeliveryId) -> JsonObject {
         let (next_at, why) = match self.status {
-            Status::Pending { next_at } => (Some(crate::kernel::record::rfc3339(next_at)), None),
+            Status::Pending { next_at } => (Some(crate::kernel::event_record::rfc3339(next_at)), None),
             Status::Dropped(why) => (None, Some(why.name())),
             Status::Delivered | Status::Failed => (None, None),
         };
-        let attempts = self.attempts.iter().map(Attempt::view);
-        View::new()
+        let attempts = self.attempts.iter().map(DeliveryAttempt::view);
+        JsonObject::new()
             .text("id", id)
             .text("delivery_id", id)
             .text("webhook_id", self.letter.endpoint)
@@ -219,8 +219,8 @@ impl Entity for Delivery {
             .text("type", &self.letter.kind)
             .integer("seq", self.letter.seq)
             .text("state", self.status())
-            .maybe("dropped_reason", why)
-            .maybe("next_attempt_at", next_at)
+            .optional_text("dropped_reason", why)
+            .optional_text("next_attempt_at", next_at)
             .integer("attempt_count", u64::from(self.tries))
             .list("attempts", attempts)
             .time("created_at", self.created_at)
@@ -232,14 +232,14 @@ impl Entity for Delivery {
     }
 }
 
-impl Attempt {
-    fn view(&self) -> View {
-        let view = View::new().time("at", self.at).integer("duration_ms", self.took_ms);
+impl DeliveryAttempt {
+    fn view(&self) -> JsonObject {
+        let view = JsonObject::new().time("at", self.at).integer("duration_ms", self.took_ms);
         let view = match self.status {
             Some(status) => view.integer("status", u64::from(status)),
-            None => view.maybe("status", None::<&str>),
+            None => view.optional_text("status", None::<&str>),
         };
-        view.maybe("error", self.error.as_deref())
-            .maybe("response_excerpt", self.excerpt.as_deref())
+        view.optional_text("error", self.error.as_deref())
+            .optional_text("response_excerpt", self.excerpt.as_deref())
     }
 }

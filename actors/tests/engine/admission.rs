@@ -1,29 +1,29 @@
 //! Room is taken before the claim, counted for all and for each payer, and given back in every case.
 
-use purser_actors::engine::{Overloaded, PayError};
+use purser_actors::engine::{OverloadError, ClaimError};
 use purser_actors::money::Cents;
 
 use crate::support::eventually;
-use crate::support::ports::Fate;
+use crate::support::ports::PaymentBehavior;
 use crate::support::settings::{cards_a_day, fast};
-use crate::support::world::{World, bought, card_for, evm};
+use crate::support::harness::{Harness, bought, card_for, evm};
 
-const FULL: Overloaded = Overloaded { retry_after_s: 1 };
+const FULL: OverloadError = OverloadError { retry_after_s: 1 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_68_room_ends_at_the_limit_and_comes_back() {
     // Aim: the last permit is given, one more is refused, and a returned one can be taken again.
     let mut settings = fast();
     settings.in_flight_max = 4;
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     let mut held: Vec<_> = (0..4).map(|n| world.engine.admit(&evm(n)).unwrap()).collect();
     assert_eq!(world.engine.admit(&evm(9)).unwrap_err(), FULL);
-    assert_eq!(world.engine.census().permits_free, 0);
+    assert_eq!(world.engine.current_load().permits_free, 0);
     held.pop();
     held.push(world.engine.admit(&evm(9)).unwrap());
     assert_eq!(world.engine.admit(&evm(9)).unwrap_err(), FULL);
     drop(held);
-    assert_eq!(world.engine.census().permits_free, 4);
+    assert_eq!(world.engine.current_load().permits_free, 4);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -31,16 +31,16 @@ async fn case_68_one_payer_has_a_share_and_no_more() {
     // Aim: a flood by one payer leaves room for others; refused calls cost no room.
     let mut settings = fast();
     (settings.in_flight_max, settings.in_flight_per_payer_max) = (10, 3);
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     let held: Vec<_> = (0..3).map(|_| world.engine.admit(&evm(1)).unwrap()).collect();
     for _ in 0..1_000 {
         assert_eq!(world.engine.admit(&evm(1)).unwrap_err(), FULL);
     }
-    assert_eq!(world.engine.census().permits_free, 7);
+    assert_eq!(world.engine.current_load().permits_free, 7);
     let other = world.engine.admit(&evm(2)).unwrap();
     drop(held);
     drop(other);
-    assert_eq!(world.engine.census().permits_free, 10);
+    assert_eq!(world.engine.current_load().permits_free, 10);
     let again: Vec<_> = (0..3).map(|_| world.engine.admit(&evm(1)).unwrap()).collect();
     assert_eq!(again.len(), 3);
 }
@@ -48,7 +48,7 @@ async fn case_68_one_payer_has_a_share_and_no_more() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_68_a_store_that_lags_takes_nothing_new_and_finishes_what_it_took() {
     // Aim: at the lag limit admission stops, one byte below it does not; a claimed payment goes on regardless.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world.store.set_lag(999);
     drop(world.engine.admit(&evm(1)).unwrap());
@@ -61,7 +61,7 @@ async fn case_68_a_store_that_lags_takes_nothing_new_and_finishes_what_it_took()
     world.store.set_lag(1_000);
     assert_eq!(world.engine.admit(&evm(2)).unwrap_err(), FULL);
     let refused = world.engine.pay(card_for(evm(2), 1)).await.unwrap_err();
-    assert_eq!(refused, PayError::Overloaded(FULL));
+    assert_eq!(refused, ClaimError::Overloaded(FULL));
     world.store.release();
     call.await.unwrap().unwrap();
     world.quiet().await;
@@ -75,18 +75,18 @@ async fn case_68_room_comes_back_whatever_the_call_came_to() {
     // Aim: bought, refused, pending or dropped unpolled: no permit is lost.
     let mut settings = fast();
     (settings.in_flight_max, settings.in_flight_per_payer_max) = (1, 1);
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     let (bad, pending) = (card_for(evm(1), 2), card_for(evm(1), 3));
-    world.chain.fate(&bad.authorization, Fate::Declined);
-    world.chain.fate(&pending.authorization, Fate::Vanishes);
+    world.chain.fate(&bad.authorization, PaymentBehavior::Declined);
+    world.chain.fate(&pending.authorization, PaymentBehavior::Vanishes);
     for request in [card_for(evm(1), 1), bad, pending] {
         world.pay(&request).await.unwrap();
         let mut other = request.clone();
         other.request = [8; 32];
-        assert_eq!(world.pay(&other).await.unwrap_err(), PayError::AlreadyUsed);
+        assert_eq!(world.pay(&other).await.unwrap_err(), ClaimError::AlreadyUsed);
     }
     drop(world.engine.pay(card_for(evm(1), 4)));
-    eventually("the room is free", async || world.engine.census().permits_free == 1).await;
+    eventually("the room is free", async || world.engine.current_load().permits_free == 1).await;
     drop(world.engine.admit(&evm(1)).unwrap());
 }
 
@@ -95,7 +95,7 @@ async fn daily_caps_hold_at_once_and_open_the_next_day() {
     // Aim: of many purchases at the same moment exactly the cap gets through, and midnight (UTC) starts anew.
     let mut settings = fast();
     settings.caps = cards_a_day(3, 2_000_000);
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     let calls: Vec<_> = (0..10)
         .map(|n| {
             let (engine, request) = (world.engine.clone(), card_for(evm(1), n));
@@ -106,7 +106,7 @@ async fn daily_caps_hold_at_once_and_open_the_next_day() {
     for call in calls {
         match crate::support::in_time("a call", call).await.unwrap() {
             Ok(paid) => cards += usize::from(bought(&paid).0 > 0),
-            Err(refused) => assert_eq!(refused, PayError::CountPerDay { cap: 3 }),
+            Err(refused) => assert_eq!(refused, ClaimError::DailyCountCap { cap: 3 }),
         }
     }
     assert_eq!(cards, 3);
@@ -122,12 +122,12 @@ async fn the_daily_sum_holds_to_the_cent() {
     for (sum, fits) in [(10_00, true), (9_99, false)] {
         let mut settings = fast();
         settings.caps = cards_a_day(200, sum);
-        let world = World::with(settings).await;
+        let world = Harness::with(settings).await;
         world.pay(&card_for(evm(1), 1)).await.unwrap();
         let second = world.pay(&card_for(evm(1), 2)).await;
         match fits {
             true => drop(bought(&second.unwrap())),
-            false => assert_eq!(second.unwrap_err(), PayError::SumPerDay { cap: Cents::new(sum) }),
+            false => assert_eq!(second.unwrap_err(), ClaimError::DailyAmountCap { cap: Cents::new(sum) }),
         }
     }
 }

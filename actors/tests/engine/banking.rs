@@ -1,33 +1,33 @@
 //! Banking through the engine: money in, money out, a bank in every mood, and deaths in between.
 
-use purser_actors::account::{BankPayout, Outgoing, Rejection};
-use purser_actors::banking::profile::{Holder, Profile};
-use purser_actors::banking::transfer::{Status, Wanted};
-use purser_actors::destination::{BankRecipient, Destination, Scheme};
-use purser_actors::engine::{Denied, Held};
-use purser_actors::id::{BankAccountId, BankRecipientId, BankTransferId, DestinationId, PayoutId, Wallet};
-use purser_actors::kernel::effect::Work;
+use purser_actors::account::{BalancePayout, BankDebit, Rejection};
+use purser_actors::banking::profile::{CustomerType, BankingProfile};
+use purser_actors::banking::transfer::{Status, TransferRequest};
+use purser_actors::bank_destination::{BankRecipient, BankDestination, DestinationType};
+use purser_actors::engine::{OperationError, Held};
+use purser_actors::id::{BankAccountId, BankRecipientId, BankTransferId, BankDestinationId, PayoutId, Wallet};
+use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
-use purser_actors::ledger::{Place, Provider};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payout::{BankDetails, Plan, Target};
-use purser_actors::port::banking::Ramp;
+use purser_actors::payout::{BankDetails, PayoutPlan, PayoutTarget};
+use purser_actors::port::banking::AccountType;
 
 use crate::gate::{set_frozen, stays};
-use crate::support::ports::Mood;
-use crate::support::world::{World, card_for, evm};
+use crate::support::ports::IssuerBehavior;
+use crate::support::harness::{Harness, card_for, evm};
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
 const ACCOUNT: BankAccountId = BankAccountId(3);
 const TRANSFER: BankTransferId = BankTransferId(4);
 const PAYOUT: PayoutId = PayoutId(5);
-const TO: DestinationId = DestinationId(6);
+const TO: BankDestinationId = BankDestinationId(6);
 
 /// A world in which the owner has 5.00 and an account of this kind.
-async fn credited(ramp: Ramp) -> World {
-    let world = World::new().await;
-    world.issuer.moods(&[Mood::Declines]);
+async fn credited(ramp: AccountType) -> Harness {
+    let world = Harness::new().await;
+    world.issuer.moods(&[IssuerBehavior::Declines]);
     world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
     let opened = world
         .engine
@@ -39,14 +39,14 @@ async fn credited(ramp: Ramp) -> World {
     world
 }
 
-async fn balance(world: &World) -> u64 {
+async fn balance(world: &Harness) -> u64 {
     let account = world.engine.account(&OWNER).await.unwrap().unwrap();
     assert_eq!(account.held, Usdc::ZERO);
     account.balance.atomic()
 }
 
-fn wanted(cents: u64) -> Wanted {
-    Wanted {
+fn wanted(cents: u64) -> TransferRequest {
+    TransferRequest {
         owner: OWNER,
         account: ACCOUNT,
         cents: Cents::new(cents),
@@ -55,24 +55,24 @@ fn wanted(cents: u64) -> Wanted {
     }
 }
 
-async fn status(world: &World) -> &'static str {
+async fn status(world: &Harness) -> &'static str {
     world.engine.bank_transfer(&TRANSFER).await.unwrap().unwrap().status()
 }
 
-const MOODS: [&[Mood]; 6] = [
+const MOODS: [&[IssuerBehavior]; 6] = [
     &[],
-    &[Mood::NotYet, Mood::NotYet],
-    &[Mood::Busy, Mood::Silent],
-    &[Mood::Silent, Mood::NotYet],
-    &[Mood::Panics],
-    &[Mood::Busy, Mood::Panics, Mood::Silent],
+    &[IssuerBehavior::NotYet, IssuerBehavior::NotYet],
+    &[IssuerBehavior::Busy, IssuerBehavior::Silent],
+    &[IssuerBehavior::Silent, IssuerBehavior::NotYet],
+    &[IssuerBehavior::Panics],
+    &[IssuerBehavior::Busy, IssuerBehavior::Panics, IssuerBehavior::Silent],
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_comes_in_at_the_bank_is_credited_once() {
     // Aim: told twice, the newest first, again under a new number and after a crash, each deposit is credited once; what the
     // bank owes us is exactly that.
-    let mut world = credited(Ramp::On).await;
+    let mut world = credited(AccountType::OnRamp).await;
     for n in 0..20 {
         world.bank.tell(&format!("wire {}", n % 10), ACCOUNT, 1_00 + n % 10);
         if n % 7 == 3 {
@@ -89,7 +89,7 @@ async fn what_comes_in_at_the_bank_is_credited_once() {
     eventually("the last is credited", async || balance(&world).await >= want).await;
     world.quiet().await;
     assert_eq!(balance(&world).await, want);
-    let owed = world.books()[&Place::Provider(Provider::Banking)];
+    let owed = world.books()[&LedgerAccount::Provider(LedgerProvider::Banking)];
     assert_eq!(owed, i128::from(want - 5_000_000));
     assert_eq!(world.announced("bank_transfer.complete"), 11);
 }
@@ -97,7 +97,7 @@ async fn what_comes_in_at_the_bank_is_credited_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_cannot_be_credited_holds_up_nothing_behind_it() {
     // Aim: the bank tells of more than any balance takes: what it tells behind that is credited, once, over a crash too.
-    let world = credited(Ramp::On).await;
+    let world = credited(AccountType::OnRamp).await;
     world.bank.tell("beyond all amounts", ACCOUNT, u64::MAX);
     world.bank.tell("behind it", ACCOUNT, 1_00);
     let want = 5_000_000 + 1_000_000;
@@ -114,11 +114,11 @@ async fn what_cannot_be_credited_holds_up_nothing_behind_it() {
 async fn what_goes_to_the_bank_moves_once_whatever_it_answers() {
     // Aim: in every mood but no, over a crash, the bank moves it once and the balance pays it once.
     for moods in MOODS {
-        let mut world = credited(Ramp::Off).await;
+        let mut world = credited(AccountType::OffRamp).await;
         world.bank.moods(moods);
         let pay = world
             .engine
-            .pay_out(OWNER, Outgoing::Transfer(TRANSFER, wanted(4_00)), None);
+            .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, wanted(4_00)), None);
         in_time("an answer", pay).await.expect("it is taken on");
         assert_eq!(balance(&world).await, 1_000_000);
         world = world.crash().await;
@@ -129,25 +129,25 @@ async fn what_goes_to_the_bank_moves_once_whatever_it_answers() {
             "{moods:?}"
         );
         assert_eq!(balance(&world).await, 1_000_000);
-        assert_eq!(world.books()[&Place::Provider(Provider::Banking)], -4_000_000);
+        assert_eq!(world.books()[&LedgerAccount::Provider(LedgerProvider::Banking)], -4_000_000);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_the_bank_refuses_is_credited_once() {
     // Aim: a definite no gives back what was taken, once; nothing is owed to anybody.
-    let mut world = credited(Ramp::Off).await;
-    world.bank.moods(&[Mood::Busy, Mood::Declines]);
+    let mut world = credited(AccountType::OffRamp).await;
+    world.bank.moods(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
     let pay = world
         .engine
-        .pay_out(OWNER, Outgoing::Transfer(TRANSFER, wanted(5_00)), None);
+        .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, wanted(5_00)), None);
     in_time("an answer", pay).await.expect("it is taken on");
     world.quiet().await;
     world = world.crash().await;
     world.quiet().await;
     assert_eq!((status(&world).await, world.bank.moved()), ("failed", 0));
     assert_eq!(balance(&world).await, 5_000_000);
-    assert_eq!(world.books().get(&Place::Provider(Provider::Banking)), None);
+    assert_eq!(world.books().get(&LedgerAccount::Provider(LedgerProvider::Banking)), None);
     assert_eq!(world.announced("bank_transfer.failed"), 1);
 }
 
@@ -156,13 +156,13 @@ async fn what_the_bank_gives_back_is_credited_once() {
     // Aim: a transfer comes back days later, or before its yes has reached us, less what the bank keeps of it, told twice and
     // over a crash: it is credited once. What is no return of it credits nobody and holds up nothing.
     for early in [false, true] {
-        let mut world = credited(Ramp::Off).await;
+        let mut world = credited(AccountType::OffRamp).await;
         if early {
-            world.bank.moods(&[Mood::NotYet, Mood::NotYet, Mood::NotYet]);
+            world.bank.moods(&[IssuerBehavior::NotYet, IssuerBehavior::NotYet, IssuerBehavior::NotYet]);
         }
         let pay = world
             .engine
-            .pay_out(OWNER, Outgoing::Transfer(TRANSFER, wanted(4_00)), None);
+            .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, wanted(4_00)), None);
         in_time("an answer", pay).await.expect("it is taken on");
         if !early {
             world.quiet().await;
@@ -180,7 +180,7 @@ async fn what_the_bank_gives_back_is_credited_once() {
         world.quiet().await;
         // Nor is a deposit into an account of the holder's own the balance's.
         assert_eq!(balance(&world).await, 1_000_000 + 3_990_000, "early: {early}");
-        assert_eq!(world.books()[&Place::Provider(Provider::Banking)], -10_000);
+        assert_eq!(world.books()[&LedgerAccount::Provider(LedgerProvider::Banking)], -10_000);
         assert_eq!(world.announced("bank_transfer.complete"), 1);
         assert_eq!(world.announced("bank_transfer.returned"), 1);
     }
@@ -190,9 +190,9 @@ async fn what_the_bank_gives_back_is_credited_once() {
 async fn what_comes_from_an_account_is_credited_once() {
     // Aim: in every mood but no it is credited once, and not before the bank has moved it; after a no there is nothing.
     for moods in MOODS {
-        let mut world = credited(Ramp::Off).await;
+        let mut world = credited(AccountType::OffRamp).await;
         world.bank.moods(moods);
-        let drawn = world.engine.draw_bank_money(TRANSFER, wanted(2_50), None);
+        let drawn = world.engine.transfer_to_balance(TRANSFER, wanted(2_50), None);
         in_time("an answer", drawn).await.expect("it is taken on");
         world = world.crash().await;
         world.quiet().await;
@@ -203,9 +203,9 @@ async fn what_comes_from_an_account_is_credited_once() {
         );
         assert_eq!(balance(&world).await, 7_500_000);
     }
-    let world = credited(Ramp::Off).await;
-    world.bank.moods(&[Mood::Declines]);
-    let drawn = world.engine.draw_bank_money(TRANSFER, wanted(2_50), None);
+    let world = credited(AccountType::OffRamp).await;
+    world.bank.moods(&[IssuerBehavior::Declines]);
+    let drawn = world.engine.transfer_to_balance(TRANSFER, wanted(2_50), None);
     in_time("an answer", drawn).await.expect("it is taken on");
     world.quiet().await;
     assert_eq!((status(&world).await, balance(&world).await), ("failed", 5_000_000));
@@ -214,16 +214,16 @@ async fn what_comes_from_an_account_is_credited_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_not_known_to_have_moved_waits_with_its_name() {
     // Aim: a bank that is broken for good is somebody's to look at; nothing is given back by itself.
-    let world = credited(Ramp::Off).await;
-    world.bank.moods(&[Mood::Broken]);
+    let world = credited(AccountType::OffRamp).await;
+    world.bank.moods(&[IssuerBehavior::Broken]);
     let pay = world
         .engine
-        .pay_out(OWNER, Outgoing::Transfer(TRANSFER, wanted(5_00)), None);
+        .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, wanted(5_00)), None);
     in_time("an answer", pay).await.expect("it is taken on");
     let stuck = async || {
         let open = world.engine.open_effects(10).await.unwrap();
         open.iter()
-            .any(|effect| effect.work.name() == "move_bank_money" && effect.stuck)
+            .any(|effect| effect.job.name() == "move_bank_money" && effect.dead_lettered)
     };
     eventually("it is stuck", stuck).await;
     let kept = world.engine.bank_transfer(&TRANSFER).await.unwrap().unwrap();
@@ -231,7 +231,7 @@ async fn what_is_not_known_to_have_moved_waits_with_its_name() {
     assert_eq!(balance(&world).await, 0);
 }
 
-async fn register(world: &World) -> BankDetails {
+async fn register(world: &Harness) -> BankDetails {
     let details = BankDetails {
         name: "Rent".into(),
         bank_name: "First Bank".into(),
@@ -239,14 +239,14 @@ async fn register(world: &World) -> BankDetails {
         last4: "6789".into(),
         routing_number: "021000021".into(),
     };
-    let destination = Destination {
+    let destination = BankDestination {
         owner: OWNER,
         recipient: BankRecipient {
             id: BankRecipientId(1),
             name: "Ada Lovelace".into(),
             address: String::new(),
         },
-        scheme: Scheme::FiatUs,
+        scheme: DestinationType::FiatUs,
         details: details.clone(),
         created_at: Default::default(),
         active: true,
@@ -259,11 +259,11 @@ async fn register(world: &World) -> BankDetails {
     details
 }
 
-async fn pay(world: &World, id: PayoutId, details: BankDetails, cents: u64) -> Result<(), Denied<Rejection>> {
-    let payout = BankPayout {
+async fn pay(world: &Harness, id: PayoutId, details: BankDetails, cents: u64) -> Result<(), OperationError<Rejection>> {
+    let payout = BalancePayout {
         id,
-        plan: Plan {
-            target: Target::Bank(TO, details),
+        plan: PayoutPlan {
+            target: PayoutTarget::Bank(TO, details),
             terms: world.engine.bank_payment_terms(),
             quoted: None,
         },
@@ -271,7 +271,7 @@ async fn pay(world: &World, id: PayoutId, details: BankDetails, cents: u64) -> R
         charged: Usdc::from_cents(Cents::new(cents + 50)).unwrap(),
         cap: None,
     };
-    let paid = world.engine.pay_out(OWNER, Outgoing::Payout(Box::new(payout)), None);
+    let paid = world.engine.debit_for_bank(OWNER, BankDebit::Payout(Box::new(payout)), None);
     in_time("an answer", paid).await
 }
 
@@ -280,10 +280,10 @@ async fn a_payout_from_the_balance_is_paid_once_or_credited_whole() {
     // Aim: the rail's moods of a paid payout, with the balance as its source: it arrives once, or all of it comes back; of ten
     // at once for the whole balance one is taken.
     for (moods, end, left) in [
-        (&[Mood::Busy, Mood::Panics, Mood::Ready][..], "complete", 500_000),
-        (&[Mood::Silent, Mood::Declines], "failed", 5_000_000),
+        (&[IssuerBehavior::Busy, IssuerBehavior::Panics, IssuerBehavior::Ready][..], "complete", 500_000),
+        (&[IssuerBehavior::Silent, IssuerBehavior::Declines], "failed", 5_000_000),
     ] {
-        let mut world = credited(Ramp::On).await;
+        let mut world = credited(AccountType::OnRamp).await;
         let details = register(&world).await;
         world.rails.moods(moods);
         pay(&world, PAYOUT, details.clone(), 4_00)
@@ -291,14 +291,14 @@ async fn a_payout_from_the_balance_is_paid_once_or_credited_whole() {
             .expect("it is taken on");
         let short = pay(&world, PayoutId(9), details, 4_00).await;
         assert!(
-            matches!(short, Err(Denied::Rejected(Rejection::Insufficient { .. }))),
+            matches!(short, Err(OperationError::Rejected(Rejection::Insufficient { .. }))),
             "{short:?}"
         );
         world = world.crash().await;
         let status = async || world.engine.payout(&PAYOUT).await.unwrap().unwrap().status();
         eventually("it ends", async || status().await == end).await;
         eventually("its credit", async || balance(&world).await == left).await;
-        let owed = world.books().get(&Place::Provider(Provider::Bank)).copied();
+        let owed = world.books().get(&LedgerAccount::Provider(LedgerProvider::Bank)).copied();
         assert_eq!(owed, (end == "complete").then_some(-4_000_000));
     }
 }
@@ -307,7 +307,7 @@ async fn a_payout_from_the_balance_is_paid_once_or_credited_whole() {
 async fn a_removed_destinations_number_outlives_its_payouts() {
     // Aim: removed while a payout is under way, it cannot be paid any more, its number stays until that payout has ended and
     // its time is over, and then it is gone.
-    let world = credited(Ramp::On).await;
+    let world = credited(AccountType::OnRamp).await;
     let details = register(&world).await;
     pay(&world, PAYOUT, details.clone(), 1_00)
         .await
@@ -327,11 +327,11 @@ async fn a_removed_destinations_number_outlives_its_payouts() {
     world.clock.advance(31 * 24 * 3_600_000);
     let open = async || {
         let open = world.engine.open_effects(50).await.unwrap();
-        open.iter().any(|effect| effect.work.name() == "forget_number")
+        open.iter().any(|effect| effect.job.name() == "forget_number")
     };
     eventually("its time is over", open).await;
     assert!(kept(), "a payout still needs it");
-    world.rails.moods(&[Mood::Ready]);
+    world.rails.moods(&[IssuerBehavior::Ready]);
     let status = async || world.engine.payout(&PAYOUT).await.unwrap().unwrap().status();
     eventually("it is paid", async || status().await == "complete").await;
     assert_eq!(world.rails.paid(), 1);
@@ -349,10 +349,10 @@ async fn a_removed_destinations_number_outlives_its_payouts() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_profile_opens_an_application() {
     // Aim: both by one batch; an application of nobody verified is not submitted, whatever it has.
-    let world = World::new().await;
-    let profile = Profile {
+    let world = Harness::new().await;
+    let profile = BankingProfile {
         owner: OWNER,
-        holder: Holder::Business("Engines".into()),
+        holder: CustomerType::Business("Engines".into()),
         first_name: "Ada".into(),
         last_name: "Lovelace".into(),
         email: "ada@example.com".into(),
@@ -365,27 +365,27 @@ async fn a_profile_opens_an_application() {
         .await
         .unwrap();
     let again = world.engine.create_banking_profile(OWNER, profile, None).await;
-    assert!(matches!(again, Err(Denied::Rejected(_))));
+    assert!(matches!(again, Err(OperationError::Rejected(_))));
     let world = world.crash().await;
     let application = world.engine.banking_application(&OWNER).await.unwrap().unwrap();
     assert_eq!((application.status(), application.business), ("collecting", true));
     assert!(application.missing().contains(&"formation_document"));
     let submitted = world.engine.submit_banking_application(OWNER, None).await;
-    assert!(matches!(submitted, Err(Denied::Rejected(_))));
+    assert!(matches!(submitted, Err(OperationError::Rejected(_))));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_77_money_for_the_bank_of_a_frozen_account_is_not_moved() {
     // Aim: taken from the balance and not moved when its account is frozen: the bank is asked for nothing, over a crash, no try is
     // used up, and it moves once when the account is thawed.
-    let world = credited(Ramp::Off).await;
+    let world = credited(AccountType::OffRamp).await;
     // The freeze is durable before the bank is asked, and behind the batch that takes the money.
     world.store.scribble(table::frozen(&OWNER), &[]);
     let pay = world
         .engine
-        .pay_out(OWNER, Outgoing::Transfer(TRANSFER, wanted(4_00)), None);
+        .debit_for_bank(OWNER, BankDebit::Transfer(TRANSFER, wanted(4_00)), None);
     in_time("an answer", pay).await.expect("it is taken on");
-    let work = Work::MoveBankMoney(TRANSFER);
+    let work = Job::ExecuteBankTransfer(TRANSFER);
     stays(&world, &work, Held::Frozen).await;
     set_frozen(&world, OWNER, true).await;
     let world = world.crash().await;

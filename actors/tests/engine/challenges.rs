@@ -1,28 +1,28 @@
 //! A challenge is answered by one payment.
 
-use purser_actors::engine::{PayError, PayRequest};
+use purser_actors::engine::{ClaimError, PaymentRequest};
 use purser_actors::money::Cents;
 use purser_actors::port::Authorization;
 
 use crate::support::in_time;
-use crate::support::world::{World, card_for, evm};
+use crate::support::harness::{Harness, card_for, evm};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_17_a_challenge_is_answered_by_one_payment() {
     // Aim: of many payments for one challenge at once, one is claimed and the others claim nothing, also after a restart;
     // the same payment joins, signed otherwise it does not; one that was refused leaves the challenge to the next.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let once = Some(([7; 16], u64::MAX));
-    let answer = |payer: u8| PayRequest {
+    let answer = |payer: u8| PaymentRequest {
         once,
         ..card_for(evm(payer), payer)
     };
-    let too_dear = PayRequest {
+    let too_dear = PaymentRequest {
         worth: Cents::new(2_000_001),
         ..answer(9)
     };
     let refused = world.pay(&too_dear).await;
-    assert!(matches!(refused, Err(PayError::SumPerDay { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(ClaimError::DailyAmountCap { .. })), "{refused:?}");
 
     let calls: Vec<_> = (1..=8)
         .map(|payer| {
@@ -36,7 +36,7 @@ async fn case_17_a_challenge_is_answered_by_one_payment() {
     }
     let winner = told.iter().position(Result::is_ok).expect("one payment is claimed");
     for (at, paid) in told.iter().enumerate().filter(|(at, _)| *at != winner) {
-        assert_eq!(paid.clone().map(|paid| paid.won), Err(PayError::ChallengeUsed), "{at}");
+        assert_eq!(paid.clone().map(|paid| paid.won), Err(ClaimError::ChallengeUsed), "{at}");
     }
     let winning = answer(u8::try_from(winner).unwrap() + 1);
     world.quiet().await;
@@ -50,11 +50,11 @@ async fn case_17_a_challenge_is_answered_by_one_payment() {
     for other in [otherwise, answer(10)] {
         assert_eq!(
             world.pay(&other).await.map(|paid| paid.won),
-            Err(PayError::ChallengeUsed)
+            Err(ClaimError::ChallengeUsed)
         );
     }
     // By x402, which knows no challenges, it is the same payment too.
-    let plain = PayRequest {
+    let plain = PaymentRequest {
         once: None,
         ..winning.clone()
     };

@@ -5,15 +5,15 @@ use std::pin::pin;
 use std::task::Poll;
 
 use crate::support::eventually;
-use crate::support::ports::Fate;
-use crate::support::world::{World, bought, card_for, evm};
+use crate::support::ports::PaymentBehavior;
+use crate::support::harness::{Harness, bought, card_for, evm};
 
 /// Cuts the power after each batch that a paid call writes, starts anew, and lets the client ask again.
-async fn one_product_after_a_cut(fate: Fate, last_is_answered: bool) {
+async fn one_product_after_a_cut(fate: PaymentBehavior, last_is_answered: bool) {
     let mut cuts = 0;
     for after in 0.. {
         assert!(after < 50, "the call never gets through");
-        let world = World::new().await;
+        let world = Harness::new().await;
         let request = card_for(evm(1), 1);
         world.chain.fate(&request.authorization, fate);
         world.store.hold_after(after, last_is_answered);
@@ -25,7 +25,7 @@ async fn one_product_after_a_cut(fate: Fate, last_is_answered: bool) {
         eventually("the cut or the end", async || {
             through = call.is_finished() && world.issuer.cards() == 1 && world.cards()[0].1.details().is_some();
             // Without the last answer nobody may be there to write more.
-            through || world.store.is_starving() || (!last_is_answered && world.store.committed() >= after + BORN)
+            through || world.store.is_starving() || (!last_is_answered && world.store.committed() >= after + INITIAL_BATCHES)
         })
         .await;
         let world = world.crash().await;
@@ -47,25 +47,25 @@ async fn one_product_after_a_cut(fate: Fate, last_is_answered: bool) {
 }
 
 /// Batches of an engine's first start: its secret.
-const BORN: u64 = 1;
+const INITIAL_BATCHES: u64 = 1;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_12_a_cut_before_any_batch_of_a_paid_call_leaves_one_product() {
     // Aim: between claim and settle, settle and books, books and product, product and answer.
-    one_product_after_a_cut(Fate::Settles, true).await;
+    one_product_after_a_cut(PaymentBehavior::Settles, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_12_a_cut_after_a_batch_and_before_its_answer_leaves_one_product() {
     // Aim: the same when the batch is durable and nobody has heard of it.
-    one_product_after_a_cut(Fate::Settles, false).await;
+    one_product_after_a_cut(PaymentBehavior::Settles, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_12_a_cut_on_the_way_of_an_unknown_payment_leaves_one_product() {
     // Aim: the same when the chain's answer was lost and a watch finds the transfer.
-    one_product_after_a_cut(Fate::AnswerLost, true).await;
-    one_product_after_a_cut(Fate::AnswerLost, false).await;
+    one_product_after_a_cut(PaymentBehavior::AnswerLost, true).await;
+    one_product_after_a_cut(PaymentBehavior::AnswerLost, false).await;
 }
 
 /// Polls a future so many times and drops it; `false` if it ended before.
@@ -85,7 +85,7 @@ async fn poll_and_drop<F: Future>(future: F, times: usize) -> bool {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_12_a_caller_who_goes_away_at_any_step_changes_nothing() {
     // Aim: from the claim on nobody needs the caller. Before the first poll nothing is claimed; after it, all goes on.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let untouched = card_for(evm(2), 1);
     drop(world.engine.pay(untouched.clone()));
     for (nonce, times) in (1..=12).enumerate() {
@@ -104,22 +104,22 @@ async fn case_12_a_caller_who_goes_away_at_any_step_changes_nothing() {
 async fn case_12_a_caller_who_goes_away_while_the_chain_thinks_can_come_back() {
     // Aim: the room stays taken while the settlement is in flight (case 20), the payment goes on, and the same payment
     // joins it without room of its own.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::Waits);
-    let free = world.engine.census().permits_free;
+    world.chain.fate(&request.authorization, PaymentBehavior::Waits);
+    let free = world.engine.current_load().permits_free;
     let call = tokio::spawn({
         let (engine, request) = (world.engine.clone(), request.clone());
         async move { engine.pay(request).await }
     });
     eventually("it is on its way", async || world.chain.at_gate() == 1).await;
-    assert_eq!(world.engine.census().permits_free, free - 1);
+    assert_eq!(world.engine.current_load().permits_free, free - 1);
     call.abort();
     assert!(call.await.unwrap_err().is_cancelled());
-    assert_eq!(world.engine.census().permits_free, free - 1);
+    assert_eq!(world.engine.current_load().permits_free, free - 1);
     world.chain.open_gate();
     bought(&world.pay(&request).await.unwrap());
     world.quiet().await;
-    eventually("the room is free", async || world.engine.census().permits_free == free).await;
+    eventually("the room is free", async || world.engine.current_load().permits_free == free).await;
     world.assert_one_card(&request);
 }

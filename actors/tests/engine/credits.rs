@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 
 use purser_actors::id::Network;
-use purser_actors::ledger::{Place, Provider};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::payment::{Outcome, Status};
 
-use crate::support::ports::{Fate, Mood};
-use crate::support::world::{World, bought, card_for, evm, session};
+use crate::support::ports::{PaymentBehavior, IssuerBehavior};
+use crate::support::harness::{Harness, bought, card_for, evm, session};
 use crate::support::{eventually, in_time};
 
 const PRICE: i128 = 5_000_000;
 
-async fn assert_credited(world: &World, times: u64) {
+async fn assert_credited(world: &Harness, times: u64) {
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     let owed = PRICE * i128::from(times);
     assert_eq!(i128::from(account.balance.atomic()), owed);
     assert_eq!(account.total_deposits, account.balance);
     assert_eq!(account.available(), account.balance);
-    let books = BTreeMap::from([(Place::Treasury(Network::Base), owed), (Place::Holder(evm(1)), -owed)]);
+    let books = BTreeMap::from([(LedgerAccount::Treasury(Network::Base), owed), (LedgerAccount::Customer(evm(1)), -owed)]);
     assert_eq!(world.books(), books, "balance and ledger agree");
     assert_eq!(world.announced("balance.credited") as u64, times);
 }
@@ -26,9 +26,9 @@ async fn assert_credited(world: &World, times: u64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_09_a_declined_payment_that_lands_late_is_credited_once() {
     // Aim: the caller was told of a refusal, so what lands afterwards becomes a credit and not a surprise.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::Declined);
+    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
     let paid = world.pay(&request).await.unwrap();
     let Outcome::Declined(decline) = &paid.outcome else {
         panic!("{:?}", paid.outcome);
@@ -50,11 +50,11 @@ async fn case_09_a_declined_payment_that_lands_late_is_credited_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_declined_payment_presented_again_settles_again() {
     // Aim: declined is not final; with money in the wallet the same payment buys.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::Declined);
+    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
     world.pay(&request).await.unwrap();
-    world.chain.fate(&request.authorization, Fate::Settles);
+    world.chain.fate(&request.authorization, PaymentBehavior::Settles);
     bought(&world.pay(&request).await.unwrap());
     world.quiet().await;
     world.assert_one_card(&request);
@@ -64,11 +64,11 @@ async fn a_declined_payment_presented_again_settles_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_those_who_present_a_declined_payment_at_once_one_wins() {
     // Aim: whoever has it settled is told as the winner, once; it is their session that is opened, and a replay wins nothing.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::Declined);
+    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
     assert!(world.pay(&request).await.unwrap().won);
-    world.chain.fate(&request.authorization, Fate::Settles);
+    world.chain.fate(&request.authorization, PaymentBehavior::Settles);
     let calls: Vec<_> = (0..10)
         .map(|_| {
             let (engine, mut request) = (world.engine.clone(), request.clone());
@@ -97,9 +97,9 @@ async fn of_those_who_present_a_declined_payment_at_once_one_wins() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_payment_declined_again_and_again_is_still_credited_once() {
     // Aim: each refusal starts a watch; the transfer they all see is one.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::Declined);
+    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
     for _ in 0..10 {
         let paid = world.pay(&request).await.unwrap();
         assert!(matches!(paid.outcome, Outcome::Declined(_)), "{:?}", paid.outcome);
@@ -112,8 +112,8 @@ async fn a_payment_declined_again_and_again_is_still_credited_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_card_that_the_issuer_refuses_is_credited_once() {
     // Aim: the whole charge comes back, the books show neither card nor fee, and the payment stays what it was.
-    let world = World::new().await;
-    world.issuer.moods(&[Mood::Busy, Mood::Declines]);
+    let world = Harness::new().await;
+    world.issuer.moods(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
     let request = card_for(evm(1), 1);
     let paid = world.pay(&request).await.unwrap();
     world.quiet().await;
@@ -134,22 +134,22 @@ async fn a_card_that_the_issuer_refuses_is_credited_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_23_balances_and_books_agree_after_many_fates() {
     // Aim: whatever mixture of fates the payments of one wallet meet, all money is somewhere, once.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let fates = [
-        Fate::Settles,
-        Fate::AnswerLost,
-        Fate::Vanishes,
-        Fate::Declined,
-        Fate::Panics(1),
+        PaymentBehavior::Settles,
+        PaymentBehavior::AnswerLost,
+        PaymentBehavior::Vanishes,
+        PaymentBehavior::Declined,
+        PaymentBehavior::Panics(1),
     ];
     let requests: Vec<_> = (0..40).map(|n| card_for(evm(1), n)).collect();
     world.issuer.moods(&[
-        Mood::Declines,
-        Mood::Busy,
-        Mood::Ready,
-        Mood::Declines,
-        Mood::Panics,
-        Mood::NotYet,
+        IssuerBehavior::Declines,
+        IssuerBehavior::Busy,
+        IssuerBehavior::Ready,
+        IssuerBehavior::Declines,
+        IssuerBehavior::Panics,
+        IssuerBehavior::NotYet,
     ]);
     for (n, request) in requests.iter().enumerate() {
         world.chain.fate(&request.authorization, fates[n % fates.len()]);
@@ -160,12 +160,12 @@ async fn case_23_balances_and_books_agree_after_many_fates() {
     }
     world.quiet().await;
     let books = world.books();
-    assert_eq!(books[&Place::Treasury(Network::Base)], 40 * PRICE);
+    assert_eq!(books[&LedgerAccount::Treasury(Network::Base)], 40 * PRICE);
     assert_eq!(books.values().sum::<i128>(), 0);
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     // Eight declined payments landed late and the issuer refused two cards.
     assert_eq!(i128::from(account.balance.atomic()), 10 * PRICE);
-    assert_eq!(books[&Place::Holder(evm(1))], -10 * PRICE);
-    assert_eq!(books[&Place::Provider(Provider::CardIssuer)], -30 * PRICE);
+    assert_eq!(books[&LedgerAccount::Customer(evm(1))], -10 * PRICE);
+    assert_eq!(books[&LedgerAccount::Provider(LedgerProvider::CardIssuer)], -30 * PRICE);
     assert_eq!(world.issuer.cards(), 30);
 }

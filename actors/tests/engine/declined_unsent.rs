@@ -1,21 +1,21 @@
 //! What the chain would refuse: it is declined when it is prepared, and nothing is sent.
 
-use purser_actors::engine::PayError;
+use purser_actors::engine::ClaimError;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::payment::{self, Outcome};
-use purser_actors::port::{Clock as _, Departure, Said};
-use purser_actors::spend::{self, Way};
+use purser_actors::port::{Clock as _, OutgoingTransfer, ExternalText};
+use purser_actors::wallet_payment::{self, PaymentMethod};
 use purser_actors::top_up;
 use purser_actors::withdrawal;
 
-use crate::spends::{opened, spend};
+use crate::wallet_payments::{opened, spend};
 use crate::support::eventually;
 use crate::support::ports::{TREASURY, outgoing};
 use crate::support::settings::{cards_a_day, fast};
-use crate::support::world::{World, bought, card_for, evm, session};
+use crate::support::harness::{Harness, bought, card_for, evm, session};
 use crate::top_ups::{assert_credited, link, top_up_for};
 use crate::withdrawals::{assert_complete, balance, credited, spanning, withdraw};
-use crate::{spends, top_ups, withdrawals};
+use crate::{wallet_payments, top_ups, withdrawals};
 
 const OWNER: Wallet = evm(1);
 
@@ -23,7 +23,7 @@ const OWNER: Wallet = evm(1);
 const OURS: Wallet = Wallet::Evm(TREASURY);
 const MANAGED: Wallet = Wallet::Evm([8; 20]);
 
-fn reason() -> Said {
+fn reason() -> ExternalText {
     "insufficient_funds".into()
 }
 
@@ -33,7 +33,7 @@ async fn a_payment_of_an_empty_wallet_is_declined_unsent_and_may_come_again() {
     // bought, over a crash too; and the same payment buys once, as soon as the wallet can pay.
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
-    let mut world = World::with(settings).await;
+    let mut world = Harness::with(settings).await;
     let request = card_for(OWNER, 1);
     world.chain.drain(OWNER);
     for _ in 0..2 {
@@ -63,7 +63,7 @@ async fn a_payment_of_an_empty_wallet_is_declined_unsent_and_may_come_again() {
     world.quiet().await;
     world.assert_one_card(&request);
     let next = world.pay(&card_for(OWNER, 2)).await.unwrap_err();
-    assert_eq!(next, PayError::CountPerDay { cap: 1 }, "it has used one share");
+    assert_eq!(next, ClaimError::DailyCountCap { cap: 1 }, "it has used one share");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -89,12 +89,12 @@ async fn case_78_what_the_lost_history_may_have_sent_is_not_given_back_because_i
     let world = world.restored(spanning(now, now.plus_ms(60_000))).await;
     let sent = outgoing(withdrawals::ID.0, evm(7), withdrawals::ALL);
     world.chain.drain(OURS);
-    world.chain.leave(Departure {
+    world.chain.leave(OutgoingTransfer {
         transaction: world.chain.land(&sent),
         to: evm(7),
         amount: withdrawals::ALL,
         at: now.plus_ms(1),
-        mark: sent.mark(),
+        mark: sent.fingerprint(),
         index: 0,
     });
     withdraw(&world, withdrawals::ALL).await.expect("it is taken on");
@@ -120,24 +120,24 @@ async fn a_spend_that_the_chain_would_refuse_is_refused_unsent() {
     // Aim: it ends with the chain's reason, and what was reserved in the wallet is free.
     let world = opened(10, None).await;
     world.chain.drain(MANAGED);
-    spend(&world, spends::ID, Way::Transfer).await.expect("it is reserved");
+    spend(&world, wallet_payments::ID, PaymentMethod::Transfer).await.expect("it is reserved");
     world.quiet().await;
-    let refused = spends::read(&world).await.status;
-    assert_eq!(refused, spend::Status::Refused { reason: reason() });
-    assert!(spends::wallet(&world).await.open.is_empty());
+    let refused = wallet_payments::read(&world).await.status;
+    assert_eq!(refused, wallet_payment::Status::Failed { reason: reason() });
+    assert!(wallet_payments::wallet(&world).await.open.is_empty());
     assert_eq!((world.chain.submissions(), world.chain.lookups()), (0, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_top_up_that_the_chain_would_refuse_is_credited_unsent() {
     // Aim: on Base, where it is forwarded out of our treasury: the whole charge is given back, and nothing has left.
-    let world = World::new().await;
+    let world = Harness::new().await;
     link(&world, OWNER);
     world.chain.drain(OURS);
     let id = top_ups::bought(&world, &top_up_for(OWNER, 1)).await;
-    assert_credited(&world, id, OWNER, top_up::REFUSED).await;
+    assert_credited(&world, id, OWNER, top_up::DECLINED).await;
     let books = world.books();
-    let treasury = purser_actors::ledger::Place::Treasury(Network::Base);
+    let treasury = purser_actors::ledger::LedgerAccount::Treasury(Network::Base);
     assert_eq!(books.get(&treasury), Some(&5_000_000));
     assert_eq!(world.chain.submissions(), 1, "only the payment");
 }

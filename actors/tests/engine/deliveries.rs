@@ -1,21 +1,21 @@
 //! Deliveries fail, panic and get stuck; their supervisors and their effects do not go away.
 
-use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::job::Job;
 use purser_actors::payment::Outcome;
 
 use crate::support::eventually;
-use crate::support::ports::{Fate, Mood};
+use crate::support::ports::{PaymentBehavior, IssuerBehavior};
 use crate::support::settings::fast;
-use crate::support::world::{World, bought, card_for, evm};
+use crate::support::harness::{Harness, bought, card_for, evm};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn supervisors_of_deliveries_survive_panics_of_every_kind_of_work() {
     // Aim: a panic in the chain's or the issuer's port is one failed try; the same supervisor goes on.
-    let world = World::new().await;
+    let world = Harness::new().await;
     for nonce in 0..5 {
         let request = card_for(evm(1), nonce);
-        world.chain.fate(&request.authorization, Fate::Panics(3));
-        world.issuer.moods(&[Mood::Panics, Mood::Panics]);
+        world.chain.fate(&request.authorization, PaymentBehavior::Panics(3));
+        world.issuer.moods(&[IssuerBehavior::Panics, IssuerBehavior::Panics]);
         let paid = world.pay(&request).await.unwrap();
         bought(&paid);
         world.quiet().await;
@@ -29,9 +29,9 @@ async fn supervisors_of_deliveries_survive_panics_of_every_kind_of_work() {
 async fn an_effect_that_fails_too_often_is_stuck_with_its_name_and_stays() {
     // Aim: after the last try it is not run again, neither now nor after a restart, and says what it was and why.
     let mut settings = fast();
-    settings.retry.attempts_max = 3;
-    let world = World::with(settings).await;
-    world.issuer.moods(&[Mood::Busy; 3]);
+    settings.retry.max_attempts = 3;
+    let world = Harness::with(settings).await;
+    world.issuer.moods(&[IssuerBehavior::Busy; 3]);
     let paid = world.pay(&card_for(evm(1), 1)).await.unwrap();
     eventually("it is stuck", async || {
         world
@@ -40,12 +40,12 @@ async fn an_effect_that_fails_too_often_is_stuck_with_its_name_and_stays() {
             .await
             .unwrap()
             .iter()
-            .any(|effect| effect.stuck)
+            .any(|effect| effect.dead_lettered)
     })
     .await;
     let effects = world.engine.open_effects(10).await.unwrap();
     assert_eq!(effects.len(), 1);
-    assert_eq!(effects[0].work, Work::IssueCard(bought(&paid)));
+    assert_eq!(effects[0].job, Job::IssueCard(bought(&paid)));
     assert_eq!(effects[0].attempts, 3);
     assert_eq!(effects[0].last_error.as_deref(), Some("issue: as the script says"));
     let world = world.crash().await;
@@ -66,8 +66,8 @@ async fn an_effect_that_fails_too_often_is_stuck_with_its_name_and_stays() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_permanent_failure_is_stuck_at_once() {
     // Aim: what can never work is not tried again, and is not taken for a refusal that would credit.
-    let world = World::new().await;
-    world.issuer.moods(&[Mood::Broken]);
+    let world = Harness::new().await;
+    world.issuer.moods(&[IssuerBehavior::Broken]);
     world.pay(&card_for(evm(1), 1)).await.unwrap();
     eventually("it is stuck", async || {
         world
@@ -76,7 +76,7 @@ async fn a_permanent_failure_is_stuck_at_once() {
             .await
             .unwrap()
             .iter()
-            .any(|effect| effect.stuck)
+            .any(|effect| effect.dead_lettered)
     })
     .await;
     assert_eq!(world.issuer.calls().len(), 1);
@@ -88,16 +88,16 @@ async fn a_permanent_failure_is_stuck_at_once() {
 async fn failed_tries_are_durable() {
     // Aim: a restart goes on counting where the last process ended.
     let mut settings = fast();
-    settings.retry.first_ms = 3_600_000;
-    settings.retry.longest_ms = 3_600_000;
-    let world = World::with(settings).await;
-    world.issuer.moods(&[Mood::Busy]);
+    settings.retry.initial_backoff_ms = 3_600_000;
+    settings.retry.max_backoff_ms = 3_600_000;
+    let world = Harness::with(settings).await;
+    world.issuer.moods(&[IssuerBehavior::Busy]);
     world.pay(&card_for(evm(1), 1)).await.unwrap();
-    let tried = async |world: &World| {
+    let tried = async |world: &Harness| {
         let effects = world.engine.open_effects(10).await.unwrap();
         effects
             .iter()
-            .any(|e| e.attempts == 1 && !e.stuck && e.next_at > e.created_at)
+            .any(|e| e.attempts == 1 && !e.dead_lettered && e.next_attempt_at > e.created_at)
     };
     eventually("the failure is written down", async || tried(&world).await).await;
     let world = world.crash().await;
@@ -113,13 +113,13 @@ async fn failed_tries_are_durable() {
 async fn more_effects_than_may_run_wait_their_turn() {
     // Aim: at the limit the rest is pending; none is forgotten.
     let mut settings = fast();
-    settings.retry.running_max = 2;
-    let world = World::with(settings).await;
+    settings.retry.max_concurrent = 2;
+    let world = Harness::with(settings).await;
     let requests: Vec<_> = (0..6).map(|n| card_for(evm(1), n)).collect();
     let calls: Vec<_> = requests
         .iter()
         .map(|request| {
-            world.chain.fate(&request.authorization, Fate::Waits);
+            world.chain.fate(&request.authorization, PaymentBehavior::Waits);
             let (engine, request) = (world.engine.clone(), request.clone());
             tokio::spawn(async move { engine.pay(request).await })
         })
@@ -142,9 +142,9 @@ async fn more_effects_than_may_run_wait_their_turn() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_answer_of_any_length_does_not_lose_the_effect() {
     // Aim: what the outside says goes into a row of bounded size; a long complaint must not make the row unwritable.
-    let world = World::new().await;
+    let world = Harness::new().await;
     world.issuer.complaint_bytes(100_000);
-    world.issuer.moods(&[Mood::Busy, Mood::Busy]);
+    world.issuer.moods(&[IssuerBehavior::Busy, IssuerBehavior::Busy]);
     let request = card_for(evm(1), 1);
     world.pay(&request).await.unwrap();
     world.quiet().await;

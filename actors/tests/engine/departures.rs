@@ -2,53 +2,53 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Booking, NotApproved, NotBooked, Restored};
+use purser_actors::engine::{Attribution, NotApproved, AttributionError, RestoreWindow};
 use purser_actors::id::{Network, RequestId, WithdrawalId};
-use purser_actors::ledger::{Outlay, Place, Provider};
+use purser_actors::ledger::{Outlay, LedgerAccount, LedgerProvider};
 use purser_actors::money::Usdc;
-use purser_actors::operator::{Act, Role};
-use purser_actors::port::{Clock as _, Departure, Movement, Timestamp};
+use purser_actors::operator::{OperatorAction, Role};
+use purser_actors::port::{Clock as _, OutgoingTransfer, ChainMovement, Timestamp};
 
 use crate::reconciliation::{finds, kinds, pays, walked};
-use crate::support::lists::TestLists;
-use crate::support::ports::Mood;
+use crate::support::lists::FakeLists;
+use crate::support::ports::IssuerBehavior;
 use crate::support::settings::fast;
-use crate::support::world::{World, card_for, evm};
+use crate::support::harness::{Harness, card_for, evm};
 use crate::support::{eventually, in_time};
 
 const FIVE: Usdc = Usdc::from_atomic(5_000_000);
 
-fn act(by: &str) -> Act {
-    Act {
-        by: by.into(),
+fn act(by: &str) -> OperatorAction {
+    OperatorAction {
+        operator: by.into(),
         role: Role::Operator,
-        request: RequestId(7),
+        request_id: RequestId(7),
     }
 }
 
-async fn book(world: &World, name: &str, booking: Booking) -> Result<Booking, NotBooked> {
+async fn book(world: &Harness, name: &str, booking: Attribution) -> Result<Attribution, AttributionError> {
     world
         .engine
-        .book(name, (booking, None), (&act("ana"), "seen".into()))
+        .attribute_transfer(name, (booking, None), (&act("ana"), "seen".into()))
         .await
 }
 
 /// A transfer out of the treasury that nobody here has sent.
-fn out(transaction: &str, index: u32, to: u8) -> Movement {
-    Movement {
+fn out(transaction: &str, index: u32, to: u8) -> ChainMovement {
+    ChainMovement {
         transaction: transaction.to_owned(),
         index,
         incoming: false,
         other: evm(to),
         amount: FIVE,
         at: Timestamp(0),
-        mark: Movement::plain_mark(transaction, index),
+        mark: ChainMovement::plain_mark(transaction, index),
     }
 }
 
-fn names(found: Result<Booking, NotBooked>) -> Vec<String> {
+fn names(found: Result<Attribution, AttributionError>) -> Vec<String> {
     match found {
-        Err(NotBooked::Ambiguous(names)) => names.iter().map(ToString::to_string).collect(),
+        Err(AttributionError::Ambiguous(names)) => names.iter().map(ToString::to_string).collect(),
         other => panic!("{other:?}"),
     }
 }
@@ -59,19 +59,19 @@ async fn two_transfers_of_one_transaction_are_explained_one_by_one() {
     // is the withdrawal that waits, one bought gas, the last is a loss; each is booked once, the second of two that are alike too, and
     // only then anything leaves.
     let (owner, id) = (evm(1), WithdrawalId(77));
-    let world = World::new().await;
-    world.issuer.moods(&[Mood::Declines]);
+    let world = Harness::new().await;
+    world.issuer.moods(&[IssuerBehavior::Declines]);
     world.pay(&card_for(owner, 1)).await.expect("it is paid");
     world.quiet().await;
     let at = world.clock.now();
-    let restored = Restored {
+    let restored = RestoreWindow {
         since: at,
         until: at,
         at,
     };
     for (index, to) in [(0, 7), (2, 7), (5, 8)] {
-        let left = Departure::of(&out("batch", index, to)).unwrap();
-        world.chain.leave(Departure { at, ..left });
+        let left = OutgoingTransfer::of(&out("batch", index, to)).unwrap();
+        world.chain.leave(OutgoingTransfer { at, ..left });
     }
     let world = world.restored(restored).await;
     let asked = world.engine.withdraw(owner, (id, evm(7), FIVE), None);
@@ -82,28 +82,28 @@ async fn two_transfers_of_one_transaction_are_explained_one_by_one() {
     })
     .await;
     let of_all = ["batch#0", "batch#2", "batch#5"];
-    assert_eq!(names(book(&world, "batch", Booking::Loss).await), of_all);
-    assert_eq!(book(&world, "batch#1", Booking::Loss).await, Err(NotBooked::Unknown));
-    let gas = Booking::Outlay(Outlay::NetworkFees);
+    assert_eq!(names(book(&world, "batch", Attribution::Loss).await), of_all);
+    assert_eq!(book(&world, "batch#1", Attribution::Loss).await, Err(AttributionError::NotFound));
+    let gas = Attribution::Outlay(Outlay::NetworkFees);
     assert_eq!(book(&world, "batch#0", gas).await, Ok(gas));
-    assert_eq!(book(&world, "batch#0", gas).await, Err(NotBooked::Unknown));
-    assert_eq!(names(book(&world, "batch", Booking::Loss).await), of_all[1..]);
-    assert!(world.engine.is_held());
-    let its = Booking::Withdrawal(id);
-    assert_eq!(book(&world, "batch#5", its).await, Err(NotBooked::Differs));
+    assert_eq!(book(&world, "batch#0", gas).await, Err(AttributionError::NotFound));
+    assert_eq!(names(book(&world, "batch", Attribution::Loss).await), of_all[1..]);
+    assert!(world.engine.are_withdrawals_paused());
+    let its = Attribution::Withdrawal(id);
+    assert_eq!(book(&world, "batch#5", its).await, Err(AttributionError::Mismatch));
     assert_eq!(book(&world, "batch#2", its).await, Ok(its));
-    assert!(world.engine.is_held());
-    assert_eq!(book(&world, "batch#5", Booking::Loss).await, Ok(Booking::Loss));
-    eventually("nothing is held", async || !world.engine.is_held()).await;
+    assert!(world.engine.are_withdrawals_paused());
+    assert_eq!(book(&world, "batch#5", Attribution::Loss).await, Ok(Attribution::Loss));
+    eventually("nothing is held", async || !world.engine.are_withdrawals_paused()).await;
     world.quiet().await;
     let withdrawal = world.engine.withdrawal(&id).await.unwrap().unwrap();
     assert_eq!(withdrawal.transaction(), Some("batch#2"));
     assert_eq!(world.chain.transfers(), 1, "only the payment");
     let books: Vec<_> = world.books().into_iter().collect();
     let left = [
-        (Place::Treasury(Network::Base), -10_000_000),
-        (Place::Costs, 5_000_000),
-        (Place::NetworkFees, 5_000_000),
+        (LedgerAccount::Treasury(Network::Base), -10_000_000),
+        (LedgerAccount::OperatingCosts, 5_000_000),
+        (LedgerAccount::NetworkFees, 5_000_000),
     ];
     assert_eq!(books, left);
 }
@@ -112,36 +112,36 @@ async fn two_transfers_of_one_transaction_are_explained_one_by_one() {
 async fn what_is_no_customers_is_booked_whenever_it_left() {
     // Aim: without any restore: payments to a provider, the operator's own money and gas, three of them in one transaction, are found
     // by reconciliation, each has its word, and nothing differs any more, over a crash too; a second word on any is refused.
-    let lists = Arc::new(TestLists::default());
-    let world = World::new().await.reconciling(lists.reconciling()).await;
+    let lists = Arc::new(FakeLists::default());
+    let world = Harness::new().await.reconciling(lists.reconciling()).await;
     for (transaction, index) in [("batch", 0), ("batch", 4), ("batch", 5), ("alone", 1)] {
         lists.show(out(transaction, index, 7));
     }
     finds(&world, &["transfer_unexplained"; 4]).await;
     assert_eq!(
-        names(book(&world, "batch", Booking::Loss).await),
+        names(book(&world, "batch", Attribution::Loss).await),
         ["batch#0", "batch#4", "batch#5"]
     );
-    let word = Booking::Outlay;
+    let word = Attribution::Outlay;
     for (name, booking) in [
-        ("batch#0", word(Outlay::Provider(Provider::GiftCards))),
+        ("batch#0", word(Outlay::Provider(LedgerProvider::GiftCards))),
         ("batch#4", word(Outlay::OperatorFunds)),
         ("batch#5", word(Outlay::NetworkFees)),
-        ("alone", word(Outlay::Provider(Provider::GiftCards))),
+        ("alone", word(Outlay::Provider(LedgerProvider::GiftCards))),
     ] {
         assert_eq!(book(&world, name, booking).await, Ok(booking));
-        assert_eq!(book(&world, name, Booking::Loss).await, Err(NotBooked::Unknown));
+        assert_eq!(book(&world, name, Attribution::Loss).await, Err(AttributionError::NotFound));
     }
-    assert_eq!(book(&world, "nowhere", Booking::Loss).await, Err(NotBooked::Unknown));
+    assert_eq!(book(&world, "nowhere", Attribution::Loss).await, Err(AttributionError::NotFound));
     finds(&world, &[]).await;
     walked(&world).await;
     assert_eq!(kinds(&world).await, [""; 0]);
     let books: Vec<_> = world.books().into_iter().collect();
     let left = [
-        (Place::Treasury(Network::Base), -20_000_000),
-        (Place::Provider(Provider::GiftCards), 10_000_000),
-        (Place::OperatorFunds, 5_000_000),
-        (Place::NetworkFees, 5_000_000),
+        (LedgerAccount::Treasury(Network::Base), -20_000_000),
+        (LedgerAccount::Provider(LedgerProvider::GiftCards), 10_000_000),
+        (LedgerAccount::OperatorFunds, 5_000_000),
+        (LedgerAccount::NetworkFees, 5_000_000),
     ];
     assert_eq!(books, left);
     let world = world.crash().await;
@@ -152,15 +152,15 @@ async fn what_is_no_customers_is_booked_whenever_it_left() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_one_operator_may_not_book_alone_takes_two() {
     // Aim: above the limit nothing is booked until another approves exactly this transfer of its transaction; who asked for it does not.
-    let lists = Arc::new(TestLists::default());
+    let lists = Arc::new(FakeLists::default());
     let mut settings = fast();
     settings.giving.each_max = Usdc::from_atomic(4_999_999);
-    let world = World::with(settings).await.reconciling(lists.reconciling()).await;
+    let world = Harness::with(settings).await.reconciling(lists.reconciling()).await;
     for index in [0, 1] {
         lists.show(out("batch", index, 7));
     }
-    let taken_out = Booking::Outlay(Outlay::OperatorFunds);
-    let Err(NotBooked::Waits(id)) = book(&world, "batch#0", taken_out).await else {
+    let taken_out = Attribution::Outlay(Outlay::OperatorFunds);
+    let Err(AttributionError::Waits(id)) = book(&world, "batch#0", taken_out).await else {
         panic!("one operator is not enough")
     };
     assert!(world.books().is_empty());
@@ -171,18 +171,18 @@ async fn what_one_operator_may_not_book_alone_takes_two() {
         (approved.gift.name(), approved.gift.subject()),
         ("book_outlay", "batch#0".into())
     );
-    assert_eq!(world.books()[&Place::OperatorFunds], 5_000_000);
+    assert_eq!(world.books()[&LedgerAccount::OperatorFunds], 5_000_000);
     finds(&world, &["transfer_unexplained"]).await;
     let again = book(&world, "batch#0", taken_out).await;
-    assert_eq!(again, Err(NotBooked::Unknown));
+    assert_eq!(again, Err(AttributionError::NotFound));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_payments_that_a_chain_takes_back_with_their_transaction_are_two_differences() {
     // Aim: two payments landed in one transaction: nothing differs. The chain takes it back: each is named by itself, over a crash; it
     // shows one of them again, and the other stays named.
-    let lists = Arc::new(TestLists::default());
-    let world = World::new().await.reconciling(lists.reconciling()).await;
+    let lists = Arc::new(FakeLists::default());
+    let world = Harness::new().await.reconciling(lists.reconciling()).await;
     let (one, two) = (card_for(evm(1), 1), card_for(evm(2), 2));
     // The second is known by the transaction of the first.
     let transaction = world.chain.land(&one.authorization);
@@ -190,12 +190,12 @@ async fn two_payments_that_a_chain_takes_back_with_their_transaction_are_two_dif
     let (first, moved) = pays(&world, &lists, &one).await;
     let (second, beside) = pays(&world, &lists, &two).await;
     lists.hide(&moved.key());
-    let shown = [Movement { index: 1, ..moved }, Movement { index: 4, ..beside }];
+    let shown = [ChainMovement { index: 1, ..moved }, ChainMovement { index: 4, ..beside }];
     for (paid, moved) in [(&first, &shown[0]), (&second, &shown[1])] {
         assert_eq!(moved.transaction, transaction);
         lists.enter(
-            crate::support::world::bought(paid).0,
-            purser_actors::reconcile::Standing::Done,
+            crate::support::harness::bought(paid).0,
+            purser_actors::reconciliation::EntryStatus::Completed,
             500,
         );
         lists.show(moved.clone());

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use purser_actors::kernel::Refusal;
+use purser_actors::kernel::AskError;
 use purser_storage::{EventSink, Store, StoredEvent};
 use tokio::task::JoinHandle;
 
-use crate::support::counter::{Command, Counters, Gate, Name, Refused};
+use crate::support::counter_entity::{Command, Counters, TestGate, Name, Refused};
 use crate::support::settings::fast;
-use crate::support::world::{World, card_for, evm};
+use crate::support::harness::{Harness, card_for, evm};
 use crate::support::{eventually, in_time};
 
-type Told = Result<u64, Refusal<Refused>>;
+type BatchResult = Result<u64, AskError<Refused>>;
 
 const ONE: Name = Name(1);
 
 impl Counters {
-    fn ask(&self, command: Command) -> JoinHandle<Told> {
+    fn ask(&self, command: Command) -> JoinHandle<BatchResult> {
         let family = self.family.clone();
         tokio::spawn(async move { family.ask(ONE, command).await })
     }
@@ -27,12 +27,12 @@ impl Counters {
     }
 }
 
-async fn told(call: JoinHandle<Told>) -> Told {
+async fn told(call: JoinHandle<BatchResult>) -> BatchResult {
     in_time("an answer", call).await.unwrap()
 }
 
-fn open_gate() -> Arc<Gate> {
-    let gate = Arc::new(Gate::default());
+fn open_gate() -> Arc<TestGate> {
+    let gate = Arc::new(TestGate::default());
     gate.open();
     gate
 }
@@ -61,7 +61,7 @@ async fn every_reply_waits_for_what_it_rests_on() {
     counters.store.release();
     assert_eq!(told(add).await.unwrap(), 101);
     assert_eq!(told(show).await.unwrap(), 101);
-    assert!(matches!(told(refuse).await, Err(Refusal::Rejected(Refused(101)))));
+    assert!(matches!(told(refuse).await, Err(AskError::Rejected(Refused(101)))));
     assert_eq!(in_time("the outcome", outcome).await.unwrap().unwrap(), 101);
     assert_eq!(told(more).await.unwrap(), 102);
     assert_eq!(counters.durable(ONE).await, 102);
@@ -70,7 +70,7 @@ async fn every_reply_waits_for_what_it_rests_on() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_replay_waits_for_the_disk_too() {
     // Aim: a paid call and its replay say nothing while the committer is held.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world.store.hold();
     let calls: Vec<_> = (0..3)
@@ -110,7 +110,7 @@ async fn a_refused_batch_takes_with_it_what_was_decided_on_it() {
     counters.store.release();
     assert_eq!(told(first).await.unwrap(), 11);
     for call in [refused, on_top, no_op, rejection] {
-        assert!(matches!(told(call).await, Err(Refusal::Conflict)));
+        assert!(matches!(told(call).await, Err(AskError::Conflict)));
     }
     assert_eq!(told(counters.ask(Command::Show)).await.unwrap(), 11);
     assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), 12);
@@ -127,14 +127,14 @@ async fn a_refusal_decided_while_its_ground_is_refused_is_a_conflict() {
     counters.store.refuse(1);
     let never = counters.ask(Command::Add(41));
     counters.queued(1).await;
-    let gate = Arc::new(Gate::default());
+    let gate = Arc::new(TestGate::default());
     let refusal = counters.ask(Command::Refuse(gate.clone()));
     eventually("it decides", async || gate.is_reached()).await;
     counters.store.release();
-    assert!(matches!(told(never).await, Err(Refusal::Conflict)));
+    assert!(matches!(told(never).await, Err(AskError::Conflict)));
     gate.open();
     let refusal = told(refusal).await;
-    assert!(matches!(refusal, Err(Refusal::Conflict)), "{refusal:?}");
+    assert!(matches!(refusal, Err(AskError::Conflict)), "{refusal:?}");
     assert_eq!(told(counters.ask(Command::Show)).await.unwrap(), 1);
 }
 
@@ -152,7 +152,7 @@ async fn who_waits_for_an_outcome_survives_a_refused_batch() {
     let after = tokio::spawn(counters.family.outcome(ONE, 0));
     counters.queued(2).await;
     counters.store.release();
-    assert!(matches!(told(never).await, Err(Refusal::Conflict)));
+    assert!(matches!(told(never).await, Err(AskError::Conflict)));
     assert_eq!(told(counters.ask(Command::Add(100))).await.unwrap(), 101);
     for outcome in [before, after] {
         assert_eq!(in_time("the outcome", outcome).await.unwrap(), Ok(101));
@@ -163,7 +163,7 @@ async fn who_waits_for_an_outcome_survives_a_refused_batch() {
 async fn a_refused_batch_in_a_paid_call_is_tried_again() {
     // Aim: whichever of a call's batches is refused for no fault of its own, the payment still ends in one card.
     for nth in 1..=4 {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let request = card_for(evm(1), 1);
         world.store.refuse(nth);
         world.pay_until_told(&request).await;
@@ -173,9 +173,9 @@ async fn a_refused_batch_in_a_paid_call_is_tried_again() {
 }
 
 #[derive(Default)]
-struct Seen(parking_lot::Mutex<Vec<u64>>);
+struct Observed(parking_lot::Mutex<Vec<u64>>);
 
-impl EventSink for Seen {
+impl EventSink for Observed {
     fn publish(&self, events: &[StoredEvent]) {
         self.0.lock().extend(events.iter().map(|e| e.seq));
     }
@@ -185,7 +185,7 @@ impl EventSink for Seen {
 async fn subscribers_hear_of_events_before_the_caller_does() {
     // Aim: when an answer is there, its events have been published, each with its own place.
     let counters = Counters::new(fast().limits).await;
-    let seen = Arc::new(Seen::default());
+    let seen = Arc::new(Observed::default());
     counters.store.subscribe(seen.clone());
     for n in 1..=20_u64 {
         assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), n);

@@ -6,22 +6,22 @@ use std::sync::Arc;
 use purser_actors::engine::{Lost, NotRuled, Rule};
 use purser_actors::id::{DepositId, Network, RequestId, WithdrawalId};
 use purser_actors::kernel::Entity as _;
-use purser_actors::ledger::Place;
+use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::Usdc;
-use purser_actors::operator::{Act, Role};
-use purser_actors::port::{Clock as _, Movement, Timestamp};
+use purser_actors::operator::{OperatorAction, Role};
+use purser_actors::port::{Clock as _, ChainMovement, Timestamp};
 use purser_actors::withdrawal::Status;
 
 use crate::reconciliation::{finds, kinds, walked};
 use crate::support::eventually;
-use crate::support::lists::TestLists;
+use crate::support::lists::FakeLists;
 use crate::support::ports::{TREASURY, outgoing};
-use crate::support::world::{World, evm};
+use crate::support::harness::{Harness, evm};
 use crate::top_ups;
 use crate::withdrawals::{ALL, ID, OWNER, assert_complete, balance, credited, withdraw, withdrawal};
 
-fn moved(transaction: &str, incoming: bool, at: Timestamp) -> Movement {
-    Movement {
+fn moved(transaction: &str, incoming: bool, at: Timestamp) -> ChainMovement {
+    ChainMovement {
         transaction: transaction.to_owned(),
         index: 0,
         incoming,
@@ -33,19 +33,19 @@ fn moved(transaction: &str, incoming: bool, at: Timestamp) -> Movement {
 }
 
 /// What the account of the sender has.
-async fn sender_has(world: &World) -> u64 {
+async fn sender_has(world: &Harness) -> u64 {
     let account = world.engine.account(&evm(7)).await.unwrap();
     account.map_or(0, |account| account.balance.atomic())
 }
 
-async fn status(world: &World, transaction: &str) -> Option<&'static str> {
+async fn status(world: &Harness, transaction: &str) -> Option<&'static str> {
     let id = DepositId::of(Network::Base, transaction, 0);
     let found = world.engine.incoming_transfer(&id).await.unwrap();
     found.map(|found| found.status())
 }
 
 /// It was looked at some more times.
-async fn looked_at(lists: &TestLists) {
+async fn looked_at(lists: &FakeLists) {
     let asked = lists.asked_finality();
     eventually("it is looked at again", async || lists.asked_finality() > asked + 2).await;
 }
@@ -55,8 +55,8 @@ async fn case_83_an_incoming_transfer_is_decided_about_only_once_it_is_final() {
     // Aim: of the time that a restore lost, so that it would be credited by itself: as long as it is only seen it is nowhere in the
     // books, nobody has it, and no operator can decide about it, over a crash too. A reorganisation drops it: another is credited
     // behind it. It lands again, and is credited once.
-    let lists = Arc::new(TestLists::default());
-    let world = World::new().await;
+    let lists = Arc::new(FakeLists::default());
+    let world = Harness::new().await;
     let since = world.clock.now();
     let window = Lost {
         since,
@@ -67,10 +67,10 @@ async fn case_83_an_incoming_transfer_is_decided_about_only_once_it_is_final() {
     lists.show(moved("z", true, since));
     let mut world = world.having_lost(window).reconciling(lists.reconciling()).await;
     world.clock.advance(60_001);
-    let act = Act {
-        by: "ana".into(),
+    let act = OperatorAction {
+        operator: "ana".into(),
         role: Role::Operator,
-        request: RequestId(7),
+        request_id: RequestId(7),
     };
     for _ in 0..2 {
         looked_at(&lists).await;
@@ -93,11 +93,11 @@ async fn case_83_an_incoming_transfer_is_decided_about_only_once_it_is_final() {
     eventually("it is credited", async || status(&world, "z").await == Some("credited")).await;
     world.quiet().await;
     assert_eq!(sender_has(&world).await, 10_000_000);
-    assert_eq!(world.books()[&Place::Treasury(Network::Base)], 10_000_000);
+    assert_eq!(world.books()[&LedgerAccount::Treasury(Network::Base)], 10_000_000);
 }
 
 /// A withdrawal of everything that the chain shows and may still take back; it was sent again since then.
-async fn seen_to_leave() -> World {
+async fn seen_to_leave() -> Harness {
     let world = credited().await;
     world.chain.only_seen_to_leave(true);
     withdraw(&world, ALL).await.expect("it is taken on");
@@ -106,10 +106,10 @@ async fn seen_to_leave() -> World {
     world
 }
 
-async fn assert_held(world: &World) {
+async fn assert_held(world: &Harness) {
     assert!(matches!(withdrawal(world).await.status, Status::Sent(_)));
     assert_eq!(balance(world).await, (5_000_000, 5_000_000));
-    assert_eq!(world.books()[&Place::Held(OWNER)], -5_000_000);
+    assert_eq!(world.books()[&LedgerAccount::CustomerHeld(OWNER)], -5_000_000);
     assert_eq!(world.announced("withdrawal.complete"), 0);
 }
 
@@ -141,7 +141,7 @@ async fn case_83_a_withdrawal_that_is_dropped_for_good_is_given_back_once() {
     // Aim: a reorganisation takes it away, and by then it can never land again: it has failed, and all of it is available.
     let world = seen_to_leave().await;
     let sent = outgoing(ID.0, evm(7), ALL);
-    world.chain.fate(&sent, crate::support::ports::Fate::Vanishes);
+    world.chain.fate(&sent, crate::support::ports::PaymentBehavior::Vanishes);
     world.chain.expire(&sent);
     world.chain.take_back(&sent);
     world.quiet().await;
@@ -156,11 +156,11 @@ async fn case_83_a_withdrawal_that_is_dropped_for_good_is_given_back_once() {
 async fn case_83_a_top_up_is_delivered_only_once_its_transfer_is_final() {
     // Aim: on Base the transfer to the card account is on the chain and may be dropped: the top-up stays as it was paid, over a
     // crash too; dropped it is sent again; final, it arrives once.
-    let world = World::new().await;
+    let world = Harness::new().await;
     top_ups::link(&world, OWNER);
     world.chain.only_seen_to_leave(true);
     let id = top_ups::bought(&world, &top_ups::top_up_for(OWNER, 1)).await;
-    let paid = async |world: &World| world.engine.top_up(&id).await.unwrap().unwrap().status() == "paid";
+    let paid = async |world: &Harness| world.engine.top_up(&id).await.unwrap().unwrap().status() == "paid";
     eventually("it is sent", async || world.chain.submissions() > 4).await;
     assert!(paid(&world).await && world.chain.transfers() == 2);
     let world = world.crash().await;
@@ -180,17 +180,17 @@ async fn case_83_a_top_up_is_delivered_only_once_its_transfer_is_final() {
 async fn what_waits_until_it_is_final_is_no_difference() {
     // Aim: a withdrawal that is seen to have left, and a transfer to us that nobody has: neither differs as long as it may be dropped.
     // What left and is in no book differs at once. Final, the transfer to us differs until somebody has decided about it.
-    let lists = Arc::new(TestLists::default());
+    let lists = Arc::new(FakeLists::default());
     let world = seen_to_leave().await;
     let sent = outgoing(ID.0, evm(7), ALL);
     assert_eq!(sent.payer(), purser_actors::id::Wallet::Evm(TREASURY));
     lists.only_seen(true);
-    lists.show(Movement {
-        mark: sent.mark(),
+    lists.show(ChainMovement {
+        mark: sent.fingerprint(),
         ..moved("withdrawn", false, Timestamp(0))
     });
     lists.show(moved("came", true, Timestamp(0)));
-    lists.show(Movement {
+    lists.show(ChainMovement {
         amount: Usdc::from_atomic(1),
         ..moved("stolen", false, Timestamp(0))
     });

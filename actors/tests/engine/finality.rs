@@ -1,29 +1,29 @@
 //! Payments that are seen before they are final: what they bought is made, and nothing that rests on one leaves before it is final.
 
 use purser_actors::account::Rejection;
-use purser_actors::engine::{Denied, Held};
+use purser_actors::engine::{OperationError, Held};
 use purser_actors::id::{Network, PaymentId, Wallet, WithdrawalId};
-use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
-use purser_actors::ledger::Place;
+use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Outcome, Status};
-use purser_actors::product::Product;
+use purser_actors::product::PurchasedProduct;
 
 use crate::gate::{held, stays};
 use crate::gift_cards;
 use crate::payouts::{MINE, register, to_bank};
 use crate::support::eventually;
-use crate::support::ports::Mood;
-use crate::support::world::{World, bought, card_for, evm};
+use crate::support::ports::IssuerBehavior;
+use crate::support::harness::{Harness, bought, card_for, evm};
 use crate::top_ups;
 use crate::withdrawals::{ALL, ID, OWNER, assert_complete, balance, withdraw};
 
 /// A world whose chain shows what lands as only seen, and a payment there whose card was refused: 5.00, held.
-async fn credited() -> (World, PaymentId) {
-    let world = World::new().await;
+async fn credited() -> (Harness, PaymentId) {
+    let world = Harness::new().await;
     world.chain.only_seen(true);
-    world.issuer.moods(&[Mood::Declines]);
+    world.issuer.moods(&[IssuerBehavior::Declines]);
     let paid = world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
     eventually("the credit is held", async || {
         world
@@ -36,24 +36,24 @@ async fn credited() -> (World, PaymentId) {
     (world, paid.payment)
 }
 
-fn release(payment: PaymentId) -> Work {
-    Work::ReleaseCredit {
+fn release(payment: PaymentId) -> Job {
+    Job::ReleaseCredit {
         account: OWNER,
         payment,
         amount: ALL,
     }
 }
 
-async fn status(world: &World, payment: &PaymentId) -> Status {
+async fn status(world: &Harness, payment: &PaymentId) -> Status {
     world.engine.payment(payment).await.unwrap().unwrap().status
 }
 
-async fn is_frozen(world: &World) -> bool {
+async fn is_frozen(world: &Harness) -> bool {
     world.engine.account(&OWNER).await.unwrap().unwrap().frozen.is_some()
 }
 
 /// The chain has taken it back for good.
-async fn gone(world: &World, payment: &PaymentId) {
+async fn gone(world: &Harness, payment: &PaymentId) {
     world.chain.take_back(&card_for(OWNER, 1).authorization);
     world.chain.expire(&card_for(OWNER, 1).authorization);
     eventually("it is reversed", async || {
@@ -74,7 +74,7 @@ async fn case_83_a_credit_leaves_only_once_its_payment_is_final() {
     let available = Usdc::ZERO;
     let refused = withdraw(&world, Usdc::from_atomic(1)).await;
     assert!(
-        matches!(refused, Err(Denied::Rejected(Rejection::Insufficient { available: a })) if a == available),
+        matches!(refused, Err(OperationError::Rejected(Rejection::Insufficient { available: a })) if a == available),
         "{refused:?}"
     );
     let lines = world.engine.statement(&OWNER, None, 10).await.unwrap().0;
@@ -125,7 +125,7 @@ async fn case_83_a_payment_that_lands_again_is_final_all_the_same() {
     world.quiet().await;
     assert_eq!(balance(&world).await, (5_000_000, 0));
     assert!(matches!(status(&world, &payment).await, Status::Fulfilled { .. }));
-    assert_eq!(world.books().get(&Place::Losses), None);
+    assert_eq!(world.books().get(&LedgerAccount::Losses), None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -133,21 +133,21 @@ async fn case_83_a_payout_is_ordered_once_its_payment_is_final() {
     // Aim: sold at once and not ordered at its rail before; final, it is ordered once. Gone, it was never ordered: it has failed, and
     // what it cost is withheld, since nobody has paid it.
     for lands in [true, false] {
-        let world = World::new().await;
+        let world = Harness::new().await;
         register(&world, OWNER, MINE).await;
         world.chain.only_seen(true);
         let request = to_bank(1, MINE);
         let paid = world.pay_until_told(&request).await;
         let Outcome::Fulfilled {
-            product: Product::Payout(id),
+            product: PurchasedProduct::Payout(id),
             ..
         } = paid.outcome
         else {
             panic!("nothing was bought: {:?}", paid.outcome);
         };
-        stays(&world, &Work::SendPayout(id), Held::Unfinal).await;
+        stays(&world, &Job::SendPayout(id), Held::Unfinal).await;
         let world = world.crash().await;
-        stays(&world, &Work::SendPayout(id), Held::Unfinal).await;
+        stays(&world, &Job::SendPayout(id), Held::Unfinal).await;
         assert_eq!(world.rails.calls().len(), 0, "nothing was ordered");
         let is = async |wanted: &str| {
             let read = world.engine.payout(&id).await.unwrap().unwrap();
@@ -156,15 +156,15 @@ async fn case_83_a_payout_is_ordered_once_its_payment_is_final() {
         if lands {
             world.chain.only_seen(false);
             eventually("it is ordered", async || world.rails.calls().len() == 1).await;
-            assert_eq!(held(&world, &Work::SendPayout(id)).await, None);
+            assert_eq!(held(&world, &Job::SendPayout(id)).await, None);
             continue;
         }
         gone(&world, &paid.payment).await;
         eventually("it has failed", async || is("failed").await).await;
         assert_eq!(world.rails.calls().len(), 0);
         eventually("its credit is withheld", async || {
-            let stuck = world.engine.stuck().await.unwrap();
-            stuck.effects.iter().any(|effect| effect.work.name() == "credit")
+            let stuck = world.engine.dead_letters().await.unwrap();
+            stuck.effects.iter().any(|effect| effect.job.name() == "credit")
         })
         .await;
         assert_eq!(balance(&world).await, (0, 0));
@@ -175,11 +175,11 @@ async fn case_83_a_payout_is_ordered_once_its_payment_is_final() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_83_a_top_up_is_sent_on_once_its_payment_is_final() {
     // Aim: nothing leaves the treasury for it before; final, it goes on once.
-    let world = World::new().await;
+    let world = Harness::new().await;
     top_ups::link(&world, OWNER);
     world.chain.only_seen(true);
     let id = top_ups::bought(&world, &top_ups::top_up_for(OWNER, 1)).await;
-    stays(&world, &Work::SendTopUp(id), Held::Unfinal).await;
+    stays(&world, &Job::SendTopUp(id), Held::Unfinal).await;
     assert_eq!(world.chain.transfers(), 1, "the payment alone");
     world.chain.only_seen(false);
     world.quiet().await;
@@ -191,7 +191,7 @@ async fn case_83_a_top_up_is_sent_on_once_its_payment_is_final() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_83_what_was_made_before_the_payment_was_final_freezes_its_account() {
     // Aim: a card is made at once, as before; if its payment is gone for good the account is frozen and the loss booked.
-    let world = World::new().await;
+    let world = Harness::new().await;
     world.chain.only_seen(true);
     let paid = world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
     bought(&paid);
@@ -200,14 +200,14 @@ async fn case_83_what_was_made_before_the_payment_was_final_freezes_its_account(
     gone(&world, &paid.payment).await;
     world.quiet().await;
     assert!(is_frozen(&world).await);
-    assert_eq!(world.books()[&Place::Losses], 5_000_000);
-    assert_eq!(world.books().get(&Place::Treasury(Network::Base)), None);
+    assert_eq!(world.books()[&LedgerAccount::Losses], 5_000_000);
+    assert_eq!(world.books().get(&LedgerAccount::Treasury(Network::Base)), None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_83_a_gift_card_is_ordered_at_once_and_known_to_be_unfinal() {
     // Aim: the catalog makes it before the payment is final, and whoever would show its code is told that it is not.
-    let world = World::new().await;
+    let world = Harness::new().await;
     world.chain.only_seen(true);
     let paid = world.pay_until_told(&gift_cards::gift(1)).await;
     eventually("it is made", async || world.catalog.made() == 1).await;
@@ -220,14 +220,14 @@ async fn case_83_a_gift_card_is_ordered_at_once_and_known_to_be_unfinal() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_final_at_once_waits_for_nothing() {
     // Aim: where the chain says final, no work and no row is there for it, and a credit is available at once.
-    let world = World::new().await;
-    world.issuer.moods(&[Mood::Declines]);
+    let world = Harness::new().await;
+    world.issuer.moods(&[IssuerBehavior::Declines]);
     world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
     world.quiet().await;
     assert_eq!(balance(&world).await, (5_000_000, 0));
-    let figures = world.engine.figures().await.unwrap();
+    let figures = world.engine.stats().await.unwrap();
     for name in ["await_final", "release_credit"] {
-        let index = Work::NAMES.iter().position(|one| *one == name).expect("a kind of work");
+        let index = Job::NAMES.iter().position(|one| *one == name).expect("a kind of work");
         assert_eq!(figures.works[index].tried.tries, 0, "{name}");
     }
     let (to, id): (Wallet, WithdrawalId) = (evm(7), ID);

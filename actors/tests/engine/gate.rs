@@ -2,72 +2,72 @@
 //! it is thawed.
 
 use purser_actors::account::Rejection;
-use purser_actors::engine::{Denied, Held, NotPromised, PayError, PayRequest};
+use purser_actors::engine::{OperationError, Held, NotPromised, ClaimError, PaymentRequest};
 use purser_actors::id::{Network, TopUpId, Wallet, WithdrawalId};
-use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
-use purser_actors::product::{Product, Purchase};
+use purser_actors::product::{PurchasedProduct, Purchase};
 use purser_actors::withdrawal::{Status, Withdrawal};
 use purser_storage::{Batch, Store as _};
 
 use crate::payouts::{to_app, verified};
-use crate::support::ports::{Fate, Mood, outgoing};
-use crate::support::world::{World, card_for, evm};
+use crate::support::ports::{PaymentBehavior, IssuerBehavior, outgoing};
+use crate::support::harness::{Harness, card_for, evm};
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
 const ID: WithdrawalId = WithdrawalId(77);
 const ALL: Usdc = Usdc::from_atomic(5_000_000);
-const WITHDRAW: Work = Work::Withdraw(ID);
+const WITHDRAW: Job = Job::SendWithdrawal(ID);
 
 /// A world in which the owner has 5.00.
-async fn credited() -> World {
-    let world = World::new().await;
-    world.issuer.moods(&[Mood::Declines]);
+async fn credited() -> Harness {
+    let world = Harness::new().await;
+    world.issuer.moods(&[IssuerBehavior::Declines]);
     world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
     world.quiet().await;
     world
 }
 
-pub(crate) async fn set_frozen(world: &World, owner: Wallet, frozen: bool) {
+pub(crate) async fn set_frozen(world: &Harness, owner: Wallet, frozen: bool) {
     let message = frozen.then(|| "call us".to_owned());
     let told = in_time("an answer", world.engine.set_frozen(owner, message, None)).await;
     told.expect("it is taken");
 }
 
-pub(crate) async fn held(world: &World, work: &Work) -> Option<Held> {
+pub(crate) async fn held(world: &Harness, work: &Job) -> Option<Held> {
     world.engine.held(work).await.expect("readable")
 }
 
 /// It has been tried a few times more, none of which failed, and it waits for this reason.
-pub(crate) async fn stays(world: &World, work: &Work, why: Held) {
+pub(crate) async fn stays(world: &Harness, work: &Job, why: Held) {
     let tries = async || {
-        let figures = world.engine.figures().await.expect("readable");
+        let figures = world.engine.stats().await.expect("readable");
         figures.works[work.index()].tried.tries
     };
     let before = tries().await;
     eventually("it is tried again", async || tries().await > before + 3).await;
     assert_eq!(held(world, work).await, Some(why));
     let open = world.engine.open_effects(100).await.expect("readable");
-    let effect = open.iter().find(|effect| effect.work == *work).expect("it is open");
-    assert_eq!((effect.attempts, effect.stuck), (0, false), "no try is used up");
+    let effect = open.iter().find(|effect| effect.job == *work).expect("it is open");
+    assert_eq!((effect.attempts, effect.dead_lettered), (0, false), "no try is used up");
     let listed = world.engine.held_back().await.expect("readable");
-    assert!(listed.iter().any(|(one, held)| one.work == *work && *held == why));
-    let figures = world.engine.figures().await.expect("readable");
+    assert!(listed.iter().any(|(one, held)| one.job == *work && *held == why));
+    let figures = world.engine.stats().await.expect("readable");
     assert!(figures.held[why as usize] >= 1);
 }
 
-async fn withdraw(world: &World) -> Result<(), Denied<Rejection>> {
+async fn withdraw(world: &Harness) -> Result<(), OperationError<Rejection>> {
     in_time("an answer", world.engine.withdraw(OWNER, (ID, evm(7), ALL), None)).await
 }
 
-async fn read(world: &World) -> Option<Withdrawal> {
+async fn read(world: &Harness) -> Option<Withdrawal> {
     world.engine.withdrawal(&ID).await.expect("readable")
 }
 
-async fn assert_left_once(world: &World) {
+async fn assert_left_once(world: &Harness) {
     world.quiet().await;
     let withdrawal = read(world).await.expect("it exists");
     assert!(
@@ -166,7 +166,7 @@ async fn case_77_what_is_signed_already_is_only_looked_up() {
     for lands in [true, false] {
         let world = credited().await;
         let sent = outgoing(ID.0, evm(7), ALL);
-        world.chain.fate(&sent, Fate::Vanishes);
+        world.chain.fate(&sent, PaymentBehavior::Vanishes);
         withdraw(&world).await.expect("it is taken on");
         eventually("it was sent", async || world.chain.submissions() >= 3).await;
         set_frozen(&world, OWNER, true).await;
@@ -189,27 +189,27 @@ async fn case_77_what_is_signed_already_is_only_looked_up() {
         assert_eq!(read(&world).await.expect("it exists").status(), last);
     }
     let world = credited().await;
-    world.chain.fate(&outgoing(ID.0, evm(7), ALL), Fate::Vanishes);
+    world.chain.fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Vanishes);
     withdraw(&world).await.expect("it is taken on");
     eventually("it was sent", async || world.chain.submissions() >= 3).await;
     set_frozen(&world, OWNER, true).await;
     stays(&world, &WITHDRAW, Held::Frozen).await;
-    world.chain.fate(&outgoing(ID.0, evm(7), ALL), Fate::Settles);
+    world.chain.fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Settles);
     set_frozen(&world, OWNER, false).await;
     assert_left_once(&world).await;
 }
 
-fn top_up_for(payer: Wallet) -> PayRequest {
+fn top_up_for(payer: Wallet) -> PaymentRequest {
     let amount = Cents::new(500);
-    PayRequest {
+    PaymentRequest {
         purchase: Purchase::CardBalance { amount },
         ..card_for(payer, 1)
     }
 }
 
 /// Bought by somebody who is frozen while the payment is on its way: what was paid for is there, and waits.
-async fn bought_frozen(world: &World, request: &PayRequest) -> Product {
-    world.chain.fate(&request.authorization, Fate::Waits);
+async fn bought_frozen(world: &Harness, request: &PaymentRequest) -> PurchasedProduct {
+    world.chain.fate(&request.authorization, PaymentBehavior::Waits);
     let (engine, paid) = (world.engine.clone(), request.clone());
     let paying = tokio::spawn(async move { engine.pay(paid).await });
     eventually("the payment is on its way", async || world.chain.at_gate() == 1).await;
@@ -229,12 +229,12 @@ async fn bought_frozen(world: &World, request: &PayRequest) -> Product {
 async fn case_77_a_top_up_of_a_frozen_account_is_neither_burned_nor_forwarded() {
     // Aim: on both rails; it waits unsigned, over a crash, and arrives once when the account is thawed.
     for payer in [OWNER, Wallet::Solana([1; 32])] {
-        let world = World::new().await;
+        let world = Harness::new().await;
         world.store.scribble(table::linked(&payer), &[0xdd; 20]);
-        let Product::TopUp(id) = bought_frozen(&world, &top_up_for(payer)).await else {
+        let PurchasedProduct::TopUp(id) = bought_frozen(&world, &top_up_for(payer)).await else {
             panic!("another product")
         };
-        let work = Work::SendTopUp(id);
+        let work = Job::SendTopUp(id);
         stays(&world, &work, Held::Frozen).await;
         let world = world.crash().await;
         stays(&world, &work, Held::Frozen).await;
@@ -247,7 +247,7 @@ async fn case_77_a_top_up_of_a_frozen_account_is_neither_burned_nor_forwarded() 
     }
 }
 
-async fn status(world: &World, id: TopUpId) -> &'static str {
+async fn status(world: &Harness, id: TopUpId) -> &'static str {
     let read = world.engine.top_up(&id).await.expect("readable");
     read.expect("it exists").status()
 }
@@ -257,12 +257,12 @@ async fn case_77_a_payout_of_a_frozen_account_is_not_ordered() {
     // Aim: paid for and not ordered; no rail is asked for it, only after it, over a crash. One that the rail knows is followed
     // although its account is frozen.
     for known in [false, true] {
-        let world = World::new().await;
+        let world = Harness::new().await;
         verified(&world, OWNER).await;
-        let Product::Payout(id) = bought_frozen(&world, &to_app(1, "@ada")).await else {
+        let PurchasedProduct::Payout(id) = bought_frozen(&world, &to_app(1, "@ada")).await else {
             panic!("another product")
         };
-        let work = Work::SendPayout(id);
+        let work = Job::SendPayout(id);
         stays(&world, &work, Held::Frozen).await;
         let world = world.crash().await;
         stays(&world, &work, Held::Frozen).await;
@@ -271,9 +271,9 @@ async fn case_77_a_payout_of_a_frozen_account_is_not_ordered() {
         if known {
             world
                 .rails
-                .knows(payout().await.key, 2, crate::support::rails::complete());
+                .knows(payout().await.key, 2, crate::support::payouts::complete());
         } else {
-            world.rails.moods(&[Mood::Ready]);
+            world.rails.moods(&[IssuerBehavior::Ready]);
             set_frozen(&world, OWNER, false).await;
         }
         eventually("it is complete", async || payout().await.status() == "complete").await;
@@ -288,7 +288,7 @@ async fn money_is_promised_on_a_chain_that_has_it() {
     // counts no more. Where a chain has less than it owes, no top-up is sold there, and nothing was claimed.
     let world = credited().await;
     let short = Err(NotPromised::Short(Network::Base));
-    let promise = async |world: &World, id: u128, atomic: u64| {
+    let promise = async |world: &Harness, id: u128, atomic: u64| {
         let (id, amount) = (WithdrawalId(id), Usdc::from_atomic(atomic));
         world.engine.promise(id, &evm(7), amount).await
     };
@@ -299,7 +299,7 @@ async fn money_is_promised_on_a_chain_that_has_it() {
     drop(first);
     promise(&world, 4, 3_000_000).await.map(drop).expect("it is free again");
 
-    world.chain.fate(&outgoing(ID.0, evm(7), ALL), Fate::Vanishes);
+    world.chain.fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Vanishes);
     withdraw(&world).await.expect("it is taken on");
     eventually("it was sent", async || world.chain.submissions() >= 2).await;
     assert_eq!(promise(&world, 5, 1).await.map(drop), short);
@@ -309,7 +309,7 @@ async fn money_is_promised_on_a_chain_that_has_it() {
     world.store.scribble(table::linked(&evm(2)), &[0xdd; 20]);
     let request = top_up_for(evm(2));
     let refused = world.pay(&request).await.map(|paid| paid.payment);
-    assert_eq!(refused, Err(PayError::Short(Network::Base)));
+    assert_eq!(refused, Err(ClaimError::Short(Network::Base)));
     assert_eq!(world.chain.transfers(), 1, "nothing was charged");
     world.chain.land(&outgoing(ID.0, evm(7), ALL));
     world.quiet().await;

@@ -1,22 +1,22 @@
 //! Gift cards through the whole engine: stock before settlement, one order under one key, credit on a definite refusal.
 
-use purser_actors::engine::{PayError, PayRequest};
+use purser_actors::engine::{ClaimError, PaymentRequest};
 use purser_actors::id::CardId;
 use purser_actors::kernel::Entity;
-use purser_actors::ledger::{Place, Provider};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
-use purser_actors::port::{Authorization, ErrorKind, GiftOffer};
-use purser_actors::product::{Product, Purchase, Requirement};
-use purser_actors::quote::Quoted;
+use purser_actors::port::{Authorization, ErrorKind, GiftCardOffer};
+use purser_actors::product::{PurchasedProduct, Purchase, Precondition};
+use purser_actors::quote::QuoteFacts;
 
 use crate::support::eventually;
-use crate::support::ports::{Fate, Mood, error};
-use crate::support::world::{World, card_for, evm};
+use crate::support::ports::{PaymentBehavior, IssuerBehavior, error};
+use crate::support::harness::{Harness, card_for, evm};
 
 /// With which 5.00 cost 5.10.
-fn quoted() -> Quoted {
-    Quoted {
+fn quoted() -> QuoteFacts {
+    QuoteFacts {
         fee_rate: "0.02".into(),
         min_fee: "0".into(),
         exchange: None,
@@ -24,12 +24,12 @@ fn quoted() -> Quoted {
 }
 
 /// 5.00 of a gift card, for the price of 5.10.
-pub(crate) fn gift(nonce: u8) -> PayRequest {
+pub(crate) fn gift(nonce: u8) -> PaymentRequest {
     let mut request = card_for(evm(1), nonce);
     if let Authorization::Evm(signed) = &mut request.authorization {
         signed.value = Usdc::from_atomic(5_100_000);
     }
-    PayRequest {
+    PaymentRequest {
         purchase: Purchase::GiftCard {
             amount: Cents::new(500),
             currency: "USD".parse().unwrap(),
@@ -41,25 +41,25 @@ pub(crate) fn gift(nonce: u8) -> PayRequest {
     }
 }
 
-async fn bought(world: &World, request: &PayRequest) -> CardId {
+async fn bought(world: &Harness, request: &PaymentRequest) -> CardId {
     match world.pay_until_told(request).await.outcome {
         Outcome::Fulfilled {
-            product: Product::GiftCard(id),
+            product: PurchasedProduct::GiftCard(id),
             ..
         } => id,
         other => panic!("no gift card was bought: {other:?}"),
     }
 }
 
-async fn is(world: &World, id: CardId, status: &str) -> bool {
+async fn is(world: &Harness, id: CardId, status: &str) -> bool {
     world.engine.gift_card(&id).await.unwrap().unwrap().status() == status
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_catalog_in_any_mood_but_no_makes_one_gift_card_under_one_key() {
     // Aim: busy, slow and panicking catalogs end in one gift card each, and every order of one card has the same key.
-    let world = World::new().await;
-    let moods = [Mood::Busy, Mood::NotYet, Mood::Panics, Mood::Ready];
+    let world = Harness::new().await;
+    let moods = [IssuerBehavior::Busy, IssuerBehavior::NotYet, IssuerBehavior::Panics, IssuerBehavior::Ready];
     for (n, mood) in moods.iter().enumerate() {
         world.catalog.moods(&[*mood]);
         let id = bought(&world, &gift(n as u8)).await;
@@ -78,8 +78,8 @@ async fn a_catalog_in_any_mood_but_no_makes_one_gift_card_under_one_key() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_gift_card_that_the_catalog_refuses_is_credited_once() {
     // Aim: the whole charge is on the balance, nothing is owed to the catalog, and a restart changes nothing.
-    let world = World::new().await;
-    world.catalog.moods(&[Mood::Busy, Mood::Declines]);
+    let world = Harness::new().await;
+    world.catalog.moods(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
     let request = gift(1);
     let id = bought(&world, &request).await;
     eventually("it has failed", async || is(&world, id, "failed").await).await;
@@ -90,20 +90,20 @@ async fn a_gift_card_that_the_catalog_refuses_is_credited_once() {
     assert_eq!(account.balance, request.authorization.value());
     let books = world.books();
     assert_eq!(
-        books.get(&Place::Provider(Provider::GiftCards)).copied().unwrap_or(0),
+        books.get(&LedgerAccount::Provider(LedgerProvider::GiftCards)).copied().unwrap_or(0),
         0
     );
-    assert_eq!(books.get(&Place::Fees).copied().unwrap_or(0), 0);
+    assert_eq!(books.get(&LedgerAccount::FeeRevenue).copied().unwrap_or(0), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_not_in_stock_is_refused_before_settlement() {
     // Aim: sold out, or a catalog that does not answer: nothing is claimed and nothing sent.
-    let world = World::new().await;
-    let missing = PayError::Missing(Requirement::InStock);
+    let world = Harness::new().await;
+    let missing = ClaimError::PreconditionFailed(Precondition::InStock);
     for (n, (offer, expected)) in [
-        (Ok(GiftOffer::NotNow), missing),
-        (Err(error(ErrorKind::Temporary, "offer")), PayError::Unavailable),
+        (Ok(GiftCardOffer::Unavailable), missing),
+        (Err(error(ErrorKind::Temporary, "offer")), ClaimError::Unavailable),
     ]
     .into_iter()
     .enumerate()
@@ -125,9 +125,9 @@ async fn what_is_not_in_stock_is_refused_before_settlement() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_22_a_rate_that_moved_since_the_quote_changes_nothing_for_who_pays_it() {
     // Aim: the catalog's rate of now is what is ordered at, the quoted one what was paid: both are kept with the order.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let fee_rate = String::from("0.045");
-    world.catalog.offers([Ok(GiftOffer::Open {
+    world.catalog.offers([Ok(GiftCardOffer::Available {
         fee_rate: fee_rate.clone(),
     })]);
     let id = bought(&world, &gift(1)).await;
@@ -135,22 +135,22 @@ async fn case_22_a_rate_that_moved_since_the_quote_changes_nothing_for_who_pays_
     assert_eq!((gift.order.fee_rate, *gift.order.quoted), (fee_rate, quoted()));
     assert_eq!(gift.charge.fee().to_string(), "0.1", "what comes on top is ours");
     world.quiet().await;
-    let owed = world.books().get(&Place::Provider(Provider::GiftCards)).copied();
+    let owed = world.books().get(&LedgerAccount::Provider(LedgerProvider::GiftCards)).copied();
     assert_eq!(owed, Some(-5_000_000), "the catalog is owed what the card is worth");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_declined_payment_that_comes_again_is_looked_at_again() {
     // Aim: what has sold out since the first try is refused before it settles, and bought once it is there again.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = gift(1);
-    world.chain.fate(&request.authorization, Fate::Declined);
+    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
     let declined = world.pay(&request).await.unwrap();
     assert!(matches!(declined.outcome, Outcome::Declined(_)), "{declined:?}");
-    world.chain.fate(&request.authorization, Fate::Settles);
+    world.chain.fate(&request.authorization, PaymentBehavior::Settles);
     let sent = world.chain.submissions();
-    world.catalog.offers([Ok(GiftOffer::NotNow)]);
-    let missing = PayError::Missing(Requirement::InStock);
+    world.catalog.offers([Ok(GiftCardOffer::Unavailable)]);
+    let missing = ClaimError::PreconditionFailed(Precondition::InStock);
     assert_eq!(world.pay(&request).await.unwrap_err(), missing);
     assert_eq!(world.chain.submissions(), sent, "nothing was sent");
     bought(&world, &request).await;

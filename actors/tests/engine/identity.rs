@@ -1,12 +1,12 @@
 //! Who may come in: look-alike wallets, used nonces, one-time links, frozen accounts.
 
-use purser_actors::account::LinkCode;
-use purser_actors::engine::{Collision, Denied, PayError};
+use purser_actors::account::LoginCode;
+use purser_actors::engine::{UserIdCollision, OperationError, ClaimError};
 use purser_actors::id::{PaymentId, Wallet};
-use purser_actors::session::Amr;
+use purser_actors::session::AuthMethod;
 use purser_actors::session::Command;
 
-use crate::support::world::{World, bought, card_for, evm, session};
+use crate::support::harness::{Harness, bought, card_for, evm, session};
 use crate::support::{NOON_MS, eventually, in_time};
 
 const LATER_S: u64 = NOON_MS / 1_000 + 900;
@@ -36,13 +36,13 @@ fn look_alikes() -> (Wallet, Wallet) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_46_a_look_alike_address_is_refused_before_settlement() {
     // Aim: the first of two addresses that are equal in lower case has it; the other neither buys nor signs in.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let (first, second) = look_alikes();
     assert_eq!(first.user_id(), second.user_id());
     bought(&world.pay(&card_for(first, 1)).await.unwrap());
-    assert_eq!(world.pay(&card_for(second, 2)).await.unwrap_err(), PayError::Collision);
+    assert_eq!(world.pay(&card_for(second, 2)).await.unwrap_err(), ClaimError::UserIdCollision);
     let denied = world.engine.sign_in(second, ([1; 16], LATER_S), session()).await;
-    assert!(matches!(denied, Err(Denied::Own(Collision))), "{denied:?}");
+    assert!(matches!(denied, Err(OperationError::Own(UserIdCollision))), "{denied:?}");
     assert_eq!(world.chain.transfers(), 1);
     assert!(world.engine.account(&second).await.unwrap().is_none());
     assert!(world.engine.cards_of(&second, None, 10).await.unwrap().0.is_empty());
@@ -52,7 +52,7 @@ async fn case_46_a_look_alike_address_is_refused_before_settlement() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_46_of_two_look_alikes_at_the_same_moment_one_is_refused() {
     // Aim: the check and the write are one; whoever loses the race is told of the collision, not of a used nonce.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let (first, second) = look_alikes();
     world.store.hold();
     let calls: Vec<_> = [(first, 1), (second, 2)]
@@ -68,7 +68,7 @@ async fn case_46_of_two_look_alikes_at_the_same_moment_one_is_refused() {
     for call in calls {
         match in_time("a sign-in", call).await.unwrap() {
             Ok(()) => {}
-            Err(Denied::Own(Collision)) => refused += 1,
+            Err(OperationError::Own(UserIdCollision)) => refused += 1,
             Err(other) => panic!("{other:?}"),
         }
     }
@@ -78,7 +78,7 @@ async fn case_46_of_two_look_alikes_at_the_same_moment_one_is_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_42_a_nonce_signs_in_once() {
     // Aim: the second use of a nonce is refused, at once and after a restart, for this wallet and for any other.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let (nonce, one) = (([1; 16], LATER_S), session());
     world.engine.sign_in(evm(1), nonce, one).await.unwrap();
     assert!(world.engine.session(&one.id).await.unwrap().unwrap().is_active());
@@ -86,7 +86,7 @@ async fn case_42_a_nonce_signs_in_once() {
     for wallet in [evm(1), evm(2)] {
         let two = session();
         let denied = world.engine.sign_in(wallet, nonce, two).await;
-        assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
+        assert!(matches!(denied, Err(OperationError::AlreadyUsed)), "{denied:?}");
         assert!(world.engine.session(&two.id).await.unwrap().is_none());
     }
 }
@@ -94,7 +94,7 @@ async fn case_42_a_nonce_signs_in_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_sign_in_behind_a_refused_batch_of_its_account_still_signs_in() {
     // Aim: a conflict says "something else came first"; only a nonce that is really used may be called used.
-    let world = World::new().await;
+    let world = Harness::new().await;
     world
         .engine
         .sign_in(evm(1), ([1; 16], LATER_S), session())
@@ -120,42 +120,42 @@ async fn a_sign_in_behind_a_refused_batch_of_its_account_still_signs_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_47_a_login_link_opens_once_and_in_time() {
     // Aim: the code lets in once, with no more rights than it was made with, and not after its time.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let maker = session();
     world.engine.sign_in(evm(1), ([1; 16], LATER_S), maker).await.unwrap();
-    let code = |hash| LinkCode {
+    let code = |hash| LoginCode {
         hash: [hash; 32],
         expires_s: LATER_S,
     };
-    for (hash, amr) in [(1, Amr::Payment(PaymentId(7))), (2, Amr::Wallet), (4, Amr::Wallet)] {
+    for (hash, amr) in [(1, AuthMethod::Payment(PaymentId(7))), (2, AuthMethod::Wallet), (4, AuthMethod::Wallet)] {
         world
             .engine
-            .offer_link(evm(1), code(hash), amr, maker.id)
+            .create_login_code(evm(1), code(hash), amr, maker.id)
             .await
             .unwrap();
     }
     let one = session();
-    let grant = world.engine.use_link([1; 32], one).await.unwrap();
-    assert_eq!((grant.wallet, grant.amr), (evm(1), Amr::Payment(PaymentId(7))));
+    let grant = world.engine.redeem_login_code([1; 32], one).await.unwrap();
+    assert_eq!((grant.wallet, grant.amr), (evm(1), AuthMethod::Payment(PaymentId(7))));
     let kept = world.engine.session(&one.id).await.unwrap().unwrap().amr;
-    assert_eq!(kept, Amr::Payment(PaymentId(7)));
+    assert_eq!(kept, AuthMethod::Payment(PaymentId(7)));
     for used_or_unknown in [[1; 32], [3; 32]] {
-        let denied = world.engine.use_link(used_or_unknown, session()).await;
-        assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
+        let denied = world.engine.redeem_login_code(used_or_unknown, session()).await;
+        assert!(matches!(denied, Err(OperationError::AlreadyUsed)), "{denied:?}");
     }
     // A link dies with the session that made it.
     world.engine.refresh(maker.id, Command::Revoke).await.unwrap();
-    let denied = world.engine.use_link([4; 32], session()).await;
-    assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
+    let denied = world.engine.redeem_login_code([4; 32], session()).await;
+    assert!(matches!(denied, Err(OperationError::AlreadyUsed)), "{denied:?}");
     world.clock.advance(900_000);
-    let denied = world.engine.use_link([2; 32], session()).await;
-    assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
+    let denied = world.engine.redeem_login_code([2; 32], session()).await;
+    assert!(matches!(denied, Err(OperationError::AlreadyUsed)), "{denied:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
     // Aim: no purchase and no settlement; sign-in works; unfrozen, all is as before.
-    let world = World::new().await;
+    let world = Harness::new().await;
     bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world
         .engine
@@ -163,7 +163,7 @@ async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
         .await
         .unwrap();
     let request = card_for(evm(1), 2);
-    let frozen = PayError::Frozen {
+    let frozen = ClaimError::Frozen {
         message: "call us".into(),
     };
     assert_eq!(world.pay(&request).await.unwrap_err(), frozen);
@@ -173,16 +173,16 @@ async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
         .sign_in(evm(1), ([1; 16], LATER_S), session())
         .await
         .unwrap();
-    let code = LinkCode {
+    let code = LoginCode {
         hash: [1; 32],
         expires_s: LATER_S,
     };
     // Its owner is to read why.
     let maker = session();
     world.engine.sign_in(evm(1), ([2; 16], LATER_S), maker).await.unwrap();
-    let offered = world.engine.offer_link(evm(1), code, Amr::Wallet, maker.id);
+    let offered = world.engine.create_login_code(evm(1), code, AuthMethod::Wallet, maker.id);
     offered.await.unwrap();
-    world.engine.use_link([1; 32], session()).await.unwrap();
+    world.engine.redeem_login_code([1; 32], session()).await.unwrap();
     // A wallet that we have never seen can be frozen beforehand.
     world
         .engine
@@ -197,11 +197,11 @@ async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_49_a_freeze_after_the_claim_does_not_stop_the_payment() {
     // Aim: what a check has passed is never refused after settlement.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     world
         .chain
-        .fate(&request.authorization, crate::support::ports::Fate::Waits);
+        .fate(&request.authorization, crate::support::ports::PaymentBehavior::Waits);
     let call = tokio::spawn({
         let (engine, request) = (world.engine.clone(), request.clone());
         async move { engine.pay(request).await }

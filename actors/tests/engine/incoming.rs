@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Booking, Early, Lost, NotBooked, NotRuled, Restored, Rule};
-use purser_actors::id::{DepositId, EffectId, Network, RequestId, Wallet};
+use purser_actors::engine::{Attribution, Early, Lost, AttributionError, NotRuled, RestoreWindow, Rule};
+use purser_actors::id::{DepositId, JobId, Network, RequestId, Wallet};
 use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::Entity as _;
-use purser_actors::ledger::{Place, Provider};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::Usdc;
-use purser_actors::operator::{Act, Role};
-use purser_actors::port::{Departure, ErrorKind, Movement, Timestamp};
-use purser_actors::product::Product;
-use purser_actors::reconcile::Standing;
+use purser_actors::operator::{OperatorAction, Role};
+use purser_actors::port::{OutgoingTransfer, ErrorKind, ChainMovement, Timestamp};
+use purser_actors::product::PurchasedProduct;
+use purser_actors::reconciliation::EntryStatus;
 
 use super::payouts::{bought as paid_out, to_app, verified};
 use crate::support::eventually;
-use crate::support::lists::TestLists;
-use crate::support::ports::Mood;
-use crate::support::rails::complete;
-use crate::support::world::{World, bought, card_for, evm};
+use crate::support::lists::FakeLists;
+use crate::support::ports::IssuerBehavior;
+use crate::support::payouts::complete;
+use crate::support::harness::{Harness, bought, card_for, evm};
 
 /// From now on, for a minute.
-fn lost(world: &World) -> Lost {
+fn lost(world: &Harness) -> Lost {
     use purser_actors::port::Clock as _;
     let since = world.clock.now();
     Lost {
@@ -31,8 +31,8 @@ fn lost(world: &World) -> Lost {
     }
 }
 
-fn came(transaction: &str, index: u32, atomic: u64, at: Timestamp) -> Movement {
-    Movement {
+fn came(transaction: &str, index: u32, atomic: u64, at: Timestamp) -> ChainMovement {
+    ChainMovement {
         transaction: transaction.to_owned(),
         index,
         incoming: true,
@@ -43,12 +43,12 @@ fn came(transaction: &str, index: u32, atomic: u64, at: Timestamp) -> Movement {
     }
 }
 
-async fn incoming(world: &World, transaction: &str, index: u32) -> Option<Incoming> {
+async fn incoming(world: &Harness, transaction: &str, index: u32) -> Option<Incoming> {
     let id = DepositId::of(Network::Base, transaction, index);
     world.engine.incoming_transfer(&id).await.unwrap()
 }
 
-async fn becomes(world: &World, transaction: &str, index: u32, status: &str) {
+async fn becomes(world: &Harness, transaction: &str, index: u32, status: &str) {
     eventually(status, async || {
         let found = incoming(world, transaction, index).await;
         found.is_some_and(|found| found.status() == status)
@@ -56,7 +56,7 @@ async fn becomes(world: &World, transaction: &str, index: u32, status: &str) {
     .await;
 }
 
-async fn balance(world: &World, n: u8) -> u64 {
+async fn balance(world: &Harness, n: u8) -> u64 {
     let account = world.engine.account(&evm(n)).await.unwrap();
     account.map_or(0, |account| account.balance.atomic())
 }
@@ -67,8 +67,8 @@ async fn case_79_two_transfers_in_one_transaction_count_twice_and_each_once() {
     // fourth of after the quiet time, wait; an operator's word about each takes effect once. A rail that does not answer is asked
     // again before anybody is credited.
     for after in 0..24 {
-        let lists = Arc::new(TestLists::default());
-        let world = World::new().await;
+        let lists = Arc::new(FakeLists::default());
+        let world = Harness::new().await;
         let window = lost(&world);
         lists.show(came("a", 0, 1_000_000, window.since));
         lists.show(came("a", 1, 2_000_000, window.since));
@@ -94,8 +94,8 @@ async fn case_79_two_transfers_in_one_transaction_count_twice_and_each_once() {
         assert_eq!(balance(&world, 7).await, 3_000_000, "cut after {after}");
         let books: Vec<_> = world.books().into_iter().collect();
         let held = [
-            (Place::Treasury(Network::Base), 3_000_000),
-            (Place::Holder(evm(7)), -3_000_000),
+            (LedgerAccount::Treasury(Network::Base), 3_000_000),
+            (LedgerAccount::Customer(evm(7)), -3_000_000),
         ];
         assert_eq!(books, held, "cut after {after}");
         if after == 23 {
@@ -105,11 +105,11 @@ async fn case_79_two_transfers_in_one_transaction_count_twice_and_each_once() {
 }
 
 /// An operator says what the other two are.
-async fn decided(world: &World) {
-    let act = Act {
-        by: "ana".into(),
+async fn decided(world: &Harness) {
+    let act = OperatorAction {
+        operator: "ana".into(),
         role: Role::Operator,
-        request: RequestId(7),
+        request_id: RequestId(7),
     };
     let rule = async |transaction: &str, index, rule| {
         let id = DepositId::of(Network::Base, transaction, index);
@@ -127,7 +127,7 @@ async fn decided(world: &World) {
     becomes(world, "c", 3, "returned").await;
     eventually("it has left", async || world.chain.transfers() == 1).await;
     eventually("the account knows", async || balance(world, 7).await == 3_000_000).await;
-    assert_eq!(world.books()[&Place::OperatorFunds], -4_000_000);
+    assert_eq!(world.books()[&LedgerAccount::OperatorFunds], -4_000_000);
     assert!(world.engine.incoming_transfers(None, 10).await.unwrap().is_empty());
 }
 
@@ -136,23 +136,23 @@ async fn case_80_what_the_issuer_shows_is_adopted_behind_any_cut() {
     // Aim: a card that was bought after the backup: whatever batch of the adoption is the last before a power cut, there is one
     // payment, one card under the number that it had, one at the issuer, and no credit.
     for after in 0..16 {
-        let lists = Arc::new(TestLists::default());
-        let world = World::new().await;
+        let lists = Arc::new(FakeLists::default());
+        let world = Harness::new().await;
         let (backup, window) = (world.store.backup(), lost(&world));
         let request = card_for(evm(1), 1);
         let paid = world.pay_until_told(&request).await;
         let card = bought(&paid);
         world.quiet().await;
         assert_eq!(card.0, paid.payment.product(), "its name follows from the payment");
-        lists.enter(card.0, Standing::Done, 500);
-        let moved = Movement {
+        lists.enter(card.0, EntryStatus::Completed, 500);
+        let moved = ChainMovement {
             transaction: "paid".into(),
             index: 0,
             incoming: true,
             other: evm(1),
             amount: request.authorization.value(),
             at: window.since,
-            mark: request.authorization.mark(),
+            mark: request.authorization.fingerprint(),
         };
         lists.show(moved);
         let world = world.having_lost(window).back_to(backup).await;
@@ -179,8 +179,8 @@ async fn case_80_what_the_issuer_shows_is_adopted_behind_any_cut() {
         assert_eq!(balance(&world, 1).await, 0);
         let books: Vec<_> = world.books().into_iter().collect();
         let sold = [
-            (Place::Treasury(Network::Base), 5_000_000),
-            (Place::Provider(Provider::CardIssuer), -5_000_000),
+            (LedgerAccount::Treasury(Network::Base), 5_000_000),
+            (LedgerAccount::Provider(LedgerProvider::CardIssuer), -5_000_000),
         ];
         assert_eq!(books, sold, "cut after {after}");
         let again = world.pay_until_told(&request).await;
@@ -191,19 +191,19 @@ async fn case_80_what_the_issuer_shows_is_adopted_behind_any_cut() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_80_what_a_rail_has_paid_is_nobodys_credit() {
     // Aim: a payout of the lost history, whose payee no list names: it waits with what the rail shows.
-    let lists = Arc::new(TestLists::default());
-    let world = World::new().await;
+    let lists = Arc::new(FakeLists::default());
+    let world = Harness::new().await;
     verified(&world, evm(1)).await;
     let (backup, window) = (world.store.backup(), lost(&world));
     let request = to_app(1, "@ada");
-    world.rails.moods(&[Mood::Ready, Mood::Ready]);
+    world.rails.moods(&[IssuerBehavior::Ready, IssuerBehavior::Ready]);
     let payout = paid_out(&world, &request).await;
     eventually("the rail has it", async || world.rails.paid() == 1).await;
-    world.rails.knows(EffectId(payout.0), 2, complete());
-    lists.show(Movement {
+    world.rails.knows(JobId(payout.0), 2, complete());
+    lists.show(ChainMovement {
         other: evm(1),
         amount: request.authorization.value(),
-        mark: request.authorization.mark(),
+        mark: request.authorization.fingerprint(),
         ..came("paid", 0, 0, window.since)
     });
     let world = world.having_lost(window).back_to(backup).await;
@@ -223,17 +223,17 @@ async fn case_80_what_a_rail_has_paid_is_nobodys_credit() {
 async fn a_declined_payment_that_landed_after_the_backup_has_its_card() {
     // Aim: the backup knows a payment as declined; in the history that was lost it was presented again, landed and bought a card: the
     // restored service finds the card at the issuer and credits nothing.
-    use crate::support::ports::Fate;
-    let lists = Arc::new(TestLists::default());
-    let world = World::new().await.reconciling(lists.reconciling()).await;
+    use crate::support::ports::PaymentBehavior;
+    let lists = Arc::new(FakeLists::default());
+    let world = Harness::new().await.reconciling(lists.reconciling()).await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::Declined);
+    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
     let told = world.pay_until_told(&request).await;
     let payment = world.engine.payment(&told.payment).await.unwrap().unwrap();
     assert_eq!(payment.status(), "declined");
     let (backup, window) = (world.store.backup(), lost(&world));
     world.chain.land(&request.authorization);
-    lists.enter(told.payment.product(), Standing::Done, 500);
+    lists.enter(told.payment.product(), EntryStatus::Completed, 500);
     let world = world.having_lost(window).back_to(backup).await;
     eventually("it has its card", async || {
         let payment = world.engine.payment(&told.payment).await.unwrap().unwrap();
@@ -244,38 +244,38 @@ async fn a_declined_payment_that_landed_after_the_backup_has_its_card() {
     let purser_actors::payment::Status::Fulfilled { product, .. } = payment.status else {
         panic!("{payment:?}")
     };
-    assert!(matches!(product, Product::Card(card) if card.0 == told.payment.product()));
+    assert!(matches!(product, PurchasedProduct::Card(card) if card.0 == told.payment.product()));
     assert_eq!(balance(&world, 1).await, 0);
 }
 
 /// An operator books what was burned: wrongly, rightly and again.
-async fn booked_against(world: &World, plain: DepositId, doubtful: DepositId) {
-    let act = Act {
-        by: "ana".into(),
+async fn booked_against(world: &Harness, plain: DepositId, doubtful: DepositId) {
+    let act = OperatorAction {
+        operator: "ana".into(),
         role: Role::Operator,
-        request: RequestId(7),
+        request_id: RequestId(7),
     };
     let book = async |id| {
         let booked = world
             .engine
-            .book("burned", (Booking::Incoming(id), None), (&act, "seen".into()));
+            .attribute_transfer("burned", (Attribution::Incoming(id), None), (&act, "seen".into()));
         booked.await
     };
-    assert_eq!(book(plain).await, Err(NotBooked::Differs));
+    assert_eq!(book(plain).await, Err(AttributionError::Mismatch));
     assert_eq!(
         book(doubtful).await,
-        Err(NotBooked::Early(Early::Attesters)),
+        Err(AttributionError::MayStillSettle(Early::Attesters)),
         "nobody says whom it reached"
     );
     world.bridge.has_burned("burned", [0xdd; 20], 1_000_000);
     assert_eq!(
         book(doubtful).await,
-        Err(NotBooked::Differs),
+        Err(AttributionError::Mismatch),
         "so little was not paid for"
     );
     world.bridge.has_burned("burned", [0xdd; 20], 22_000_000);
-    assert_eq!(book(doubtful).await, Ok(Booking::Incoming(doubtful)));
-    assert_eq!(book(doubtful).await, Err(NotBooked::Unknown));
+    assert_eq!(book(doubtful).await, Ok(Attribution::Incoming(doubtful)));
+    assert_eq!(book(doubtful).await, Err(AttributionError::NotFound));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -284,22 +284,22 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     // what left nobody is credited; then the burn is named as the top-up's and the transfer waits, without any account linked here.
     // An operator books both at once, and what is missing is the bridge's fee. Another transfer of that history, which nothing left
     // for, is credited once nothing more can leave for it; one that came later at once.
-    let lists = Arc::new(TestLists::default());
-    let world = World::new().await;
+    let lists = Arc::new(FakeLists::default());
+    let world = Harness::new().await;
     let window = lost(&world);
     let payer = Wallet::Solana([7; 32]);
-    let paid = |transaction: &str, index, atomic| Movement {
+    let paid = |transaction: &str, index, atomic| ChainMovement {
         other: payer,
         ..came(transaction, index, atomic, window.since)
     };
     lists.show(paid("paid", 0, 22_000_000));
     lists.show(paid("else", 1, 5_000_000));
-    lists.show(Movement {
+    lists.show(ChainMovement {
         at: window.restored.plus_ms(1),
         ..paid("later", 2, 1_000_000)
     });
     world.chain.silence(true);
-    world.chain.leave(Departure {
+    world.chain.leave(OutgoingTransfer {
         transaction: "burned".into(),
         to: Wallet::Solana([9; 32]),
         amount: Usdc::from_atomic(22_002_200),
@@ -307,7 +307,7 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
         mark: [3; 32],
         index: 0,
     });
-    let restored = Restored {
+    let restored = RestoreWindow {
         since: window.since,
         until: window.until,
         at: window.restored,
@@ -343,34 +343,34 @@ async fn nothing_is_credited_before_the_chain_has_told_what_left() {
     assert!(world.engine.unexplained().await.unwrap().is_empty());
     let account = world.engine.account(&payer).await.unwrap().expect("it has a credit");
     assert_eq!(account.balance.atomic(), 6_000_000);
-    assert_eq!(world.books()[&Place::Costs], 2_200);
+    assert_eq!(world.books()[&LedgerAccount::OperatingCosts], 2_200);
     // Both are in the books.
-    assert_eq!(world.books()[&Place::Treasury(Network::Solana)], 6_000_000 - 2_200);
+    assert_eq!(world.books()[&LedgerAccount::Treasury(Network::Solana)], 6_000_000 - 2_200);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_declined_top_up_that_left_after_the_backup_is_no_credit() {
     // Aim: the backup knows a top-up's payment as declined; in the history that was lost it was presented again, landed and was sent
     // on: the restored service has the top-up wait for its burn, and credits nothing.
-    use crate::support::ports::Fate;
-    use purser_actors::engine::PayRequest;
+    use crate::support::ports::PaymentBehavior;
+    use purser_actors::engine::PaymentRequest;
     use purser_actors::kernel::table;
     use purser_actors::money::Cents;
     use purser_actors::product::Purchase;
     let payer = Wallet::Solana([1; 32]);
-    let world = World::new().await;
+    let world = Harness::new().await;
     world.store.scribble(table::linked(&payer), &[0xdd; 20]);
-    let request = PayRequest {
+    let request = PaymentRequest {
         purchase: Purchase::CardBalance {
             amount: Cents::new(500),
         },
         ..card_for(payer, 1)
     };
-    world.chain.fate(&request.authorization, Fate::Declined);
+    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
     let told = world.pay_until_told(&request).await;
     let (backup, window) = (world.store.backup(), lost(&world));
     world.chain.land(&request.authorization);
-    world.chain.leave(Departure {
+    world.chain.leave(OutgoingTransfer {
         transaction: "burned".into(),
         to: Wallet::Solana([9; 32]),
         amount: Usdc::from_atomic(5_000_500),
@@ -378,7 +378,7 @@ async fn a_declined_top_up_that_left_after_the_backup_is_no_credit() {
         mark: [3; 32],
         index: 0,
     });
-    let restored = Restored {
+    let restored = RestoreWindow {
         since: window.since,
         until: window.until,
         at: window.restored,

@@ -2,32 +2,32 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Denied, Restored};
+use purser_actors::engine::{OperationError, RestoreWindow};
 use purser_actors::id::{CardId, Network, RequestId};
-use purser_actors::intl_order::{BillingAddress, Details, EnteredCard, IntlOrder, OVERDUE_AFTER_MS, Rejection};
+use purser_actors::intl_order::{BillingAddress, IntlCardDetails, EnteredCard, IntlOrder, OVERDUE_AFTER_MS, Rejection};
 use purser_actors::kernel::{Entity, table};
-use purser_actors::lease::NotYours;
-use purser_actors::ledger::{Place, Provider};
-use purser_actors::operator::{Act, Role};
+use purser_actors::lease::LeaseError;
+use purser_actors::ledger::{LedgerAccount, LedgerProvider};
+use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::port::Clock;
 
-use crate::support::world::{World, bought, evm, intl_card_for};
+use crate::support::harness::{Harness, bought, evm, intl_card_for};
 use crate::support::{eventually, together};
 
 const PAID: i128 = 103_800_000;
 const LEASE_MS: u64 = 1_800_000;
 
-fn act(by: &str) -> Act {
-    Act {
-        by: by.into(),
+fn act(by: &str) -> OperatorAction {
+    OperatorAction {
+        operator: by.into(),
         role: Role::Operator,
-        request: RequestId(7),
+        request_id: RequestId(7),
     }
 }
 
 fn entered(id: CardId) -> EnteredCard {
     EnteredCard {
-        details: Details {
+        details: IntlCardDetails {
             last4: "4242".into(),
             exp_month: 12,
             exp_year: 2099,
@@ -38,22 +38,22 @@ fn entered(id: CardId) -> EnteredCard {
     }
 }
 
-async fn order(world: &World, nonce: u8) -> CardId {
+async fn order(world: &Harness, nonce: u8) -> CardId {
     bought(&world.pay(&intl_card_for(evm(1), nonce)).await.unwrap())
 }
 
-async fn read(world: &World, id: CardId) -> IntlOrder {
+async fn read(world: &Harness, id: CardId) -> IntlOrder {
     world.engine.intl_order(&id).await.unwrap().unwrap()
 }
 
 /// Claims and fulfils; whether it came to that.
-async fn fulfil(world: &World, id: CardId, by: &str) -> bool {
+async fn fulfil(world: &Harness, id: CardId, by: &str) -> bool {
     fulfil_with(world, id, by, entered(id)).await
 }
 
-async fn fulfil_with(world: &World, id: CardId, by: &str, card: EnteredCard) -> bool {
+async fn fulfil_with(world: &Harness, id: CardId, by: &str, card: EnteredCard) -> bool {
     match world.engine.claim_intl(id, act(by), LEASE_MS).await {
-        Err(Denied::Rejected(_)) => false,
+        Err(OperationError::Rejected(_)) => false,
         claimed => {
             let lease = claimed.unwrap().number;
             world.engine.fulfil_intl(id, act(by), lease, card).await.unwrap();
@@ -62,9 +62,9 @@ async fn fulfil_with(world: &World, id: CardId, by: &str, card: EnteredCard) -> 
     }
 }
 
-async fn cancel(world: &World, id: CardId) -> bool {
+async fn cancel(world: &Harness, id: CardId) -> bool {
     match world.engine.cancel_intl(id, None).await {
-        Err(Denied::Rejected(Rejection::State(_))) => false,
+        Err(OperationError::Rejected(Rejection::InvalidState(_))) => false,
         told => told.map(|()| true).unwrap(),
     }
 }
@@ -73,7 +73,7 @@ async fn cancel(world: &World, id: CardId) -> bool {
 async fn case_29_cancel_and_fulfil_at_the_same_moment_have_one_winner() {
     // Aim: sixty orders, each taken back and made at once: a card or the money, never both and never neither; the books
     // say the same, over a crash too.
-    let world = Arc::new(World::new().await);
+    let world = Arc::new(Harness::new().await);
     let (mut made, mut back) = (0, 0);
     for nonce in 0..60 {
         let id = order(&world, nonce).await;
@@ -97,18 +97,18 @@ async fn case_29_cancel_and_fulfil_at_the_same_moment_have_one_winner() {
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     assert_eq!(i128::from(account.balance.atomic()), back * PAID);
     let books = world.books();
-    assert_eq!(books[&Place::Treasury(Network::Base)], 60 * PAID);
-    assert_eq!(books.get(&Place::Holder(evm(1))).copied().unwrap_or(0), -back * PAID);
-    let desk = books.get(&Place::Provider(Provider::IntlDesk)).copied().unwrap_or(0);
+    assert_eq!(books[&LedgerAccount::Treasury(Network::Base)], 60 * PAID);
+    assert_eq!(books.get(&LedgerAccount::Customer(evm(1))).copied().unwrap_or(0), -back * PAID);
+    let desk = books.get(&LedgerAccount::Provider(LedgerProvider::IntlFulfilment)).copied().unwrap_or(0);
     assert_eq!(desk, -made * 100_000_000);
-    assert_eq!(books.get(&Place::Fees).copied().unwrap_or(0), -made * 3_800_000);
-    assert_eq!(world.store.rows(&[table::QUEUE]).len(), 0);
+    assert_eq!(books.get(&LedgerAccount::FeeRevenue).copied().unwrap_or(0), -made * 3_800_000);
+    assert_eq!(world.store.rows(&[table::INTL_ORDER_QUEUE]).len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_30_fifty_cancellations_at_once_credit_once() {
     // Aim: one is told that it is done, the others that it cannot be, and the charge comes back once, fee included.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let id = order(&world, 1).await;
     let at_once = together(50, |_| {
         let engine = world.engine.clone();
@@ -129,14 +129,14 @@ async fn case_30_fifty_cancellations_at_once_credit_once() {
 async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless() {
     // Aim: nobody holds it, the holder cannot cancel, the next claim has a higher number and alone fulfils; only a
     // release lets the holder cancel again. Over a crash while the lease runs.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let id = order(&world, 1).await;
     let first = world.engine.claim_intl(id, act("ana"), LEASE_MS).await.unwrap();
     let held = world.engine.claim_intl(id, act("ben"), LEASE_MS).await.unwrap_err();
-    assert!(matches!(held, Denied::Rejected(Rejection::Lease(NotYours::Held(holder))) if holder.by == "ana"));
+    assert!(matches!(held, OperationError::Rejected(Rejection::Lease(LeaseError::HeldByOther(holder))) if holder.by == "ana"));
     let world = world.crash().await;
     world.clock.advance(LEASE_MS + 1);
-    eventually("the lease ends", async || read(&world, id).await.holder().is_none()).await;
+    eventually("the lease ends", async || read(&world, id).await.lease_holder().is_none()).await;
     assert_eq!(read(&world, id).await.status(), "claimed");
     assert!(!cancel(&world, id).await, "the card may be on its way");
     let old = world
@@ -144,7 +144,7 @@ async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless
         .fulfil_intl(id, act("ana"), first.number, entered(id))
         .await;
     assert!(
-        matches!(old, Err(Denied::Rejected(Rejection::Lease(NotYours::OldLease(1))))),
+        matches!(old, Err(OperationError::Rejected(Rejection::Lease(LeaseError::Stale(1))))),
         "{old:?}"
     );
     let second = world.engine.claim_intl(id, act("ben"), LEASE_MS).await.unwrap();
@@ -154,7 +154,7 @@ async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless
         .fulfil_intl(id, act("ana"), first.number, entered(id))
         .await;
     assert!(
-        matches!(old, Err(Denied::Rejected(Rejection::Lease(NotYours::OldLease(2))))),
+        matches!(old, Err(OperationError::Rejected(Rejection::Lease(LeaseError::Stale(2))))),
         "{old:?}"
     );
     world.engine.release_intl(id, act("ben"), 2).await.unwrap();
@@ -173,7 +173,7 @@ async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless
 async fn an_order_is_overdue_after_a_day_and_stands_first() {
     // Aim: one event and a mark, no other state; the queue has overdue orders first, then the oldest; what was decided
     // before is neither overdue nor in the queue.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let (early, done) = (order(&world, 1).await, order(&world, 2).await);
     assert!(fulfil(&world, done, "ana").await);
     world.clock.advance(OVERDUE_AFTER_MS / 2);
@@ -207,7 +207,7 @@ async fn an_order_is_overdue_after_a_day_and_stands_first() {
 async fn the_end_of_a_card_destroys_the_key_of_its_cvv() {
     // Aim: after the month printed on it, over a crash: the card expires once, the key of exactly its CVV is destroyed, the record goes
     // and the number's stays; nothing is left to do.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let (id, other) = (order(&world, 1).await, order(&world, 2).await);
     // The world begins in November 2026.
     let mut printed = entered(id);
@@ -233,7 +233,7 @@ async fn the_end_of_a_card_destroys_the_key_of_its_cvv() {
     assert!(world.engine.sealed(id).await.unwrap().is_some());
     let shown = world.engine.reveal_intl(id).await;
     assert!(
-        matches!(shown, Err(Denied::Rejected(Rejection::State("expired")))),
+        matches!(shown, Err(OperationError::Rejected(Rejection::InvalidState("expired")))),
         "{shown:?}"
     );
     assert!(world.clock.now() > read(&world, other).await.created_at);
@@ -243,12 +243,12 @@ async fn the_end_of_a_card_destroys_the_key_of_its_cvv() {
 async fn what_a_lost_history_may_have_made_is_cancelled_only_after_an_operator_has_looked() {
     // Aim: an order of the backup, and one whose payment the lost history may have been given too: neither is taken back, also not
     // when it is overdue, until it was put back after the restore. What is paid for later is nobody else's, and is taken back at once.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let old = order(&world, 1).await;
     let lease = world.engine.claim_intl(old, act("ana"), LEASE_MS).await.unwrap().number;
     world.engine.release_intl(old, act("ana"), lease).await.unwrap();
     let now = world.clock.now();
-    let restored = Restored {
+    let restored = RestoreWindow {
         since: now,
         until: now.plus_ms(60_000),
         at: now.plus_ms(1),
@@ -262,7 +262,7 @@ async fn what_a_lost_history_may_have_made_is_cancelled_only_after_an_operator_h
     world.engine.cancel_intl(late, None).await.unwrap();
     for id in [old, soon] {
         let refused = world.engine.cancel_intl(id, None).await.unwrap_err();
-        assert!(matches!(refused, Denied::Rejected(Rejection::InDoubt)), "{refused:?}");
+        assert!(matches!(refused, OperationError::Rejected(Rejection::InDoubt)), "{refused:?}");
         let lease = world.engine.claim_intl(id, act("ana"), LEASE_MS).await.unwrap().number;
         assert!(world.engine.may_be_made(&read(&world, id).await).await.unwrap());
         world.engine.release_intl(id, act("ana"), lease).await.unwrap();

@@ -2,18 +2,18 @@
 
 use purser_actors::id::{LateReturnId, PayoutId};
 use purser_actors::late_return;
-use purser_actors::ledger::{Place, Provider};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payout::Status;
 
 use super::payouts::{MINE, balance, becomes, bought, register, to_app, to_bank, verified};
 use crate::support::eventually;
-use crate::support::ports::Mood;
-use crate::support::rails::{came_back, failed};
-use crate::support::world::{World, evm};
+use crate::support::ports::IssuerBehavior;
+use crate::support::payouts::{came_back, failed};
+use crate::support::harness::{Harness, evm};
 
 /// Waits for the end of a payout's return window.
-async fn closes(world: &World, id: PayoutId) {
+async fn closes(world: &Harness, id: PayoutId) {
     world.clock.advance(60_001);
     let closed = async || {
         let payout = world.engine.payout(&id).await.unwrap().unwrap();
@@ -26,15 +26,15 @@ async fn closes(world: &World, id: PayoutId) {
 async fn case_32_what_comes_back_after_the_window_is_one_late_return() {
     // Aim: told by the listener, twice, in other words, and with a power cut between: the payout stays complete, one late return
     // is credited once, less the rail's fee, and an operator's list has it.
-    let world = World::new().await;
+    let world = Harness::new().await;
     register(&world, evm(1), MINE).await;
-    world.rails.moods(&[Mood::Ready]);
+    world.rails.moods(&[IssuerBehavior::Ready]);
     let id = bought(&world, &to_bank(1, MINE)).await;
     becomes(&world, id, "complete").await;
     closes(&world, id).await;
     world.rails.tell(id, 3, came_back());
     let late = LateReturnId::of(id);
-    let credited = async |world: &World| {
+    let credited = async |world: &Harness| {
         let late = world.engine.late_return(&late).await.unwrap();
         late.is_some_and(|late| late.status == late_return::Status::Credited)
     };
@@ -47,8 +47,8 @@ async fn case_32_what_comes_back_after_the_window_is_one_late_return() {
     eventually("the last word is known", heard).await;
     world.quiet().await;
     assert_eq!(balance(&world).await, Usdc::from_atomic(4_250_000));
-    assert_eq!(world.books()[&Place::Provider(Provider::Bank)], -250_000);
-    assert_eq!(world.books()[&Place::Fees], -500_000);
+    assert_eq!(world.books()[&LedgerAccount::Provider(LedgerProvider::Bank)], -250_000);
+    assert_eq!(world.books()[&LedgerAccount::FeeRevenue], -500_000);
     let told = ["received", "credited"].map(|state| world.announced(&format!("late_return.{state}")));
     assert_eq!((told, world.announced("payout.returned")), ([1, 1], 0));
     becomes(&world, id, "complete").await;
@@ -61,11 +61,11 @@ async fn case_32_what_comes_back_after_the_window_is_one_late_return() {
 async fn a_recipients_totals_follow_what_became_of_its_payments() {
     // Aim: a payment counts when it is bought, and no more when it fails, is returned, or comes back late; a power cut
     // changes nothing of it.
-    let world = World::new().await;
+    let world = Harness::new().await;
     verified(&world, evm(1)).await;
     world
         .rails
-        .moods(&[Mood::Ready, Mood::Declines, Mood::Ready, Mood::Ready]);
+        .moods(&[IssuerBehavior::Ready, IssuerBehavior::Declines, IssuerBehavior::Ready, IssuerBehavior::Ready]);
     let bought_one = async |n: u8| bought(&world, &to_app(n, "@ada")).await;
     let (kept, failed) = (bought_one(1).await, bought_one(2).await);
     let (returned, late) = (bought_one(3).await, bought_one(4).await);
@@ -74,7 +74,7 @@ async fn a_recipients_totals_follow_what_became_of_its_payments() {
         becomes(&world, id, "complete").await;
     }
     world.quiet().await;
-    let totals = async |world: &World| {
+    let totals = async |world: &Harness| {
         let saved = world.engine.recipients_of(&evm(1), None, 10, |_| true).await.unwrap().0;
         saved[0].1.kept()
     };

@@ -2,34 +2,34 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Booking, NotBooked, Restored};
-use purser_actors::id::{EffectId, RequestId};
-use purser_actors::operator::{Act, Role};
-use purser_actors::port::{Clock as _, Entry};
-use purser_actors::reconcile::{Source, Standing};
+use purser_actors::engine::{Attribution, AttributionError, RestoreWindow};
+use purser_actors::id::{JobId, RequestId};
+use purser_actors::operator::{OperatorAction, Role};
+use purser_actors::port::{Clock as _, ProviderEntry};
+use purser_actors::reconciliation::{ReconciliationSource, EntryStatus};
 
 use crate::support::eventually;
-use crate::support::lists::{TestLists, dollars, entry};
+use crate::support::lists::{FakeLists, dollars, entry};
 use crate::support::settings::fast;
-use crate::support::world::World;
+use crate::support::harness::Harness;
 
 const QUIET_MS: u64 = 960_000;
-const PAID: EffectId = EffectId(5);
-const MOVED: EffectId = EffectId(6);
+const PAID: JobId = JobId(5);
+const MOVED: JobId = JobId(6);
 
-fn put(world: &World, lists: &TestLists, (source, key): (Source, EffectId), standing: Standing) {
+fn put(world: &Harness, lists: &FakeLists, (source, key): (ReconciliationSource, JobId), standing: EntryStatus) {
     let at = world.clock.now();
     let listed = entry(key, standing, dollars(30_000));
-    lists.put(source, Entry { at, ..listed });
+    lists.put(source, ProviderEntry { at, ..listed });
 }
 
-async fn restored(world: World) -> World {
+async fn restored(world: Harness) -> Harness {
     let at = world.clock.now();
     let until = at.plus_ms(QUIET_MS);
-    world.restored(Restored { since: at, until, at }).await
+    world.restored(RestoreWindow { since: at, until, at }).await
 }
 
-fn keys(world: &World) -> Vec<u128> {
+fn keys(world: &Harness) -> Vec<u128> {
     let mut keys: Vec<u128> = world
         .engine
         .unexplained_orders()
@@ -40,21 +40,21 @@ fn keys(world: &World) -> Vec<u128> {
     keys
 }
 
-async fn listed(world: &World, wanted: &[EffectId]) {
+async fn listed(world: &Harness, wanted: &[JobId]) {
     let wanted: Vec<u128> = wanted.iter().map(|key| key.0).collect();
     eventually("these orders are listed", async || keys(world) == wanted).await;
 }
 
-async fn lose(world: &World, key: EffectId) -> Result<Booking, NotBooked> {
-    let act = Act {
-        by: "ana".into(),
+async fn lose(world: &Harness, key: JobId) -> Result<Attribution, AttributionError> {
+    let act = OperatorAction {
+        operator: "ana".into(),
         role: Role::Administrator,
-        request: RequestId(7),
+        request_id: RequestId(7),
     };
-    let booking = (Booking::Loss, None);
+    let booking = (Attribution::Loss, None);
     world
         .engine
-        .book(&key.to_string(), booking, (&act, "seen".into()))
+        .attribute_transfer(&key.to_string(), booking, (&act, "seen".into()))
         .await
 }
 
@@ -62,36 +62,36 @@ async fn lose(world: &World, key: EffectId) -> Result<Booking, NotBooked> {
 async fn what_a_list_has_shown_holds_until_it_is_booked_or_refused() {
     // Aim: shown once and then not found by its key, it stays; what the provider refuses in the end holds nothing; nothing is booked
     // while it cannot be looked up; when the last is booked, and not before, the gate opens.
-    let lists = Arc::new(TestLists::default());
-    let world = World::new().await.reconciling(lists.reconciling()).await;
-    put(&world, &lists, (Source::Payouts, PAID), Standing::Done);
-    put(&world, &lists, (Source::Bank, MOVED), Standing::UnderWay);
+    let lists = Arc::new(FakeLists::default());
+    let world = Harness::new().await.reconciling(lists.reconciling()).await;
+    put(&world, &lists, (ReconciliationSource::Payouts, PAID), EntryStatus::Completed);
+    put(&world, &lists, (ReconciliationSource::BankTransfers, MOVED), EntryStatus::Pending);
     let world = restored(world).await;
     listed(&world, &[PAID, MOVED]).await;
     world.clock.advance(QUIET_MS + 1);
-    lists.take(Source::Payouts, PAID);
-    put(&world, &lists, (Source::Bank, MOVED), Standing::Refused);
+    lists.take(ReconciliationSource::Payouts, PAID);
+    put(&world, &lists, (ReconciliationSource::BankTransfers, MOVED), EntryStatus::Declined);
     listed(&world, &[PAID]).await;
-    assert_eq!(lose(&world, PAID).await, Err(NotBooked::Unknown));
-    assert!(world.engine.is_held());
-    put(&world, &lists, (Source::Payouts, PAID), Standing::Done);
+    assert_eq!(lose(&world, PAID).await, Err(AttributionError::NotFound));
+    assert!(world.engine.are_withdrawals_paused());
+    put(&world, &lists, (ReconciliationSource::Payouts, PAID), EntryStatus::Completed);
     lose(&world, PAID).await.expect("it is booked");
-    eventually("the gate opens", async || !world.engine.is_held()).await;
+    eventually("the gate opens", async || !world.engine.are_withdrawals_paused()).await;
     assert!(keys(&world).is_empty());
-    assert_eq!(lose(&world, PAID).await, Err(NotBooked::Unknown), "it is booked");
-    assert_eq!(lose(&world, MOVED).await, Err(NotBooked::NotCarriedOut));
+    assert_eq!(lose(&world, PAID).await, Err(AttributionError::NotFound), "it is booked");
+    assert_eq!(lose(&world, MOVED).await, Err(AttributionError::NotCarriedOut));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_list_that_hangs_hides_no_other_and_keeps_the_gate_shut() {
     // Aim: the bank takes questions and never answers: what the rails list is named and can be booked, and the gate stays shut until
     // the bank's list was read after nothing more can land.
-    let lists = Arc::new(TestLists::default());
+    let lists = Arc::new(FakeLists::default());
     let mut settings = fast();
     settings.payouts.timeout_ms = 20;
-    let world = World::with(settings).await.reconciling(lists.reconciling()).await;
-    put(&world, &lists, (Source::Payouts, PAID), Standing::Done);
-    lists.hang(Some(Source::Bank));
+    let world = Harness::with(settings).await.reconciling(lists.reconciling()).await;
+    put(&world, &lists, (ReconciliationSource::Payouts, PAID), EntryStatus::Completed);
+    lists.hang(Some(ReconciliationSource::BankTransfers));
     let world = restored(world).await;
     listed(&world, &[PAID]).await;
     world.clock.advance(QUIET_MS + 1);
@@ -99,7 +99,7 @@ async fn a_list_that_hangs_hides_no_other_and_keeps_the_gate_shut() {
     listed(&world, &[]).await;
     let asked = lists.unanswered();
     eventually("the bank is asked again", async || lists.unanswered() > asked + 1).await;
-    assert!(world.engine.is_held());
+    assert!(world.engine.are_withdrawals_paused());
     lists.hang(None);
-    eventually("the gate opens", async || !world.engine.is_held()).await;
+    eventually("the gate opens", async || !world.engine.are_withdrawals_paused()).await;
 }

@@ -1,18 +1,18 @@
 //! What a managed wallet pays for is its owner's: products, credits, caps, freeze, transfers that came after a backup.
 
-use purser_actors::agent_wallet::{Addresses, Limits};
-use purser_actors::engine::{PayError, PayRequest};
+use purser_actors::agent_wallet::{WalletAddresses, WalletCaps};
+use purser_actors::engine::{ClaimError, PaymentRequest};
 use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::table;
 use purser_actors::money::Cents;
 use purser_actors::payment::Outcome;
-use purser_actors::product::{Purchase, Requirement};
+use purser_actors::product::{Purchase, Precondition};
 
-use crate::support::ports::Mood;
-use crate::support::world::{World, bought, card_for, evm};
+use crate::support::ports::IssuerBehavior;
+use crate::support::harness::{Harness, bought, card_for, evm};
 
 const OWNER: Wallet = evm(1);
-const ADDRESSES: Addresses = Addresses {
+const ADDRESSES: WalletAddresses = WalletAddresses {
     base: [8; 20],
     solana: [8; 32],
 };
@@ -20,15 +20,15 @@ const ADDRESSES: Addresses = Addresses {
 /// The owner's managed wallet on Base.
 const MANAGED: Wallet = ADDRESSES.on(Network::Base);
 
-async fn opened() -> World {
-    let world = World::new().await;
-    let limits = Limits {
+async fn opened() -> Harness {
+    let world = Harness::new().await;
+    let limits = WalletCaps {
         per_call: Cents::new(100_000),
         per_day: None,
     };
     let made = world
         .engine
-        .open_agent_wallet(OWNER, (ADDRESSES, b"keys".to_vec()), limits, None);
+        .create_agent_wallet(OWNER, (ADDRESSES, b"keys".to_vec()), limits, None);
     made.await.expect("it is made");
     world
 }
@@ -57,7 +57,7 @@ async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
         assert_eq!(world.engine.account_of(&ADDRESSES.on(network)), OWNER);
     }
     assert_eq!(world.engine.account_of(&evm(5)), evm(5));
-    world.issuer.moods(&[Mood::Declines]);
+    world.issuer.moods(&[IssuerBehavior::Declines]);
     world.pay_until_told(&card_for(MANAGED, 3)).await;
     world.quiet().await;
     let owner = world.engine.account(&OWNER).await.unwrap().unwrap();
@@ -72,14 +72,14 @@ async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
 async fn case_73_a_managed_wallet_pays_under_its_owners_freeze_and_with_what_the_owner_has() {
     // Aim: what the owner lacks is lacking, what the owner has is there, and a frozen owner's wallet buys nothing.
     let world = opened().await;
-    let top_up = |nonce| PayRequest {
+    let top_up = |nonce| PaymentRequest {
         purchase: Purchase::CardBalance {
             amount: Cents::new(500),
         },
         ..card_for(MANAGED, nonce)
     };
     let lacking = world.pay(&top_up(1)).await.unwrap_err();
-    assert_eq!(lacking, PayError::Missing(Requirement::Linked));
+    assert_eq!(lacking, ClaimError::PreconditionFailed(Precondition::IssuerLinked));
     world.store.scribble(table::linked(&OWNER), &[0xdd; 20]);
     let paid = world.pay_until_told(&top_up(1)).await;
     assert!(matches!(paid.outcome, Outcome::Fulfilled { .. }), "{paid:?}");
@@ -87,24 +87,24 @@ async fn case_73_a_managed_wallet_pays_under_its_owners_freeze_and_with_what_the
     frozen.await.expect("it is frozen");
     let refused = world.pay(&card_for(MANAGED, 2)).await.unwrap_err();
     let message = "call us".to_owned();
-    assert_eq!(refused, PayError::Frozen { message });
+    assert_eq!(refused, ClaimError::Frozen { message });
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_82_what_was_credited_before_the_wallet_was_known_goes_back_to_it() {
     // Aim: a restore credits an address whose owner it cannot know yet; once the owner opens the wallet the credit is sent to that
     // address, once, and opening it again sends nothing.
-    let world = World::new().await;
-    world.issuer.moods(&[Mood::Declines]);
+    let world = Harness::new().await;
+    world.issuer.moods(&[IssuerBehavior::Declines]);
     world.pay(&card_for(MANAGED, 1)).await.expect("it is paid");
     world.quiet().await;
-    let limits = Limits {
+    let limits = WalletCaps {
         per_call: Cents::new(100_000),
         per_day: None,
     };
     for _ in 0..2 {
         let keys = (ADDRESSES, b"keys".to_vec());
-        let made = world.engine.open_agent_wallet(OWNER, keys, limits, None);
+        let made = world.engine.create_agent_wallet(OWNER, keys, limits, None);
         made.await.expect("it is made");
         world.quiet().await;
         let credited = world.engine.account(&MANAGED).await.unwrap().unwrap();

@@ -1,18 +1,18 @@
 //! A payment buys once, however often and in whatever company it is presented.
 
-use purser_actors::engine::PayError;
+use purser_actors::engine::ClaimError;
 use purser_actors::payment::{Outcome, Status};
 use purser_storage::Store;
 
-use crate::support::ports::{Fate, Mood};
+use crate::support::ports::{PaymentBehavior, IssuerBehavior};
 use crate::support::settings::{cards_a_day, fast};
-use crate::support::world::{World, bought, card_for, evm, session};
+use crate::support::harness::{Harness, bought, card_for, evm, session};
 use crate::support::{eventually, in_time};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_paid_call_ends_in_a_card_a_session_and_an_account() {
     // Aim: everything that a first purchase must leave behind is there, and nothing is left to do.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     let paid = world.pay(&request).await.unwrap();
     assert!(paid.won);
@@ -41,7 +41,7 @@ async fn a_paid_call_ends_in_a_card_a_session_and_an_account() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_01_a_payment_sent_a_hundred_times_at_once_buys_once() {
     // Aim: one settlement, one product, one winner; the other 99 are told the same.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     let engine = &world.engine;
     let calls: Vec<_> = (0..100)
@@ -72,7 +72,7 @@ async fn case_01_many_payments_of_one_wallet_each_sent_often_buy_one_card_each()
     // Aim: doubles of one payment refuse batches of the others on their way; none of the others suffers for it.
     let mut settings = fast();
     settings.in_flight_per_payer_max = 256;
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     let calls: Vec<_> = (0..160)
         .map(|n| {
             let (engine, request) = (world.engine.clone(), card_for(evm(1), n / 4));
@@ -112,7 +112,7 @@ async fn case_01_many_payments_of_one_wallet_each_sent_often_buy_one_card_each()
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_02_a_replay_gets_the_same_product_and_does_not_win() {
     // Aim: the answer to a payment never changes, not even by a restart.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     let first = world.pay(&request).await.unwrap();
     let replay = world.pay(&request).await.unwrap();
@@ -129,22 +129,22 @@ async fn case_02_a_replay_gets_the_same_product_and_does_not_win() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_03_a_payment_is_bound_to_its_first_request() {
     // Aim: the same payment for another request is refused and changes nothing, before and after the first is answered.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
     let mut other = request.clone();
     other.request = [6; 32];
-    world.chain.fate(&request.authorization, Fate::Waits);
+    world.chain.fate(&request.authorization, PaymentBehavior::Waits);
     let first = tokio::spawn({
         let (engine, request) = (world.engine.clone(), request.clone());
         async move { engine.pay(request).await }
     });
     eventually("the payment is on its way", async || world.chain.at_gate() == 1).await;
-    assert_eq!(world.pay(&other).await.unwrap_err(), PayError::AlreadyUsed);
+    assert_eq!(world.pay(&other).await.unwrap_err(), ClaimError::AlreadyUsed);
     world.chain.open_gate();
     in_time("the first call", first).await.unwrap().unwrap();
     let before = world.history().len();
     world.quiet().await;
-    assert_eq!(world.pay(&other).await.unwrap_err(), PayError::AlreadyUsed);
+    assert_eq!(world.pay(&other).await.unwrap_err(), ClaimError::AlreadyUsed);
     assert!(
         world.history().len() - before <= 1,
         "only the issuing of the card may have come since"
@@ -155,9 +155,9 @@ async fn case_03_a_payment_is_bound_to_its_first_request() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_07_an_unknown_settlement_is_resolved_from_the_chain_once() {
     // Aim: no answer is no refusal. The caller is told `pending`; the watch finds the transfer and fulfils it.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::Vanishes);
+    world.chain.fate(&request.authorization, PaymentBehavior::Vanishes);
     let paid = world.pay(&request).await.unwrap();
     assert!(paid.won);
     assert_eq!(paid.outcome, Outcome::Pending);
@@ -176,9 +176,9 @@ async fn case_07_an_unknown_settlement_is_resolved_from_the_chain_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_07_an_answer_lost_after_landing_is_found() {
     // Aim: the transfer happened, only the answer was lost: it ends in the product.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::AnswerLost);
+    world.chain.fate(&request.authorization, PaymentBehavior::AnswerLost);
     world.pay(&request).await.unwrap();
     world.quiet().await;
     world.assert_one_card(&request);
@@ -189,9 +189,9 @@ async fn case_07_a_settlement_that_hangs_counts_as_unknown() {
     // Aim: the wait for the chain is bounded, and its end is no failure.
     let mut settings = fast();
     settings.settle_timeout_ms = 30;
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::Waits);
+    world.chain.fate(&request.authorization, PaymentBehavior::Waits);
     let paid = world.pay(&request).await.unwrap();
     assert_eq!(paid.outcome, Outcome::Pending);
     world.chain.land(&request.authorization);
@@ -204,11 +204,11 @@ async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again
     // Aim: an unreachable chain claims nothing for good; the same payment presented again buys.
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
     world
         .chain
-        .fate(&request.authorization, Fate::Unreachable(settings.prepare_attempts));
+        .fate(&request.authorization, PaymentBehavior::Unreachable(settings.prepare_attempts));
     let paid = world.pay(&request).await.unwrap();
     assert_eq!(paid.outcome, Outcome::Unavailable);
     assert_eq!(world.chain.submissions(), 0, "nothing was sent");
@@ -222,7 +222,7 @@ async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again
     world.quiet().await;
     world.assert_one_card(&request);
     let next = world.pay(&card_for(evm(1), 2)).await.unwrap_err();
-    assert_eq!(next, PayError::CountPerDay { cap: 1 });
+    assert_eq!(next, ClaimError::DailyCountCap { cap: 1 });
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -230,11 +230,11 @@ async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
     // Aim: of several admissions one counts, and its caller alone is told as the winner; the shares of the others go back.
     let mut settings = fast();
     settings.caps = cards_a_day(20, 2_000_000);
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
     world
         .chain
-        .fate(&request.authorization, Fate::Unreachable(settings.prepare_attempts));
+        .fate(&request.authorization, PaymentBehavior::Unreachable(settings.prepare_attempts));
     world.pay(&request).await.unwrap();
     world.quiet().await;
     let calls: Vec<_> = (0..10)
@@ -257,7 +257,7 @@ async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
         world.pay(&card_for(evm(1), nonce)).await.unwrap();
     }
     let next = world.pay(&card_for(evm(1), 21)).await.unwrap_err();
-    assert_eq!(next, PayError::CountPerDay { cap: 20 }, "exactly one share was used");
+    assert_eq!(next, ClaimError::DailyCountCap { cap: 20 }, "exactly one share was used");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -265,12 +265,12 @@ async fn a_payment_that_can_never_land_is_refused_and_gives_its_share_back() {
     // Aim: the proof that a transfer is impossible ends the payment and frees what was reserved, and only that does.
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::Vanishes);
+    world.chain.fate(&request.authorization, PaymentBehavior::Vanishes);
     let paid = world.pay(&request).await.unwrap();
     let next = card_for(evm(1), 2);
-    assert_eq!(world.pay(&next).await.unwrap_err(), PayError::CountPerDay { cap: 1 });
+    assert_eq!(world.pay(&next).await.unwrap_err(), ClaimError::DailyCountCap { cap: 1 });
     world.chain.expire(&request.authorization);
     world.quiet().await;
     let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
@@ -285,14 +285,14 @@ async fn a_payment_that_can_never_land_is_refused_and_gives_its_share_back() {
 async fn an_issuer_in_any_mood_but_no_makes_one_card_under_one_key() {
     // Aim: pending, busy, panicking or silent after success: the order stands, with the same key, until there is a card.
     for moods in [
-        &[Mood::NotYet, Mood::NotYet][..],
-        &[Mood::Busy, Mood::Busy],
-        &[Mood::Panics, Mood::Busy, Mood::Panics],
-        &[Mood::Silent, Mood::Silent],
+        &[IssuerBehavior::NotYet, IssuerBehavior::NotYet][..],
+        &[IssuerBehavior::Busy, IssuerBehavior::Busy],
+        &[IssuerBehavior::Panics, IssuerBehavior::Busy, IssuerBehavior::Panics],
+        &[IssuerBehavior::Silent, IssuerBehavior::Silent],
     ] {
         let mut settings = fast();
         settings.issuer_timeout_ms = 20;
-        let world = World::with(settings).await;
+        let world = Harness::with(settings).await;
         world.issuer.moods(moods);
         let request = card_for(evm(1), 1);
         world.pay(&request).await.unwrap();
@@ -307,12 +307,12 @@ async fn an_issuer_in_any_mood_but_no_makes_one_card_under_one_key() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn envelopes_are_valid_json_in_the_order_of_the_store() {
     // Aim: what subscribers get parses, carries its own sequence first, and shows what changed.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let paid = world.pay(&card_for(evm(1), 1)).await.unwrap();
     world.quiet().await;
     let mut kinds = Vec::new();
     for event in world.store.events(0, 1_000, Some(&evm(1).key())).await.unwrap() {
-        let record = purser_actors::kernel::record::Record::read(&event.payload).unwrap();
+        let record = purser_actors::kernel::event_record::EventRecord::read(&event.payload).unwrap();
         let Some(announcement) = record.announcement else {
             continue;
         };
@@ -352,9 +352,9 @@ async fn case_49_a_declined_payment_of_a_frozen_account_is_not_sent_again() {
     // Aim: presenting again is a settlement like any other: it needs an account that is not frozen, and room.
     let mut settings = fast();
     settings.in_flight_per_payer_max = 1;
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::Declined);
+    world.chain.fate(&request.authorization, PaymentBehavior::Declined);
     assert!(matches!(
         world.pay(&request).await.unwrap().outcome,
         Outcome::Declined(_)
@@ -365,10 +365,10 @@ async fn case_49_a_declined_payment_of_a_frozen_account_is_not_sent_again() {
         .set_frozen(evm(1), Some("call us".into()), None)
         .await
         .unwrap();
-    assert!(matches!(world.pay(&request).await, Err(PayError::Frozen { .. })));
+    assert!(matches!(world.pay(&request).await, Err(ClaimError::Frozen { .. })));
     world.engine.set_frozen(evm(1), None, None).await.unwrap();
     let room = world.engine.admit(&evm(1)).unwrap();
-    assert!(matches!(world.pay(&request).await, Err(PayError::Overloaded(_))));
+    assert!(matches!(world.pay(&request).await, Err(ClaimError::Overloaded(_))));
     assert_eq!(world.chain.submissions(), before);
     drop(room);
     world.pay(&request).await.unwrap();

@@ -1,27 +1,27 @@
 //! Payouts through the whole engine: preconditions before settlement, one order under one key, words in any order, what
 //! comes back, what is taken back, and what waits for an operator.
 
-use purser_actors::destination::{BankRecipient, Destination, Scheme};
-use purser_actors::engine::{PayError, PayRequest};
-use purser_actors::id::{BankRecipientId, DestinationId, PayoutId, Wallet};
+use purser_actors::bank_destination::{BankRecipient, BankDestination, DestinationType};
+use purser_actors::engine::{ClaimError, PaymentRequest};
+use purser_actors::id::{BankRecipientId, BankDestinationId, PayoutId, Wallet};
 use purser_actors::kernel::{Entity, table};
-use purser_actors::ledger::{Place, Provider};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
 use purser_actors::payout::BankDetails;
 use purser_actors::port::ErrorKind;
-use purser_actors::port::payout::{PayTo, Recall};
-use purser_actors::product::{AppPayee, Currency, Platform, Product, Purchase, Requirement};
+use purser_actors::port::payouts::{PayoutDestination, RecallResult};
+use purser_actors::product::{AppPayee, Currency, Platform, PurchasedProduct, Purchase, Precondition};
 use purser_storage::{Batch, Store as _, Write};
 
 use crate::support::eventually;
-use crate::support::ports::{Mood, error};
-use crate::support::rails::{came_back, complete, failed, in_process};
-use crate::support::world::{World, card_for, evm};
+use crate::support::ports::{IssuerBehavior, error};
+use crate::support::payouts::{came_back, complete, failed, in_process};
+use crate::support::harness::{Harness, card_for, evm};
 
-pub(crate) const MINE: DestinationId = DestinationId(7);
+pub(crate) const MINE: BankDestinationId = BankDestinationId(7);
 
-pub(crate) async fn register(world: &World, owner: Wallet, id: DestinationId) {
+pub(crate) async fn register(world: &Harness, owner: Wallet, id: BankDestinationId) {
     let details = BankDetails {
         name: "Rent".into(),
         bank_name: "First Bank".into(),
@@ -29,14 +29,14 @@ pub(crate) async fn register(world: &World, owner: Wallet, id: DestinationId) {
         last4: "6789".into(),
         routing_number: "021000021".into(),
     };
-    let destination = Destination {
+    let destination = BankDestination {
         owner,
         recipient: BankRecipient {
             id: BankRecipientId(1),
             name: "Ada Lovelace".into(),
             address: String::new(),
         },
-        scheme: Scheme::FiatUs,
+        scheme: DestinationType::FiatUs,
         details,
         created_at: Default::default(),
         active: true,
@@ -49,25 +49,25 @@ pub(crate) async fn register(world: &World, owner: Wallet, id: DestinationId) {
 }
 
 /// 4.50 for the price of 5.00.
-fn asking(nonce: u8, purchase: Purchase) -> PayRequest {
-    PayRequest {
+fn asking(nonce: u8, purchase: Purchase) -> PaymentRequest {
+    PaymentRequest {
         purchase,
         worth: Cents::new(4_50),
         ..card_for(evm(1), nonce)
     }
 }
 
-pub(crate) fn to_bank(nonce: u8, destination: DestinationId) -> PayRequest {
+pub(crate) fn to_bank(nonce: u8, destination: BankDestinationId) -> PaymentRequest {
     let amount = Cents::new(4_50);
     asking(nonce, Purchase::BankPayment { amount, destination })
 }
 
-fn to_card(nonce: u8) -> PayRequest {
+fn to_card(nonce: u8) -> PaymentRequest {
     let (amount, currency) = (Cents::new(4_50), Currency::USD);
     asking(nonce, Purchase::PushToCard { amount, currency })
 }
 
-pub(crate) fn to_app(nonce: u8, recipient: &str) -> PayRequest {
+pub(crate) fn to_app(nonce: u8, recipient: &str) -> PaymentRequest {
     let payee = AppPayee {
         recipient: recipient.into(),
         first_name: "Ada".into(),
@@ -82,32 +82,32 @@ pub(crate) fn to_app(nonce: u8, recipient: &str) -> PayRequest {
     asking(nonce, purchase)
 }
 
-pub(crate) async fn bought(world: &World, request: &PayRequest) -> PayoutId {
+pub(crate) async fn bought(world: &Harness, request: &PaymentRequest) -> PayoutId {
     match world.pay_until_told(request).await.outcome {
         Outcome::Fulfilled {
-            product: Product::Payout(id),
+            product: PurchasedProduct::Payout(id),
             ..
         } => id,
         other => panic!("no payout was bought: {other:?}"),
     }
 }
 
-pub(crate) async fn becomes(world: &World, id: PayoutId, status: &str) {
+pub(crate) async fn becomes(world: &Harness, id: PayoutId, status: &str) {
     let is = async || world.engine.payout(&id).await.unwrap().unwrap().status() == status;
     eventually(status, is).await;
 }
 
-pub(crate) async fn balance(world: &World) -> Usdc {
+pub(crate) async fn balance(world: &Harness) -> Usdc {
     world.engine.account(&evm(1)).await.unwrap().unwrap().balance
 }
 
 /// What the engine waits for with a person.
-async fn stuck(world: &World) -> Vec<&'static str> {
+async fn stuck(world: &Harness) -> Vec<&'static str> {
     let open = world.engine.open_effects(100).await.unwrap();
-    open.iter().filter(|e| e.stuck).map(|e| e.work.name()).collect()
+    open.iter().filter(|e| e.dead_lettered).map(|e| e.job.name()).collect()
 }
 
-pub(crate) async fn verified(world: &World, wallet: Wallet) {
+pub(crate) async fn verified(world: &Harness, wallet: Wallet) {
     let (done, committed) = tokio::sync::oneshot::channel();
     let batch = Batch {
         writes: vec![Write::Put {
@@ -126,13 +126,13 @@ pub(crate) async fn verified(world: &World, wallet: Wallet) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_rail_in_any_mood_but_no_pays_once_under_one_key() {
     // Aim: silent, slow and panicking rails end in one payout each, and every order of one payout has the same key.
-    let world = World::new().await;
+    let world = Harness::new().await;
     register(&world, evm(1), MINE).await;
-    for (n, mood) in [Mood::Busy, Mood::NotYet, Mood::Panics, Mood::Ready]
+    for (n, mood) in [IssuerBehavior::Busy, IssuerBehavior::NotYet, IssuerBehavior::Panics, IssuerBehavior::Ready]
         .into_iter()
         .enumerate()
     {
-        world.rails.moods(&[mood, Mood::Ready]);
+        world.rails.moods(&[mood, IssuerBehavior::Ready]);
         let id = bought(&world, &to_bank(n as u8, MINE)).await;
         becomes(&world, id, "complete").await;
         world.quiet().await;
@@ -141,23 +141,23 @@ async fn a_rail_in_any_mood_but_no_pays_once_under_one_key() {
     for call in world.rails.calls() {
         let same = world.rails.calls().into_iter().filter(|c| c.payout == call.payout);
         assert!(same.into_iter().all(|c| c == call), "one payout, one key, one content");
-        assert!(matches!(call.to, PayTo::Bank { destination: MINE, ref sealed, .. } if *sealed == vec![7; 40]));
+        assert!(matches!(call.to, PayoutDestination::Bank { destination: MINE, ref sealed, .. } if *sealed == vec![7; 40]));
     }
-    assert_eq!(world.books()[&Place::Provider(Provider::Bank)], -4 * 4_500_000);
+    assert_eq!(world.books()[&LedgerAccount::Provider(LedgerProvider::Bank)], -4 * 4_500_000);
     assert_eq!(world.announced("payout.complete"), 4);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn another_wallets_destination_is_refused_before_settlement() {
     // Aim (case 48): another's, an unknown and a removed destination claim nothing and move nothing.
-    let world = World::new().await;
+    let world = Harness::new().await;
     register(&world, evm(2), MINE).await;
-    let removed = DestinationId(8);
+    let removed = BankDestinationId(8);
     register(&world, evm(1), removed).await;
     world.engine.remove_destination(removed, None).await.unwrap();
-    for (n, destination) in [MINE, DestinationId(9), removed].into_iter().enumerate() {
+    for (n, destination) in [MINE, BankDestinationId(9), removed].into_iter().enumerate() {
         let refused = world.pay(&to_bank(n as u8, destination)).await.unwrap_err();
-        assert_eq!(refused, PayError::Missing(Requirement::Destination(destination)));
+        assert_eq!(refused, ClaimError::PreconditionFailed(Precondition::OwnsDestination(destination)));
     }
     assert_eq!(world.chain.submissions(), 0);
 }
@@ -165,9 +165,9 @@ async fn another_wallets_destination_is_refused_before_settlement() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_payout_that_the_rail_refuses_is_credited_once() {
     // Aim: the whole charge is on the balance, nothing is owed to the rail, and a restart changes nothing.
-    let world = World::new().await;
+    let world = Harness::new().await;
     register(&world, evm(1), MINE).await;
-    world.rails.moods(&[Mood::Busy, Mood::Declines]);
+    world.rails.moods(&[IssuerBehavior::Busy, IssuerBehavior::Declines]);
     let id = bought(&world, &to_bank(1, MINE)).await;
     becomes(&world, id, "failed").await;
     world.rails.tell(id, 1, failed());
@@ -176,17 +176,17 @@ async fn a_payout_that_the_rail_refuses_is_credited_once() {
     world.quiet().await;
     assert_eq!(balance(&world).await, Usdc::from_atomic(5_000_000));
     let books = world.books();
-    assert_eq!(books.get(&Place::Provider(Provider::Bank)), None);
-    assert_eq!(books.get(&Place::Fees), None);
+    assert_eq!(books.get(&LedgerAccount::Provider(LedgerProvider::Bank)), None);
+    assert_eq!(books.get(&LedgerAccount::FeeRevenue), None);
     assert_eq!(world.announced("payout.failed"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_32_a_payout_that_comes_back_days_later_is_credited_once() {
     // Aim: told twice and with a power cut between, the amount less the rail's fee is credited once; our fee stays.
-    let world = World::new().await;
+    let world = Harness::new().await;
     register(&world, evm(1), MINE).await;
-    world.rails.moods(&[Mood::Ready]);
+    world.rails.moods(&[IssuerBehavior::Ready]);
     let id = bought(&world, &to_bank(1, MINE)).await;
     becomes(&world, id, "complete").await;
     world.quiet().await;
@@ -200,8 +200,8 @@ async fn case_32_a_payout_that_comes_back_days_later_is_credited_once() {
     let heard = async || world.engine.payout(&id).await.unwrap().unwrap().seen == 4;
     eventually("the last word is known", heard).await;
     assert_eq!(balance(&world).await, Usdc::from_atomic(4_250_000));
-    assert_eq!(world.books()[&Place::Provider(Provider::Bank)], -250_000);
-    assert_eq!(world.books()[&Place::Fees], -500_000);
+    assert_eq!(world.books()[&LedgerAccount::Provider(LedgerProvider::Bank)], -250_000);
+    assert_eq!(world.books()[&LedgerAccount::FeeRevenue], -500_000);
     assert_eq!(world.announced("payout.returned"), 1);
 }
 
@@ -209,13 +209,13 @@ async fn case_32_a_payout_that_comes_back_days_later_is_credited_once() {
 async fn case_33_success_after_a_credit_is_taken_back_or_stuck() {
     // Aim: a rail that refuses and pays after all is asked for the money; if that cannot be, somebody must look. The credit
     // stays what it was.
-    let world = World::new().await;
+    let world = Harness::new().await;
     register(&world, evm(1), MINE).await;
-    for (n, recall) in [Recall::Done, Recall::TooLate].into_iter().enumerate() {
+    for (n, recall) in [RecallResult::Recalled, RecallResult::TooLate].into_iter().enumerate() {
         world
             .rails
             .recalls([Err(error(ErrorKind::Unknown, "recall")), Ok(recall)]);
-        world.rails.moods(&[Mood::Declines]);
+        world.rails.moods(&[IssuerBehavior::Declines]);
         let id = bought(&world, &to_bank(n as u8, MINE)).await;
         becomes(&world, id, "failed").await;
         world.rails.tell(id, 5, complete());
@@ -224,8 +224,8 @@ async fn case_33_success_after_a_credit_is_taken_back_or_stuck() {
         let asked = async || world.rails.recalled().iter().filter(|asked| **asked == id).count() == 2;
         eventually("the rail was asked twice", asked).await;
         match recall {
-            Recall::Done => world.quiet().await,
-            Recall::TooLate => eventually("it is stuck", async || stuck(&world).await == ["recall_payout"]).await,
+            RecallResult::Recalled => world.quiet().await,
+            RecallResult::TooLate => eventually("it is stuck", async || stuck(&world).await == ["recall_payout"]).await,
         }
         becomes(&world, id, "failed").await;
         let paid = 5_000_000 * (n as u64 + 1);
@@ -236,24 +236,24 @@ async fn case_33_success_after_a_credit_is_taken_back_or_stuck() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_push_to_card_waits_for_its_form_and_expires() {
     // Aim: nothing is sent before the form is done; done twice it is sent once; never done, the charge is credited.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let (done, never) = (bought(&world, &to_card(1)).await, bought(&world, &to_card(2)).await);
     assert!(world.rails.calls().is_empty());
-    world.rails.moods(&[Mood::Ready]);
+    world.rails.moods(&[IssuerBehavior::Ready]);
     world
         .engine
-        .detail_payout(done, "4242".into(), vec![9; 40])
+        .submit_payout_details(done, "4242".into(), vec![9; 40])
         .await
         .unwrap();
     assert!(
         world
             .engine
-            .detail_payout(done, "0000".into(), vec![8; 40])
+            .submit_payout_details(done, "0000".into(), vec![8; 40])
             .await
             .is_err()
     );
     becomes(&world, done, "complete").await;
-    assert!(matches!(&world.rails.calls()[0].to, PayTo::Card { sealed } if *sealed == vec![9; 40]));
+    assert!(matches!(&world.rails.calls()[0].to, PayoutDestination::Card { sealed } if *sealed == vec![9; 40]));
     world.quiet().await;
     let world = world.crash().await;
     world.clock.advance(120_001);
@@ -262,7 +262,7 @@ async fn a_push_to_card_waits_for_its_form_and_expires() {
     assert!(
         world
             .engine
-            .detail_payout(never, "4242".into(), vec![9; 40])
+            .submit_payout_details(never, "4242".into(), vec![9; 40])
             .await
             .is_err()
     );
@@ -274,7 +274,7 @@ async fn a_push_to_card_waits_for_its_form_and_expires() {
 async fn what_a_rail_was_ever_asked_for_is_not_credited_when_its_form_ends() {
     // Aim: of three forms that nobody fills in here, a restore forgot two: one the rail tells of, one it knows when it is
     // asked, after silence. Both are paid and neither is credited or sent; only what the rail denies is credited.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let (told, asked) = (bought(&world, &to_card(1)).await, bought(&world, &to_card(2)).await);
     let never = bought(&world, &to_card(3)).await;
     let key = async |id| world.engine.payout(&id).await.unwrap().unwrap().key;
@@ -297,7 +297,7 @@ async fn what_a_rail_was_ever_asked_for_is_not_credited_when_its_form_ends() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_32_an_app_payment_that_nobody_claims_is_taken_back_and_credited() {
     // Aim: after its time the rail is asked for the money; only its word credits, once, also when the rail returns it too.
-    let world = World::new().await;
+    let world = Harness::new().await;
     verified(&world, evm(1)).await;
     let id = bought(&world, &to_app(1, "@ada")).await;
     becomes(&world, id, "in-process").await;
@@ -315,11 +315,11 @@ async fn case_32_an_app_payment_that_nobody_claims_is_taken_back_and_credited() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_recipient_is_saved_when_first_paid_and_known_again() {
     // Aim: identity first; by handle in any case or by its id it is the same recipient; another wallet's id is none.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let refused = world.pay(&to_app(0, "@ada")).await.unwrap_err();
-    assert_eq!(refused, PayError::Missing(Requirement::Verified));
+    assert_eq!(refused, ClaimError::PreconditionFailed(Precondition::IdentityVerified));
     verified(&world, evm(1)).await;
-    world.rails.moods(&[Mood::Ready, Mood::Ready, Mood::Ready]);
+    world.rails.moods(&[IssuerBehavior::Ready, IssuerBehavior::Ready, IssuerBehavior::Ready]);
     bought(&world, &to_app(1, "@ada")).await;
     bought(&world, &to_app(2, "@ADA")).await;
     world.quiet().await;
@@ -331,16 +331,16 @@ async fn a_recipient_is_saved_when_first_paid_and_known_again() {
     assert_eq!(list.len(), 1);
     assert_eq!((list[0].1.payments, list[0].1.total), (3, Cents::new(13_50)));
     let last = world.rails.calls().pop().unwrap();
-    assert!(matches!(last.to, PayTo::App { payee, .. } if payee.recipient == "@ADA"));
+    assert!(matches!(last.to, PayoutDestination::App { payee, .. } if payee.recipient == "@ADA"));
 
     verified(&world, evm(2)).await;
-    let theirs = PayRequest {
+    let theirs = PaymentRequest {
         authorization: card_for(evm(2), 9).authorization,
         ..to_app(9, &id.to_string())
     };
     let refused = world.pay(&theirs).await.unwrap_err();
-    assert_eq!(refused, PayError::Missing(Requirement::Recipient(id)));
+    assert_eq!(refused, ClaimError::PreconditionFailed(Precondition::OwnsRecipient(id)));
     world.engine.delete_recipient(id, None).await.unwrap();
     let refused = world.pay(&to_app(4, &id.to_string())).await.unwrap_err();
-    assert_eq!(refused, PayError::Missing(Requirement::Recipient(id)));
+    assert_eq!(refused, ClaimError::PreconditionFailed(Precondition::OwnsRecipient(id)));
 }

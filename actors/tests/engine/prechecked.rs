@@ -1,17 +1,17 @@
 //! The chain's check of a payment before its claim.
 
-use purser_actors::engine::PayError;
+use purser_actors::engine::ClaimError;
 use purser_actors::id::Wallet;
 use purser_actors::payment::Outcome;
 
 use crate::support::settings::{cards_a_day, fast};
-use crate::support::world::{World, bought, card_for, evm, session};
+use crate::support::harness::{Harness, bought, card_for, evm, session};
 
 const OWNER: Wallet = evm(1);
 
-fn declined(error: &PayError) -> &str {
+fn declined(error: &ClaimError) -> &str {
     match error {
-        PayError::Declined(decline) => &decline.reason,
+        ClaimError::Declined(decline) => &decline.reason,
         other => panic!("{other:?}"),
     }
 }
@@ -23,7 +23,7 @@ async fn case_88_a_wallet_that_is_known_to_be_empty_claims_nothing() {
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
     settings.in_flight_max = 1;
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     world.chain.know_empty(OWNER);
     let request = card_for(OWNER, 1);
     for _ in 0..3 {
@@ -45,7 +45,7 @@ async fn case_88_a_wallet_that_is_known_to_be_empty_claims_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_02_a_claimed_payment_is_not_checked_again() {
     // Checks: a fulfilled payment has the same answer although the wallet is empty now, and a declined one is not checked again.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let request = card_for(OWNER, 1);
     let paid = world.pay(&request).await.unwrap();
     world.chain.know_empty(OWNER);
@@ -72,7 +72,7 @@ async fn the_chain_declines_after_every_other_error() {
     // Checks: an empty wallet of a frozen account gets the error of the freeze, then of the cap, and then the decline.
     let mut settings = fast();
     settings.caps = cards_a_day(1, 2_000_000);
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     bought(&world.pay(&card_for(OWNER, 1)).await.unwrap());
     world.quiet().await;
     world.chain.know_empty(OWNER);
@@ -80,9 +80,9 @@ async fn the_chain_declines_after_every_other_error() {
     let freeze = world.engine.set_frozen(OWNER, Some(message.clone()), None);
     freeze.await.unwrap();
     let request = card_for(OWNER, 2);
-    assert_eq!(world.pay(&request).await.unwrap_err(), PayError::Frozen { message });
+    assert_eq!(world.pay(&request).await.unwrap_err(), ClaimError::Frozen { message });
     world.engine.set_frozen(OWNER, None, None).await.unwrap();
-    assert_eq!(world.pay(&request).await.unwrap_err(), PayError::CountPerDay { cap: 1 });
+    assert_eq!(world.pay(&request).await.unwrap_err(), ClaimError::DailyCountCap { cap: 1 });
     world.clock.advance(86_400_000);
     assert_eq!(declined(&world.pay(&request).await.unwrap_err()), "insufficient_funds");
     assert_eq!(world.chain.transfers(), 1);

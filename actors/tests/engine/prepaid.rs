@@ -2,34 +2,34 @@
 
 use std::sync::Arc;
 
-use purser_actors::id::{CardId, EffectId};
+use purser_actors::id::{CardId, JobId};
 use purser_actors::kernel::Entity as _;
-use purser_actors::ledger::{Place, Provider};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::Wish;
-use purser_actors::reconcile::{Source, Standing};
+use purser_actors::port::CardAction;
+use purser_actors::reconciliation::{ReconciliationSource, EntryStatus};
 
-use crate::lists::{agreed, each_way};
+use crate::reconciliation_lists::{agreed, each_way};
 use crate::reconciliation::pays;
 use crate::support::eventually;
-use crate::support::lists::{TestLists, dollars, entry};
-use crate::support::ports::Mood;
-use crate::support::world::{World, bought, card_for, evm};
+use crate::support::lists::{FakeLists, dollars, entry};
+use crate::support::ports::IssuerBehavior;
+use crate::support::harness::{Harness, bought, card_for, evm};
 
-async fn card_of(world: &World) -> CardId {
+async fn card_of(world: &Harness) -> CardId {
     let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world.quiet().await;
     card
 }
 
-async fn comes_to(world: &World, card: CardId, status: &'static str) {
+async fn comes_to(world: &Harness, card: CardId, status: &'static str) {
     eventually(status, async || {
         world.engine.card(&card).await.unwrap().unwrap().status() == status
     })
     .await;
 }
 
-async fn balance(world: &World) -> Usdc {
+async fn balance(world: &Harness) -> Usdc {
     let account = world.engine.account(&evm(1)).await.unwrap();
     account.map_or(Usdc::ZERO, |account| account.balance)
 }
@@ -38,12 +38,12 @@ async fn balance(world: &World) -> Usdc {
 async fn a_prepaid_cards_wish_is_carried_out_once_and_its_rest_is_credited_once() {
     // Aim: busy and panicking issuers, and a death behind each wish: each is carried out once; what was left is on the
     // balance once, and the books agree.
-    let mut world = World::new().await;
+    let mut world = Harness::new().await;
     let card = card_of(&world).await;
     for (wish, status, moods) in [
-        (Wish::Pause, "paused", &[Mood::Busy, Mood::Panics][..]),
-        (Wish::Resume, "ready", &[Mood::Panics]),
-        (Wish::Close, "closed", &[Mood::Busy, Mood::Busy, Mood::Panics]),
+        (CardAction::Pause, "paused", &[IssuerBehavior::Busy, IssuerBehavior::Panics][..]),
+        (CardAction::Resume, "ready", &[IssuerBehavior::Panics]),
+        (CardAction::Close, "closed", &[IssuerBehavior::Busy, IssuerBehavior::Busy, IssuerBehavior::Panics]),
     ] {
         world.issuer.moods(moods);
         assert!(world.engine.steer_card(card, wish, None).await.unwrap());
@@ -55,16 +55,16 @@ async fn a_prepaid_cards_wish_is_carried_out_once_and_its_rest_is_credited_once(
     let told = ["paused", "resumed", "closed"].map(|what| world.announced(&format!("card.{what}")));
     assert_eq!(told, [1, 1, 1]);
     assert_eq!(world.announced("balance.credited"), 1);
-    assert!(!world.books().contains_key(&Place::Provider(Provider::CardIssuer)));
+    assert!(!world.books().contains_key(&LedgerAccount::Provider(LedgerProvider::CardIssuer)));
     let closed = world.engine.card(&card).await.unwrap().unwrap();
     assert_eq!((closed.life.released, closed.life.wish), (Cents::new(5_00), None));
-    assert!(world.engine.steer_card(card, Wish::Resume, None).await.is_err());
+    assert!(world.engine.steer_card(card, CardAction::Resume, None).await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn charges_of_a_prepaid_card_are_heard_over_a_death() {
     // Aim: nobody asks: a charge that is taken, and one that is refused while nobody listens, are known once each.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let card = card_of(&world).await;
     world.issuer.charge(card, 1_20);
     eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
@@ -85,11 +85,11 @@ async fn charges_of_a_prepaid_card_are_heard_over_a_death() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_is_given_back_long_after_the_end_is_credited_when_the_issuer_says_so() {
     // Aim: closed with nothing given back, then 2.00 and 3.50 in total: the difference each time, over a death.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let card = card_of(&world).await;
     world.issuer.charge(card, 5_00);
     eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
-    assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
+    assert!(world.engine.steer_card(card, CardAction::Close, None).await.unwrap());
     comes_to(&world, card, "closed").await;
     assert_eq!(balance(&world).await, Usdc::ZERO);
     world.issuer.gives_back(card, 2_00);
@@ -109,15 +109,15 @@ async fn what_is_given_back_long_after_the_end_is_credited_when_the_issuer_says_
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_was_given_back_of_a_prepaid_card_otherwise_is_a_difference() {
     // Aim: what its issuer gave back of a closed card, and we credited: lost there, twice, of another amount.
-    let (world, lists) = (World::new().await, Arc::new(TestLists::default()));
+    let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
     let (paid, _) = pays(&world, &lists, &card_for(evm(1), 1)).await;
     let card = bought(&paid);
-    lists.enter(card.0, Standing::Done, 500);
-    assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
+    lists.enter(card.0, EntryStatus::Completed, 500);
+    assert!(world.engine.steer_card(card, CardAction::Close, None).await.unwrap());
     world.quiet().await;
-    let given = entry(EffectId(card.0), Standing::Done, dollars(5_00));
-    lists.put(Source::PrepaidRemainders, given.clone());
+    let given = entry(JobId(card.0), EntryStatus::Completed, dollars(5_00));
+    lists.put(ReconciliationSource::PrepaidRemainders, given.clone());
     let world = agreed(world, &lists).await;
-    let double = EffectId(99).to_string();
-    each_way(&world, &lists, Source::PrepaidRemainders, given, &double).await;
+    let double = JobId(99).to_string();
+    each_way(&world, &lists, ReconciliationSource::PrepaidRemainders, given, &double).await;
 }

@@ -2,47 +2,47 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{Paid, PayRequest, Reconciliation};
+use purser_actors::engine::{PaymentResult, PaymentRequest, Reconciliation};
 use purser_actors::id::{CardId, Wallet};
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::{EntityKind, table};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Movement, Timestamp};
-use purser_actors::reconcile::{Discrepancy, Standing};
+use purser_actors::port::{ChainMovement, Timestamp};
+use purser_actors::reconciliation::{DiscrepancyKind, EntryStatus};
 
 use crate::support::eventually;
-use crate::support::lists::{TestLists, Trouble};
-use crate::support::world::{World, bought, card_for, evm};
+use crate::support::lists::{FakeLists, ReadFault};
+use crate::support::harness::{Harness, bought, card_for, evm};
 
 /// Pays, and puts what was paid on the chain's list. Without a time of grace nobody may look in between.
-pub(crate) async fn pays(world: &World, lists: &TestLists, request: &PayRequest) -> (Paid, Movement) {
-    lists.trouble(Some(Trouble::Silent));
+pub(crate) async fn pays(world: &Harness, lists: &FakeLists, request: &PaymentRequest) -> (PaymentResult, ChainMovement) {
+    lists.trouble(Some(ReadFault::Silent));
     let paid = world.pay_until_told(request).await;
     world.quiet().await;
     let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
-    let moved = Movement {
+    let moved = ChainMovement {
         transaction: payment.transaction().unwrap().to_owned(),
         index: 0,
         incoming: true,
         other: payment.payer(),
         amount: payment.price(),
         at: Timestamp(0),
-        mark: request.authorization.mark(),
+        mark: request.authorization.fingerprint(),
     };
     lists.show(moved.clone());
     (paid, moved)
 }
 
 /// A card that is bought, with lists that know of it.
-async fn card(world: &World, lists: &TestLists, nonce: u8) -> (CardId, Movement) {
+async fn card(world: &Harness, lists: &FakeLists, nonce: u8) -> (CardId, ChainMovement) {
     let (paid, moved) = pays(world, lists, &card_for(evm(1), nonce)).await;
     let card = bought(&paid);
-    lists.enter(card.0, Standing::Done, 500);
+    lists.enter(card.0, EntryStatus::Completed, 500);
     lists.trouble(None);
     (card, moved)
 }
 
-fn transfer(transaction: &str, incoming: bool) -> Movement {
-    Movement {
+fn transfer(transaction: &str, incoming: bool) -> ChainMovement {
+    ChainMovement {
         transaction: transaction.to_owned(),
         index: 0,
         incoming,
@@ -53,26 +53,26 @@ fn transfer(transaction: &str, incoming: bool) -> Movement {
     }
 }
 
-pub(crate) async fn kinds(world: &World) -> Vec<&'static str> {
+pub(crate) async fn kinds(world: &Harness) -> Vec<&'static str> {
     let open = world.engine.differences(None, 100).await.unwrap();
     let mut kinds: Vec<_> = open.iter().map(|(_, open)| open.found.kind.name()).collect();
     kinds.sort_unstable();
     kinds
 }
 
-pub(crate) async fn finds(world: &World, expected: &[&str]) {
+pub(crate) async fn finds(world: &Harness, expected: &[&str]) {
     eventually(&format!("{expected:?} is open"), async || {
         kinds(world).await == expected
     })
     .await;
 }
 
-async fn stands(world: &World) -> Reconciliation {
+async fn stands(world: &Harness) -> Reconciliation {
     world.engine.reconciliation().await.unwrap()
 }
 
 /// A walk begins after this and reads everything.
-pub(crate) async fn walked(world: &World) {
+pub(crate) async fn walked(world: &Harness) {
     let before = world.engine.reconciliation().await.unwrap().walk.completed_at;
     for _ in 0..2 {
         let last = stands(world).await.walk.completed_at;
@@ -81,8 +81,8 @@ pub(crate) async fn walked(world: &World) {
     assert!(stands(world).await.walk.completed_at > before);
 }
 
-async fn world(lists: &Arc<TestLists>) -> World {
-    World::new().await.reconciling(lists.reconciling()).await
+async fn world(lists: &Arc<FakeLists>) -> Harness {
+    Harness::new().await.reconciling(lists.reconciling()).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -90,7 +90,7 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
     // Aim: a missing and a surplus deposit, a transfer out that nobody ordered, a card that we do not know, one that the
     // issuer lacks, one with another amount, one in another state: each under its name, once, over a power cut, until it
     // is mended; nobody but the house is told.
-    let lists = Arc::new(TestLists::default());
+    let lists = Arc::new(FakeLists::default());
     let world = world(&lists).await;
     let (lacking, _) = card(&world, &lists, 1).await;
     let (dearer, missing) = card(&world, &lists, 2).await;
@@ -100,9 +100,9 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
     assert_eq!(world.announced("difference.opened"), 0);
 
     lists.strike(lacking.0);
-    lists.enter(dearer.0, Standing::Done, 600);
-    lists.enter(refused.0, Standing::Refused, 500);
-    lists.enter(4_711, Standing::Done, 500);
+    lists.enter(dearer.0, EntryStatus::Completed, 600);
+    lists.enter(refused.0, EntryStatus::Declined, 500);
+    lists.enter(4_711, EntryStatus::Completed, 500);
     lists.hide(&missing.transaction);
     lists.show(transfer("surplus", true));
     lists.show(transfer("unexplained", false));
@@ -122,11 +122,11 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
     assert_eq!(world.announced("difference.opened"), all.len());
     let counted = stands(&world).await.open;
     assert_eq!(counted.iter().sum::<u64>(), 7);
-    assert_eq!(counted[Discrepancy::ProviderLacks as usize], 1);
+    assert_eq!(counted[DiscrepancyKind::MissingAtProvider as usize], 1);
     let open = world.engine.differences(None, 100).await.unwrap();
     let lacks = open
         .iter()
-        .find(|(_, open)| open.found.kind == Discrepancy::ProviderLacks);
+        .find(|(_, open)| open.found.kind == DiscrepancyKind::MissingAtProvider);
     assert_eq!(lacks.unwrap().1.found.subject, Some(lacking.to_string()));
     let told = world.history();
     let told = told.iter().filter(|record| {
@@ -135,10 +135,10 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
             .as_ref()
             .is_some_and(|a| a.kind.starts_with("difference"))
     });
-    assert!(told.clone().count() > 0 && told.clone().all(|record| record.owner == Wallet::HOUSE));
+    assert!(told.clone().count() > 0 && told.clone().all(|record| record.owner == Wallet::SYSTEM));
 
     for (card, cents) in [(lacking, 500), (dearer, 500), (refused, 500)] {
-        lists.enter(card.0, Standing::Done, cents);
+        lists.enter(card.0, EntryStatus::Completed, cents);
     }
     lists.strike(4_711);
     lists.show(missing);
@@ -154,10 +154,10 @@ async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is
 async fn a_walk_that_is_asked_for_begins_without_the_rest() {
     // Aim: with an hour between two walks, one that is asked for begins at once and finds what came since; the next one too, which
     // says that it could not read every list.
-    let lists = Arc::new(TestLists::default());
+    let lists = Arc::new(FakeLists::default());
     let mut reconciling = lists.reconciling();
     reconciling.pace.rest_ms = 3_600_000;
-    let world = World::new().await.reconciling(reconciling).await;
+    let world = Harness::new().await.reconciling(reconciling).await;
     let (card, _) = card(&world, &lists, 1).await;
     let ended = async |number: u64| {
         eventually(&format!("walk {number} ends"), async || {
@@ -174,7 +174,7 @@ async fn a_walk_that_is_asked_for_begins_without_the_rest() {
     assert!(second > first);
     assert!(ended(second).await.compared > 0);
     assert_eq!(kinds(&world).await, ["provider_lacks"]);
-    lists.trouble(Some(Trouble::Silent));
+    lists.trouble(Some(ReadFault::Silent));
     let third = world.engine.walk_anew().unwrap();
     assert!(!ended(third).await.complete, "nobody answered");
 }
@@ -182,14 +182,14 @@ async fn a_walk_that_is_asked_for_begins_without_the_rest() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_difference_that_becomes_another_says_so_and_one_that_comes_back_is_told_again() {
     // Aim: lacking, then with another amount, then gone, then lacking again.
-    let lists = Arc::new(TestLists::default());
+    let lists = Arc::new(FakeLists::default());
     let world = world(&lists).await;
     let (card, _) = card(&world, &lists, 1).await;
     lists.strike(card.0);
     finds(&world, &["provider_lacks"]).await;
-    lists.enter(card.0, Standing::Done, 501);
+    lists.enter(card.0, EntryStatus::Completed, 501);
     finds(&world, &["amount_differs"]).await;
-    lists.enter(card.0, Standing::Done, 500);
+    lists.enter(card.0, EntryStatus::Completed, 500);
     finds(&world, &[]).await;
     lists.strike(card.0);
     finds(&world, &["provider_lacks"]).await;
@@ -200,19 +200,19 @@ async fn a_difference_that_becomes_another_says_so_and_one_that_comes_back_is_to
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_list_that_cannot_be_read_proves_nothing() {
     // Aim: while nobody answers, nothing opens, nothing that is open is taken for mended, and no walk counts as whole.
-    let lists = Arc::new(TestLists::default());
+    let lists = Arc::new(FakeLists::default());
     let world = world(&lists).await;
     let (card, _) = card(&world, &lists, 1).await;
     lists.strike(card.0);
     finds(&world, &["provider_lacks"]).await;
-    lists.trouble(Some(Trouble::Silent));
+    lists.trouble(Some(ReadFault::Silent));
     let stopped = async || {
         let walk = stands(&world).await.walk;
-        walk.is_over() && walk.skipped
+        walk.is_complete() && walk.skipped
     };
     eventually("a walk without lists", stopped).await;
     let whole = stands(&world).await.walk.completed_at;
-    lists.enter(card.0, Standing::Done, 500);
+    lists.enter(card.0, EntryStatus::Completed, 500);
     let ended = async || stands(&world).await.ended.map(|walk| walk.number);
     let before = ended().await;
     let another = async || stopped().await && ended().await != before;
@@ -226,22 +226,22 @@ async fn a_list_that_cannot_be_read_proves_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_walker_that_dies_is_replaced_and_goes_on() {
     // Aim: its supervisor puts another in its place, visibly, and nothing that differs is lost.
-    let lists = Arc::new(TestLists::default());
+    let lists = Arc::new(FakeLists::default());
     let world = world(&lists).await;
     let (card, _) = card(&world, &lists, 1).await;
-    lists.trouble(Some(Trouble::Deadly));
+    lists.trouble(Some(ReadFault::Deadly));
     eventually("it dies", async || stands(&world).await.restarts > 0).await;
     lists.strike(card.0);
     lists.trouble(None);
     finds(&world, &["provider_lacks"]).await;
-    assert!(world.engine.is_sound());
+    assert!(world.engine.is_healthy());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_difference_that_is_damaged_stands_in_the_way_of_no_other() {
     // Aim: rubbish where an open difference was: the walker does not die of it, walks to the end without calling that whole,
     // finds another difference and that it is gone, and the damaged one is counted.
-    let lists = Arc::new(TestLists::default());
+    let lists = Arc::new(FakeLists::default());
     let world = world(&lists).await;
     let (damaged, _) = card(&world, &lists, 1).await;
     let (other, _) = card(&world, &lists, 2).await;
@@ -249,23 +249,23 @@ async fn a_difference_that_is_damaged_stands_in_the_way_of_no_other() {
     lists.strike(damaged.0);
     finds(&world, &["provider_lacks"]).await;
     let ((_, id), _) = world.engine.differences(None, 1).await.unwrap().remove(0);
-    let row = table::entity(Kind::Difference, &id.to_be_bytes());
+    let row = table::entity(EntityKind::Discrepancy, &id.to_be_bytes());
     world.store.scribble(row, b"rubbish");
     let world = world.crash().await;
     eventually("a walk to the end", async || {
         let walk = stands(&world).await.walk;
-        walk.is_over() && walk.skipped
+        walk.is_complete() && walk.skipped
     })
     .await;
     lists.strike(other.0);
     finds(&world, &["provider_lacks"]).await;
     let open = world.engine.differences(None, 1).await.unwrap().remove(0).1;
     assert_eq!(open.found.subject, Some(other.to_string()));
-    lists.enter(other.0, Standing::Done, 500);
+    lists.enter(other.0, EntryStatus::Completed, 500);
     finds(&world, &[]).await;
     assert_eq!(stands(&world).await.restarts, 0);
-    let figures = world.engine.figures().await.unwrap();
+    let figures = world.engine.stats().await.unwrap();
     let mut kinds = figures.kinds.iter();
-    let differences = kinds.find(|kind| kind.kind == Kind::Difference.name()).unwrap();
+    let differences = kinds.find(|kind| kind.kind == EntityKind::Discrepancy.name()).unwrap();
     assert_eq!(differences.quarantined, 1);
 }

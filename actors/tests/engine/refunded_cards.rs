@@ -1,30 +1,30 @@
 //! A refund of a card's payment, and what is left on the card when it ends: together they are never more than was charged, in
 //! whatever order they come.
 
-use purser_actors::engine::{NotRefunded, RefundRequest};
+use purser_actors::engine::{RefundError, RefundRequest};
 use purser_actors::id::{CardId, PaymentId, RequestId};
 use purser_actors::kernel::Entity as _;
-use purser_actors::ledger::Place;
+use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::Usdc;
-use purser_actors::operator::{Act, Role};
-use purser_actors::port::Wish;
-use purser_actors::product::Product;
+use purser_actors::operator::{OperatorAction, Role};
+use purser_actors::port::CardAction;
+use purser_actors::product::PurchasedProduct;
 
 use crate::support::eventually;
 use crate::support::settings::fast;
-use crate::support::world::{World, bought, card_for, evm};
+use crate::support::harness::{Harness, bought, card_for, evm};
 
 const CHARGED: u64 = 5_000_000;
 
-fn act(by: &str) -> Act {
-    Act {
-        by: by.into(),
+fn act(by: &str) -> OperatorAction {
+    OperatorAction {
+        operator: by.into(),
         role: Role::Administrator,
-        request: RequestId(7),
+        request_id: RequestId(7),
     }
 }
 
-async fn card_of(world: &World, nonce: u8) -> (PaymentId, CardId) {
+async fn card_of(world: &Harness, nonce: u8) -> (PaymentId, CardId) {
     let paid = world.pay(&card_for(evm(1), nonce)).await.unwrap();
     let card = bought(&paid);
     eventually("ready", async || {
@@ -34,8 +34,8 @@ async fn card_of(world: &World, nonce: u8) -> (PaymentId, CardId) {
     (paid.payment, card)
 }
 
-async fn closes(world: &World, card: CardId) {
-    assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
+async fn closes(world: &Harness, card: CardId) {
+    assert!(world.engine.steer_card(card, CardAction::Close, None).await.unwrap());
     eventually("closed", async || {
         world.engine.card(&card).await.unwrap().unwrap().status() == "closed"
     })
@@ -52,25 +52,25 @@ fn asked(amount: u64, holder_keeps_product: bool) -> RefundRequest {
 }
 
 /// With the word that the holder may keep what is on the card.
-async fn refunds(world: &World, payment: PaymentId, atomic: u64) -> Result<(), NotRefunded> {
-    let told = world.engine.ask_refund(payment, asked(atomic, true), &act("ana")).await;
+async fn refunds(world: &Harness, payment: PaymentId, atomic: u64) -> Result<(), RefundError> {
+    let told = world.engine.request_refund(payment, asked(atomic, true), &act("ana")).await;
     world.quiet().await;
     told.map(drop)
 }
 
-async fn balance(world: &World) -> u64 {
+async fn balance(world: &Harness) -> u64 {
     let account = world.engine.account(&evm(1)).await.unwrap();
     account.map_or(0, |account| account.balance.atomic())
 }
 
 /// What the card says was credited, what the house bore in all, and that nothing is left in suspense or waits for a person.
-async fn ended(world: &World, card: CardId) -> (u64, i128) {
+async fn ended(world: &Harness, card: CardId) -> (u64, i128) {
     world.quiet().await;
     let books = world.books();
-    assert_eq!(books.get(&Place::Suspense).copied().unwrap_or(0), 0);
-    assert_eq!(world.engine.stuck().await.unwrap().effects.len(), 0);
+    assert_eq!(books.get(&LedgerAccount::Suspense).copied().unwrap_or(0), 0);
+    assert_eq!(world.engine.dead_letters().await.unwrap().effects.len(), 0);
     let seen = world.engine.card(&card).await.unwrap().unwrap();
-    let costs = books.get(&Place::Costs).copied().unwrap_or(0);
+    let costs = books.get(&LedgerAccount::OperatingCosts).copied().unwrap_or(0);
     (seen.credited().atomic(), costs)
 }
 
@@ -79,7 +79,7 @@ async fn a_card_that_ends_after_a_refund_gives_what_the_refund_did_not() {
     // Aim: of 5.00 charged and 5.00 left, refunds of all, of a part and of next to nothing: the holder has 5.00 in all, the card
     // says what was credited of it, the house keeps as much as it gave, and no operator is needed.
     for refunded in [CHARGED, 4_000_000, 1_000_000, 1] {
-        let world = World::new().await;
+        let world = Harness::new().await;
         let (payment, card) = card_of(&world, 1).await;
         refunds(&world, payment, refunded).await.unwrap();
         closes(&world, card).await;
@@ -87,8 +87,8 @@ async fn a_card_that_ends_after_a_refund_gives_what_the_refund_did_not() {
         assert_eq!(ended(&world, card).await, (CHARGED - refunded, 0), "{refunded}");
         assert_eq!(balance(&world).await, CHARGED, "{refunded}");
         assert!(matches!(
-            world.engine.ask_refund(payment, asked(2, true), &act("ana")).await,
-            Err(NotRefunded::State(_) | NotRefunded::TooMuch { .. })
+            world.engine.request_refund(payment, asked(2, true), &act("ana")).await,
+            Err(RefundError::InvalidState(_) | RefundError::AmountTooLarge { .. })
         ));
     }
 }
@@ -97,7 +97,7 @@ async fn a_card_that_ends_after_a_refund_gives_what_the_refund_did_not() {
 async fn what_is_given_back_bit_by_bit_after_a_refund_is_shared_by_its_total() {
     // Aim: 4.00 of 5.00 refunded and all of it spent, then 0.60 and 2.00 in total given back: the holder gets 0.60 and 0.40, the
     // house the other 1.00.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let (payment, card) = card_of(&world, 1).await;
     refunds(&world, payment, 4_000_000).await.unwrap();
     world.issuer.charge(card, 5_00);
@@ -118,7 +118,7 @@ async fn what_is_given_back_bit_by_bit_after_a_refund_is_shared_by_its_total() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_refund_of_a_card_that_has_ended_is_limited_by_what_was_credited() {
     // Aim: 1.20 of 5.00 spent, the rest credited at the end: a cent more than 1.20 is refused and named, 1.20 is given.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let (payment, card) = card_of(&world, 1).await;
     world.issuer.charge(card, 1_20);
     eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
@@ -127,7 +127,7 @@ async fn a_refund_of_a_card_that_has_ended_is_limited_by_what_was_credited() {
     let refundable = Usdc::from_atomic(1_200_000);
     assert_eq!(
         refunds(&world, payment, 1_210_000).await,
-        Err(NotRefunded::TooMuch { refundable })
+        Err(RefundError::AmountTooLarge { refundable_amount })
     );
     assert_eq!(refunds(&world, payment, 1_200_000).await, Ok(()));
     assert_eq!(ended(&world, card).await, (3_800_000, 1_200_000));
@@ -140,17 +140,17 @@ async fn a_refund_that_waited_while_its_card_ended_is_not_approved() {
     // has all of it; rejected, it holds back nothing.
     let mut settings = fast();
     settings.giving.each_max = Usdc::from_atomic(1);
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     let (payment, card) = card_of(&world, 1).await;
     let four = Usdc::from_atomic(4_000_000);
     let told = world
         .engine
-        .ask_refund(payment, asked(4_000_000, true), &act("ana"))
+        .request_refund(payment, asked(4_000_000, true), &act("ana"))
         .await;
     let (id, _) = told.unwrap();
     closes(&world, card).await;
     let told = world.engine.approve_refund(id, four, &act("ben")).await;
-    assert_eq!(told.unwrap_err(), NotRefunded::TooMuch { refundable: Usdc::ZERO });
+    assert_eq!(told.unwrap_err(), RefundError::AmountTooLarge { refundable_amount: Usdc::ZERO });
     world
         .engine
         .reject_refund(id, "credited".into(), &act("ben"))
@@ -163,17 +163,17 @@ async fn a_refund_that_waited_while_its_card_ended_is_not_approved() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_refund_and_an_end_at_the_same_time_give_the_charge_once() {
     // Aim: asked for at once, in either order, many times over: whichever is written down first, the holder has 5.00 of each card.
-    let world = World::new().await;
+    let world = Harness::new().await;
     for n in 1..=12_u8 {
         let (payment, card) = card_of(&world, n).await;
         let refund = async {
             let told = world
                 .engine
-                .ask_refund(payment, asked(CHARGED, true), &act("ana"))
+                .request_refund(payment, asked(CHARGED, true), &act("ana"))
                 .await;
             told.map(drop)
         };
-        let end = world.engine.steer_card(card, Wish::Close, None);
+        let end = world.engine.steer_card(card, CardAction::Close, None);
         let (told, steered) = match n % 2 {
             0 => {
                 let (told, steered) = tokio::join!(refund, end);
@@ -200,20 +200,20 @@ async fn a_refund_and_an_end_at_the_same_time_give_the_charge_once() {
 async fn without_the_word_no_more_is_given_than_what_is_spent_and_what_comes_back_later_is_the_houses() {
     // Aim: 5.00 on the card: nothing is given. 4.00 spent: one unit more than 4.00 is refused, 4.00 are given, and asked for again
     // behind the card's end they are the same. Its holder gets the 1.00 that was never spent, the house the 4.00 that come back later.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let (payment, card) = card_of(&world, 1).await;
     let ask = async |amount| {
         let told = world
             .engine
-            .ask_refund(payment, asked(amount, false), &act("ana"))
+            .request_refund(payment, asked(amount, false), &act("ana"))
             .await;
         told.map(|(_, refund)| refund.asked.holder_keeps_product)
     };
     let kept = |usable, refundable| {
-        Err(NotRefunded::Kept {
+        Err(RefundError::Kept {
             usable: Usdc::from_atomic(usable),
             refundable: Usdc::from_atomic(refundable),
-            product: Product::Card(card),
+            product: PurchasedProduct::Card(card),
         })
     };
     assert_eq!(ask(1).await, kept(CHARGED, 0));

@@ -1,25 +1,25 @@
 //! After a restore: what the lost history may have signed is not signed again for as long as that can land, and then only if the
 //! chain does not show it.
 
-use purser_actors::account::{BankPayout, Outgoing};
-use purser_actors::agent_wallet::{Addresses, Limits};
-use purser_actors::banking::transfer::Wanted;
-use purser_actors::engine::{Held, Lost, PayRequest, Restored};
-use purser_actors::id::{BankAccountId, BankTransferId, PayoutId, SpendId, TopUpId, Wallet, WithdrawalId};
-use purser_actors::kernel::effect::Work;
+use purser_actors::account::{BalancePayout, BankDebit};
+use purser_actors::agent_wallet::{WalletAddresses, WalletCaps};
+use purser_actors::banking::transfer::TransferRequest;
+use purser_actors::engine::{Held, Lost, PaymentRequest, RestoreWindow};
+use purser_actors::id::{BankAccountId, BankTransferId, PayoutId, WalletPaymentId, TopUpId, Wallet, WithdrawalId};
+use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity as _, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
-use purser_actors::payout::{BankDetails, Plan, Target};
-use purser_actors::port::banking::Ramp;
-use purser_actors::port::{Clock as _, Departure};
-use purser_actors::product::{Product, Purchase};
-use purser_actors::spend::{Order, Spend, Status, Way};
+use purser_actors::payout::{BankDetails, PayoutPlan, PayoutTarget};
+use purser_actors::port::banking::AccountType;
+use purser_actors::port::{Clock as _, OutgoingTransfer};
+use purser_actors::product::{PurchasedProduct, Purchase};
+use purser_actors::wallet_payment::{WalletPaymentOrder, WalletPayment, Status, PaymentMethod};
 
 use crate::gate::{held, set_frozen, stays};
 use crate::payouts::{MINE, register};
-use crate::support::ports::{Fate, Mood, outgoing};
-use crate::support::world::{World, card_for, evm};
+use crate::support::ports::{PaymentBehavior, IssuerBehavior, outgoing};
+use crate::support::harness::{Harness, card_for, evm};
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
@@ -28,9 +28,9 @@ const ALL: Usdc = Usdc::from_atomic(5_000_000);
 const QUIET_MS: u64 = 960_000;
 
 /// A restore that has just happened.
-fn now(world: &World) -> Restored {
+fn now(world: &Harness) -> RestoreWindow {
     let at = world.clock.now();
-    Restored {
+    RestoreWindow {
         since: at,
         until: at.plus_ms(QUIET_MS),
         at,
@@ -38,63 +38,63 @@ fn now(world: &World) -> Restored {
 }
 
 /// Nothing of the lost history can land any more.
-fn quiet(world: &World) {
+fn quiet(world: &Harness) {
     world.clock.advance(QUIET_MS + 1);
 }
 
-async fn credited() -> World {
-    let world = World::new().await;
-    world.issuer.moods(&[Mood::Declines]);
+async fn credited() -> Harness {
+    let world = Harness::new().await;
+    world.issuer.moods(&[IssuerBehavior::Declines]);
     world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
     world.quiet().await;
     world
 }
 
-async fn opened() -> World {
+async fn opened() -> Harness {
     limited(None).await
 }
 
 /// A world in which the owner has a managed wallet with this daily cap.
-async fn limited(per_day: Option<Cents>) -> World {
-    let world = World::new().await;
-    let limits = Limits {
+async fn limited(per_day: Option<Cents>) -> Harness {
+    let world = Harness::new().await;
+    let limits = WalletCaps {
         per_call: Cents::new(10_00),
         per_day,
     };
-    let addresses = Addresses {
+    let addresses = WalletAddresses {
         base: [8; 20],
         solana: [8; 32],
     };
     let keys = (addresses, b"keys".to_vec());
-    let made = world.engine.open_agent_wallet(OWNER, keys, limits, None).await;
+    let made = world.engine.create_agent_wallet(OWNER, keys, limits, None).await;
     made.expect("it is made");
     world
 }
 
-async fn spend(world: &World, id: SpendId) {
-    let order = Order {
+async fn spend(world: &Harness, id: WalletPaymentId) {
+    let order = WalletPaymentOrder {
         to: evm(5),
         amount: ONE,
         note: None,
-        way: Way::Transfer,
+        way: PaymentMethod::Transfer,
     };
-    let asked = world.engine.spend(OWNER, (id, ALL), (order, Vec::new()), None);
+    let asked = world.engine.start_wallet_payment(OWNER, (id, ALL), (order, Vec::new()), None);
     in_time("an answer", asked).await.expect("it is reserved");
 }
 
-async fn read(world: &World, id: SpendId) -> Spend {
-    let read = world.engine.spend_of(&id).await.expect("readable");
+async fn read(world: &Harness, id: WalletPaymentId) -> WalletPayment {
+    let read = world.engine.wallet_payment(&id).await.expect("readable");
     read.expect("it exists")
 }
 
 /// What the chain shows of the wallet.
-fn shows(world: &World, transaction: &str) {
+fn shows(world: &Harness, transaction: &str) {
     shows_at(world, transaction, 0);
 }
 
 /// The same, at this place in its transaction.
-fn shows_at(world: &World, transaction: &str, index: u32) {
-    let departure = Departure {
+fn shows_at(world: &Harness, transaction: &str, index: u32) {
+    let departure = OutgoingTransfer {
         transaction: transaction.into(),
         to: evm(5),
         amount: ONE,
@@ -110,7 +110,7 @@ async fn case_78_a_spend_that_the_lost_history_sent_is_recognised_and_one_that_i
     // Aim: two spends of the same amount to the same receiver were reserved at the backup, one of them was sent since: neither is
     // signed before the quiet time is over, though the chain is silent after it too; then one is the transfer that the chain
     // shows and the other is signed. A third, begun after the restore, is signed whatever the chain shows.
-    let (one, two, three) = (SpendId(1), SpendId(2), SpendId(3));
+    let (one, two, three) = (WalletPaymentId(1), WalletPaymentId(2), WalletPaymentId(3));
     let world = opened().await;
     set_frozen(&world, OWNER, true).await;
     spend(&world, one).await;
@@ -121,8 +121,8 @@ async fn case_78_a_spend_that_the_lost_history_sent_is_recognised_and_one_that_i
     let world = world.restored(restored).await.back_to(backup).await;
     set_frozen(&world, OWNER, false).await;
     for id in [one, two] {
-        stays(&world, &Work::Spend(id), Held::Restored).await;
-        assert_eq!(read(&world, id).await.status, Status::Reserved);
+        stays(&world, &Job::SendWalletPayment(id), Held::Restored).await;
+        assert_eq!(read(&world, id).await.status, Status::Pending);
     }
     assert!(world.sellers.signed().is_empty());
     world.chain.silence(true);
@@ -155,7 +155,7 @@ async fn what_the_lost_history_spent_of_the_daily_cap_is_not_spent_again() {
     // is beyond the cap: it is not signed, and its reservation is free.
     let world = limited(Some(Cents::new(3_00))).await;
     set_frozen(&world, OWNER, true).await;
-    spend(&world, SpendId(1)).await;
+    spend(&world, WalletPaymentId(1)).await;
     let backup = world.store.backup();
     shows(&world, "the first");
     let restored = now(&world);
@@ -167,16 +167,16 @@ async fn what_the_lost_history_spent_of_the_daily_cap_is_not_spent_again() {
     let world = world.having_lost(lost).restored(restored).await.back_to(backup).await;
     set_frozen(&world, OWNER, false).await;
     world.clock.advance(1);
-    spend(&world, SpendId(2)).await;
-    spend(&world, SpendId(3)).await;
+    spend(&world, WalletPaymentId(2)).await;
+    spend(&world, WalletPaymentId(3)).await;
     shows(&world, "signed by the lost history");
     quiet(&world);
     world.quiet().await;
-    assert_eq!(read(&world, SpendId(1)).await.transaction(), Some("the first"));
-    let second = read(&world, SpendId(2)).await;
+    assert_eq!(read(&world, WalletPaymentId(1)).await.transaction(), Some("the first"));
+    let second = read(&world, WalletPaymentId(2)).await;
     assert!(matches!(second.status, Status::Settled { .. }), "{second:?}");
-    let third = read(&world, SpendId(3)).await;
-    let Status::Refused { reason } = third.status else {
+    let third = read(&world, WalletPaymentId(3)).await;
+    let Status::Failed { reason } = third.status else {
         panic!("{third:?}")
     };
     assert_eq!(
@@ -192,7 +192,7 @@ async fn case_78_two_spends_that_one_transaction_sent_are_both_recognised() {
     // Aim: two spends of the same amount to the same receiver were reserved at the backup and sent by one transaction since: each is
     // one of its transfers, neither is signed, and a third that was reserved too is: no transfer is left for it. Each tells the
     // transaction without its place.
-    let ids = [SpendId(1), SpendId(2), SpendId(3)];
+    let ids = [WalletPaymentId(1), WalletPaymentId(2), WalletPaymentId(3)];
     let world = opened().await;
     set_frozen(&world, OWNER, true).await;
     for id in ids {
@@ -234,16 +234,16 @@ async fn case_78_a_withdrawal_is_not_signed_again_while_the_lost_one_can_land() 
     world.quiet().await;
     let restored = now(&world);
     let world = world.restored(restored).await.back_to(backup).await;
-    let work = Work::Withdraw(id);
+    let work = Job::SendWithdrawal(id);
     stays(&world, &work, Held::Restored).await;
     let sent = outgoing(id.0, evm(7), ALL);
     assert_eq!((world.chain.submissions(), world.chain.transfers()), (2, 2));
-    world.chain.leave(Departure {
+    world.chain.leave(OutgoingTransfer {
         transaction: "left".into(),
         to: evm(7),
         amount: ALL,
         at: world.clock.now(),
-        mark: sent.mark(),
+        mark: sent.fingerprint(),
         index: 0,
     });
     quiet(&world);
@@ -262,14 +262,14 @@ async fn case_78_a_withdrawal_is_not_signed_again_while_the_lost_one_can_land() 
 async fn case_78_a_burn_is_not_signed_again_while_the_lost_one_can_land() {
     // Aim: paid for at the backup, and nothing of it was signed there: nothing is burned before the quiet time is over.
     let payer = Wallet::Solana([1; 32]);
-    let world = World::new().await;
+    let world = Harness::new().await;
     world.store.scribble(table::linked(&payer), &[0xdd; 20]);
     let amount = Cents::new(500);
-    let request = PayRequest {
+    let request = PaymentRequest {
         purchase: Purchase::CardBalance { amount },
         ..card_for(payer, 1)
     };
-    world.chain.fate(&request.authorization, Fate::Waits);
+    world.chain.fate(&request.authorization, PaymentBehavior::Waits);
     let (engine, paid) = (world.engine.clone(), request.clone());
     let paying = tokio::spawn(async move { engine.pay(paid).await });
     eventually("the payment is on its way", async || world.chain.at_gate() == 1).await;
@@ -280,7 +280,7 @@ async fn case_78_a_burn_is_not_signed_again_while_the_lost_one_can_land() {
         .expect("no panic")
         .expect("it is paid");
     let Outcome::Fulfilled {
-        product: Product::TopUp(id),
+        product: PurchasedProduct::TopUp(id),
         ..
     } = paid.outcome
     else {
@@ -289,7 +289,7 @@ async fn case_78_a_burn_is_not_signed_again_while_the_lost_one_can_land() {
     let restored = now(&world);
     let world = world.restored(restored).await;
     set_frozen(&world, payer, false).await;
-    stays(&world, &Work::SendTopUp(id), Held::Restored).await;
+    stays(&world, &Job::SendTopUp(id), Held::Restored).await;
     assert!(world.bridge.burns().is_empty());
     quiet(&world);
     world.quiet().await;
@@ -306,21 +306,21 @@ async fn case_78_what_a_restored_balance_pays_for_waits_and_what_was_paid_for_do
     let world = credited().await;
     let opened = world
         .engine
-        .open_bank_account(ACCOUNT, OWNER, "cus".into(), (Ramp::Off, None), None);
+        .open_bank_account(ACCOUNT, OWNER, "cus".into(), (AccountType::OffRamp, None), None);
     opened.await.expect("a new account");
     register(&world, OWNER, MINE).await;
     world.quiet().await;
     let restored = now(&world);
     let world = world.restored(restored).await;
-    world.rails.moods(&[Mood::Ready]);
-    let wanted = Wanted {
+    world.rails.moods(&[IssuerBehavior::Ready]);
+    let wanted = TransferRequest {
         owner: OWNER,
         account: ACCOUNT,
         cents: Cents::new(1_00),
         amount: ONE,
         note: None,
     };
-    let moved = world.engine.pay_out(OWNER, Outgoing::Transfer(transfer, wanted), None);
+    let moved = world.engine.debit_for_bank(OWNER, BankDebit::Transfer(transfer, wanted), None);
     moved.await.expect("the engine takes it on");
     let details = BankDetails {
         name: "Rent".into(),
@@ -329,22 +329,22 @@ async fn case_78_what_a_restored_balance_pays_for_waits_and_what_was_paid_for_do
         last4: "6789".into(),
         routing_number: "021000021".into(),
     };
-    let plan = Plan {
-        target: Target::Bank(MINE, details),
+    let plan = PayoutPlan {
+        target: PayoutTarget::Bank(MINE, details),
         terms: world.engine.bank_payment_terms(),
         quoted: None,
     };
-    let bank = BankPayout {
+    let bank = BalancePayout {
         id: payout,
         plan,
         amount: Cents::new(1_00),
         charged: ONE,
         cap: None,
     };
-    let paid = world.engine.pay_out(OWNER, Outgoing::Payout(Box::new(bank)), None);
+    let paid = world.engine.debit_for_bank(OWNER, BankDebit::Payout(Box::new(bank)), None);
     paid.await.expect("the engine takes it on");
-    stays(&world, &Work::SendPayout(payout), Held::Restored).await;
-    stays(&world, &Work::MoveBankMoney(transfer), Held::Restored).await;
+    stays(&world, &Job::SendPayout(payout), Held::Restored).await;
+    stays(&world, &Job::ExecuteBankTransfer(transfer), Held::Restored).await;
     assert!(world.rails.calls().is_empty() && world.bank.moved() == 0);
     quiet(&world);
     let ended = async || {

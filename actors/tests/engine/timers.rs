@@ -1,25 +1,25 @@
 //! Work that is not due yet.
 
 use purser_actors::card;
-use purser_actors::id::EffectId;
+use purser_actors::id::JobId;
 use purser_actors::kernel::{Entity, table};
-use purser_actors::port::{Clock, Timestamp, Wish, month_end, months_later};
+use purser_actors::port::{Clock, Timestamp, CardAction, month_end, add_months};
 
 use crate::support::eventually;
-use crate::support::world::{World, bought, card_for, evm};
+use crate::support::harness::{Harness, bought, card_for, evm};
 
 /// The cards of the pretended issuer end with 2031.
 const PRINTED: (u16, u8) = (2031, 12);
 
 /// From now to the end of the month that is printed on them, and a day.
-fn to_the_end(world: &World) -> u64 {
+fn to_the_end(world: &Harness) -> u64 {
     month_end(PRINTED.0, PRINTED.1).0 - world.clock.now().0 + 86_400_000
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_card_expires_with_the_month_printed_on_it_and_not_before() {
     // Aim: until then the timer is a row, no effect; when it is due it ends the card once, over a restart too.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world.quiet().await;
     let timers = world.store.rows(&[table::TIMER]);
@@ -43,10 +43,10 @@ async fn a_card_expires_with_the_month_printed_on_it_and_not_before() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_timer_that_comes_too_late_ends_without_a_word() {
     // Aim: a card that was closed stays closed when its time is up, and nothing is left of the timer.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world.quiet().await;
-    assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
+    assert!(world.engine.steer_card(card, CardAction::Close, None).await.unwrap());
     world.quiet().await;
     world.clock.advance(to_the_end(&world));
     eventually("the timer is gone", async || {
@@ -62,11 +62,11 @@ async fn a_timer_that_comes_too_late_ends_without_a_word() {
 async fn timers_that_cannot_be_read_keep_no_other_from_coming_due() {
     // Aim: more of them than come due in one go, all before the card's: they stay, and the card expires.
     const DAMAGED: u128 = 1_001;
-    let world = World::new().await;
+    let world = Harness::new().await;
     for n in 0..DAMAGED {
         world
             .store
-            .scribble(table::timer(Timestamp(1), EffectId(n)), b"no effect");
+            .scribble(table::timer(Timestamp(1), JobId(n)), b"no effect");
     }
     let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world.quiet().await;
@@ -90,6 +90,6 @@ fn months_follow_the_calendar() {
         (1_835_395_200_000, 1_851_120_000_000),         // 2028-02-29 -> 2028-08-29
         (1_796_083_199_999, 1_811_721_599_999),         // 2026-11-30T23:59:59.999 -> 2027-05-30T23:59:59.999
     ] {
-        assert_eq!(months_later(Timestamp(from), 6), Timestamp(to), "from {from}");
+        assert_eq!(add_months(Timestamp(from), 6), Timestamp(to), "from {from}");
     }
 }

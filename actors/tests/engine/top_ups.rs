@@ -1,22 +1,22 @@
 //! Top-ups of the card balance, leg by leg: whatever the bridge answers and whenever the power goes, one burn, one mint
 //! and one card balance; or one credit.
 
-use purser_actors::engine::{PayError, PayRequest};
+use purser_actors::engine::{ClaimError, PaymentRequest};
 use purser_actors::id::{Network, RequestId, TopUpId, Wallet};
-use purser_actors::kernel::{Effect, table};
-use purser_actors::ledger::{Place, Provider};
+use purser_actors::kernel::{OutboxJob, table};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::operator::{Act, Role};
+use purser_actors::operator::{OperatorAction, Role};
 use purser_actors::payment::Outcome;
-use purser_actors::product::{Product, Purchase, Requirement};
-use purser_actors::top_up::{LegName, Status, TopUp};
+use purser_actors::product::{PurchasedProduct, Purchase, Precondition};
+use purser_actors::top_up::{LegKind, Status, TopUp};
 use purser_storage::{Batch, Store, Write};
 
-use crate::support::bridge::{At, FEE, Met};
+use crate::support::bridge::{CallSite, FEE, CallBehavior};
 use crate::support::eventually;
-use crate::support::ports::Fate;
+use crate::support::ports::PaymentBehavior;
 use crate::support::settings::fast;
-use crate::support::world::{World, card_for, evm};
+use crate::support::harness::{Harness, card_for, evm};
 
 const ADDRESS: [u8; 20] = [0xdd; 20];
 const FIVE: i128 = 5_000_000;
@@ -26,8 +26,8 @@ fn solana(n: u8) -> Wallet {
 }
 
 /// 5 dollars onto the payer's card balance.
-pub(crate) fn top_up_for(payer: Wallet, nonce: u8) -> PayRequest {
-    PayRequest {
+pub(crate) fn top_up_for(payer: Wallet, nonce: u8) -> PaymentRequest {
+    PaymentRequest {
         purchase: Purchase::CardBalance {
             amount: Cents::new(500),
         },
@@ -35,11 +35,11 @@ pub(crate) fn top_up_for(payer: Wallet, nonce: u8) -> PayRequest {
     }
 }
 
-pub(crate) fn link(world: &World, wallet: Wallet) {
+pub(crate) fn link(world: &Harness, wallet: Wallet) {
     world.store.scribble(table::linked(&wallet), &ADDRESS);
 }
 
-fn unlink(world: &World, wallet: Wallet) {
+fn unlink(world: &Harness, wallet: Wallet) {
     let key = table::linked(&wallet);
     let batch = Batch {
         writes: vec![Write::Delete { key }],
@@ -48,26 +48,26 @@ fn unlink(world: &World, wallet: Wallet) {
     world.store.commit(batch, Box::new(|_| {}));
 }
 
-pub(crate) async fn bought(world: &World, request: &PayRequest) -> TopUpId {
+pub(crate) async fn bought(world: &Harness, request: &PaymentRequest) -> TopUpId {
     match world.pay_until_told(request).await.outcome {
         Outcome::Fulfilled {
-            product: Product::TopUp(id),
+            product: PurchasedProduct::TopUp(id),
             ..
         } => id,
         other => panic!("nothing was bought: {other:?}"),
     }
 }
 
-async fn read(world: &World, id: TopUpId) -> TopUp {
+async fn read(world: &Harness, id: TopUpId) -> TopUp {
     world.engine.top_up(&id).await.unwrap().unwrap()
 }
 
 /// Everything about a top-up that arrived: its legs, its story, the books, and what is true outside.
-async fn assert_arrived(world: &World, id: TopUpId) {
+async fn assert_arrived(world: &Harness, id: TopUpId) {
     world.quiet().await;
     let top_up = read(world, id).await;
     assert_eq!(top_up.status, Status::Credited);
-    let (rail, price) = (top_up.rail, Place::Treasury(top_up.rail));
+    let (rail, price) = (top_up.rail, LedgerAccount::Treasury(top_up.rail));
     let legs: Vec<_> = top_up.legs.iter().map(|leg| leg.leg.name()).collect();
     let (wanted, left, cost) = match rail {
         Network::Solana => (vec!["burn", "mint"], FIVE + i128::from(FEE), i128::from(FEE)),
@@ -77,7 +77,7 @@ async fn assert_arrived(world: &World, id: TopUpId) {
     // What our treasury signed is kept by what the chain shows of it.
     let marks = top_up.legs.iter().filter(|leg| leg.leg.mark().is_some()).count();
     assert_eq!(marks, usize::from(rail == Network::Base));
-    let mut books = vec![(price, FIVE - left), (Place::Costs, cost)];
+    let mut books = vec![(price, FIVE - left), (LedgerAccount::OperatingCosts, cost)];
     books.retain(|(_, atomic)| *atomic != 0);
     assert_eq!(world.books().into_iter().collect::<Vec<_>>(), books);
     let told = ["paid", "bridging", "delivered", "credited", "failed"]
@@ -107,7 +107,7 @@ async fn assert_arrived(world: &World, id: TopUpId) {
 }
 
 /// The whole charge is on the balance, once, under this code.
-pub(crate) async fn assert_credited(world: &World, id: TopUpId, owner: Wallet, code: &str) {
+pub(crate) async fn assert_credited(world: &Harness, id: TopUpId, owner: Wallet, code: &str) {
     world.quiet().await;
     assert_eq!(read(world, id).await.status, Status::Failed { reason: code.into() });
     let account = world.engine.account(&owner).await.unwrap().unwrap();
@@ -117,14 +117,14 @@ pub(crate) async fn assert_credited(world: &World, id: TopUpId, owner: Wallet, c
         (1, 1)
     );
     assert!(world.bridge.mints().is_empty() && world.bridge.credits().is_empty());
-    assert!(!world.books().contains_key(&Place::Provider(Provider::CardBalances)));
+    assert!(!world.books().contains_key(&LedgerAccount::Provider(LedgerProvider::CardBalances)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_39_40_exactly_what_was_asked_arrives_over_either_rail() {
     // Aim: on Base it is forwarded and never bridging; on Solana more is burned than arrives, and the fee is our cost.
     for payer in [evm(1), solana(1)] {
-        let world = World::new().await;
+        let world = Harness::new().await;
         link(&world, payer);
         let id = bought(&world, &top_up_for(payer, 1)).await;
         assert_arrived(&world, id).await;
@@ -135,24 +135,24 @@ async fn case_39_40_exactly_what_was_asked_arrives_over_either_rail() {
 async fn case_40_more_than_was_ordered_arrives_and_is_posted() {
     // Checks: the bridge takes none of its highest fee: everything burned arrives, the issuer is asked for that amount, and the
     // costs hold no fee that was not taken.
-    let world = World::new().await;
+    let world = Harness::new().await;
     link(&world, solana(1));
-    world.bridge.meets(At::Attest, &[Met::More]);
+    world.bridge.meets(CallSite::Attest, &[CallBehavior::More]);
     let id = bought(&world, &top_up_for(solana(1), 1)).await;
     world.quiet().await;
     let top_up = read(&world, id).await;
     assert_eq!(top_up.status, Status::Credited);
     let arrived = 5_000_000 + FEE;
     let legs: Vec<_> = top_up.legs.iter().map(|leg| leg.leg).collect();
-    assert_eq!(legs, [LegName::Burn, LegName::MintOf(Usdc::from_atomic(arrived))]);
+    assert_eq!(legs, [LegKind::Burn, LegKind::MintOf(Usdc::from_atomic(arrived))]);
     assert_eq!((top_up.surplus().atomic(), world.bridge.mints()), (FEE, vec![arrived]));
     let credits: Vec<_> = world.bridge.credits().iter().map(|one| one.amount.atomic()).collect();
     assert_eq!(credits, [arrived]);
     let mut books = world.books();
     books.retain(|_, atomic| *atomic != 0);
     let expected = [
-        (Place::Treasury(Network::Solana), -i128::from(FEE)),
-        (Place::BridgeSurplus, i128::from(FEE)),
+        (LedgerAccount::Treasury(Network::Solana), -i128::from(FEE)),
+        (LedgerAccount::BridgeSurplus, i128::from(FEE)),
     ];
     assert_eq!(books.into_iter().collect::<Vec<_>>(), expected);
 }
@@ -160,38 +160,38 @@ async fn case_40_more_than_was_ordered_arrives_and_is_posted() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn without_a_link_nothing_is_charged() {
     // Aim: never paid and then refused.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let refused = world.pay(&top_up_for(solana(1), 1)).await;
-    assert_eq!(refused.unwrap_err(), PayError::Missing(Requirement::Linked));
-    assert_eq!((world.chain.submissions(), world.bridge.calls(At::Sign)), (0, 0));
+    assert_eq!(refused.unwrap_err(), ClaimError::PreconditionFailed(Precondition::IssuerLinked));
+    assert_eq!((world.chain.submissions(), world.bridge.calls(CallSite::Sign)), (0, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_35_36_37_every_fault_of_every_leg_still_ends_in_one_burn_and_one_mint() {
     // Aim: lost answers, silence, 404 and 429, lapses, refusals for want of gas and deaths of the delivery, in every place;
     // the burn is found by its transaction, the mint by its nonce.
-    let faults: [(At, &[Met]); 16] = [
-        (At::Sign, &[Met::Busy, Met::Lost, Met::Panics]),
-        (At::Burn, &[Met::Silent]),
-        (At::Burn, &[Met::Lost, Met::Busy, Met::Refused, Met::Panics]),
-        (At::Burn, &[Met::Lapses, Met::Lapses]),
-        (At::Attest, &[Met::NotYet; 200]),
-        (At::Attest, &[Met::Busy, Met::Lost, Met::Panics, Met::Lapses]),
-        (At::Mint, &[Met::Silent]),
-        (At::Mint, &[Met::Refused, Met::Busy, Met::Lost, Met::Panics]),
-        (At::Credit, &[Met::NotYet; 50]),
-        (At::Credit, &[Met::Busy, Met::Lost, Met::Panics]),
-        (At::Mint, &[Met::Lost, Met::Refused, Met::Silent]),
-        (At::Attest, &[Met::Lapses, Met::NotYet, Met::Lapses]),
+    let faults: [(CallSite, &[CallBehavior]); 16] = [
+        (CallSite::Sign, &[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]),
+        (CallSite::Burn, &[CallBehavior::Silent]),
+        (CallSite::Burn, &[CallBehavior::Lost, CallBehavior::Busy, CallBehavior::Refused, CallBehavior::Panics]),
+        (CallSite::Burn, &[CallBehavior::Lapses, CallBehavior::Lapses]),
+        (CallSite::Attest, &[CallBehavior::NotYet; 200]),
+        (CallSite::Attest, &[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics, CallBehavior::Lapses]),
+        (CallSite::Mint, &[CallBehavior::Silent]),
+        (CallSite::Mint, &[CallBehavior::Refused, CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]),
+        (CallSite::Credit, &[CallBehavior::NotYet; 50]),
+        (CallSite::Credit, &[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]),
+        (CallSite::Mint, &[CallBehavior::Lost, CallBehavior::Refused, CallBehavior::Silent]),
+        (CallSite::Attest, &[CallBehavior::Lapses, CallBehavior::NotYet, CallBehavior::Lapses]),
         // A burn that could not bring what it is for is not sent.
-        (At::Sign, &[Met::Short, Met::Short]),
+        (CallSite::Sign, &[CallBehavior::Short, CallBehavior::Short]),
         // The attesters' word has lapsed since it was written down: a new one is minted on.
-        (At::Mint, &[Met::Lapses]),
-        (At::Mint, &[Met::Refused, Met::Lapses, Met::Lost, Met::Lapses]),
-        (At::Mint, &[Met::Lost, Met::Lapses, Met::Silent]),
+        (CallSite::Mint, &[CallBehavior::Lapses]),
+        (CallSite::Mint, &[CallBehavior::Refused, CallBehavior::Lapses, CallBehavior::Lost, CallBehavior::Lapses]),
+        (CallSite::Mint, &[CallBehavior::Lost, CallBehavior::Lapses, CallBehavior::Silent]),
     ];
     for (at, met) in faults {
-        let world = World::new().await;
+        let world = Harness::new().await;
         link(&world, solana(1));
         world.bridge.meets(at, met);
         let id = bought(&world, &top_up_for(solana(1), 1)).await;
@@ -202,14 +202,14 @@ async fn case_35_36_37_every_fault_of_every_leg_still_ends_in_one_burn_and_one_m
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_35_without_an_attestation_it_stays_bridging() {
     // Aim: a burn that is not attested for ever so long is neither failed nor credited, and unlinking changes nothing.
-    let world = World::new().await;
+    let world = Harness::new().await;
     link(&world, solana(1));
-    world.bridge.meets(At::Attest, &[Met::NotYet; 400]);
+    world.bridge.meets(CallSite::Attest, &[CallBehavior::NotYet; 400]);
     let id = bought(&world, &top_up_for(solana(1), 1)).await;
-    eventually("it is asked and asked", async || world.bridge.calls(At::Attest) > 20).await;
+    eventually("it is asked and asked", async || world.bridge.calls(CallSite::Attest) > 20).await;
     unlink(&world, solana(1));
     world.clock.advance(3_600_000);
-    eventually("and asked", async || world.bridge.calls(At::Attest) > 40).await;
+    eventually("and asked", async || world.bridge.calls(CallSite::Attest) > 40).await;
     assert!(matches!(read(&world, id).await.status, Status::Bridging(_)));
     assert_arrived(&world, id).await;
 }
@@ -217,17 +217,17 @@ async fn case_35_without_an_attestation_it_stays_bridging() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_36_a_nonce_that_somebody_else_used_is_success() {
     // Aim: anyone may mint; what Base shows is what happened.
-    let world = World::new().await;
+    let world = Harness::new().await;
     link(&world, solana(1));
-    world.bridge.meets(At::Mint, &[Met::Lost; 5]);
+    world.bridge.meets(CallSite::Mint, &[CallBehavior::Lost; 5]);
     let id = bought(&world, &top_up_for(solana(1), 1)).await;
-    eventually("the mint is tried", async || world.bridge.calls(At::Mint) > 0).await;
+    eventually("the mint is tried", async || world.bridge.calls(CallSite::Mint) > 0).await;
     world.bridge.others_mint();
     assert_arrived(&world, id).await;
     let top_up = read(&world, id).await;
     assert!(
         top_up
-            .transaction(LegName::Mint)
+            .transaction(LegKind::Mint)
             .is_some_and(|t| t.starts_with("0xother")),
         "{:?}",
         top_up.legs
@@ -238,19 +238,19 @@ async fn case_36_a_nonce_that_somebody_else_used_is_success() {
 async fn case_38_it_fails_only_before_the_burn_or_when_the_mint_is_impossible() {
     // Aim: one credit of the whole charge, its code, and never a mint besides; what was burned and lost is our cost.
     for (at, met, code, burns) in [
-        (At::Sign, &[Met::Never][..], "delivery_unavailable", 0),
-        (At::Sign, &[Met::Busy; 20], "delivery_unavailable", 0),
-        (At::Burn, &[Met::Never], "delivery_refused", 0),
-        (At::Burn, &[Met::Lapses; 3], "delivery_lapsed", 0),
-        (At::Mint, &[Met::Never], "mint_impossible", 1),
+        (CallSite::Sign, &[CallBehavior::Never][..], "delivery_unavailable", 0),
+        (CallSite::Sign, &[CallBehavior::Busy; 20], "delivery_unavailable", 0),
+        (CallSite::Burn, &[CallBehavior::Never], "delivery_refused", 0),
+        (CallSite::Burn, &[CallBehavior::Lapses; 3], "delivery_lapsed", 0),
+        (CallSite::Mint, &[CallBehavior::Never], "mint_impossible", 1),
     ] {
-        let world = World::new().await;
+        let world = Harness::new().await;
         link(&world, solana(1));
         world.bridge.meets(at, met);
         let id = bought(&world, &top_up_for(solana(1), 1)).await;
         assert_credited(&world, id, solana(1), code).await;
         assert_eq!(world.bridge.burns().len(), burns);
-        let cost = world.books().get(&Place::Costs).copied().unwrap_or(0);
+        let cost = world.books().get(&LedgerAccount::OperatingCosts).copied().unwrap_or(0);
         assert_eq!(cost, if burns == 1 { FIVE + i128::from(FEE) } else { 0 });
     }
 }
@@ -259,10 +259,10 @@ async fn case_38_it_fails_only_before_the_burn_or_when_the_mint_is_impossible() 
 async fn case_41_an_account_unlinked_before_delivery_is_credited_with_a_clear_code() {
     // Aim: unlinked while the payment settles, on either rail: nothing is sent, one credit. What is burned already goes on.
     for payer in [evm(1), solana(1)] {
-        let world = World::new().await;
+        let world = Harness::new().await;
         link(&world, payer);
         let request = top_up_for(payer, 1);
-        world.chain.fate(&request.authorization, Fate::Waits);
+        world.chain.fate(&request.authorization, PaymentBehavior::Waits);
         let call = tokio::spawn({
             let (engine, request) = (world.engine.clone(), request.clone());
             async move { engine.pay(request).await }
@@ -283,14 +283,14 @@ async fn what_the_issuer_never_credits_is_stuck_with_that_name_and_not_given_bac
     // Aim: after `delivered` the issuer holds the money: somebody must look, and the balance stays as it is.
     let mut settings = fast();
     settings.card_credit_patience_ms = 50;
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     link(&world, evm(1));
     world.bridge.never_credits();
     let id = bought(&world, &top_up_for(evm(1), 1)).await;
     eventually("it is stuck", async || {
         let open = world.engine.open_effects(10).await.unwrap();
         open.iter().any(|e| {
-            e.stuck
+            e.dead_lettered
                 && e.last_error
                     .as_ref()
                     .is_some_and(|e| e.contains("issuer_has_not_credited"))
@@ -309,42 +309,42 @@ async fn what_is_attested_for_somebody_or_something_else_is_never_minted() {
     // Aim: another receiver, another token, another amount or a message that no row takes is stuck under its own name; once
     // the bridge says what was burned for, a retry ends as ever.
     for (met, name) in [
-        (Met::ToAnother, "the attested receiver"),
-        (Met::OfAnother, "the attested token"),
-        (Met::Less, "the attested amount"),
-        (Met::Impossible, "more than was burned"),
-        (Met::Long, "the attested message"),
+        (CallBehavior::ToAnother, "the attested receiver"),
+        (CallBehavior::OfAnother, "the attested token"),
+        (CallBehavior::Less, "the attested amount"),
+        (CallBehavior::Impossible, "more than was burned"),
+        (CallBehavior::Long, "the attested message"),
     ] {
-        let world = World::new().await;
+        let world = Harness::new().await;
         link(&world, solana(1));
-        world.bridge.meets(At::Attest, &[met]);
+        world.bridge.meets(CallSite::Attest, &[met]);
         let id = bought(&world, &top_up_for(solana(1), 1)).await;
         let mut stuck = None;
         eventually("it is stuck under its name", async || {
             let open = world.engine.open_effects(10).await.unwrap();
-            let named = |e: &Effect| e.last_error.as_ref().is_some_and(|error| error.contains(name));
-            stuck = open.iter().find(|e| e.stuck && named(e)).map(|e| e.id);
+            let named = |e: &OutboxJob| e.last_error.as_ref().is_some_and(|error| error.contains(name));
+            stuck = open.iter().find(|e| e.dead_lettered && named(e)).map(|e| e.id);
             stuck.is_some()
         })
         .await;
         assert!(matches!(read(&world, id).await.status, Status::Bridging(_)), "{met:?}");
-        assert_eq!((world.bridge.calls(At::Mint), world.announced("top_up.failed")), (0, 0));
-        let act = Act {
-            by: "ana".into(),
+        assert_eq!((world.bridge.calls(CallSite::Mint), world.announced("top_up.failed")), (0, 0));
+        let act = OperatorAction {
+            operator: "ana".into(),
             role: Role::Operator,
-            request: RequestId(7),
+            request_id: RequestId(7),
         };
-        world.engine.retry(stuck.unwrap(), &act).await.unwrap();
+        world.engine.retry_job(stuck.unwrap(), &act).await.unwrap();
         assert_arrived(&world, id).await;
     }
 }
 
 /// Cuts the power after each batch on the way, starts anew, and lets it come to its end.
-async fn one_end_after_a_cut(payer: Wallet, (at, met): (At, &[Met]), last_is_answered: bool) {
+async fn one_end_after_a_cut(payer: Wallet, (at, met): (CallSite, &[CallBehavior]), last_is_answered: bool) {
     let mut cuts = 0;
     for after in 0.. {
         assert!(after < 60, "it never gets through");
-        let world = World::new().await;
+        let world = Harness::new().await;
         link(&world, payer);
         let request = top_up_for(payer, 1);
         world.bridge.meets(at, met);
@@ -377,9 +377,9 @@ async fn one_end_after_a_cut(payer: Wallet, (at, met): (At, &[Met]), last_is_ans
 async fn case_37_a_cut_at_any_batch_leaves_one_burn_and_one_mint() {
     // Aim: before each batch and after it, with the burn's and the mint's answers heard and unheard.
     for (at, met) in [
-        (At::Burn, &[][..]),
-        (At::Burn, &[Met::Silent]),
-        (At::Mint, &[Met::Silent]),
+        (CallSite::Burn, &[][..]),
+        (CallSite::Burn, &[CallBehavior::Silent]),
+        (CallSite::Mint, &[CallBehavior::Silent]),
     ] {
         for last_is_answered in [true, false] {
             one_end_after_a_cut(solana(1), (at, met), last_is_answered).await;
@@ -391,6 +391,6 @@ async fn case_37_a_cut_at_any_batch_leaves_one_burn_and_one_mint() {
 async fn case_37_39_a_cut_at_any_batch_on_base_forwards_once() {
     // Aim: the same where nothing is bridged.
     for last_is_answered in [true, false] {
-        one_end_after_a_cut(evm(1), (At::Credit, &[]), last_is_answered).await;
+        one_end_after_a_cut(evm(1), (CallSite::Credit, &[]), last_is_answered).await;
     }
 }

@@ -2,24 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use purser_actors::engine::Denied;
-use purser_actors::engine::webhooks::{DeliveryPage, NotRegistered, Registration, Wanted, WebhookSettings};
-use purser_actors::id::{DeliveryId, EndpointId};
+use purser_actors::engine::OperationError;
+use purser_actors::engine::webhooks::{DeliveryPage, RegistrationError, WebhookRegistration, DeliveryQuery, WebhookSettings};
+use purser_actors::id::{WebhookDeliveryId, WebhookId};
 use purser_actors::kernel::Entity;
 use purser_actors::port::{Clock as _, Timestamp};
-use purser_actors::webhook_delivery::Delivery;
+use purser_actors::webhook_delivery::WebhookDelivery;
 
 use crate::support::eventually;
 use crate::support::receivers::Reply;
 use crate::support::settings::fast;
-use crate::support::world::{World, card_for, evm};
+use crate::support::harness::{Harness, card_for, evm};
 
 const HOUR_MS: u64 = 3_600_000;
 pub(crate) const URL: &str = "https://one.example/hook";
 pub(crate) const OTHER: &str = "https://two.example/hook";
 
-fn registration(n: u8, url: &str, types: &[&str], record: u128) -> Registration {
-    Registration {
+fn registration(n: u8, url: &str, types: &[&str], record: u128) -> WebhookRegistration {
+    WebhookRegistration {
         owner: evm(n),
         url: url.into(),
         types: types.iter().map(|t| (*t).to_owned()).collect(),
@@ -30,22 +30,22 @@ fn registration(n: u8, url: &str, types: &[&str], record: u128) -> Registration 
     }
 }
 
-pub(crate) async fn register(world: &World, n: u8, url: &str, types: &[&str], record: u128) -> EndpointId {
+pub(crate) async fn register(world: &Harness, n: u8, url: &str, types: &[&str], record: u128) -> WebhookId {
     let wanted = registration(n, url, types, record);
     world.engine.register_webhook(wanted, None).await.unwrap()
 }
 
-async fn deliveries(world: &World, n: u8) -> Vec<(DeliveryId, Delivery)> {
-    let wanted = Wanted {
+async fn deliveries(world: &Harness, n: u8) -> Vec<(WebhookDeliveryId, WebhookDelivery)> {
+    let wanted = DeliveryQuery {
         limit: 1_000,
-        ..Wanted::default()
+        ..DeliveryQuery::default()
     };
     let page: DeliveryPage = world.engine.webhook_deliveries_of(&evm(n), &wanted).await.unwrap();
     page.found
 }
 
 /// The types that arrived at a URL, in order.
-pub(crate) fn kinds(world: &World, url: &str) -> Vec<String> {
+pub(crate) fn kinds(world: &Harness, url: &str) -> Vec<String> {
     let arrived = world.receivers.at(url);
     let kind = |body: &str| {
         serde_json::from_str::<serde_json::Value>(body).unwrap()["type"]
@@ -56,14 +56,14 @@ pub(crate) fn kinds(world: &World, url: &str) -> Vec<String> {
     arrived.iter().map(|one| kind(&one.body)).collect()
 }
 
-pub(crate) async fn arrived(world: &World, url: &str, count: usize) {
+pub(crate) async fn arrived(world: &Harness, url: &str, count: usize) {
     eventually("it arrives", async || world.receivers.count(url) >= count).await;
     world.quiet().await;
     assert_eq!(world.receivers.count(url), count, "{url}: {:?}", kinds(world, url));
 }
 
 /// Everything that the account's subscribers were told.
-fn told(world: &World, n: u8) -> Vec<String> {
+fn told(world: &Harness, n: u8) -> Vec<String> {
     let history = world.history();
     let own = history.into_iter().filter(|record| record.owner == evm(n));
     own.filter_map(|record| record.announcement).map(|a| a.kind).collect()
@@ -72,7 +72,7 @@ fn told(world: &World, n: u8) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_event_reaches_every_endpoint_that_wants_it_once() {
     // Aim: the account's events and nobody else's, by the filters; the test to its own endpoint alone; each under its own id.
-    let world = World::new().await;
+    let world = Harness::new().await;
     let one = register(&world, 1, URL, &[], 1).await;
     world.clock.advance(1);
     register(&world, 1, OTHER, &["card.*"], 2).await;
@@ -118,7 +118,7 @@ async fn every_event_reaches_every_endpoint_that_wants_it_once() {
 async fn case_60_62_tries_follow_the_schedule_under_one_id() {
     // Aim: ten tries, answered with an error or not at all, each not before its pause and with at most a tenth more; all of one
     // message have one id and one body; then it has failed, and asked for again it begins anew under the same id.
-    let world = World::new().await;
+    let world = Harness::new().await;
     world
         .receivers
         .replies(URL, &[Reply::Dead, Reply::Status(500), Reply::Dead]);
@@ -150,15 +150,15 @@ async fn case_60_62_tries_follow_the_schedule_under_one_id() {
         got.iter()
             .all(|one| (one.event, &one.body) == (got[0].event, &got[0].body))
     );
-    let unknown = world.engine.redeliver_webhook(DeliveryId(5), None, None).await;
-    assert!(matches!(unknown, Err(Denied::Rejected(_))));
+    let unknown = world.engine.redeliver_webhook(WebhookDeliveryId(5), None, None).await;
+    assert!(matches!(unknown, Err(OperationError::Rejected(_))));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_60_a_receiver_that_asks_for_time_gets_it_and_one_that_is_gone_is_left_alone() {
     // Aim: `Retry-After` makes the next try later; 410 disables the endpoint, with an event, and what it had pending is
     // dropped; registered again, what it missed meanwhile can be had.
-    let world = World::new().await;
+    let world = Harness::new().await;
     world
         .receivers
         .replies(URL, &[Reply::Later(HOUR_MS), Reply::Status(200), Reply::Status(410)]);
@@ -175,8 +175,8 @@ async fn case_60_a_receiver_that_asks_for_time_gets_it_and_one_that_is_gone_is_l
     world.quiet().await;
     assert_eq!(world.announced("webhook.disabled"), 1);
     let since = world.clock.now();
-    let refused = world.engine.resend_webhooks(id, since, None, None).await;
-    assert!(matches!(refused, Err(Denied::Rejected(_))));
+    let refused = world.engine.redeliver_since(id, since, None, None).await;
+    assert!(matches!(refused, Err(OperationError::Rejected(_))));
     let before = world.receivers.count(URL);
     world.pay(&card_for(evm(1), 2)).await.unwrap();
     eventually("the card is ready", async || world.announced("card.ready") == 2).await;
@@ -185,7 +185,7 @@ async fn case_60_a_receiver_that_asks_for_time_gets_it_and_one_that_is_gone_is_l
     assert_eq!(register(&world, 1, URL, &["card.*"], 2).await, id);
     world
         .engine
-        .resend_webhooks(id, Timestamp(0), None, None)
+        .redeliver_since(id, Timestamp(0), None, None)
         .await
         .unwrap();
     eventually("it gets what it missed", async || {
@@ -206,7 +206,7 @@ async fn case_62_both_secrets_sign_for_a_day() {
     // known does not count against it.
     let mut settings = fast();
     settings.webhooks.per_account_max = 2;
-    let world = World::with(settings).await;
+    let world = Harness::with(settings).await;
     let id = register(&world, 1, URL, &["none"], 1).await;
     arrived(&world, URL, 1).await;
     assert_eq!(register(&world, 1, URL, &["none"], 2).await, id);
@@ -214,7 +214,7 @@ async fn case_62_both_secrets_sign_for_a_day() {
     register(&world, 1, OTHER, &["none"], 3).await;
     let third = registration(1, "https://three.example/", &[], 4);
     let full = world.engine.register_webhook(third, None).await;
-    assert!(matches!(full, Err(NotRegistered::Full(2))), "{full:?}");
+    assert!(matches!(full, Err(RegistrationError::LimitReached(2))), "{full:?}");
     world.clock.advance(24 * HOUR_MS);
     let (test, _) = deliveries(&world, 1)
         .await
@@ -236,8 +236,8 @@ async fn case_61_dead_endpoints_keep_no_live_one_waiting() {
     settings.webhooks.quick_max = 4;
     settings.webhooks.hangs_after_ms = 20;
     settings.webhooks.timeout_ms = 600_000;
-    settings.limits.resident_max = 10_000;
-    let world = World::with(settings).await;
+    settings.limits.max_active = 10_000;
+    let world = Harness::with(settings).await;
     register(&world, 1, URL, &["card.*"], 1).await;
     arrived(&world, URL, 1).await;
     let dead = |n: u8| format!("https://dead.example/{n}");
@@ -257,13 +257,13 @@ async fn case_61_dead_endpoints_keep_no_live_one_waiting() {
         kinds(&world, URL).iter().filter(|kind| *kind == "card.ready").count() == 20
     })
     .await;
-    assert!(world.engine.posting().slow <= 4);
+    assert!(world.engine.webhook_stats().slow <= 4);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_63_what_was_posted_and_not_written_down_is_posted_again_under_its_id() {
     // Aim: whoever posts dies after the receiver has it.
-    let world = World::new().await;
+    let world = Harness::new().await;
     world.receivers.replies(URL, &[Reply::Panics, Reply::Panics]);
     register(&world, 1, URL, &["none"], 1).await;
     arrived(&world, URL, 3).await;
@@ -278,7 +278,7 @@ async fn case_63_a_cut_at_any_batch_loses_and_doubles_no_delivery() {
     // Aim: the power goes after each batch on the way from a registration to the last delivery of a card's events; after the
     // start every event is one delivery, delivered, and every posting of it has its id.
     for batches in 0..30 {
-        let world = World::new().await;
+        let world = Harness::new().await;
         register(&world, 1, URL, &["card.*"], 1).await;
         let before = world.store.committed();
         world.store.hold_after(batches, batches % 2 == 0);
@@ -324,7 +324,7 @@ async fn case_63_a_cut_at_any_batch_loses_and_doubles_no_delivery() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_49_a_frozen_account_is_told_of_the_freeze_and_then_of_nothing() {
     // Aim: whoever froze it shut out whoever may listen; when it is unfrozen, what waited arrives.
-    let world = World::new().await;
+    let world = Harness::new().await;
     world.pay(&card_for(evm(1), 1)).await.unwrap();
     eventually("the card is ready", async || world.announced("card.ready") == 1).await;
     register(&world, 1, URL, &["account.*", "card.*"], 1).await;

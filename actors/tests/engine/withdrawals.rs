@@ -1,16 +1,16 @@
 //! Withdrawals through the engine: the balance, the chain, and deaths in between.
 
 use purser_actors::account::Rejection;
-use purser_actors::engine::{Booking, Denied, NotBooked, Restored};
+use purser_actors::engine::{Attribution, OperationError, AttributionError, RestoreWindow};
 use purser_actors::id::{Network, RequestId, Wallet, WithdrawalId};
-use purser_actors::ledger::Place;
+use purser_actors::ledger::LedgerAccount;
 use purser_actors::money::Usdc;
-use purser_actors::operator::{Act, Role};
-use purser_actors::port::{Clock, Departure, Timestamp};
+use purser_actors::operator::{OperatorAction, Role};
+use purser_actors::port::{Clock, OutgoingTransfer, Timestamp};
 use purser_actors::withdrawal::{Status, Withdrawal};
 
-use crate::support::ports::{Fate, Mood, outgoing};
-use crate::support::world::{World, card_for, evm};
+use crate::support::ports::{PaymentBehavior, IssuerBehavior, outgoing};
+use crate::support::harness::{Harness, card_for, evm};
 use crate::support::{eventually, in_time};
 
 pub(crate) const OWNER: Wallet = evm(1);
@@ -19,9 +19,9 @@ pub(crate) const ID: WithdrawalId = WithdrawalId(77);
 pub(crate) const ALL: Usdc = Usdc::from_atomic(5_000_000);
 
 /// A world in which the owner has 5.00.
-pub(crate) async fn credited() -> World {
-    let world = World::new().await;
-    world.issuer.moods(&[Mood::Declines]);
+pub(crate) async fn credited() -> Harness {
+    let world = Harness::new().await;
+    world.issuer.moods(&[IssuerBehavior::Declines]);
     world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
     world.quiet().await;
     assert_eq!(balance(&world).await, (5_000_000, 0));
@@ -29,7 +29,7 @@ pub(crate) async fn credited() -> World {
 }
 
 /// Balance and what is held.
-pub(crate) async fn balance(world: &World) -> (u64, u64) {
+pub(crate) async fn balance(world: &Harness) -> (u64, u64) {
     let account = world
         .engine
         .account(&OWNER)
@@ -39,11 +39,11 @@ pub(crate) async fn balance(world: &World) -> (u64, u64) {
     (account.balance.atomic(), account.held.atomic())
 }
 
-pub(crate) async fn withdraw(world: &World, amount: Usdc) -> Result<(), Denied<Rejection>> {
+pub(crate) async fn withdraw(world: &Harness, amount: Usdc) -> Result<(), OperationError<Rejection>> {
     in_time("an answer", world.engine.withdraw(OWNER, (ID, evm(7), amount), None)).await
 }
 
-pub(crate) async fn withdrawal(world: &World) -> Withdrawal {
+pub(crate) async fn withdrawal(world: &Harness) -> Withdrawal {
     world
         .engine
         .withdrawal(&ID)
@@ -53,7 +53,7 @@ pub(crate) async fn withdrawal(world: &World) -> Withdrawal {
 }
 
 /// Sent once, booked once.
-pub(crate) async fn assert_complete(world: &World) {
+pub(crate) async fn assert_complete(world: &Harness) {
     assert!(matches!(withdrawal(world).await.status, Status::CompleteSigned { .. }));
     assert_eq!(balance(world).await, (0, 0));
     assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer out");
@@ -62,16 +62,16 @@ pub(crate) async fn assert_complete(world: &World) {
 }
 
 /// A restore, known by the end of its quiet time.
-pub(crate) const fn spanning(since: Timestamp, until: Timestamp) -> Restored {
+pub(crate) const fn spanning(since: Timestamp, until: Timestamp) -> RestoreWindow {
     let at = until;
-    Restored { since, until, at }
+    RestoreWindow { since, until, at }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_27_two_at_once_for_the_whole_balance_are_one() {
     // Aim: of ten at once one is taken on; while it is on its way its amount stands as held, in the books too.
     let world = credited().await;
-    world.chain.fate(&outgoing(ID.0, evm(7), ALL), Fate::Waits);
+    world.chain.fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Waits);
     let calls: Vec<_> = (0..10)
         .map(|n| {
             let (engine, id) = (world.engine.clone(), WithdrawalId(ID.0 + n));
@@ -83,7 +83,7 @@ async fn case_27_two_at_once_for_the_whole_balance_are_one() {
         answers.push(in_time("an answer", call).await.expect("it does not panic"));
     }
     assert_eq!(answers.iter().filter(|a| a.is_ok()).count(), 1);
-    let refused = |a: &&Result<_, _>| matches!(a, Err(Denied::Rejected(Rejection::Insufficient { available })) if *available == Usdc::ZERO);
+    let refused = |a: &&Result<_, _>| matches!(a, Err(OperationError::Rejected(Rejection::Insufficient { available })) if *available == Usdc::ZERO);
     assert_eq!(answers.iter().filter(refused).count(), 9);
     world.chain.open_gate();
     world.quiet().await;
@@ -95,7 +95,7 @@ async fn case_27_two_at_once_for_the_whole_balance_are_one() {
 async fn what_is_on_its_way_is_held_in_the_books() {
     // Aim: from the batch that takes it on to the one that ends it, the amount is owed and reserved.
     let world = credited().await;
-    world.chain.fate(&outgoing(ID.0, evm(7), ALL), Fate::Waits);
+    world.chain.fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Waits);
     withdraw(&world, ALL).await.expect("it is taken on");
     eventually("it is sent", async || world.chain.at_gate() == 1).await;
     assert_eq!(
@@ -104,8 +104,8 @@ async fn what_is_on_its_way_is_held_in_the_books() {
     );
     let books: Vec<_> = world.books().into_iter().collect();
     let expected = [
-        (Place::Treasury(Network::Base), 5_000_000),
-        (Place::Held(OWNER), -5_000_000),
+        (LedgerAccount::Treasury(Network::Base), 5_000_000),
+        (LedgerAccount::CustomerHeld(OWNER), -5_000_000),
     ];
     assert_eq!(books, expected);
     world.chain.open_gate();
@@ -118,16 +118,16 @@ async fn a_crash_anywhere_sends_it_once() {
     // Aim: the process dies before it is signed, while it is sent, and after the chain took it: one transfer, the same
     // bytes on every try (the chain of these tests objects to others).
     for fate in [
-        Fate::Settles,
-        Fate::AnswerLost,
-        Fate::Waits,
-        Fate::Unreachable(2),
-        Fate::Panics(2),
+        PaymentBehavior::Settles,
+        PaymentBehavior::AnswerLost,
+        PaymentBehavior::Waits,
+        PaymentBehavior::Unreachable(2),
+        PaymentBehavior::Panics(2),
     ] {
         let mut world = credited().await;
         world.chain.fate(&outgoing(ID.0, evm(7), ALL), fate);
         withdraw(&world, ALL).await.expect("it is taken on");
-        if fate == Fate::Waits {
+        if fate == PaymentBehavior::Waits {
             eventually("it is sent", async || world.chain.at_gate() == 1).await;
         }
         world = world.crash().await;
@@ -141,7 +141,7 @@ async fn a_crash_anywhere_sends_it_once() {
 async fn a_lost_withdrawal_fails_only_on_proof() {
     // Aim: refused or unanswered, it stays on its way for as long as it could still land, over a crash too; once the chain
     // shows that it never will, the amount is available again and nothing left.
-    for fate in [Fate::Vanishes, Fate::Declined] {
+    for fate in [PaymentBehavior::Vanishes, PaymentBehavior::Declined] {
         let mut world = credited().await;
         let sent = outgoing(ID.0, evm(7), ALL);
         world.chain.fate(&sent, fate);
@@ -159,7 +159,7 @@ async fn a_lost_withdrawal_fails_only_on_proof() {
         assert_eq!(balance(&world).await, (5_000_000, 0));
         assert_eq!(world.chain.transfers(), 1, "only the payment");
         let mut books = world.books();
-        assert_eq!(books.remove(&Place::Holder(OWNER)), Some(-5_000_000));
+        assert_eq!(books.remove(&LedgerAccount::Customer(OWNER)), Some(-5_000_000));
         assert_eq!(world.announced("withdrawal.failed"), 1);
     }
 }
@@ -169,7 +169,7 @@ async fn a_withdrawal_that_lands_late_is_complete() {
     // Aim: nothing was heard of it, and then the chain shows it.
     let world = credited().await;
     let sent = outgoing(ID.0, evm(7), ALL);
-    world.chain.fate(&sent, Fate::Vanishes);
+    world.chain.fate(&sent, PaymentBehavior::Vanishes);
     withdraw(&world, ALL).await.expect("it is taken on");
     eventually("the chain is read", async || world.chain.lookups() > 2).await;
     world.chain.land(&sent);
@@ -183,7 +183,7 @@ async fn what_cannot_be_prepared_is_given_back() {
     let world = credited().await;
     world
         .chain
-        .fate(&outgoing(ID.0, evm(7), ALL), Fate::Unreachable(u32::MAX));
+        .fate(&outgoing(ID.0, evm(7), ALL), PaymentBehavior::Unreachable(u32::MAX));
     withdraw(&world, ALL).await.expect("it is taken on");
     world.quiet().await;
     let failed = withdrawal(&world).await;
@@ -246,16 +246,16 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
     let (since, until) = (now, now.plus_ms(60_000));
     let world = world.restored(spanning(since, until)).await;
     withdraw(&world, ALL).await.expect("the engine takes it on");
-    let held = async |world: &World| {
+    let held = async |world: &Harness| {
         let before = world.chain.listings();
         eventually("the chain is asked", async || world.chain.listings() > before + 2).await;
-        assert!(world.engine.is_held() && world.chain.transfers() == 1);
+        assert!(world.engine.are_withdrawals_paused() && world.chain.transfers() == 1);
         assert_eq!(withdrawal(world).await.status, Status::Pending);
     };
     held(&world).await;
     world.chain.silence(false);
     held(&world).await;
-    let departure = Departure {
+    let departure = OutgoingTransfer {
         transaction: "left".into(),
         to: evm(7),
         amount: ALL,
@@ -265,7 +265,7 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
     };
     for at in [Timestamp(since.0 - 1), until, until.plus_ms(10)] {
         let transaction = format!("at {}", at.0);
-        let left = Departure {
+        let left = OutgoingTransfer {
             at,
             transaction,
             ..departure.clone()
@@ -288,22 +288,22 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
         (&departure, false, &vec![ID.to_string()])
     );
 
-    let act = Act {
-        by: "ana".into(),
+    let act = OperatorAction {
+        operator: "ana".into(),
         role: Role::Operator,
-        request: RequestId(7),
+        request_id: RequestId(7),
     };
-    let book = async |world: &World, booking| world.engine.book("left", (booking, None), (&act, "seen".into())).await;
+    let book = async |world: &Harness, booking| world.engine.attribute_transfer("left", (booking, None), (&act, "seen".into())).await;
     assert_eq!(
-        book(&world, Booking::Account(evm(7))).await,
-        Err(NotBooked::Differs),
+        book(&world, Attribution::Account(evm(7))).await,
+        Err(AttributionError::Mismatch),
         "the receiver has no account"
     );
-    assert_eq!(book(&world, Booking::Loss).await, Ok(Booking::Loss));
-    assert_eq!(book(&world, Booking::Loss).await, Err(NotBooked::Unknown));
+    assert_eq!(book(&world, Attribution::Loss).await, Ok(Attribution::Loss));
+    assert_eq!(book(&world, Attribution::Loss).await, Err(AttributionError::NotFound));
     world.quiet().await;
     assert!(matches!(withdrawal(&world).await.status, Status::CompleteSigned { .. }));
     assert_eq!((balance(&world).await, world.chain.transfers()), ((0, 0), 2));
     let world = world.crash().await;
-    assert!(!world.engine.is_held());
+    assert!(!world.engine.are_withdrawals_paused());
 }

@@ -1,18 +1,18 @@
 //! The account: caps to the cent and the day, freezing, credits at the edge of the integers.
 
 use purser_actors::account::{Account, Command, Event, Rejection};
-use purser_actors::kernel::effect::CreditCause;
+use purser_actors::kernel::job::CreditCause;
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
-use purser_actors::product::{Cap, Line};
+use purser_actors::product::{DailyCap, ProductLine};
 
-use crate::sample::{
+use crate::fixtures::{
     CARD, DAY, DAY_MS, EFFECT, NOW, PAYMENT, SHARE, WALLET, accounts, admission, at, five_dollar_card, fold, happened,
     work,
 };
 
-pub(crate) const CAPS: Cap = Cap {
+pub(crate) const CAPS: DailyCap = DailyCap {
     count: 3,
     sum: Cents::new(10_000),
 };
@@ -20,7 +20,7 @@ pub(crate) const CAPS: Cap = Cap {
 pub(crate) fn claim(
     account: Option<&Account>,
     cents: u64,
-    cap: Cap,
+    cap: DailyCap,
     now: Timestamp,
 ) -> Result<Decision<Account>, Rejection> {
     Account::decide(
@@ -47,7 +47,7 @@ fn a_first_claim_opens_account_and_payment_and_orders_the_settlement() {
     let decision = claim(None, 5_00, CAPS, NOW).unwrap();
     assert_eq!(happened(&decision), "Opened+Reserved");
     assert_eq!(work(&decision), ["settle"]);
-    assert_eq!(decision.openings().len(), 1);
+    assert_eq!(decision.new_entities().len(), 1);
     let later = claim(Some(&accounts()[0]), 5_00, CAPS, NOW).unwrap();
     assert_eq!(happened(&later), "Reserved");
 }
@@ -55,8 +55,8 @@ fn a_first_claim_opens_account_and_payment_and_orders_the_settlement() {
 #[test]
 fn caps_hold_at_the_edge_and_one_unit_beyond() {
     // Aim: what was bought today, what is asked for, and what comes of it.
-    let cards = Err(Rejection::CountPerDay { cap: 3 });
-    let sum = Err(Rejection::SumPerDay { cap: CAPS.sum });
+    let cards = Err(Rejection::DailyCountCap { cap: 3 });
+    let sum = Err(Rejection::DailyAmountCap { cap: CAPS.sum });
     for (bought, cents, expected) in [
         (&[][..], 10_000, Ok(())),
         (&[], 10_001, sum.clone()),
@@ -91,10 +91,10 @@ fn the_day_ends_at_midnight_utc() {
 #[test]
 fn a_freed_share_can_be_used_again_on_its_day_only() {
     // Aim: what is given back today is free today; what is given back for yesterday is not today's.
-    let freed = |account, share| fold(Some(account), &WALLET, &[Event::Freed(share)]);
-    let share = |day, cents| purser_actors::kernel::effect::Share {
+    let freed = |account, share| fold(Some(account), &WALLET, &[Event::CapReleased(share)]);
+    let share = |day, cents| purser_actors::kernel::job::CapReservation {
         day,
-        budget: Line::UsaCard,
+        budget: ProductLine::UsaCard,
         cents: Cents::new(cents),
     };
     let account = freed(after(&[90_00, 5_00, 5_00], NOW), share(DAY, 5_00));
@@ -104,7 +104,7 @@ fn a_freed_share_can_be_used_again_on_its_day_only() {
     let account = freed(after(&[1, 1, 1], tomorrow), share(DAY, 5_00));
     assert_eq!(
         claim(Some(&account), 1, CAPS, tomorrow).unwrap_err(),
-        Rejection::CountPerDay { cap: 3 }
+        Rejection::DailyCountCap { cap: 3 }
     );
 }
 
@@ -115,12 +115,12 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
     let message = "call us".to_owned();
     let refused = |command| Account::decide(Some(frozen), &WALLET, command, &at(NOW)).map(drop);
     let no = Err(Rejection::Frozen { message });
-    let code = purser_actors::account::LinkCode {
+    let code = purser_actors::account::LoginCode {
         hash: [1; 32],
         expires_s: 9,
     };
-    let amr = purser_actors::session::Amr::Wallet;
-    let session = crate::sample::session();
+    let amr = purser_actors::session::AuthMethod::Wallet;
+    let session = crate::fixtures::session();
     assert_eq!(refused(Command::Claim(admission(Cents::new(5_00), CAPS))), no);
     let purchase = five_dollar_card();
     let readmit = Command::Readmit {
@@ -128,20 +128,20 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
         purchase,
         worth: Cents::new(5_00),
         cap: Some(CAPS),
-        session: crate::sample::session(),
+        session: crate::fixtures::session(),
         counted: None,
     };
     assert_eq!(refused(readmit), no);
     assert_eq!(
-        refused(Command::OfferLink {
+        refused(Command::CreateLoginCode {
             code,
             amr,
-            maker: purser_actors::id::SessionId(1)
+            created_by: purser_actors::id::SessionId(1)
         }),
         Ok(())
     );
     assert_eq!(
-        refused(Command::UseLink {
+        refused(Command::RedeemLoginCode {
             code: [1; 32],
             amr,
             session
@@ -151,7 +151,7 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
     let nonce = ([1; 16], 9);
     assert_eq!(refused(Command::SignIn { nonce, session }), Ok(()));
     assert_eq!(
-        refused(Command::FreeShare {
+        refused(Command::ReleaseCapReservation {
             effect: EFFECT,
             share: SHARE
         }),
@@ -242,7 +242,7 @@ fn case_26_a_credit_beyond_the_top_is_refused_and_at_the_top_it_is_not() {
 #[test]
 fn case_26_caps_at_the_top_of_the_integers_do_not_wrap() {
     // Aim: with caps as high as they go, a sum that does not fit is refused and not taken for a small one.
-    let caps = Cap {
+    let caps = DailyCap {
         count: u32::MAX,
         sum: Cents::new(u64::MAX),
     };
@@ -262,7 +262,7 @@ fn case_79_what_came_in_is_credited_or_sent_back_though_its_sender_has_no_accoun
     // Aim: the account of whoever sent it comes into being with the credit; what goes back is credited and held in one batch, so
     // that nobody can use it, and its withdrawal has the transfer's own number.
     use purser_actors::id::DepositId;
-    use purser_actors::kernel::effect::CreditCause;
+    use purser_actors::kernel::job::CreditCause;
     let (deposit, effect, amount) = (DepositId(9), EFFECT, Usdc::from_atomic(7));
     let credit = Command::Credit {
         effect,

@@ -92,11 +92,11 @@ fn case_25_fees_are_as_decided_at_both_edges_and_one_unit_beyond() {
 fn case_26_nothing_wraps_at_the_ends() {
     // Aim: the last value that fits does, the next is out of range, in every operation.
     let (top, one) = (Usdc::from_atomic(u64::MAX), Usdc::from_atomic(1));
-    assert_eq!(top.plus(Usdc::ZERO), Ok(top));
-    assert_eq!(top.plus(one), Err(AmountError::OutOfRange));
-    assert_eq!(one.minus(one), Ok(Usdc::ZERO));
-    assert_eq!(Usdc::ZERO.minus(one), Err(AmountError::OutOfRange));
-    assert_eq!(Cents::new(u64::MAX).plus(Cents::new(1)), Err(AmountError::OutOfRange));
+    assert_eq!(top.checked_add(Usdc::ZERO), Ok(top));
+    assert_eq!(top.checked_add(one), Err(AmountError::OutOfRange));
+    assert_eq!(one.checked_sub(one), Ok(Usdc::ZERO));
+    assert_eq!(Usdc::ZERO.checked_sub(one), Err(AmountError::OutOfRange));
+    assert_eq!(Cents::new(u64::MAX).checked_add(Cents::new(1)), Err(AmountError::OutOfRange));
     let most = u64::MAX / 10_000;
     assert_eq!(Usdc::from_cents(Cents::new(most)), Ok(Usdc::from_atomic(most * 10_000)));
     assert_eq!(Usdc::from_cents(Cents::new(most + 1)), Err(AmountError::OutOfRange));

@@ -1,14 +1,14 @@
 //! The API key's machine, every command in every state.
 
-use purser_actors::api_key::{ApiKey, Command, Event, READABLE_MS, Rejection};
+use purser_actors::api_key::{ApiKey, Command, Event, REVEAL_WINDOW_MS, Rejection};
 use purser_actors::id::{ApiKeyId, Wallet};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::port::Timestamp;
-use purser_actors::session::{Agent, Amr, Command as OfSession, Event as InSession, ID_TOKEN_MAX_S, Session};
+use purser_actors::session::{AgentInfo, AuthMethod, Command as OfSession, Event as InSession, ID_TOKEN_MAX_S, Session};
 use purser_storage::{Condition, Write, codec};
 
-use crate::charts::{accepted, commanded, listed};
-use crate::sample::{NOW, WALLET, at, fold, happened, session, status};
+use crate::transitions::{accepted, commanded, listed};
+use crate::fixtures::{NOW, WALLET, at, fold, happened, session, status};
 
 const ID: ApiKeyId = ApiKeyId(19);
 const OTHER: Wallet = Wallet::Evm([2; 20]);
@@ -24,14 +24,14 @@ revoke       Unknown   Revoked   Revoked   .
 
 fn events() -> Vec<Event> {
     vec![
-        Event::Opened {
+        Event::Issued {
             owner: WALLET,
             name: "Ada's agent".into(),
             place: PLACE,
             at: NOW,
         },
-        Event::Begun(NOW),
-        Event::Used(NOW),
+        Event::Activated(NOW),
+        Event::Exchanged(NOW),
         Event::Revoked(NOW),
     ]
 }
@@ -44,7 +44,7 @@ fn keys() -> Vec<ApiKey> {
 }
 
 fn commands() -> Vec<(&'static str, Command)> {
-    let open = |owner| Command::Open {
+    let open = |owner| Command::Issue {
         owner,
         name: "Ada's agent".into(),
         place: PLACE,
@@ -52,7 +52,7 @@ fn commands() -> Vec<(&'static str, Command)> {
     vec![
         ("open", open(WALLET)),
         ("another", open(OTHER)),
-        ("use", Command::Use { session: session() }),
+        ("use", Command::Exchange { session: session() }),
         ("revoke", Command::Revoke),
     ]
 }
@@ -74,7 +74,7 @@ fn every_command_in_every_state_does_what_the_table_says() {
                 Err(rejection) => format!("{rejection:?}"),
                 Ok(decision) if decision.events().is_empty() => {
                     assert!(
-                        decision.writes().is_empty() && decision.openings().is_empty(),
+                        decision.writes().is_empty() && decision.new_entities().is_empty(),
                         "{name} in {met}"
                     );
                     ".".to_owned()
@@ -86,7 +86,7 @@ fn every_command_in_every_state_does_what_the_table_says() {
     }
     assert_eq!(
         ApiKey::decide(None, &ID, Command::Revoke, &at(NOW)).unwrap_err(),
-        Rejection::Unknown
+        Rejection::NotFound
     );
 }
 
@@ -107,7 +107,7 @@ fn a_living_key_takes_a_place_and_a_revoked_one_gives_it_back() {
     let issued = keys().remove(0);
     let ended = ApiKey::decide(Some(&issued), &ID, Command::Revoke, &at(NOW)).unwrap();
     assert!(ended.conditions().contains(&Condition::Present(place.clone())));
-    let revoked = table::revoked(NOW.seconds() + ID_TOKEN_MAX_S, ID.family());
+    let revoked = table::revoked(NOW.seconds() + ID_TOKEN_MAX_S, ID.session_id());
     let wrote = |wanted: &dyn Fn(&Write) -> bool| ended.writes().iter().any(wanted);
     assert!(wrote(
         &|write| matches!(write, Write::Put { key, .. } if *key == revoked)
@@ -119,12 +119,12 @@ fn a_living_key_takes_a_place_and_a_revoked_one_gives_it_back() {
 fn each_use_opens_a_session_that_names_the_key() {
     // Aim: the session is its owner's, knows the key, and is opened by the batch that notes the use.
     for key in &keys()[..2] {
-        let used = ApiKey::decide(Some(key), &ID, Command::Use { session: session() }, &at(NOW)).unwrap();
-        let [opening] = used.openings() else {
+        let used = ApiKey::decide(Some(key), &ID, Command::Exchange { session: session() }, &at(NOW)).unwrap();
+        let [opening] = used.new_entities() else {
             panic!("one session")
         };
         let opened: Session = codec::decode(opening.snapshot()).unwrap();
-        assert_eq!((opened.owner, opened.amr), (WALLET, Amr::Key(ID)));
+        assert_eq!((opened.owner, opened.amr), (WALLET, AuthMethod::Key(ID)));
         assert_eq!(fold(Some(key.clone()), &ID, used.events()).status(), "active");
     }
 }
@@ -134,12 +134,12 @@ fn a_key_is_read_until_it_is_used_and_ten_minutes_at_most() {
     // Aim: to the last millisecond, and never once it was used or revoked.
     let all = keys();
     let late = |ms| Timestamp(NOW.0 + ms);
-    assert!(all[0].is_readable(NOW) && all[0].is_readable(late(READABLE_MS - 1)));
-    assert!(!all[0].is_readable(late(READABLE_MS)));
-    assert!(all[1..].iter().all(|key| !key.is_readable(NOW)));
+    assert!(all[0].is_revealable(NOW) && all[0].is_revealable(late(REVEAL_WINDOW_MS - 1)));
+    assert!(!all[0].is_revealable(late(REVEAL_WINDOW_MS)));
+    assert!(all[1..].iter().all(|key| !key.is_revealable(NOW)));
     let unread = fold(Some(all[0].clone()), &ID, &events()[3..]);
-    assert!(!unread.is_readable(NOW));
-    assert_eq!(READABLE_MS, 600_000);
+    assert!(!unread.is_revealable(NOW));
+    assert_eq!(REVEAL_WINDOW_MS, 600_000);
 }
 
 #[test]
@@ -165,16 +165,16 @@ fn every_state_is_shown_as_json_without_the_place() {
 fn an_agent_says_who_it_is_while_its_session_lives() {
     // Aim: the last word stands, is told, and ends with the session.
     let id = session().id;
-    let opening = Session::open(id, WALLET, Amr::Key(ID), [1; 32], 1_000, &at(NOW)).unwrap();
+    let opening = Session::open(id, WALLET, AuthMethod::Key(ID), [1; 32], 1_000, &at(NOW)).unwrap();
     let opened: Session = codec::decode(opening.snapshot()).unwrap();
-    let agent = |name: &str| Agent {
+    let agent = |name: &str| AgentInfo {
         name: name.into(),
         client: Some("a program".into()),
         version: None,
     };
     let announced = ["one", "two"].into_iter().fold(opened, |session, name| {
-        let said = Session::decide(Some(&session), &id, OfSession::Announce(agent(name)), &at(NOW)).unwrap();
-        assert_eq!(Session::announces(&said.events()[0]), Some("announced"));
+        let said = Session::decide(Some(&session), &id, OfSession::AnnounceAgent(agent(name)), &at(NOW)).unwrap();
+        assert_eq!(Session::event_name(&said.events()[0]), Some("announced"));
         fold(Some(session), &id, said.events())
     });
     assert_eq!(announced.agent, Some(agent("two")));
@@ -186,6 +186,6 @@ fn an_agent_says_who_it_is_while_its_session_lives() {
     assert_eq!(json["api_key_id"], ID.to_string());
     let ended = Session::decide(Some(&announced), &id, OfSession::Revoke, &at(NOW)).unwrap();
     let ended = fold(Some(announced), &id, ended.events());
-    assert!(Session::decide(Some(&ended), &id, OfSession::Announce(agent("three")), &at(NOW)).is_err());
-    assert!(Session::apply(Some(ended), &id, &InSession::Announced(agent("three"))).is_err());
+    assert!(Session::decide(Some(&ended), &id, OfSession::AnnounceAgent(agent("three")), &at(NOW)).is_err());
+    assert!(Session::apply(Some(ended), &id, &InSession::AgentAnnounced(agent("three"))).is_err());
 }

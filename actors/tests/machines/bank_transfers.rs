@@ -1,20 +1,20 @@
 //! The bank transfer's machine, every command in every state.
 
-use purser_actors::banking::transfer::{self, BankTransfer, Way};
-use purser_actors::id::{BankAccountId, EffectId};
+use purser_actors::banking::transfer::{self, BankTransfer, TransferDirection};
+use purser_actors::id::{BankAccountId, JobId};
 use purser_actors::kernel::Entity;
-use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::banking::Moved;
+use purser_actors::port::banking::BankTransferResult;
 
 use crate::banking::{ACCOUNT, TRANSFER, wanted};
-use crate::charts::assert_chart;
+use crate::transitions::assert_chart;
 use crate::recipients::held;
-use crate::sample::{EFFECT, NOW, WALLET, at};
+use crate::fixtures::{EFFECT, NOW, WALLET, at};
 
-const OTHER: EffectId = EffectId(77);
+const OTHER: JobId = JobId(77);
 
-fn transfer(way: Way, status: transfer::Status) -> BankTransfer {
+fn transfer(way: TransferDirection, status: transfer::Status) -> BankTransfer {
     BankTransfer {
         owner: WALLET,
         account: ACCOUNT,
@@ -46,35 +46,35 @@ back-other   !      Completed+Returned !  Returned  !       !
 back-more    !      !          !         !         !       !
 back-else    !      !          !         !         !       !
 ";
-    use transfer::{Back, Command, Event, Status};
-    let done = || Moved::Complete {
+    use transfer::{ReturnDetails, Command, Event, Status};
+    let done = || BankTransferResult::Complete {
         reference: "ref".into(),
     };
-    let no = || Moved::Failed { reason: "no".into() };
-    let moved = |effect, moved| Command::Moved { effect, moved };
-    let back = |reference: &str, atomic| Back {
+    let no = || BankTransferResult::Failed { reason: "no".into() };
+    let moved = |effect, moved| Command::RecordResult { effect, moved };
+    let back = |reference: &str, atomic| ReturnDetails {
         reference: reference.into(),
         amount: Usdc::from_atomic(atomic),
     };
     let mut more = wanted();
     more.amount = Usdc::from_atomic(1_000_001);
     let commands = vec![
-        ("arrived", Command::Arrived(wanted(), "ref".into())),
-        ("arrived-more", Command::Arrived(more, "ref".into())),
-        ("draw", Command::Draw(wanted())),
+        ("arrived", Command::RecordDeposit(wanted(), "ref".into())),
+        ("arrived-more", Command::RecordDeposit(more, "ref".into())),
+        ("draw", Command::Request(wanted())),
         ("moved", moved(EFFECT, done())),
         ("refused", moved(EFFECT, no())),
         ("moved-other", moved(OTHER, done())),
-        ("back", Command::CameBack(ACCOUNT, back("back", 999_999))),
-        ("back-other", Command::CameBack(ACCOUNT, back("other", 1_000_000))),
-        ("back-more", Command::CameBack(ACCOUNT, back("back", 1_000_001))),
-        ("back-else", Command::CameBack(BankAccountId(77), back("else", 1))),
+        ("back", Command::RecordReturn(ACCOUNT, back("back", 999_999))),
+        ("back-other", Command::RecordReturn(ACCOUNT, back("other", 1_000_000))),
+        ("back-more", Command::RecordReturn(ACCOUNT, back("back", 1_000_001))),
+        ("back-else", Command::RecordReturn(BankAccountId(77), back("else", 1))),
     ];
-    let pending = transfer(Way::ToAccount, Status::Pending(EFFECT));
-    let complete = transfer(Way::Incoming, Status::Complete("ref".into()));
-    let failed = transfer(Way::ToAccount, Status::Failed("no".into()));
-    let sent = transfer(Way::ToAccount, Status::Complete("ref".into()));
-    let returned = transfer(Way::ToAccount, Status::Returned(back("back", 999_999)));
+    let pending = transfer(TransferDirection::ToAccount, Status::Pending(EFFECT));
+    let complete = transfer(TransferDirection::Incoming, Status::Complete("ref".into()));
+    let failed = transfer(TransferDirection::ToAccount, Status::Failed("no".into()));
+    let sent = transfer(TransferDirection::ToAccount, Status::Complete("ref".into()));
+    let returned = transfer(TransferDirection::ToAccount, Status::Returned(back("back", 999_999)));
     let states = || {
         vec![
             pending.clone(),
@@ -86,18 +86,18 @@ back-else    !      !          !         !         !       !
     };
     held(TABLE, &TRANSFER, states(), commands);
     let events = [
-        Event::Began(Box::new(pending.clone())),
-        Event::Began(Box::new(complete.clone())),
+        Event::Started(Box::new(pending.clone())),
+        Event::Started(Box::new(complete.clone())),
         Event::Completed("ref".into(), NOW),
         Event::Failed("no".into(), NOW),
         Event::Returned(back("back", 999_999), NOW),
     ];
-    let came = Command::CameBack(ACCOUNT, back("back", 999_999));
+    let came = Command::RecordReturn(ACCOUNT, back("back", 999_999));
     let decision = BankTransfer::decide(Some(&sent), &TRANSFER, came, &at(NOW)).unwrap();
-    let credited = |work: &Work| matches!(work, Work::Credit { amount, .. } if amount.atomic() == 999_999);
-    assert!(decision.effects().iter().all(|effect| credited(&effect.work)) && decision.effects().len() == 1);
+    let credited = |work: &Job| matches!(work, Job::CreditAccount { amount, .. } if amount.atomic() == 999_999);
+    assert!(decision.jobs().iter().all(|effect| credited(&effect.job)) && decision.jobs().len() == 1);
     assert_chart::<BankTransfer>(&TRANSFER, states(), &events);
-    let from = transfer(Way::ToBalance, Status::Pending(EFFECT));
+    let from = transfer(TransferDirection::ToBalance, Status::Pending(EFFECT));
     for (state, moves, credits) in [
         (&pending, done(), false),
         (&pending, no(), true),
@@ -105,9 +105,9 @@ back-else    !      !          !         !         !       !
         (&from, no(), false),
     ] {
         let decision = BankTransfer::decide(Some(state), &TRANSFER, moved(EFFECT, moves), &at(NOW)).unwrap();
-        let credited = decision.effects().iter().any(|effect| {
+        let credited = decision.jobs().iter().any(|effect| {
             let cause = CreditCause::BankTransfer(TRANSFER);
-            matches!(effect.work, Work::Credit { amount, cause: of, .. } if amount == state.amount && of == cause)
+            matches!(effect.job, Job::CreditAccount { amount, cause: of, .. } if amount == state.amount && of == cause)
         });
         assert_eq!(credited, credits, "{state:?}");
     }

@@ -1,32 +1,32 @@
 //! Banking's machines: every command in every state.
 
 use purser_actors::account::{
-    Account, Command as AccountCommand, Event as AccountEvent, Outgoing, Rejection as Refused,
+    Account, Command as AccountCommand, Event as AccountEvent, BankDebit, Rejection as Refused,
 };
 use purser_actors::banking::account::{self, BankAccount};
-use purser_actors::banking::application::{self, Application, Document, Media, Question, Rejection, Shows};
-use purser_actors::banking::profile::{self, Exists, Holder, Profile};
-use purser_actors::banking::transfer::Wanted;
-use purser_actors::id::{ApplicationId, BankAccountId, BankTransferId, CardId, DepositId, DocumentId, EffectId};
-use purser_actors::kernel::effect::CreditCause;
+use purser_actors::banking::application::{self, BankingApplication, Document, MediaType, Question, Rejection, DocumentType};
+use purser_actors::banking::profile::{self, AlreadyExists, CustomerType, BankingProfile};
+use purser_actors::banking::transfer::TransferRequest;
+use purser_actors::id::{BankingApplicationId, BankAccountId, BankTransferId, CardId, DepositId, DocumentId, JobId};
+use purser_actors::kernel::job::CreditCause;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
-use purser_actors::port::banking::{Coordinates, Opening, Ramp, Review};
+use purser_actors::port::banking::{AccountNumbers, OpenAccountResult, AccountType, ReviewDecision};
 use purser_storage::{Condition, Write};
 
-use crate::charts::assert_chart;
+use crate::transitions::assert_chart;
 use crate::recipients::held;
-use crate::sample::{EFFECT, NOW, WALLET, accounts, at, fold, work};
+use crate::fixtures::{EFFECT, NOW, WALLET, accounts, at, fold, work};
 
-const OTHER: EffectId = EffectId(99);
+const OTHER: JobId = JobId(99);
 pub(crate) const ACCOUNT: BankAccountId = BankAccountId(41);
 pub(crate) const TRANSFER: BankTransferId = BankTransferId(42);
 
-pub(crate) fn profile() -> Profile {
-    Profile {
+pub(crate) fn profile() -> BankingProfile {
+    BankingProfile {
         owner: WALLET,
-        holder: Holder::Individual,
+        holder: CustomerType::Individual,
         first_name: "Ada".into(),
         last_name: "Lovelace".into(),
         email: "ada@example.com".into(),
@@ -38,50 +38,50 @@ pub(crate) fn profile() -> Profile {
 // Aim: a wallet has one profile, which is its own whatever the command says, and keeps it as it was made.
 #[test]
 fn a_profile_is_made_once() {
-    let foreign = Profile {
+    let foreign = BankingProfile {
         created_at: Timestamp(1),
         ..profile()
     };
     let create = || profile::Command::Create {
         profile: Box::new(foreign.clone()),
-        application: ApplicationId(7),
+        application: BankingApplicationId(7),
     };
-    let made = Profile::decide(None, &WALLET, create(), &at(NOW)).unwrap();
-    let state: Profile = fold(None, &WALLET, made.events());
+    let made = BankingProfile::decide(None, &WALLET, create(), &at(NOW)).unwrap();
+    let state: BankingProfile = fold(None, &WALLET, made.events());
     assert_eq!(state, profile());
     assert_eq!(
-        Profile::decide(Some(&state), &WALLET, create(), &at(NOW)).unwrap_err(),
-        Exists
+        BankingProfile::decide(Some(&state), &WALLET, create(), &at(NOW)).unwrap_err(),
+        AlreadyExists
     );
     let events = [profile::Event::Created(Box::new(profile()))];
-    assert_chart::<Profile>(&WALLET, vec![state], &events);
+    assert_chart::<BankingProfile>(&WALLET, vec![state], &events);
 }
 
-fn paper(id: u128, shows: Shows) -> Document {
+fn paper(id: u128, shows: DocumentType) -> Document {
     Document {
         id: DocumentId(id),
         shows,
-        media: Media::Pdf,
+        media: MediaType::Pdf,
         bytes: 5,
         sha256: [1; 32],
         at: NOW,
     }
 }
 
-fn opened() -> Application {
-    Application {
+fn opened() -> BankingApplication {
+    BankingApplication {
         owner: WALLET,
-        id: ApplicationId(7),
+        id: BankingApplicationId(7),
         business: false,
         american: true,
         answers: Vec::new(),
         tax_last4: None,
         documents: Vec::new(),
-        wanted: None,
-        tries: 0,
+        requested_items: None,
+        submissions: 0,
         created_at: NOW,
         updated_at: NOW,
-        status: application::Status::Collecting,
+        status: application::Status::Incomplete,
     }
 }
 
@@ -93,19 +93,19 @@ fn application_events() -> Vec<application::Event> {
         .collect();
     vec![
         Event::Opened(Box::new(opened())),
-        Event::Answered(answers, Some("6789".into()), NOW),
-        Event::Attached(paper(1, Shows::ProofOfAddress)),
+        Event::Updated(answers, Some("6789".into()), NOW),
+        Event::DocumentAdded(paper(1, DocumentType::ProofOfAddress)),
         Event::Submitted(EFFECT, NOW),
         Event::Approved("cus".into(), NOW),
         Event::Rejected("no".into(), NOW),
-        Event::GivenBack("more".into(), NOW),
+        Event::InformationRequested("more".into(), NOW),
     ]
 }
 
 /// Complete, with the bank, approved, rejected.
-fn applications() -> Vec<Application> {
+fn applications() -> Vec<BankingApplication> {
     let events = application_events();
-    let complete: Application = fold(None, &WALLET, &events[..3]);
+    let complete: BankingApplication = fold(None, &WALLET, &events[..3]);
     let submitted = fold(Some(complete.clone()), &WALLET, &events[3..4]);
     let approved = fold(Some(submitted.clone()), &WALLET, &events[4..5]);
     let rejected = fold(Some(submitted.clone()), &WALLET, &events[5..6]);
@@ -126,31 +126,31 @@ want            !  !           GivenBack  !         !
 approve-other   !  !           !          !         !
 ";
     use application::Command;
-    let reviewed = |effect, review| Command::Reviewed { effect, review };
-    let customer = || Review::Approved { customer: "cus".into() };
+    let reviewed = |effect, review| Command::RecordReview { effect, review };
+    let customer = || ReviewDecision::Approved { customer: "cus".into() };
     let commands = vec![
         (
             "answer",
-            Command::Answer {
+            Command::Update {
                 answers: vec![(Question::City, "Town".into())],
                 tax: Some(("6789".into(), vec![9; 40])),
             },
         ),
         (
             "attach",
-            Command::Attach {
-                document: paper(2, Shows::Other),
+            Command::AddDocument {
+                document: paper(2, DocumentType::Other),
                 sealed_key: vec![9; 40],
             },
         ),
         ("submit", Command::Submit),
         ("approve", reviewed(EFFECT, customer())),
-        ("reject", reviewed(EFFECT, Review::Rejected { reason: "no".into() })),
-        ("want", reviewed(EFFECT, Review::Wanted { what: "more".into() })),
+        ("reject", reviewed(EFFECT, ReviewDecision::Rejected { reason: "no".into() })),
+        ("want", reviewed(EFFECT, ReviewDecision::InformationRequested { what: "more".into() })),
         ("approve-other", reviewed(OTHER, customer())),
     ];
     held(TABLE, &WALLET, applications(), commands);
-    assert_chart::<Application>(&WALLET, applications(), &application_events());
+    assert_chart::<BankingApplication>(&WALLET, applications(), &application_events());
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn what_is_missing_is_named_and_nothing_incomplete_is_submitted() {
     // Aim: each missing answer and document is named for its kind of holder; submitting holds only with the verified row; the
     // owner's view has no answer.
     let of = |business, american| {
-        let application = Application {
+        let application = BankingApplication {
             business,
             american,
             ..opened()
@@ -168,11 +168,11 @@ fn what_is_missing_is_named_and_nothing_incomplete_is_submitted() {
     assert!(of(false, true).contains(&"state") && !of(false, false).contains(&"state"));
     assert!(of(false, true).contains(&"occupation") && !of(true, true).contains(&"occupation"));
     assert!(of(true, true).contains(&"formation_document") && !of(false, true).contains(&"formation_date"));
-    let refused = Application::decide(Some(&opened()), &WALLET, application::Command::Submit, &at(NOW)).unwrap_err();
+    let refused = BankingApplication::decide(Some(&opened()), &WALLET, application::Command::Submit, &at(NOW)).unwrap_err();
     assert_eq!(refused, Rejection::Incomplete(opened().missing()));
     let complete = &applications()[0];
     assert!(complete.missing().is_empty());
-    let submitted = Application::decide(Some(complete), &WALLET, application::Command::Submit, &at(NOW)).unwrap();
+    let submitted = BankingApplication::decide(Some(complete), &WALLET, application::Command::Submit, &at(NOW)).unwrap();
     assert!(
         submitted
             .conditions()
@@ -186,29 +186,29 @@ fn what_is_missing_is_named_and_nothing_incomplete_is_submitted() {
 #[test]
 fn a_document_that_is_replaced_loses_its_key() {
     // Aim: one of a kind, and the old one's key is deleted by the batch that brings the new one; others are at most ten.
-    let attach = |application: &Application, document| {
-        let command = application::Command::Attach {
+    let attach = |application: &BankingApplication, document| {
+        let command = application::Command::AddDocument {
             document,
             sealed_key: vec![9; 40],
         };
-        Application::decide(Some(application), &WALLET, command, &at(NOW))
+        BankingApplication::decide(Some(application), &WALLET, command, &at(NOW))
     };
     let complete = &applications()[0];
-    let replaced = attach(complete, paper(2, Shows::ProofOfAddress)).unwrap();
+    let replaced = attach(complete, paper(2, DocumentType::ProofOfAddress)).unwrap();
     let key = table::vault(CardId(1));
     assert!(replaced.writes().contains(&Write::Delete { key }));
-    let after: Application = fold(Some(complete.clone()), &WALLET, replaced.events());
-    assert_eq!(after.documents, [paper(2, Shows::ProofOfAddress)]);
+    let after: BankingApplication = fold(Some(complete.clone()), &WALLET, replaced.events());
+    assert_eq!(after.documents, [paper(2, DocumentType::ProofOfAddress)]);
     let mut full = after;
     for n in 3..12 {
         full = fold(
             Some(full.clone()),
             &WALLET,
-            attach(&full, paper(n, Shows::Other)).unwrap().events(),
+            attach(&full, paper(n, DocumentType::Other)).unwrap().events(),
         );
     }
-    assert_eq!(attach(&full, paper(12, Shows::Other)).unwrap_err(), Rejection::TooMany);
-    assert!(attach(&full, paper(12, Shows::ProofOfAddress)).is_ok());
+    assert_eq!(attach(&full, paper(12, DocumentType::Other)).unwrap_err(), Rejection::TooManyDocuments);
+    assert!(attach(&full, paper(12, DocumentType::ProofOfAddress)).is_ok());
 }
 
 #[test]
@@ -222,40 +222,40 @@ refused      !      Refused  !     !
 opened-other !      !        !     !
 ";
     use account::{Command, Event};
-    let at_bank = Coordinates {
+    let at_bank = AccountNumbers {
         bank_name: "First Bank".into(),
         routing_number: "021000021".into(),
         account_number: "123456789".into(),
         memo: None,
     };
-    let opening = |effect, opening| Command::Opened { effect, opening };
+    let opening = |effect, opening| Command::RecordResult { effect, opening };
     let commands = vec![
         (
             "open",
-            Command::Open {
+            Command::Request {
                 owner: WALLET,
                 customer: "cus".into(),
-                ramp: Ramp::On,
+                ramp: AccountType::OnRamp,
                 label: None,
             },
         ),
-        ("opened", opening(EFFECT, Opening::Open(at_bank.clone()))),
-        ("refused", opening(EFFECT, Opening::Refused { reason: "no".into() })),
-        ("opened-other", opening(OTHER, Opening::Open(at_bank.clone()))),
+        ("opened", opening(EFFECT, OpenAccountResult::Open(at_bank.clone()))),
+        ("refused", opening(EFFECT, OpenAccountResult::Rejected { reason: "no".into() })),
+        ("opened-other", opening(OTHER, OpenAccountResult::Open(at_bank.clone()))),
     ];
     let asked = BankAccount {
         owner: WALLET,
         customer: "cus".into(),
-        ramp: Ramp::On,
+        ramp: AccountType::OnRamp,
         label: None,
         created_at: NOW,
         updated_at: NOW,
-        status: account::Status::Opening(EFFECT),
+        status: account::Status::Pending(EFFECT),
     };
     let events = [
-        Event::Asked(Box::new(asked.clone())),
+        Event::Requested(Box::new(asked.clone())),
         Event::Opened(at_bank, NOW),
-        Event::Refused("no".into(), NOW),
+        Event::Rejected("no".into(), NOW),
     ];
     let open = fold(Some(asked.clone()), &ACCOUNT, &events[1..2]);
     let refused = fold(Some(asked.clone()), &ACCOUNT, &events[2..3]);
@@ -268,8 +268,8 @@ opened-other !      !        !     !
     );
 }
 
-pub(crate) fn wanted() -> Wanted {
-    Wanted {
+pub(crate) fn wanted() -> TransferRequest {
+    TransferRequest {
         owner: WALLET,
         account: ACCOUNT,
         cents: Cents::new(1_00),
@@ -292,12 +292,12 @@ fn a_balance_pays_for_no_more_than_it_has() {
         &[AccountEvent::Credited { amount, cause }],
     );
     let pay = |account: &Account, cents: u64| {
-        let wanted = Wanted {
+        let wanted = TransferRequest {
             cents: Cents::new(cents),
             amount: Usdc::from_cents(Cents::new(cents)).unwrap(),
             ..wanted()
         };
-        let command = AccountCommand::PayOut(Outgoing::Transfer(TRANSFER, wanted));
+        let command = AccountCommand::DebitForBank(BankDebit::Transfer(TRANSFER, wanted));
         Account::decide(Some(account), &WALLET, command, &at(NOW))
     };
     let paid = pay(&rich, 1_00).unwrap();

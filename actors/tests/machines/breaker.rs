@@ -1,7 +1,7 @@
 //! When a line of products is closed by itself, how it is tried, and when it is open again.
 
 use purser_actors::breaker::{Breaker, Change, Rules};
-use purser_actors::id::EffectId;
+use purser_actors::id::JobId;
 use purser_actors::port::Timestamp;
 
 const RULES: Rules = Rules {
@@ -10,16 +10,16 @@ const RULES: Rules = Rules {
     silence_ms: 5_000,
 };
 
-const A: EffectId = EffectId(1);
-const B: EffectId = EffectId(2);
-const C: EffectId = EffectId(3);
+const A: JobId = JobId(1);
+const B: JobId = JobId(2);
+const C: JobId = JobId(3);
 
 fn at(ms: u64) -> Timestamp {
     Timestamp(1_000_000 + ms)
 }
 
 /// Closed at 0 by three failures of these orders.
-fn closed_by(orders: [EffectId; 3]) -> Breaker {
+fn closed_by(orders: [JobId; 3]) -> Breaker {
     let mut breaker = Breaker::default();
     let changes = orders.map(|order| breaker.failed(order, &RULES, at(0)));
     assert_eq!(changes, [Change::None, Change::None, Change::Closed(3)]);

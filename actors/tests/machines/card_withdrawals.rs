@@ -3,14 +3,14 @@
 use purser_actors::card_withdrawal::{CardWithdrawal, Command, Event, Rejection, Status};
 use purser_actors::id::RequestId;
 use purser_actors::kernel::{Decision, Entity, table};
-use purser_actors::lease::{Holder, NotYours};
+use purser_actors::lease::{LeaseHolder, LeaseError};
 use purser_actors::money::Cents;
-use purser_actors::operator::{Act, Audit, Deed, Link, Role};
+use purser_actors::operator::{OperatorAction, AuditRecord, AuditedAction, AuditPosition, Role};
 use purser_actors::port::Timestamp;
 use purser_storage::{Condition, Write, codec};
 
-use crate::charts::{assert_chart, commanded, listed};
-use crate::sample::{EFFECT, NOW, WALLET, WITHDRAWAL, at, fold, happened, status, work};
+use crate::transitions::{assert_chart, commanded, listed};
+use crate::fixtures::{EFFECT, NOW, WALLET, WITHDRAWAL, at, fold, happened, status, work};
 
 /// The lease that `ana` holds in `held`, and held in the other states.
 const LEASE: u64 = 2;
@@ -43,20 +43,20 @@ end_lease_old   !      =        =         =           =                   =     
 settled         !      !        !         !           !                   !          Settled   Settled   !       !        !
 ";
 
-fn act(by: &str, role: Role) -> Deed {
-    let act = Act {
-        by: by.into(),
+fn act(by: &str, role: Role) -> AuditedAction {
+    let act = OperatorAction {
+        operator: by.into(),
         role,
-        request: RequestId(9),
+        request_id: RequestId(9),
     };
-    Deed {
+    AuditedAction {
         act,
-        link: Link::FIRST,
+        position: AuditPosition::FIRST,
         beside: Box::default(),
     }
 }
 
-fn ana() -> Deed {
+fn ana() -> AuditedAction {
     act("ana", Role::Operator)
 }
 
@@ -73,23 +73,23 @@ fn commands() -> Vec<(&'static str, Command)> {
         lease,
         reason: "no".into(),
     };
-    let end = |lease| Command::EndLease { effect: EFFECT, lease };
-    let over = |paid| Command::Over { effect: EFFECT, paid };
-    let found = |paid| Command::FoundOver { act: ana(), paid };
+    let end = |lease| Command::ExpireLease { effect: EFFECT, lease };
+    let over = |paid| Command::RecordClosedAtIssuer { effect: EFFECT, paid };
+    let found = |paid| Command::RecordClosedOnReview { act: ana(), paid };
     vec![
         (
             "ask",
-            Command::Ask {
+            Command::Request {
                 owner: WALLET,
                 account: ACCOUNT,
                 to: WALLET,
                 amount: Cents::new(5_00),
             },
         ),
-        ("set_aside", Command::Held { effect: EFFECT }),
+        ("set_aside", Command::RecordHold { effect: EFFECT }),
         (
             "refused",
-            Command::Refused {
+            Command::RecordDecline {
                 effect: EFFECT,
                 reason: "no".into(),
             },
@@ -118,7 +118,7 @@ fn commands() -> Vec<(&'static str, Command)> {
         ("reject_admin", reject(chief, None)),
         ("end_lease", end(LEASE)),
         ("end_lease_old", end(LEASE - 1)),
-        ("settled", Command::Settled { effect: EFFECT }),
+        ("settled", Command::RecordHoldSettled { effect: EFFECT }),
     ]
 }
 
@@ -126,7 +126,7 @@ fn commands() -> Vec<(&'static str, Command)> {
 /// reservation has ended; and one that had ended in a history that was lost.
 fn withdrawals() -> Vec<CardWithdrawal> {
     let until = |until| {
-        Status::Claimed(Some(Holder {
+        Status::Claimed(Some(LeaseHolder {
             by: "ana".into(),
             until,
         }))
@@ -163,18 +163,18 @@ fn withdrawals() -> Vec<CardWithdrawal> {
         },
         CardWithdrawal {
             settled: true,
-            ..asked(Status::Over { paid: false })
+            ..asked(Status::ClosedAtIssuer { paid: false })
         },
     ]
 }
 
 fn events() -> Vec<Event> {
-    let holder = Holder {
+    let holder = LeaseHolder {
         by: "ana".into(),
         until: LATER,
     };
     vec![
-        Event::Asked {
+        Event::Requested {
             owner: WALLET,
             account: ACCOUNT,
             to: WALLET,
@@ -182,14 +182,14 @@ fn events() -> Vec<Event> {
             at: NOW,
         },
         Event::Held(EFFECT, NOW),
-        Event::Refused("no".into(), NOW),
+        Event::Declined("no".into(), NOW),
         Event::Claimed(holder, NOW),
-        Event::LeaseEnded(NOW),
+        Event::LeaseExpired(NOW),
         Event::Released(NOW),
         Event::Fulfilled("0xabc".into(), NOW),
         Event::Rejected("no".into(), NOW),
-        Event::Settled { back: true, at: NOW },
-        Event::Settled { back: false, at: NOW },
+        Event::HoldSettled { back: true, at: NOW },
+        Event::HoldSettled { back: false, at: NOW },
         over_event(true),
         over_event(false),
     ]
@@ -197,7 +197,7 @@ fn events() -> Vec<Event> {
 
 fn over_event(paid: bool) -> Event {
     let (key, at) = (EFFECT, NOW);
-    Event::Over { key, paid, at }
+    Event::ClosedAtIssuer { key, paid, at }
 }
 
 fn decide(asked: &CardWithdrawal, name: &str) -> Decision<CardWithdrawal> {
@@ -261,7 +261,7 @@ fn each_end_has_the_issuer_end_the_reservation() {
     // Aim: what is set aside is in the queue until it is decided; paid or rejected, one effect tells the issuer, and a
     // transaction that has paid is taken.
     let states = withdrawals();
-    let row = table::card_queued(NOW, WITHDRAWAL);
+    let row = table::card_withdrawal_queue(NOW, WITHDRAWAL);
     let asked = CardWithdrawal::decide(None, &WITHDRAWAL, commands().remove(0).1, &at(NOW)).unwrap();
     assert_eq!(work(&asked), ["reserve_card_balance"]);
     assert!(asked.conditions().contains(&Condition::Present(table::linked(&WALLET))));
@@ -271,12 +271,12 @@ fn each_end_has_the_issuer_end_the_reservation() {
         let over = decide(&states[state], name);
         assert_eq!(work(&over), ["end_reservation"], "{name}");
         assert!(over.writes().contains(&Write::Delete { key: row.clone() }), "{name}");
-        let paid = Condition::Absent(table::paid_by("0xabc"));
+        let paid = Condition::Absent(table::withdrawal_transaction("0xabc"));
         assert_eq!(over.conditions().contains(&paid), name == "fulfil", "{name}");
     }
     for (state, back) in [(5, false), (6, true)] {
         let settled = decide(&states[state], "settled");
-        assert_eq!(settled.events(), [Event::Settled { back, at: NOW }]);
+        assert_eq!(settled.events(), [Event::HoldSettled { back, at: NOW }]);
         assert!(
             settled
                 .conditions()
@@ -287,9 +287,9 @@ fn each_end_has_the_issuer_end_the_reservation() {
         let (_, command) = commands().into_iter().find(|(n, _)| *n == name).unwrap();
         CardWithdrawal::decide(Some(&states[state]), &WITHDRAWAL, command, &at(NOW)).unwrap_err()
     };
-    assert!(matches!(refused("claim", 2), Rejection::Lease(NotYours::Held(holder)) if holder.by == "ana"));
+    assert!(matches!(refused("claim", 2), Rejection::Lease(LeaseError::HeldByOther(holder)) if holder.by == "ana"));
     for state in [1, 3, 4] {
-        assert_eq!(refused("fulfil", state), Rejection::Lease(NotYours::OldLease(LEASE)));
+        assert_eq!(refused("fulfil", state), Rejection::Lease(LeaseError::Stale(LEASE)));
     }
 }
 
@@ -308,7 +308,7 @@ fn what_ended_in_a_lost_history_is_over_and_nobody_pays_it() {
         assert_eq!(decision.events(), [over_event(paid)], "{name}");
         assert!(work(&decision).is_empty(), "{name}: the issuer knows");
         let row = Write::Delete {
-            key: table::card_queued(NOW, WITHDRAWAL),
+            key: table::card_withdrawal_queue(NOW, WITHDRAWAL),
         };
         assert_eq!(decision.writes().contains(&row), state != 0, "{name}");
         let fresh = CardWithdrawal {
@@ -325,7 +325,7 @@ fn what_ended_in_a_lost_history_is_over_and_nobody_pays_it() {
         assert_eq!(after.status(), if paid { "complete" } else { "rejected" });
         let (_, claim) = commands().into_iter().find(|(n, _)| *n == "claim").unwrap();
         let refused = CardWithdrawal::decide(Some(&after), &WITHDRAWAL, claim, &at(NOW)).unwrap_err();
-        assert_eq!(refused, Rejection::Over { paid });
+        assert_eq!(refused, Rejection::ClosedAtIssuer { paid });
     }
 }
 
@@ -345,10 +345,10 @@ fn what_operators_do_is_written_down_with_it() {
     ] {
         let decision = decide(&withdrawals()[state], name);
         let audits = decision.writes().iter().filter_map(|write| match write {
-            Write::Put { key, value, .. } if key[0] == table::AUDIT => Some(codec::decode::<Audit>(value).unwrap()),
+            Write::Put { key, value, .. } if key[0] == table::AUDIT_LOG => Some(codec::decode::<AuditRecord>(value).unwrap()),
             _ => None,
         });
-        let told: Vec<_> = audits.map(|a| (a.what, a.subject, a.act, a.words)).collect();
+        let told: Vec<_> = audits.map(|a| (a.action, a.subject, a.act, a.note)).collect();
         let expected = what.map(|what| {
             (
                 what.to_owned(),

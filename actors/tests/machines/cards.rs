@@ -1,17 +1,17 @@
 //! The card's machine, every command in every state.
 
 use purser_actors::card::{Card, Command, Event, Rejection};
-use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity, table};
-use purser_actors::ledger::{Place, Provider, Transaction};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    CardActivity, CardState, CardTransaction, ChargeNews, Standing, Timestamp, TransactionStatus, Wish, month_end,
+    CardActivity, CardState, CardTransaction, ChargeNews, CardSnapshot, Timestamp, TransactionStatus, CardAction, month_end,
 };
 use purser_actors::refund::Refunded;
 use purser_storage::{Write, codec};
 
-use crate::sample::{CARD, CARD_SEQUENCE, EFFECT, NOW, at, cards, fold, happened, issued, status, work};
+use crate::fixtures::{CARD, CARD_SEQUENCE, EFFECT, NOW, at, cards, fold, happened, issued, status, work};
 
 const TABLE: &str = "
               -  pending  ready         failed  closed  expired  paused        pausing        ended
@@ -33,8 +33,8 @@ expire        !  =        Expired       =       =       =        Expired       E
 ";
 
 /// How a card stands with the issuer, a word so old, after so many cents were given back.
-pub(crate) fn standing(sequence: u64, state: CardState, released: u64) -> Standing {
-    Standing {
+pub(crate) fn standing(sequence: u64, state: CardState, released: u64) -> CardSnapshot {
+    CardSnapshot {
         sequence,
         state,
         activity: CardActivity::loaded(Cents::new(4_00)),
@@ -53,29 +53,29 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     vec![
         (
             "issued",
-            Command::Issued {
+            Command::RecordIssuance {
                 effect: EFFECT,
                 card: issued(),
             },
         ),
         (
             "refused",
-            Command::Refused {
+            Command::RecordDecline {
                 effect: EFFECT,
                 reason: "no".into(),
             },
         ),
         ("reveal", Command::Reveal),
-        ("pause", Command::Steer(Wish::Pause)),
-        ("resume", Command::Steer(Wish::Resume)),
-        ("close", Command::Steer(Wish::Close)),
+        ("pause", Command::Steer(CardAction::Pause)),
+        ("resume", Command::Steer(CardAction::Resume)),
+        ("close", Command::Steer(CardAction::Close)),
         ("answer_old", steered(old, CardState::Paused)),
         ("answer_paused", steered(new, CardState::Paused)),
         ("answer_closed", steered(new, CardState::Closed)),
         ("told_old", told(old, CardState::Closed)),
         ("told_open", told(new, CardState::Open)),
         ("told_closed", told(new, CardState::Closed)),
-        ("refresh", Command::Refresh),
+        ("refresh", Command::RequestRefresh),
         ("refreshed", refreshed()),
         ("expire", Command::Expire { effect: EFFECT }),
     ]
@@ -108,7 +108,7 @@ fn decide(card: &Card, name: &str) -> Decision<Card> {
     Card::decide(Some(card), &CARD, command, &at(NOW)).unwrap()
 }
 
-fn told(card: &Card, standing: Standing) -> (Decision<Card>, Card) {
+fn told(card: &Card, standing: CardSnapshot) -> (Decision<Card>, Card) {
     let decision = Card::decide(
         Some(card),
         &CARD,
@@ -130,8 +130,8 @@ fn a_holders_wish_goes_to_the_issuer_once_and_one_at_a_time() {
     let again = decide(&states[6], "pause");
     assert_eq!((work(&again), *again.reply()), (vec![], true));
     assert!(!*decide(&states[1], "resume").reply() && !*decide(&states[5], "pause").reply());
-    let busy = Card::decide(Some(&states[6]), &CARD, Command::Steer(Wish::Close), &at(NOW));
-    assert_eq!(busy.unwrap_err(), Rejection::Busy(Wish::Pause));
+    let busy = Card::decide(Some(&states[6]), &CARD, Command::Steer(CardAction::Close), &at(NOW));
+    assert_eq!(busy.unwrap_err(), Rejection::Busy(CardAction::Pause));
     let paused = fold(
         Some(states[6].clone()),
         &CARD,
@@ -144,7 +144,7 @@ fn a_holders_wish_goes_to_the_issuer_once_and_one_at_a_time() {
 /// What is taken from the issuer for the holder, and credited.
 fn given_back(decision: &Decision<Card>) -> Vec<(i128, Usdc)> {
     let posted = decision.writes().iter().filter_map(|write| match write {
-        Write::Put { key, value, .. } if key[0] == table::LEDGER => codec::decode::<Transaction>(value).ok(),
+        Write::Put { key, value, .. } if key[0] == table::LEDGER => codec::decode::<LedgerTransaction>(value).ok(),
         _ => None,
     });
     let from_issuer = posted.map(|posted| {
@@ -152,11 +152,11 @@ fn given_back(decision: &Decision<Card>) -> Vec<(i128, Usdc)> {
         let own = posted
             .postings
             .iter()
-            .find(|p| p.place == Place::Provider(Provider::CardIssuer));
+            .find(|p| p.account == LedgerAccount::Provider(LedgerProvider::CardIssuer));
         own.unwrap().atomic
     });
-    let credits = decision.effects().iter().filter_map(|effect| match effect.work {
-        Work::Credit { amount, .. } => Some(amount),
+    let credits = decision.jobs().iter().filter_map(|effect| match effect.job {
+        Job::CreditAccount { amount, .. } => Some(amount),
         _ => None,
     });
     from_issuer.zip(credits).collect()
@@ -209,7 +209,7 @@ fn a_charge_is_told_by_what_came_of_it() {
         let mut standing = standing(CARD_SEQUENCE + 1 + n as u64, CardState::Open, 0);
         standing.activity.transactions = charges.clone();
         let (decision, after) = told(&card, standing);
-        assert_eq!(Card::announces(&decision.events()[0]), Some(expected));
+        assert_eq!(Card::event_name(&decision.events()[0]), Some(expected));
         card = after;
     }
     charges.extend((2..60).map(|id| charge(id, TransactionStatus::Declined)));
@@ -217,7 +217,7 @@ fn a_charge_is_told_by_what_came_of_it() {
     let mut standing = standing(CARD_SEQUENCE + 10, CardState::Open, 0);
     standing.activity.transactions = charges;
     let (decision, after) = told(&card, standing);
-    let all: Vec<_> = decision.events().iter().map(Card::announces).collect();
+    let all: Vec<_> = decision.events().iter().map(Card::event_name).collect();
     assert_eq!(all, [Some(ChargeNews::Declined.name()); CardActivity::LONGEST]);
     assert_eq!(after.spent().len(), CardActivity::LONGEST);
     assert!(
@@ -246,7 +246,7 @@ fn each_charge_that_one_word_tells_of_is_an_event() {
         charge("1", TransactionStatus::Settled),
     ];
     let (decision, after) = told(&cards().remove(1), closed);
-    let all: Vec<_> = decision.events().iter().filter_map(Card::announces).collect();
+    let all: Vec<_> = decision.events().iter().filter_map(Card::event_name).collect();
     assert_eq!(
         all,
         ["charged", "charged", "charge_refunded", "charge_declined", "closed"]
@@ -270,7 +270,7 @@ fn a_card_lives_to_the_end_of_the_month_printed_on_it() {
 }
 
 fn refreshed() -> Command {
-    Command::Refreshed {
+    Command::RecordRefresh {
         effect: EFFECT,
         standing: standing(CARD_SEQUENCE + 1, CardState::Open, 0),
         refunded: Refunded::default(),
@@ -279,10 +279,10 @@ fn refreshed() -> Command {
 
 fn refresh(card: &Card, now: u64) -> Result<Card, Rejection> {
     let context = at(Timestamp(now));
-    let asked = Card::decide(Some(card), &CARD, Command::Refresh, &context)?;
+    let asked = Card::decide(Some(card), &CARD, Command::RequestRefresh, &context)?;
     let asked = fold(Some(card.clone()), &CARD, asked.events());
-    let again = Card::decide(Some(&asked), &CARD, Command::Refresh, &context);
-    assert_eq!(again.unwrap_err(), Rejection::Refreshing, "one at a time");
+    let again = Card::decide(Some(&asked), &CARD, Command::RequestRefresh, &context);
+    assert_eq!(again.unwrap_err(), Rejection::RefreshInProgress, "one at a time");
     let answered = Card::decide(Some(&asked), &CARD, refreshed(), &context)?;
     Ok(fold(Some(asked), &CARD, answered.events()))
 }
@@ -291,7 +291,7 @@ fn refresh(card: &Card, now: u64) -> Result<Card, Rejection> {
 fn case_57_a_card_is_refreshed_every_five_minutes_and_twelve_times_a_day() {
     // Aim: 4:59 and 5:00; the thirteenth in 24 hours; the window slides; a clock that jumps back gives no new budget.
     let (minute, day) = (60_000, 86_400_000);
-    let wait = |wait_ms| Err(Rejection::TooOften { wait_ms });
+    let wait = |wait_ms| Err(Rejection::RefreshTooSoon { wait_ms });
     let first = refresh(&cards()[1], NOW.0).unwrap();
     assert_eq!(refresh(&first, NOW.0 + 5 * minute - 1).map(drop), wait(1));
     assert!(refresh(&first, NOW.0 + 5 * minute).is_ok());
@@ -317,10 +317,10 @@ fn case_57_a_card_is_refreshed_every_five_minutes_and_twelve_times_a_day() {
 #[test]
 fn news_of_a_card_that_has_ended_are_kept() {
     // Aim: a card that is closed while the issuer is asked still learns what was spent, once.
-    let asked = Card::decide(Some(&cards()[1]), &CARD, Command::Refresh, &at(NOW)).unwrap();
+    let asked = Card::decide(Some(&cards()[1]), &CARD, Command::RequestRefresh, &at(NOW)).unwrap();
     let asked = fold(Some(cards().remove(1)), &CARD, asked.events());
     let (_, closed) = told(&asked, standing(CARD_SEQUENCE + 1, CardState::Closed, 0));
-    let news = Command::Refreshed {
+    let news = Command::RecordRefresh {
         effect: EFFECT,
         standing: standing(CARD_SEQUENCE + 2, CardState::Closed, 0),
         refunded: Refunded::default(),
@@ -338,8 +338,8 @@ fn a_refusal_by_the_issuer_credits_the_whole_charge() {
     let refused = commands().remove(1).1;
     let decision = Card::decide(Some(&cards()[0]), &CARD, refused, &at(NOW)).unwrap();
     assert_eq!(work(&decision), ["credit"]);
-    let purser_actors::kernel::effect::Work::Credit { amount, .. } = decision.effects()[0].work else {
-        panic!("{:?}", decision.effects());
+    let purser_actors::kernel::job::Job::CreditAccount { amount, .. } = decision.jobs()[0].job else {
+        panic!("{:?}", decision.jobs());
     };
     assert_eq!(amount, cards()[0].charge.charged);
 }
@@ -360,8 +360,8 @@ fn an_issued_cards_number_goes_to_the_vault_and_nowhere_else() {
         value: issued().sealed,
     };
     assert!(decision.writes().contains(&sealed));
-    let ready = crate::sample::fold(Some(cards().remove(0)), &CARD, decision.events());
+    let ready = crate::fixtures::fold(Some(cards().remove(0)), &CARD, decision.events());
     let shown = ready.view(&CARD).to_json();
     assert!(shown.contains("\"last4\":\"4242\""), "{shown}");
-    assert_eq!(ready.details(), Some(&crate::sample::details()));
+    assert_eq!(ready.details(), Some(&crate::fixtures::details()));
 }

@@ -1,15 +1,15 @@
 //! What an account's daily caps count besides its purchases: what a history that a restore has lost has bought, or may have.
 
 use purser_actors::account::{Account, Command, Rejection};
-use purser_actors::kernel::effect::{Counted, Share};
-use purser_actors::kernel::{Decision, Entity, Kind, table};
+use purser_actors::kernel::job::{Counted, CapReservation};
+use purser_actors::kernel::{Decision, Entity, EntityKind, table};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
-use purser_actors::product::Line;
+use purser_actors::product::ProductLine;
 use purser_storage::{Condition, RowKey, Write};
 
 use crate::accounts::{CAPS, after, claim};
-use crate::sample::{DAY, DAY_MS, EFFECT, NOW, PAYMENT, SHARE, WALLET, accounts, admission, at, fold, happened};
+use crate::fixtures::{DAY, DAY_MS, EFFECT, NOW, PAYMENT, SHARE, WALLET, accounts, admission, at, fold, happened};
 
 #[test]
 fn what_was_bought_already_counts_and_nothing_refuses_it() {
@@ -39,7 +39,7 @@ fn what_was_bought_already_counts_and_nothing_refuses_it() {
     assert_eq!(happened(&decision), "=");
     assert!(claim(Some(&full), 1, CAPS, tomorrow).is_err());
     // A clock that is a little behind the chain's counts it today.
-    let ahead = purser_actors::kernel::effect::Share { day: DAY + 1, ..SHARE };
+    let ahead = purser_actors::kernel::job::CapReservation { day: DAY + 1, ..SHARE };
     let (_, full) = counted(Some(after(&[1, 1], NOW)), ahead, NOW);
     assert!(claim(Some(&full), 1, CAPS, NOW).is_err());
 }
@@ -57,13 +57,13 @@ fn decided(account: &Account, command: Command, now: Timestamp) -> (Decision<Acc
 
 /// Of a payment that may have bought a card of 5 dollars or a gift card.
 fn unclaimed() -> Counted {
-    let gift = Share {
-        budget: Line::GiftCard,
+    let gift = CapReservation {
+        budget: ProductLine::GiftCard,
         ..SHARE
     };
     Counted {
         account: WALLET,
-        lines: vec![Line::UsaCard, Line::GiftCard],
+        lines: vec![ProductLine::UsaCard, ProductLine::GiftCard],
         shares: vec![SHARE, gift],
     }
 }
@@ -81,34 +81,34 @@ fn what_an_unclaimed_payment_may_have_bought_counts_until_it_has_settled() {
     };
     let (decision, full) = decided(&after(&[95_00], NOW), count(Some(unclaimed())), NOW);
     assert_eq!(happened(&decision), "Reserved+Reserved");
-    let payment = table::entity(Kind::Payment, &PAYMENT.0.to_be_bytes());
+    let payment = table::entity(EntityKind::Payment, &PAYMENT.0.to_be_bytes());
     assert!(decision.conditions().contains(&Condition::Revision(payment, 0)));
     assert!(puts(&decision, &table::counted(PAYMENT)));
     assert!(claim(Some(&full), 1, CAPS, NOW).is_err(), "another payment");
 
-    let present = |account: &Account, lines: &[Line]| {
+    let present = |account: &Account, lines: &[ProductLine]| {
         let mut again = admission(Cents::new(4_00), CAPS);
         again.counted = Some(lines.to_vec());
         Account::decide(Some(account), &WALLET, Command::Claim(again), &at(NOW))
     };
     assert_eq!(
-        present(&full, &[Line::CardBalance]).map(drop),
+        present(&full, &[ProductLine::CardBalance]).map(drop),
         Err(Rejection::MayHaveBought)
     );
-    assert!(present(&accounts()[1], &[Line::UsaCard]).is_err(), "frozen");
-    let claimed = present(&full, &[Line::UsaCard, Line::GiftCard]).unwrap();
+    assert!(present(&accounts()[1], &[ProductLine::UsaCard]).is_err(), "frozen");
+    let claimed = present(&full, &[ProductLine::UsaCard, ProductLine::GiftCard]).unwrap();
     assert_eq!(happened(&claimed), "=");
     let there = Condition::Present(table::counted(PAYMENT));
     assert!(claimed.conditions().contains(&there));
-    let share = Share::counted_before(Line::UsaCard, Cents::new(4_00));
-    let free = Command::FreeShare { effect: EFFECT, share };
+    let share = CapReservation::counted_before(ProductLine::UsaCard, Cents::new(4_00));
+    let free = Command::ReleaseCapReservation { effect: EFFECT, share };
     let (_, released) = decided(&full, free, NOW);
     assert!(
         claim(Some(&released), 1, CAPS, NOW).is_err(),
         "released, it frees nothing"
     );
 
-    let share = Share { day: DAY, ..share };
+    let share = CapReservation { day: DAY, ..share };
     let settled = |counted| Command::CountClaimed {
         effect: EFFECT,
         payment: PAYMENT,

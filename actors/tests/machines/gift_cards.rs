@@ -1,12 +1,12 @@
 //! The gift card's machine, every command in every state.
 
-use purser_actors::gift_card::{Command, Event, GiftCard, Order, Rejection};
-use purser_actors::kernel::effect::Work;
+use purser_actors::gift_card::{Command, Event, GiftCard, GiftCardOrder, Rejection};
+use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::Cents;
 
-use crate::charts::assert_chart;
-use crate::sample::{CARD, EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
+use crate::transitions::assert_chart;
+use crate::fixtures::{CARD, EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
 
 const TABLE: &str = "
            -  processing  completed  failed
@@ -18,15 +18,15 @@ reveal     !  !           Revealed   !
 fn commands() -> Vec<(&'static str, Command)> {
     let (effect, sealed, reason) = (EFFECT, vec![9; 40], "out_of_stock".into());
     vec![
-        ("delivered", Command::Delivered { effect, sealed }),
-        ("refused", Command::Refused { effect, reason }),
+        ("delivered", Command::RecordDelivery { effect, sealed }),
+        ("refused", Command::RecordDecline { effect, reason }),
         ("reveal", Command::Reveal),
     ]
 }
 
 /// A gift card in every state.
 pub(crate) fn gift_cards() -> Vec<GiftCard> {
-    let order = Order {
+    let order = GiftCardOrder {
         product: "coffee-us".into(),
         amount: Cents::new(25_00),
         currency: "USD".parse().unwrap(),
@@ -43,7 +43,7 @@ pub(crate) fn gift_cards() -> Vec<GiftCard> {
     let processing: GiftCard = fold(None, &CARD, &[ordered]);
     let after = |event| fold(Some(processing.clone()), &CARD, &[event]);
     let completed = after(Event::Delivered(NOW));
-    let failed = after(Event::Refused("no".into(), NOW));
+    let failed = after(Event::Declined("no".into(), NOW));
     vec![processing, completed, failed]
 }
 
@@ -78,7 +78,7 @@ fn the_chart_is_what_apply_does() {
         order: gift_cards()[0].order.clone(),
         at: NOW,
     };
-    let refused = Event::Refused("no".into(), NOW);
+    let refused = Event::Declined("no".into(), NOW);
     let events = [ordered, Event::Delivered(NOW), refused, Event::Revealed(NOW)];
     assert_chart(&CARD, gift_cards(), &events);
     for gift in gift_cards() {
@@ -93,8 +93,8 @@ fn a_refusal_by_the_catalog_credits_the_whole_charge() {
     let refused = commands().remove(1).1;
     let decision = GiftCard::decide(Some(&gift_cards()[0]), &CARD, refused, &at(NOW)).unwrap();
     assert_eq!(work(&decision), ["credit"]);
-    let Work::Credit { amount, account, .. } = decision.effects()[0].work else {
-        panic!("{:?}", decision.effects());
+    let Job::CreditAccount { amount, account, .. } = decision.jobs()[0].job else {
+        panic!("{:?}", decision.jobs());
     };
     assert_eq!((amount, account), (charge().charged, WALLET));
 }

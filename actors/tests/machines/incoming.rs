@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::id::{DepartureId, DepositId, Network, Wallet};
+use purser_actors::id::{OutgoingTransferId, DepositId, Network, Wallet};
 use purser_actors::incoming::{Command, Event, Incoming, Made, PaidFor, Rejection, Ruling, Transfer, Verdict};
-use purser_actors::kernel::effect::{Share, Work};
-use purser_actors::kernel::{Decision, Entity, Kind, table};
-use purser_actors::ledger::{Place, Transaction};
+use purser_actors::kernel::job::{CapReservation, Job};
+use purser_actors::kernel::{Decision, Entity, EntityKind, table};
+use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{Departure, Timestamp};
-use purser_actors::product::{Line, Product};
+use purser_actors::port::{OutgoingTransfer, Timestamp};
+use purser_actors::product::{ProductLine, PurchasedProduct};
 use purser_storage::{Condition, codec};
 
-use crate::charts::assert_chart;
-use crate::sample::{CARD, EFFECT, NOW, PAYMENT, WALLET, at, fold, happened, operator, status, work};
+use crate::transitions::assert_chart;
+use crate::fixtures::{CARD, EFFECT, NOW, PAYMENT, WALLET, at, fold, happened, operator, status, work};
 
 const ID: DepositId = DepositId(21);
 
@@ -47,10 +47,10 @@ fn transfer() -> Transfer {
     }
 }
 
-const LEFT: DepartureId = DepartureId(31);
+const LEFT: OutgoingTransferId = OutgoingTransferId(31);
 
-fn departure(atomic: u64) -> Departure {
-    Departure {
+fn departure(atomic: u64) -> OutgoingTransfer {
+    OutgoingTransfer {
         transaction: "0xdef".into(),
         to: Wallet::Evm([9; 20]),
         amount: Usdc::from_atomic(atomic),
@@ -83,7 +83,7 @@ fn command(name: &str) -> Command {
         "grant" => place(Verdict::Credit(WALLET)),
         "adopt" => place(Verdict::Adopt(WALLET, Made::Card { amount })),
         "claim" => Command::Claim(WALLET),
-        "count" => Command::Count(WALLET, vec![Line::CardBalance]),
+        "count" => Command::Count(WALLET, vec![ProductLine::CardBalance]),
         "credit" => rule(Ruling::Credit(WALLET)),
         "funds" => rule(Ruling::OperatorFunds),
         "return" => rule(Ruling::Return(WALLET)),
@@ -104,7 +104,7 @@ fn events() -> Vec<Event> {
         Event::Listed(Some("a card".into()), NOW),
         Event::Granted(WALLET, NOW),
         Event::Credited(NOW),
-        Event::Adopted(Product::Card(CARD), NOW),
+        Event::Adopted(PurchasedProduct::Card(CARD), NOW),
         Event::TakenIn(NOW),
         Event::SentBack(WALLET, NOW),
         Event::Returned(NOW),
@@ -163,7 +163,7 @@ fn case_79_what_is_taken_in_settles_no_payment_besides() {
     let [found, waiting, ..] = &all()[..] else {
         unreachable!()
     };
-    let payment = table::entity(Kind::Payment, &PAYMENT.0.to_be_bytes());
+    let payment = table::entity(EntityKind::Payment, &PAYMENT.0.to_be_bytes());
     let unchanged = Condition::Revision(payment.clone(), 4);
     for (state, name, begun) in [
         (found, "grant", "credit"),
@@ -181,7 +181,7 @@ fn case_79_what_is_taken_in_settles_no_payment_besides() {
     for absent in [payment, table::deposit(PAYMENT)] {
         assert!(adopted.conditions().contains(&Condition::Absent(absent)));
     }
-    assert_eq!(adopted.openings().len(), 2, "the payment and its card");
+    assert_eq!(adopted.new_entities().len(), 2, "the payment and its card");
     assert_eq!(work(&adopted), ["count_share", "count_claimed", "issue_card"]);
 }
 
@@ -189,7 +189,7 @@ fn case_79_what_is_taken_in_settles_no_payment_besides() {
 fn what_may_have_been_bought_counts_once_in_each_budget() {
     // Aim: of a payout nobody knows which of three lines it was, and cards of both kinds are one budget: all that was paid counts in
     // each, on the day of the transfer.
-    let place = |lines: &[Line]| Command::Place {
+    let place = |lines: &[ProductLine]| Command::Place {
         effect: EFFECT,
         verdict: Box::new(Verdict::Wait {
             shows: Some("payouts: complete".into()),
@@ -199,24 +199,24 @@ fn what_may_have_been_bought_counts_once_in_each_budget() {
     };
     for (lines, budgets) in [
         (
-            &[Line::PushToCard, Line::BankPayment, Line::AppPayment][..],
-            &[Line::PushToCard, Line::BankPayment, Line::AppPayment][..],
+            &[ProductLine::PushToCard, ProductLine::BankPayment, ProductLine::AppPayment][..],
+            &[ProductLine::PushToCard, ProductLine::BankPayment, ProductLine::AppPayment][..],
         ),
         (
-            &[Line::CardBalance, Line::IntlCard],
-            &[Line::CardBalance, Line::UsaCard],
+            &[ProductLine::CardBalance, ProductLine::IntlCard],
+            &[ProductLine::CardBalance, ProductLine::UsaCard],
         ),
-        (&[Line::UsaCard, Line::IntlCard], &[Line::UsaCard]),
+        (&[ProductLine::UsaCard, ProductLine::IntlCard], &[ProductLine::UsaCard]),
     ] {
         let decision = Incoming::decide(Some(&all()[0]), &ID, place(lines), &at(NOW)).unwrap();
-        let counted: Vec<Work> = decision.effects().iter().map(|effect| effect.work.clone()).collect();
-        let share = |budget: &Line| Share {
+        let counted: Vec<Job> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
+        let share = |budget: &ProductLine| CapReservation {
             day: 0,
             budget: *budget,
             cents: Cents::new(510),
         };
         let shares = budgets.iter().map(share).collect();
-        let want = Work::CountUnclaimed {
+        let want = Job::CountUnclaimed {
             account: WALLET,
             payment: PAYMENT,
             lines: lines.to_vec(),
@@ -249,22 +249,22 @@ fn what_was_sent_on_is_booked_with_what_came_in() {
                 continue;
             };
             if key[0] == table::LEDGER {
-                let booked: Transaction = codec::decode(value).unwrap();
+                let booked: LedgerTransaction = codec::decode(value).unwrap();
                 for posting in booked.postings {
-                    *books.entry(posting.place).or_insert(0) += posting.atomic;
+                    *books.entry(posting.account).or_insert(0) += posting.atomic;
                 }
             }
         }
         books.retain(|_, atomic| *atomic != 0);
         let treasury = 5_100_000 - i128::from(left);
         let want = [
-            (Place::Treasury(Network::Base), treasury),
-            (Place::Fees, -fees),
-            (Place::Costs, costs),
+            (LedgerAccount::Treasury(Network::Base), treasury),
+            (LedgerAccount::FeeRevenue, -fees),
+            (LedgerAccount::OperatingCosts, costs),
         ];
         let want: BTreeMap<_, _> = want.into_iter().filter(|(_, atomic)| *atomic != 0).collect();
         assert_eq!(books, want, "{left} left");
-        let row = Condition::Absent(table::departure(DepartureId::of(Network::Base, "0xdef", 0)));
+        let row = Condition::Absent(table::attributed_transfer(OutgoingTransferId::of(Network::Base, "0xdef", 0)));
         assert!(decision.conditions().contains(&row));
         assert!(rows(&decision).contains(&table::deposit(PAYMENT)));
     }

@@ -1,14 +1,14 @@
 //! What holders want of international cards, and what operators report of them.
 
 use purser_actors::intl_order::{Answer, IntlOrder, Rejection};
-use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
 use purser_actors::port::CardState;
 use purser_storage::Write;
 
 use crate::intl_orders::{decide, orders, reported, rows};
-use crate::sample::{CARD, NOW, WALLET, at, fold, work};
+use crate::fixtures::{CARD, NOW, WALLET, at, fold, work};
 
 #[test]
 fn what_a_holder_wants_is_on_the_operators_list_until_it_is_answered() {
@@ -48,11 +48,11 @@ fn what_was_left_is_credited_by_an_operators_word_and_never_more_than_was_on_the
     };
     let closing = tell(&states[4], 3_00).unwrap();
     assert_eq!(work(&closing), ["credit", "shred"]);
-    let Work::Credit { amount, account, .. } = closing.effects()[0].work else {
-        panic!("{:?}", closing.effects());
+    let Job::CreditAccount { amount, account, .. } = closing.jobs()[0].job else {
+        panic!("{:?}", closing.jobs());
     };
     assert_eq!((amount.atomic(), account), (3_000_000, WALLET));
-    assert_eq!(rows(&closing, table::AUDIT).len(), 1);
+    assert_eq!(rows(&closing, table::AUDIT_LOG).len(), 1);
     let closed = fold(Some(states[4].clone()), &CARD, closing.events());
     assert_eq!((closed.status(), closed.life.released), ("closed", Cents::new(3_00)));
     assert_eq!(work(&tell(&closed, 3_00).unwrap()), Vec::<&str>::new());

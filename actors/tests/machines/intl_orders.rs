@@ -3,20 +3,20 @@
 use purser_actors::card::life::Life;
 use purser_actors::id::RequestId;
 use purser_actors::intl_order::{
-    Answer, BillingAddress, Command, Details, EnteredCard, Event, IntlOrder, Rejection, Report, Status,
+    Answer, BillingAddress, Command, IntlCardDetails, EnteredCard, Event, IntlOrder, Rejection, Report, Status,
 };
-use purser_actors::kernel::effect::Work;
-use purser_actors::kernel::{Decision, Effect, Entity, table};
-use purser_actors::lease::{Holder, NotYours};
-use purser_actors::ledger::Transaction;
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{Decision, OutboxJob, Entity, table};
+use purser_actors::lease::{LeaseHolder, LeaseError};
+use purser_actors::ledger::LedgerTransaction;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::operator::{Act, Audit, Deed, Link, Role};
-use purser_actors::port::{CardActivity, CardState, Timestamp, Wish, month_end};
+use purser_actors::operator::{OperatorAction, AuditRecord, AuditedAction, AuditPosition, Role};
+use purser_actors::port::{CardActivity, CardState, Timestamp, CardAction, month_end};
 use purser_actors::refund::Refunded;
 use purser_storage::{Condition, Write, codec};
 
-use crate::charts::every_news;
-use crate::sample::{CARD, EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
+use crate::transitions::every_news;
+use crate::fixtures::{CARD, EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
 
 /// The lease that `ana` holds in `held`, and held in the other states.
 const LEASE: u64 = 2;
@@ -52,25 +52,25 @@ report_closed   !  !          !            !                    !          Told 
 report_no       !  !          !            !                    !          Told      !           !         !        Told      !       Told+WishEnded  Told+WishEnded
 ";
 
-fn act(by: &str, role: Role) -> Deed {
-    let act = Act {
-        by: by.into(),
+fn act(by: &str, role: Role) -> AuditedAction {
+    let act = OperatorAction {
+        operator: by.into(),
         role,
-        request: RequestId(9),
+        request_id: RequestId(9),
     };
-    Deed {
+    AuditedAction {
         act,
-        link: Link::FIRST,
+        position: AuditPosition::FIRST,
         beside: Box::default(),
     }
 }
 
-fn ana() -> Deed {
+fn ana() -> AuditedAction {
     act("ana", Role::Operator)
 }
 
-fn details() -> Details {
-    Details {
+fn details() -> IntlCardDetails {
+    IntlCardDetails {
         last4: "4242".into(),
         exp_month: 12,
         exp_year: 2031,
@@ -99,7 +99,7 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         lease,
         reason: "no".into(),
     };
-    let end = |lease| Command::EndLease { effect: EFFECT, lease };
+    let end = |lease| Command::ExpireLease { effect: EFFECT, lease };
     vec![
         (
             "claim",
@@ -123,12 +123,12 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         ("reveal", Command::Reveal),
         ("end_lease", end(LEASE)),
         ("end_lease_old", end(LEASE - 1)),
-        ("overdue", Command::Overdue { effect: EFFECT }),
+        ("overdue", Command::MarkOverdue { effect: EFFECT }),
         ("expire", Command::Expire { effect: EFFECT }),
-        ("forgotten", Command::Forgotten { effect: EFFECT }),
-        ("pause", Command::Steer(Wish::Pause)),
-        ("resume", Command::Steer(Wish::Resume)),
-        ("close", Command::Steer(Wish::Close)),
+        ("forgotten", Command::RecordCvvShredded { effect: EFFECT }),
+        ("pause", Command::Steer(CardAction::Pause)),
+        ("resume", Command::Steer(CardAction::Resume)),
+        ("close", Command::Steer(CardAction::Close)),
         ("report_ready", reported(CardState::Open, 0, false)),
         ("report_paused", reported(CardState::Paused, 0, false)),
         ("report_closed", reported(CardState::Closed, 0, false)),
@@ -152,11 +152,11 @@ pub(crate) fn reported(state: CardState, released: u64, ends_wish: bool) -> Comm
 
 /// An order in every state; claimed in all three ways: by somebody, by somebody whose lease ends now, by nobody.
 pub(crate) fn orders() -> Vec<IntlOrder> {
-    let until = |until| Holder {
+    let until = |until| LeaseHolder {
         by: "ana".into(),
         until,
     };
-    let order_with = |wish: Option<Wish>, status| IntlOrder {
+    let order_with = |wish: Option<CardAction>, status| IntlOrder {
         owner: WALLET,
         charge: charge(),
         amount: Cents::new(5_00),
@@ -185,13 +185,13 @@ pub(crate) fn orders() -> Vec<IntlOrder> {
         order(Status::Expired(details())),
         order(Status::Paused(details())),
         order(Status::Closed(details())),
-        order_with(Some(Wish::Pause), Status::Ready(details())),
-        order_with(Some(Wish::Close), Status::Paused(details())),
+        order_with(Some(CardAction::Pause), Status::Ready(details())),
+        order_with(Some(CardAction::Close), Status::Paused(details())),
     ]
 }
 
 pub(crate) fn events() -> Vec<Event> {
-    let holder = Holder {
+    let holder = LeaseHolder {
         by: "ana".into(),
         until: LATER,
     };
@@ -204,19 +204,19 @@ pub(crate) fn events() -> Vec<Event> {
             at: NOW,
         },
         Event::Claimed(holder, NOW),
-        Event::LeaseEnded(NOW),
+        Event::LeaseExpired(NOW),
         Event::Released(NOW),
         Event::Fulfilled(details(), NOW),
         Event::Cancelled(NOW),
         Event::Rejected("no".into(), NOW),
-        Event::Overdue {
+        Event::BecameOverdue {
             claimed: false,
             at: NOW,
         },
-        Event::Overdue { claimed: true, at: NOW },
+        Event::BecameOverdue { claimed: true, at: NOW },
         Event::Revealed(NOW),
         Event::Expired(NOW),
-        Event::Wished(Wish::Pause, NOW),
+        Event::Wished(CardAction::Pause, NOW),
         Event::Answered(NOW),
         Event::WishEnded(NOW),
         Event::Kept(Usdc::from_atomic(1), NOW),
@@ -260,19 +260,19 @@ fn a_refusal_says_who_holds_the_order_or_which_lease_was_the_last() {
         let (_, command) = commands().into_iter().find(|(n, _)| *n == name).unwrap();
         IntlOrder::decide(Some(order), &CARD, command, &at(NOW)).unwrap_err()
     };
-    assert!(matches!(refused(&states[1], "claim"), Rejection::Lease(NotYours::Held(holder)) if holder.by == "ana"));
+    assert!(matches!(refused(&states[1], "claim"), Rejection::Lease(LeaseError::HeldByOther(holder)) if holder.by == "ana"));
     for name in ["fulfil_old", "fulfil_other"] {
         assert_eq!(
             refused(&states[1], name),
-            Rejection::Lease(NotYours::OldLease(LEASE)),
+            Rejection::Lease(LeaseError::Stale(LEASE)),
             "{name}"
         );
     }
     for state in [&states[0], &states[2], &states[3]] {
-        assert_eq!(refused(state, "fulfil"), Rejection::Lease(NotYours::OldLease(LEASE)));
+        assert_eq!(refused(state, "fulfil"), Rejection::Lease(LeaseError::Stale(LEASE)));
     }
     for state in [&states[2], &states[3]] {
-        assert_eq!(refused(state, "cancel"), Rejection::State("claimed"));
+        assert_eq!(refused(state, "cancel"), Rejection::InvalidState("claimed"));
         let again = decide(state, "claim");
         let Answer::Lease(lease) = *again.reply() else {
             panic!("{:?}", again.reply());
@@ -281,7 +281,7 @@ fn a_refusal_says_who_holds_the_order_or_which_lease_was_the_last() {
         let claimed = fold(Some(state.clone()), &CARD, again.events());
         assert_eq!(
             refused(&claimed, "fulfil"),
-            Rejection::Lease(NotYours::OldLease(LEASE + 1))
+            Rejection::Lease(LeaseError::Stale(LEASE + 1))
         );
     }
 }
@@ -297,15 +297,15 @@ fn who_cancels_or_rejects_gets_the_whole_charge_back_once() {
     ] {
         let decision = decide(order, name);
         assert_eq!(work(&decision), ["credit"], "{name}");
-        let Work::Credit { amount, account, .. } = decision.effects()[0].work else {
-            panic!("{:?}", decision.effects());
+        let Job::CreditAccount { amount, account, .. } = decision.jobs()[0].job else {
+            panic!("{:?}", decision.jobs());
         };
         assert_eq!((amount, account), (order.charge.charged, WALLET));
-        let row = table::queued(NOW, CARD);
+        let row = table::intl_order_queue(NOW, CARD);
         assert!(decision.conditions().contains(&Condition::Present(row.clone())));
         assert!(decision.writes().contains(&Write::Delete { key: row }));
         let posted = rows(&decision, table::LEDGER);
-        let posted: Transaction = codec::decode(&posted[0]).unwrap();
+        let posted: LedgerTransaction = codec::decode(&posted[0]).unwrap();
         assert_eq!(posted.postings.iter().map(|p| p.atomic).sum::<i128>(), 0);
     }
 }
@@ -331,11 +331,11 @@ fn what_operators_do_is_written_down_with_it() {
         (1, "end_lease", None),
         (4, "reveal", None),
     ] {
-        let audits = rows(&decide(&orders()[order], name), table::AUDIT);
-        let audits: Vec<Audit> = audits.iter().map(|row| codec::decode(row).unwrap()).collect();
+        let audits = rows(&decide(&orders()[order], name), table::AUDIT_LOG);
+        let audits: Vec<AuditRecord> = audits.iter().map(|row| codec::decode(row).unwrap()).collect();
         let told: Vec<_> = audits
             .iter()
-            .map(|a| (a.what.as_str(), a.subject.clone(), a.act.clone()))
+            .map(|a| (a.action.as_str(), a.subject.clone(), a.act.clone()))
             .collect();
         let expected: Vec<_> = what
             .map(|what| (what, CARD.to_string(), ana().act))
@@ -343,7 +343,7 @@ fn what_operators_do_is_written_down_with_it() {
             .collect();
         assert_eq!(told, expected, "{name}");
         assert_eq!(
-            audits.iter().filter_map(|a| a.words.as_deref()).count(),
+            audits.iter().filter_map(|a| a.note.as_deref()).count(),
             usize::from(name == "reject")
         );
     }
@@ -368,7 +368,7 @@ fn a_card_ends_with_the_month_printed_on_it() {
     // Aim: by the calendar, however far that is; then, and not before, the CVV's key is destroyed and its row goes.
     let due = |year, month| {
         let card = Box::new(EnteredCard {
-            details: Details {
+            details: IntlCardDetails {
                 exp_year: year,
                 exp_month: month,
                 ..details()
@@ -382,9 +382,9 @@ fn a_card_ends_with_the_month_printed_on_it() {
         };
         let decision = IntlOrder::decide(Some(&orders()[1]), &CARD, command, &at(NOW)).unwrap();
         let timers = rows(&decision, table::TIMER);
-        let timer: Effect = codec::decode(&timers[0]).unwrap();
-        assert_eq!(timer.work, Work::ExpireIntl(CARD));
-        timer.next_at
+        let timer: OutboxJob = codec::decode(&timers[0]).unwrap();
+        assert_eq!(timer.job, Job::ExpireIntlCard(CARD));
+        timer.next_attempt_at
     };
     // NOW is 2024-10-04.
     assert_eq!(due(2031, 12), month_end(2031, 12));

@@ -2,18 +2,18 @@
 //! return itself.
 
 use purser_actors::id::{LateReturnId, PayoutId};
-use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::kernel::{Decision, Entity, table};
-use purser_actors::late_return::{Command, Event, LateReturn, Received, Rejection};
-use purser_actors::ledger::{Place, Transaction};
+use purser_actors::late_return::{Command, Event, LateReturn, LateReturnDetails, Rejection};
+use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::money::Usdc;
 use purser_actors::payout::{self, Payout};
-use purser_actors::port::payout::{RailState, Report};
+use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use purser_storage::{Condition, Write, codec};
 
-use crate::charts::assert_chart;
+use crate::transitions::assert_chart;
 use crate::payouts::closed;
-use crate::sample::{EFFECT, NOW, WALLET, at, fold, happened, status, work};
+use crate::fixtures::{EFFECT, NOW, WALLET, at, fold, happened, status, work};
 
 const PAYOUT: PayoutId = PayoutId(21);
 const LATE: LateReturnId = LateReturnId::of(PAYOUT);
@@ -25,7 +25,7 @@ kept      !  Kept      !         !
 ";
 
 fn events() -> [Event; 3] {
-    let received = Received {
+    let received = LateReturnDetails {
         owner: WALLET,
         payout: PAYOUT,
         amount: Usdc::from_atomic(5_000_000),
@@ -57,7 +57,7 @@ fn every_command_in_every_state_of_a_late_return_does_what_the_table_says() {
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
     assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
     let commands = [
-        ("credited", Command::Credited { effect: EFFECT }),
+        ("credited", Command::RecordCredit { effect: EFFECT }),
         ("kept", Command::Kept { effect: EFFECT }),
     ];
     for ((name, command), line) in commands.into_iter().zip(lines) {
@@ -69,7 +69,7 @@ fn every_command_in_every_state_of_a_late_return_does_what_the_table_says() {
                 Err(rejection) => assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}"),
                 Ok(decision) => {
                     assert_eq!(happened(&decision), *expected, "{name} in {met}");
-                    assert!(decision.effects().is_empty() && decision.openings().is_empty());
+                    assert!(decision.jobs().is_empty() && decision.new_entities().is_empty());
                 }
             }
         }
@@ -98,11 +98,11 @@ fn what_is_kept_of_a_late_return_is_the_houses() {
     let received = &late_returns()[0];
     let decision = LateReturn::decide(Some(received), &LATE, Command::Kept { effect: EFFECT }, &at(NOW)).unwrap();
     let posted = decision.writes().iter().find_map(|write| match write {
-        Write::Put { key, value, .. } if key[0] == table::LEDGER => codec::decode::<Transaction>(value).ok(),
+        Write::Put { key, value, .. } if key[0] == table::LEDGER => codec::decode::<LedgerTransaction>(value).ok(),
         _ => None,
     });
-    let posted: Vec<_> = posted.unwrap().postings.iter().map(|p| (p.place, p.atomic)).collect();
-    assert_eq!(posted, [(Place::Suspense, 4_750_000), (Place::Costs, -4_750_000)]);
+    let posted: Vec<_> = posted.unwrap().postings.iter().map(|p| (p.account, p.atomic)).collect();
+    assert_eq!(posted, [(LedgerAccount::Suspense, 4_750_000), (LedgerAccount::OperatingCosts, -4_750_000)]);
     assert!(
         decision
             .conditions()
@@ -111,24 +111,24 @@ fn what_is_kept_of_a_late_return_is_the_houses() {
 }
 
 /// What a payout decides when a rail tells this under that sequence.
-fn told(payout: &Payout, sequence: u64, state: RailState) -> Decision<Payout> {
-    let command = payout::Command::Reported(Report { sequence, state });
+fn told(payout: &Payout, sequence: u64, state: PayoutRailStatus) -> Decision<Payout> {
+    let command = payout::Command::RecordRailEvent(PayoutStatusUpdate { sequence, state });
     Payout::decide(Some(payout), &PAYOUT, command, &at(NOW)).unwrap()
 }
 
-fn ways() -> [RailState; 3] {
+fn ways() -> [PayoutRailStatus; 3] {
     let reason = "account closed";
     [
-        RailState::Returned { reason: reason.into() },
-        RailState::Failed { reason: reason.into() },
-        RailState::Cancelled { reason: reason.into() },
+        PayoutRailStatus::Returned { reason: reason.into() },
+        PayoutRailStatus::Failed { reason: reason.into() },
+        PayoutRailStatus::Cancelled { reason: reason.into() },
     ]
 }
 
 /// What a decision books at each place, in atomic USDC.
 fn booked(decision: &Decision<Payout>) -> Vec<i128> {
     let rows = decision.writes().iter().filter_map(|write| match write {
-        Write::Put { value, .. } => codec::decode::<Transaction>(value).ok(),
+        Write::Put { value, .. } => codec::decode::<LedgerTransaction>(value).ok(),
         Write::Delete { .. } => None,
     });
     rows.flat_map(|transaction| transaction.postings)
@@ -143,11 +143,11 @@ fn a_late_return_is_opened_once_and_credits_the_amount_less_the_rails_fee() {
     for state in ways() {
         let closed = closed(Usdc::from_atomic(250_000));
         let first = told(&closed, 9, state);
-        assert_eq!(first.openings().len(), 1);
-        let credits: Vec<_> = first.effects().iter().map(|effect| effect.work.clone()).collect();
+        assert_eq!(first.new_entities().len(), 1);
+        let credits: Vec<_> = first.jobs().iter().map(|effect| effect.job.clone()).collect();
         let (account, amount) = (WALLET, Usdc::from_atomic(4_750_000));
         let cause = CreditCause::LateReturn(LATE);
-        assert_eq!(credits[0], Work::Credit { account, amount, cause });
+        assert_eq!(credits[0], Job::CreditAccount { account, amount, cause });
         assert_eq!(work(&first), ["credit", "uncount_payment"]);
         assert_eq!(booked(&first), [4_750_000, -4_750_000]);
         let after = fold(Some(closed), &PAYOUT, first.events());
@@ -155,7 +155,7 @@ fn a_late_return_is_opened_once_and_credits_the_amount_less_the_rails_fee() {
         for again in ways() {
             let decision = told(&after, 10, again);
             assert_eq!(happened(&decision), "Seen");
-            assert!(decision.effects().is_empty() && decision.openings().is_empty() && booked(&decision).is_empty());
+            assert!(decision.jobs().is_empty() && decision.new_entities().is_empty() && booked(&decision).is_empty());
         }
     }
 }
@@ -166,7 +166,7 @@ fn a_fee_that_takes_all_leaves_nothing_to_credit_and_the_late_return_still_ends(
     let decision = told(&closed(Usdc::from_atomic(u64::MAX)), 9, ways()[0].clone());
     assert_eq!(work(&decision), ["late_return", "uncount_payment"]);
     assert!(booked(&decision).is_empty());
-    assert_eq!(decision.openings().len(), 1);
+    assert_eq!(decision.new_entities().len(), 1);
 }
 
 #[test]

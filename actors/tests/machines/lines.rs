@@ -2,13 +2,13 @@
 
 use purser_actors::kernel::{Entity, table};
 use purser_actors::line::{Command, Event, Rejection, Selling};
-use purser_actors::product::Line;
+use purser_actors::product::ProductLine;
 use purser_storage::Write;
 
-use crate::charts::assert_chart;
-use crate::sample::{NOW, at, fold, happened, operator, status};
+use crate::transitions::assert_chart;
+use crate::fixtures::{NOW, at, fold, happened, operator, status};
 
-const LINE: Line = Line::GiftCard;
+const LINE: ProductLine = ProductLine::GiftCard;
 
 const TABLE: &str = "
          -       open    failing    closed
@@ -70,7 +70,7 @@ fn every_command_in_every_state_of_a_line_does_what_the_table_says() {
             match Selling::decide(state.as_ref(), &LINE, command.clone(), &at(NOW)) {
                 Ok(decision) => {
                     assert_eq!(happened(&decision), *expected, "{name} in {met}");
-                    let is_act = |write: &&Write| matches!(write, Write::Put { key, .. } if key[0] == table::AUDIT);
+                    let is_act = |write: &&Write| matches!(write, Write::Put { key, .. } if key[0] == table::AUDIT_LOG);
                     let acts = decision.writes().iter().filter(is_act).count();
                     let by_operator = matches!(*expected, "Closed" | "Opened");
                     assert_eq!(acts, usize::from(by_operator), "{name} in {met}");
@@ -92,11 +92,11 @@ fn the_chart_of_lines_is_what_apply_does() {
     // Aim: state × event, exhaustively; every line has a name of its own that leads back to it.
     let known: Vec<Selling> = states().into_iter().filter_map(|(_, state)| state).collect();
     assert_chart(&LINE, known, &events());
-    for line in Line::ALL {
+    for line in ProductLine::ALL {
         use purser_actors::kernel::EntityId as _;
-        use purser_actors::kernel::entity::Quotable as _;
+        use purser_actors::kernel::entity::LookupId as _;
         assert_eq!(line.name().parse(), Ok(line));
-        assert_eq!(Line::from_key(&line.key()), Some(line));
+        assert_eq!(ProductLine::from_key(&line.key()), Some(line));
     }
-    assert!("usa_card".parse::<Line>().is_err());
+    assert!("usa_card".parse::<ProductLine>().is_err());
 }

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 
 use purser_actors::account::{Account, Command, Event, Rejection};
-use purser_actors::id::EffectId;
+use purser_actors::id::JobId;
 use purser_actors::kernel::{Decision, Entity, table};
-use purser_actors::ledger::{Place, Provider, Transaction};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::lost_order::{BookedOrder, How, LostOrder, Payer};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
-use purser_actors::product::{Currency, Line};
-use purser_actors::reconcile::{Source, Standing};
+use purser_actors::product::{Currency, ProductLine};
+use purser_actors::reconciliation::{ReconciliationSource, EntryStatus};
 use purser_storage::{Condition, Write, codec};
 
-use crate::sample::{DAY, DAY_MS, NOW, WALLET, accounts, at, fold, happened, operator};
+use crate::fixtures::{DAY, DAY_MS, NOW, WALLET, accounts, at, fold, happened, operator};
 
-const KEY: EffectId = EffectId(91);
+const KEY: JobId = JobId(91);
 
-fn order(source: Source, product: &str, standing: Standing) -> LostOrder {
+fn order(source: ReconciliationSource, product: &str, standing: EntryStatus) -> LostOrder {
     LostOrder {
         source,
         key: KEY,
@@ -56,14 +56,14 @@ fn book(account: &Account, booked: BookedOrder) -> Result<Decision<Account>, Rej
     Account::decide(Some(account), &WALLET, command, &at(NOW))
 }
 
-fn books(decision: &Decision<Account>) -> BTreeMap<Place, i128> {
+fn books(decision: &Decision<Account>) -> BTreeMap<LedgerAccount, i128> {
     let mut books = BTreeMap::new();
     for write in decision.writes() {
         let Write::Put { key, value, .. } = write else { continue };
         if key[0] == table::LEDGER {
-            let booked: Transaction = codec::decode(value).unwrap();
+            let booked: LedgerTransaction = codec::decode(value).unwrap();
             for posting in booked.postings {
-                *books.entry(posting.place).or_insert(0) += posting.atomic;
+                *books.entry(posting.account).or_insert(0) += posting.atomic;
             }
         }
     }
@@ -75,16 +75,16 @@ fn books(decision: &Decision<Account>) -> BTreeMap<Place, i128> {
 fn an_order_takes_what_was_charged_and_gives_what_came_of_it() {
     // Aim: 3.00 for 3.00, with a fee of 0.50 and for less than it cost us: holder, provider, fee and cost add up, the balance is what
     // the books say, and the row is new. Refused afterwards all of it is the holder's, sent back all but our fee.
-    let bank = Place::Provider(Provider::Bank);
+    let bank = LedgerAccount::Provider(LedgerProvider::Bank);
     for (charged, fee, cost) in [(3_000_000, 0, 0), (3_500_000, 500_000, 0), (2_000_000, 0, 1_000_000)] {
-        let booked = paid(order(Source::Payouts, "bank_payment", Standing::Done), charged);
+        let booked = paid(order(ReconciliationSource::Payouts, "bank_payment", EntryStatus::Completed), charged);
         let decision = book(&rich(), booked.clone()).unwrap();
         let atomic = i128::from(charged);
         let all = [
-            (Place::Holder(WALLET), atomic),
+            (LedgerAccount::Customer(WALLET), atomic),
             (bank, -3_000_000),
-            (Place::Fees, -fee),
-            (Place::Costs, cost),
+            (LedgerAccount::FeeRevenue, -fee),
+            (LedgerAccount::OperatingCosts, cost),
         ];
         let want: BTreeMap<_, _> = all.into_iter().filter(|(_, atomic)| *atomic != 0).collect();
         assert_eq!(books(&decision), want, "{charged}");
@@ -103,7 +103,7 @@ fn an_order_takes_what_was_charged_and_gives_what_came_of_it() {
             let end = fold(Some(after.clone()), &WALLET, decision.events());
             assert_eq!(end.balance.atomic(), after.balance.atomic() + given, "{how:?}");
             let posted = books(&decision);
-            assert_eq!(posted[&Place::Holder(WALLET)], -i128::from(given), "{how:?}");
+            assert_eq!(posted[&LedgerAccount::Customer(WALLET)], -i128::from(given), "{how:?}");
             assert_eq!(posted[&bank], owed, "{how:?}");
         }
     }
@@ -114,15 +114,15 @@ fn what_was_drawn_from_the_bank_is_credited() {
     // Aim: the bank's word for which way the money went decides; what it does not say so of was paid by the balance.
     let drawn = book(
         &rich(),
-        paid(order(Source::Bank, "from_account", Standing::Done), 3_000_000),
+        paid(order(ReconciliationSource::BankTransfers, "from_account", EntryStatus::Completed), 3_000_000),
     )
     .unwrap();
-    let banking = Place::Provider(Provider::Banking);
-    let want = BTreeMap::from([(banking, 3_000_000), (Place::Holder(WALLET), -3_000_000)]);
+    let banking = LedgerAccount::Provider(LedgerProvider::Banking);
+    let want = BTreeMap::from([(banking, 3_000_000), (LedgerAccount::Customer(WALLET), -3_000_000)]);
     assert_eq!((happened(&drawn).as_str(), books(&drawn)), ("Credited", want));
     for product in ["to_account", "transfer", ""] {
-        let moved = book(&rich(), paid(order(Source::Bank, product, Standing::Done), 3_000_000)).unwrap();
-        let want = BTreeMap::from([(banking, -3_000_000), (Place::Holder(WALLET), 3_000_000)]);
+        let moved = book(&rich(), paid(order(ReconciliationSource::BankTransfers, product, EntryStatus::Completed), 3_000_000)).unwrap();
+        let want = BTreeMap::from([(banking, -3_000_000), (LedgerAccount::Customer(WALLET), 3_000_000)]);
         assert_eq!(
             (happened(&moved).as_str(), books(&moved)),
             ("PaidOut", want),
@@ -136,20 +136,20 @@ fn a_payout_of_today_counts_against_todays_cap() {
     // Aim: of today, of yesterday, and of the bank's transfers, which no cap counts.
     let yesterday = Timestamp(NOW.0 - DAY_MS);
     for (source, when, counts) in [
-        (Source::Payouts, NOW, true),
-        (Source::Payouts, yesterday, false),
-        (Source::Bank, NOW, false),
+        (ReconciliationSource::Payouts, NOW, true),
+        (ReconciliationSource::Payouts, yesterday, false),
+        (ReconciliationSource::BankTransfers, NOW, false),
     ] {
         let order = LostOrder {
             at: when,
-            ..order(source, "bank_payment", Standing::Done)
+            ..order(source, "bank_payment", EntryStatus::Completed)
         };
         let decision = book(&rich(), paid(order, 3_000_000)).unwrap();
         let share = decision.events().iter().find_map(|event| match event {
-            Event::Reserved(share) => Some((share.day, share.budget, share.cents.get())),
+            Event::CapReserved(share) => Some((share.day, share.budget, share.cents.get())),
             _ => None,
         });
-        assert_eq!(share, counts.then_some((DAY, Line::BankPayment, 3_00)), "{source:?}");
+        assert_eq!(share, counts.then_some((DAY, ProductLine::BankPayment, 3_00)), "{source:?}");
     }
 }
 
@@ -164,7 +164,7 @@ fn no_more_is_taken_than_is_available() {
         (held.clone(), 4_999_999, true),
         (held, 5_000_000, false),
     ] {
-        let booked = paid(order(Source::Payouts, "bank_payment", Standing::Done), charged);
+        let booked = paid(order(ReconciliationSource::Payouts, "bank_payment", EntryStatus::Completed), charged);
         let told = book(&account, booked);
         let available = account.available();
         match takes {

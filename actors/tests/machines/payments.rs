@@ -1,25 +1,25 @@
 //! The payment's machine, every command in every state.
 
 use purser_actors::id::{Network, SessionId, Wallet};
-use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Decision, Entity};
-use purser_actors::ledger::{Place, Transaction};
+use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::payment::{
-    Answer, Command, NewSession, Outcome, Payment, Rejection, Resolution, Status, TakenIn, id_of,
+    Reply, Command, SessionSeed, Outcome, Payment, Rejection, Resolution, Status, TakenIn, id_of,
 };
-use purser_actors::port::{Authorization, Finality, Lookup};
+use purser_actors::port::{Authorization, Finality, ChainStatus};
 use purser_storage::codec;
 use purser_storage::{Condition, Write};
 
-use crate::sample::{
+use crate::fixtures::{
     DAY, EFFECT, NOW, PAYMENT, SHARE, at, authorization, decline, happened, payment, payments, prepared, status,
     transaction, work,
 };
 
 /// Of a presentation that is not the first.
-const AGAIN: NewSession = NewSession {
+const AGAIN: SessionSeed = SessionSeed {
     id: SessionId(15),
-    ..crate::sample::session()
+    ..crate::fixtures::session()
 };
 
 /// What each command does in each state: events, `=` for nothing, `!` for a refusal.
@@ -47,63 +47,63 @@ finalized         !  !               !                  !                  !    
 
 pub(crate) fn command(name: &str) -> Command {
     let effect = EFFECT;
-    let seen = |lookup| Command::Seen {
+    let seen = |lookup| Command::RecordChainLookup {
         effect,
         lookup,
         made: false,
     };
     match name {
-        "present" => Command::Present {
+        "present" => Command::Join {
             request: [5; 32],
             again: Some(AGAIN),
         },
-        "present_roomless" => Command::Present {
+        "present_roomless" => Command::Join {
             request: [5; 32],
             again: None,
         },
-        "present_other" => Command::Present {
+        "present_other" => Command::Join {
             request: [6; 32],
             again: Some(AGAIN),
         },
-        "prepared" => Command::Prepared(prepared()),
-        "unsendable" => Command::Unsendable { effect },
+        "prepared" => Command::RecordPrepared(prepared()),
+        "unsendable" => Command::Release { effect },
         "declined_unsent" => Command::DeclinedUnsent {
             effect,
             decline: decline(),
         },
-        "settled" => Command::Settled {
+        "settled" => Command::RecordSettled {
             effect,
             transaction: transaction(),
             finality: Finality::Final,
         },
-        "declined" => Command::Declined {
+        "declined" => Command::RecordDeclined {
             effect,
             decline: decline(),
         },
-        "lost" => Command::Lost { effect },
-        "seen_landed" => seen(Lookup::Landed {
+        "lost" => Command::RecordNoResponse { effect },
+        "seen_landed" => seen(ChainStatus::Landed {
             transaction: transaction(),
             finality: Finality::Final,
         }),
-        "seen_pending" => seen(Lookup::Pending),
-        "seen_impossible" => seen(Lookup::Impossible),
-        "credited" => Command::Credited { effect },
-        "deposited" => Command::Deposited {
+        "seen_pending" => seen(ChainStatus::Pending),
+        "seen_impossible" => seen(ChainStatus::Impossible),
+        "credited" => Command::RecordCredit { effect },
+        "deposited" => Command::RecordRestoreCredit {
             effect,
             transaction: transaction(),
             taken_in: TakenIn::Credited,
         },
-        "resolved" => Command::Deposited {
+        "resolved" => Command::RecordRestoreCredit {
             effect,
             transaction: transaction(),
             taken_in: TakenIn::Resolved(Resolution::Returned),
         },
-        "readmitted" => Command::Readmitted {
+        "readmitted" => Command::RecordReadmitted {
             effect,
             share: SHARE,
             session: AGAIN,
         },
-        "reversed" => Command::Reversed { effect },
+        "reversed" => Command::RecordReorg { effect },
         "finalized" => Command::Finalized { effect },
         other => panic!("no such command: {other}"),
     }
@@ -146,7 +146,7 @@ fn case_31_final_states_stay_as_they_are() {
                 Err(_) => {}
                 Ok(decision) => {
                     assert!(decision.events().is_empty(), "{name} in {}", state.status());
-                    assert!(decision.openings().is_empty(), "{name} in {}", state.status());
+                    assert!(decision.new_entities().is_empty(), "{name} in {}", state.status());
                     // Whoever asked is done; only a share that nobody needs goes back.
                     let freed = if name == "readmitted" { &["free_share"][..] } else { &[] };
                     assert_eq!(work(&decision), freed, "{name} in {}", state.status());
@@ -192,13 +192,13 @@ fn each_move_begins_the_work_that_the_next_one_needs() {
 }
 
 /// What a decision books, in atomic USDC.
-fn books(decision: &Decision<Payment>) -> Vec<(Place, i128)> {
+fn books(decision: &Decision<Payment>) -> Vec<(LedgerAccount, i128)> {
     let rows = decision.writes().iter().filter_map(|write| match write {
-        Write::Put { value, .. } => codec::decode::<Transaction>(value).ok(),
+        Write::Put { value, .. } => codec::decode::<LedgerTransaction>(value).ok(),
         Write::Delete { .. } => None,
     });
     rows.flat_map(|transaction| transaction.postings)
-        .map(|posting| (posting.place, posting.atomic))
+        .map(|posting| (posting.account, posting.atomic))
         .collect()
 }
 
@@ -209,10 +209,10 @@ fn case_8_what_a_chain_takes_back_is_a_loss_and_not_the_holders() {
         let Ok(decision) = decide(Some(&state), "reversed") else {
             continue;
         };
-        let (price, treasury) = (i128::from(state.price().atomic()), Place::Treasury(Network::Base));
+        let (price, treasury) = (i128::from(state.price().atomic()), LedgerAccount::Treasury(Network::Base));
         let expected = match state.status {
             Status::Reversed { .. } => vec![],
-            _ => vec![(Place::Losses, price), (treasury, -price)],
+            _ => vec![(LedgerAccount::Losses, price), (treasury, -price)],
         };
         assert_eq!(books(&decision), expected, "{}", state.status());
         assert!(work(&decision).is_empty(), "{}", state.status());
@@ -224,13 +224,13 @@ fn a_presentation_is_told_what_to_do() {
     // Aim: wait for the outcome, or be admitted again first.
     for state in payments() {
         let expected = match state.is_released() {
-            true => Answer::Readmit,
-            false => Answer::Wait,
+            true => Reply::Readmit,
+            false => Reply::AwaitOutcome,
         };
         assert_eq!(*decide(Some(&state), "present").unwrap().reply(), expected);
         assert_eq!(
             decide(Some(&state), "present_other").unwrap_err(),
-            Rejection::OtherRequest
+            Rejection::DifferentRequest
         );
     }
 }
@@ -240,7 +240,7 @@ fn what_was_declined_unsent_is_told_as_declined_and_claims_anew() {
     // Aim: whoever waits hears the reason that clients branch on, and no more is heard of it once it is admitted again.
     let claimed = payment(Status::Claimed);
     let decision = decide(Some(&claimed), "declined_unsent").unwrap();
-    let unsent = crate::sample::fold(Some(claimed), &PAYMENT, decision.events());
+    let unsent = crate::fixtures::fold(Some(claimed), &PAYMENT, decision.events());
     assert_eq!(unsent.outcome(), Some(Outcome::Declined(decline())));
     assert_eq!(
         (unsent.status(), unsent.prepared(), unsent.is_final()),
@@ -249,7 +249,7 @@ fn what_was_declined_unsent_is_told_as_declined_and_claims_anew() {
     let shown = unsent.view(&PAYMENT).to_json();
     assert!(shown.contains(r#""error_reason":"insufficient_funds""#), "{shown}");
     let decision = decide(Some(&unsent), "readmitted").unwrap();
-    let again = crate::sample::fold(Some(unsent), &PAYMENT, decision.events());
+    let again = crate::fixtures::fold(Some(unsent), &PAYMENT, decision.events());
     assert_eq!((again.status.clone(), again.outcome()), (Status::Claimed, None));
 }
 
@@ -258,13 +258,13 @@ fn fulfilment_opens_the_product_and_the_session_in_the_same_batch() {
     // Aim: one card, one session, never one without the other.
     for (state, name) in [(&payments()[1], "settled"), (&payments()[2], "seen_landed")] {
         let decision = decide(Some(state), name).unwrap();
-        assert_eq!(decision.openings().len(), 2);
-        let keys: Vec<_> = decision.openings().iter().map(|o| o.key()[1]).collect();
+        assert_eq!(decision.new_entities().len(), 2);
+        let keys: Vec<_> = decision.new_entities().iter().map(|o| o.key()[1]).collect();
         assert_eq!(keys, [4, 3], "a session and a card");
-        assert!(decision.openings().iter().all(|o| !o.snapshot().is_empty()));
+        assert!(decision.new_entities().iter().all(|o| !o.snapshot().is_empty()));
     }
     let declined = payment(Status::Declined(decline(), prepared()));
-    assert!(decide(Some(&declined), "seen_landed").unwrap().openings().is_empty());
+    assert!(decide(Some(&declined), "seen_landed").unwrap().new_entities().is_empty());
 }
 
 #[test]
@@ -277,30 +277,30 @@ fn case_73_a_managed_wallets_payment_is_its_owners() {
         state
     };
     let settled = decide(Some(&of(&payments()[1])), "settled").unwrap();
-    let keys: Vec<_> = settled.openings().iter().map(|o| o.key()[1]).collect();
+    let keys: Vec<_> = settled.new_entities().iter().map(|o| o.key()[1]).collect();
     assert_eq!(keys, [3], "a card, and nobody's session");
     let declined = of(&payment(Status::Declined(decline(), prepared())));
     for (name, state) in [("seen_landed", &declined), ("seen_impossible", &declined)] {
         let decision = decide(Some(state), name).unwrap();
-        let told = decision.effects().iter().any(|effect| {
-            matches!(&effect.work, Work::Credit { account, .. } | Work::FreeShare { account, .. } if *account == owner)
+        let told = decision.jobs().iter().any(|effect| {
+            matches!(&effect.job, Job::CreditAccount { account, .. } | Job::ReleaseCapReservation { account, .. } if *account == owner)
         });
-        assert!(told, "{name}: {:?}", decision.effects());
+        assert!(told, "{name}: {:?}", decision.jobs());
     }
 }
 
 #[test]
 fn a_readmitted_payment_carries_its_new_share() {
     // Aim: what is given back later is what was taken last.
-    let share = purser_actors::kernel::effect::Share { day: DAY + 1, ..SHARE };
+    let share = purser_actors::kernel::job::CapReservation { day: DAY + 1, ..SHARE };
     let released = payment(Status::Released);
-    let readmitted = Command::Readmitted {
+    let readmitted = Command::RecordReadmitted {
         effect: EFFECT,
         share,
         session: AGAIN,
     };
     let decision = Payment::decide(Some(&released), &PAYMENT, readmitted, &at(NOW)).unwrap();
-    let claimed = crate::sample::fold(Some(released), &PAYMENT, decision.events());
+    let claimed = crate::fixtures::fold(Some(released), &PAYMENT, decision.events());
     assert_eq!(claimed.claim.share, share);
 }
 
@@ -314,7 +314,7 @@ fn the_session_is_that_of_whoever_has_it_settled() {
             let Ok(decision) = decide(Some(&state), name) else {
                 continue;
             };
-            let after = crate::sample::fold(Some(state.clone()), &PAYMENT, decision.events())
+            let after = crate::fixtures::fold(Some(state.clone()), &PAYMENT, decision.events())
                 .claim
                 .session;
             let again = match (&state.status, name) {

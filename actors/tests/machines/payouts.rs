@@ -1,20 +1,20 @@
 //! The payout's machine, every command and every word of a rail in every state.
 
-use purser_actors::id::{CardId, DestinationId, EffectId, PayoutId, RecipientId};
-use purser_actors::kernel::effect::Work;
+use purser_actors::id::{CardId, BankDestinationId, JobId, PayoutId, PaymentRecipientId};
+use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payout::{BankDetails, Command, Event, Ordered, Payout, Plan, Rejection, Target, Terms};
-use purser_actors::port::Said;
-use purser_actors::port::payout::{RailState, Report};
+use purser_actors::payout::{BankDetails, Command, Event, PayoutOrdered, Payout, PayoutPlan, Rejection, PayoutTarget, RailTerms};
+use purser_actors::port::ExternalText;
+use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate};
 use purser_actors::product::{AppPayee, Currency, Platform};
 use purser_storage::{Condition, Write};
 
-use crate::charts::assert_chart;
-use crate::sample::{EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
+use crate::transitions::assert_chart;
+use crate::fixtures::{EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
 
 const PAYOUT: PayoutId = PayoutId(21);
-const KEY: EffectId = EffectId(22);
+const KEY: JobId = JobId(22);
 
 // `closed` is `complete` after its return window, `late` is it after money came back all the same.
 const TABLE: &str = "
@@ -35,20 +35,20 @@ op-failed   !  !                 Failed                              Failed     
 op-other    !  !                 !                                   !                 !                 !                !                   !                   !                   !   !
 ";
 
-fn word(sequence: u64, state: RailState) -> Command {
-    Command::Reported(Report { sequence, state })
+fn word(sequence: u64, state: PayoutRailStatus) -> Command {
+    Command::RecordRailEvent(PayoutStatusUpdate { sequence, state })
 }
 
-fn resolved(effect: EffectId, state: RailState) -> Command {
-    Command::Resolved { effect, state }
+fn resolved(effect: JobId, state: PayoutRailStatus) -> Command {
+    Command::ResolveManually { effect, state }
 }
 
-fn reason() -> Said {
+fn reason() -> ExternalText {
     "because".into()
 }
 
-fn complete() -> RailState {
-    RailState::Complete {
+fn complete() -> PayoutRailStatus {
+    PayoutRailStatus::Complete {
         reference: "ref".into(),
     }
 }
@@ -56,19 +56,19 @@ fn complete() -> RailState {
 fn commands() -> Vec<(&'static str, Command)> {
     let (effect, sealed, last4) = (EFFECT, vec![9; 40], "4242".into());
     vec![
-        ("detail", Command::Detail { last4, sealed }),
-        ("in-process", word(9, RailState::InProcess { retry_after_ms: 1 })),
+        ("detail", Command::SubmitDetails { last4, sealed }),
+        ("in-process", word(9, PayoutRailStatus::InProcess { retry_after_ms: 1 })),
         ("complete", word(9, complete())),
-        ("failed", word(9, RailState::Failed { reason: reason() })),
-        ("cancelled", word(9, RailState::Cancelled { reason: reason() })),
-        ("returned", word(9, RailState::Returned { reason: reason() })),
+        ("failed", word(9, PayoutRailStatus::Failed { reason: reason() })),
+        ("cancelled", word(9, PayoutRailStatus::Cancelled { reason: reason() })),
+        ("returned", word(9, PayoutRailStatus::Returned { reason: reason() })),
         ("old", word(0, complete())),
         ("expire", Command::Expire { effect }),
-        ("close", Command::CloseReturns { effect }),
-        ("recalled", Command::Recalled { effect, done: true }),
-        ("kept", Command::Recalled { effect, done: false }),
+        ("close", Command::CloseReturnWindow { effect }),
+        ("recalled", Command::RecordRecall { effect, done: true }),
+        ("kept", Command::RecordRecall { effect, done: false }),
         ("op-paid", resolved(KEY, complete())),
-        ("op-failed", resolved(KEY, RailState::Failed { reason: reason() })),
+        ("op-failed", resolved(KEY, PayoutRailStatus::Failed { reason: reason() })),
         ("op-other", resolved(effect, complete())),
     ]
 }
@@ -78,11 +78,11 @@ fn command(name: &str) -> Command {
     commands.find(|(known, _)| *known == name).unwrap().1
 }
 
-fn card() -> Target {
-    Target::Card(None)
+fn card() -> PayoutTarget {
+    PayoutTarget::Card(None)
 }
 
-pub(crate) fn bank() -> Target {
+pub(crate) fn bank() -> PayoutTarget {
     let details = BankDetails {
         name: "Rent".into(),
         bank_name: "First Bank".into(),
@@ -90,31 +90,31 @@ pub(crate) fn bank() -> Target {
         last4: "6789".into(),
         routing_number: "021000021".into(),
     };
-    Target::Bank(DestinationId(23), details)
+    PayoutTarget::Bank(BankDestinationId(23), details)
 }
 
-fn app() -> Target {
+fn app() -> PayoutTarget {
     let payee = AppPayee {
         recipient: "@ada".into(),
         first_name: "Ada".into(),
         last_name: "Lovelace".into(),
         email: "ada@example.com".into(),
     };
-    Target::App(RecipientId(24), Platform::Venmo, payee)
+    PayoutTarget::App(PaymentRecipientId(24), Platform::Venmo, payee)
 }
 
-fn ordered(target: Target) -> Event {
-    let terms = Terms {
+fn ordered(target: PayoutTarget) -> Event {
+    let terms = RailTerms {
         returns_ms: 60_000,
         return_fee: Usdc::from_atomic(250_000),
         wait_ms: 120_000,
     };
-    Event::Ordered(Box::new(Ordered {
+    Event::Ordered(Box::new(PayoutOrdered {
         owner: WALLET,
         charge: charge(),
         amount: Cents::new(5_00),
         currency: Currency::USD,
-        plan: Plan {
+        plan: PayoutPlan {
             target,
             terms,
             quoted: None,
@@ -124,7 +124,7 @@ fn ordered(target: Target) -> Event {
     }))
 }
 
-pub(crate) fn begun(target: Target) -> Payout {
+pub(crate) fn begun(target: PayoutTarget) -> Payout {
     fold(None, &PAYOUT, &[ordered(target)])
 }
 
@@ -143,14 +143,14 @@ fn payouts() -> Vec<(&'static str, Payout)> {
         ("queued", queued),
         ("in-process", under_way.clone()),
         ("complete", complete.clone()),
-        ("closed", after(&complete, &[Event::ReturnsClosed(NOW)])),
+        ("closed", after(&complete, &[Event::ReturnWindowClosed(NOW)])),
         ("failed", after(&under_way, &[Event::Failed(reason(), NOW)])),
         ("cancelled", after(&under_way, &[Event::Cancelled(reason(), NOW)])),
         ("expired", after(&waiting, &[Event::Expired(NOW)])),
         ("returned", after(&complete, &[Event::Returned(reason(), kept, NOW)])),
         (
             "late",
-            after(&complete, &[Event::ReturnsClosed(NOW), Event::CameBackLate]),
+            after(&complete, &[Event::ReturnWindowClosed(NOW), Event::ReturnedLate]),
         ),
     ]
 }
@@ -199,19 +199,19 @@ fn the_chart_of_payouts_is_what_apply_does() {
     let events = [
         ordered(card()),
         ordered(bank()),
-        Event::Detailed("4242".into(), NOW),
+        Event::DetailsSubmitted("4242".into(), NOW),
         Event::Accepted(NOW),
         Event::Completed("ref".into(), NOW),
         Event::Failed(reason(), NOW),
         Event::Cancelled(reason(), NOW),
         Event::Expired(NOW),
         Event::Returned(reason(), kept, NOW),
-        Event::ReturnsClosed(NOW),
-        Event::Seen(5),
-        Event::PaidTooLate(NOW),
-        Event::TakenBack(NOW),
-        Event::CameBackLate,
-        Event::Found(NOW),
+        Event::ReturnWindowClosed(NOW),
+        Event::RailSequenceAdvanced(5),
+        Event::PaidAfterCredit(NOW),
+        Event::RecallCompleted(NOW),
+        Event::ReturnedLate,
+        Event::FoundAtRail(NOW),
     ];
     let states: Vec<_> = payouts().into_iter().map(|(_, payout)| payout).collect();
     assert_chart(&PAYOUT, states.clone(), &events);
@@ -244,10 +244,10 @@ fn a_refusal_credits_the_whole_charge_and_a_return_the_amount_less_the_rails_fee
         let (_, payout) = payouts().into_iter().find(|(name, _)| *name == met).unwrap();
         let decision = Payout::decide(Some(&payout), &PAYOUT, command(name), &at(NOW)).unwrap();
         let credits: Vec<_> = decision
-            .effects()
+            .jobs()
             .iter()
-            .filter_map(|effect| match effect.work {
-                Work::Credit { amount, account, .. } => Some((amount, account)),
+            .filter_map(|effect| match effect.job {
+                Job::CreditAccount { amount, account, .. } => Some((amount, account)),
                 _ => None,
             })
             .collect();
@@ -278,11 +278,11 @@ fn what_a_lost_history_ordered_is_asked_after_and_not_sent() {
         (happened(&decision), work(&decision)),
         ("Found".into(), vec!["send_payout"])
     );
-    assert_eq!(decision.effects()[0].id, KEY);
+    assert_eq!(decision.jobs()[0].id, KEY);
     let found = after(&waiting, decision.events());
     assert_eq!((found.status(), found.seen), ("queued", 0));
     let late = Payout::decide(Some(&found), &PAYOUT, command("expire"), &at(NOW)).unwrap();
-    assert!(late.events().is_empty() && late.effects().is_empty());
+    assert!(late.events().is_empty() && late.jobs().is_empty());
     let told = Payout::decide(Some(&found), &PAYOUT, word(2, complete()), &at(NOW)).unwrap();
     let vault = table::vault(CardId(PAYOUT.0));
     assert!(!told.conditions().contains(&Condition::Present(vault)));
@@ -293,7 +293,7 @@ fn what_a_lost_history_ordered_is_asked_after_and_not_sent() {
 fn a_rail_that_talks_too_much_is_cut_short() {
     // Aim: no text of a rail makes a row too large to be written, or cuts a character in two.
     let queued = begun(bank());
-    let said = RailState::Failed {
+    let said = PayoutRailStatus::Failed {
         reason: "ü".repeat(50_000).into(),
     };
     let decision = Payout::decide(Some(&queued), &PAYOUT, word(1, said), &at(NOW)).unwrap();
@@ -310,7 +310,7 @@ fn a_success_after_a_credit_is_taken_back_once() {
     let recalling = after(&failed, decision.events());
     assert!(recalling.is_recallable() && recalling.is_credited());
     let again = Payout::decide(Some(&recalling), &PAYOUT, word(6, complete()), &at(NOW)).unwrap();
-    assert!(again.effects().is_empty());
+    assert!(again.jobs().is_empty());
     let recalled = Payout::decide(Some(&recalling), &PAYOUT, command("recalled"), &at(NOW)).unwrap();
     assert_eq!(happened(&recalled), "TakenBack");
     let taken_back = after(&recalling, recalled.events());
@@ -323,9 +323,9 @@ fn a_success_after_a_credit_is_taken_back_once() {
 fn case_33_the_order_of_a_rails_words_does_not_matter() {
     // Aim: in every order, each word also twice, the payout ends as by the newest of them, credited at most once.
     let words = [
-        word(1, RailState::InProcess { retry_after_ms: 1 }),
+        word(1, PayoutRailStatus::InProcess { retry_after_ms: 1 }),
         word(2, complete()),
-        word(3, RailState::Returned { reason: reason() }),
+        word(3, PayoutRailStatus::Returned { reason: reason() }),
     ];
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         for target in [bank(), app()] {
@@ -348,7 +348,7 @@ fn a_cards_number_lies_sealed_until_the_rail_has_decided() {
     let given = Payout::decide(Some(&waiting), &PAYOUT, command("detail"), &at(NOW)).unwrap();
     assert!(given.conditions().contains(&Condition::Absent(vault.clone())));
     assert_eq!(work(&given), ["send_payout"]);
-    assert_eq!(given.effects()[0].id, KEY, "the order's id is the rail's key");
+    assert_eq!(given.jobs()[0].id, KEY, "the order's id is the rail's key");
     let queued = after(&waiting, given.events());
     assert!(queued.view(&PAYOUT).to_json().contains("\"card_last4\":\"4242\""));
     for name in ["complete", "failed", "cancelled", "returned"] {
@@ -368,7 +368,7 @@ fn what_a_rail_says_after_an_operators_word_counts_as_it_would_have() {
     // yes of an operator's that was none comes back as any other.
     let queued = met("queued");
     let decide = |payout: &Payout, command| Payout::decide(Some(payout), &PAYOUT, command, &at(NOW)).unwrap();
-    let failed = decide(&queued, resolved(KEY, RailState::Failed { reason: reason() }));
+    let failed = decide(&queued, resolved(KEY, PayoutRailStatus::Failed { reason: reason() }));
     assert_eq!(work(&failed), ["credit", "uncount_payment"]);
     let failed = after(&queued, failed.events());
     let late = decide(&failed, word(1, complete()));
@@ -377,7 +377,7 @@ fn what_a_rail_says_after_an_operators_word_counts_as_it_would_have() {
         ("Seen+PaidTooLate".to_owned(), vec!["recall_payout"])
     );
     let paid = after(&queued, decide(&queued, resolved(KEY, complete())).events());
-    let back = decide(&paid, word(1, RailState::Failed { reason: reason() }));
+    let back = decide(&paid, word(1, PayoutRailStatus::Failed { reason: reason() }));
     assert_eq!(
         (happened(&back), work(&back)),
         ("Seen+Returned".to_owned(), vec!["uncount_payment", "credit"])

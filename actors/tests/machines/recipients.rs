@@ -1,19 +1,19 @@
 //! Who can be paid: saved recipients and bank destinations, every command in every state.
 
-use purser_actors::destination::{self, BankRecipient, Destination, Scheme};
-use purser_actors::id::{BankRecipientId, CardId, DestinationId, RecipientId};
+use purser_actors::bank_destination::{self, BankRecipient, BankDestination, DestinationType};
+use purser_actors::id::{BankRecipientId, CardId, BankDestinationId, PaymentRecipientId};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
 use purser_actors::payout::BankDetails;
 use purser_actors::product::{AppPayee, Platform};
-use purser_actors::recipient::{self, Recipient};
+use purser_actors::payment_recipient::{self, PaymentRecipient};
 use purser_storage::{Condition, RowKey, Write, codec};
 
-use crate::charts::assert_chart;
-use crate::sample::{EFFECT, NOW, WALLET, at, fold, happened, status};
+use crate::transitions::assert_chart;
+use crate::fixtures::{EFFECT, NOW, WALLET, at, fold, happened, status};
 
-const RECIPIENT: RecipientId = RecipientId(31);
-const DESTINATION: DestinationId = DestinationId(32);
+const RECIPIENT: PaymentRecipientId = PaymentRecipientId(31);
+const DESTINATION: BankDestinationId = BankDestinationId(32);
 
 const RECIPIENTS: &str = "
          -           active    archived  deleted
@@ -42,20 +42,20 @@ fn payee() -> AppPayee {
     }
 }
 
-fn recipient_commands() -> Vec<(&'static str, recipient::Command)> {
-    use recipient::Command;
-    let change = |name: Option<&str>, archived| Command::Change {
+fn recipient_commands() -> Vec<(&'static str, payment_recipient::Command)> {
+    use payment_recipient::Command;
+    let change = |name: Option<&str>, archived| Command::Update {
         display_name: name.map(str::to_owned),
         archived,
     };
-    let paid = Command::Paid {
+    let paid = Command::RecordPayment {
         effect: EFFECT,
         owner: WALLET,
         platform: Platform::Paypal,
         payee: payee(),
         amount: Cents::new(7_00),
     };
-    let back = Command::CameBack {
+    let back = Command::RecordReturn {
         effect: EFFECT,
         amount: Cents::new(7_00),
     };
@@ -69,8 +69,8 @@ fn recipient_commands() -> Vec<(&'static str, recipient::Command)> {
     ]
 }
 
-fn recipient_events() -> Vec<recipient::Event> {
-    use recipient::Event;
+fn recipient_events() -> Vec<payment_recipient::Event> {
+    use payment_recipient::Event;
     vec![
         Event::Saved {
             owner: WALLET,
@@ -83,18 +83,18 @@ fn recipient_events() -> Vec<recipient::Event> {
             amount: Cents::new(7_00),
             at: NOW,
         },
-        Event::CameBack(Cents::new(7_00)),
+        Event::PaymentReturned(Cents::new(7_00)),
         Event::Renamed("x".into()),
         Event::Archived,
-        Event::Restored,
+        Event::Unarchived,
         Event::Deleted,
     ]
 }
 
-fn recipients() -> Vec<Recipient> {
-    let active: Recipient = fold(None, &RECIPIENT, &recipient_events()[..2]);
+fn recipients() -> Vec<PaymentRecipient> {
+    let active: PaymentRecipient = fold(None, &RECIPIENT, &recipient_events()[..2]);
     let after = |event| fold(Some(active.clone()), &RECIPIENT, &[event]);
-    let (archived, deleted) = (after(recipient::Event::Archived), after(recipient::Event::Deleted));
+    let (archived, deleted) = (after(payment_recipient::Event::Archived), after(payment_recipient::Event::Deleted));
     vec![active, archived, deleted]
 }
 
@@ -108,8 +108,8 @@ fn details() -> BankDetails {
     }
 }
 
-fn destination(scheme: Scheme) -> Destination {
-    Destination {
+fn destination(scheme: DestinationType) -> BankDestination {
+    BankDestination {
         owner: WALLET,
         recipient: BankRecipient {
             id: BankRecipientId(33),
@@ -123,23 +123,23 @@ fn destination(scheme: Scheme) -> Destination {
     }
 }
 
-fn destination_commands() -> Vec<(&'static str, destination::Command)> {
-    use destination::Command;
+fn destination_commands() -> Vec<(&'static str, bank_destination::Command)> {
+    use bank_destination::Command;
     let register = Command::Register {
-        destination: Box::new(destination(Scheme::FiatUs)),
+        destination: Box::new(destination(DestinationType::FiatUs)),
         sealed: vec![9; 40],
     };
     vec![
         ("register", register),
         ("remove", Command::Remove),
         ("rename", Command::Rename("Home".into())),
-        ("forget", Command::Forget { effect: EFFECT }),
+        ("forget", Command::ShredNumber { effect: EFFECT }),
     ]
 }
 
-fn destinations() -> Vec<Destination> {
-    let active = destination(Scheme::FiatUs);
-    let removed = fold(Some(active.clone()), &DESTINATION, &[destination::Event::Removed(NOW)]);
+fn destinations() -> Vec<BankDestination> {
+    let active = destination(DestinationType::FiatUs);
+    let removed = fold(Some(active.clone()), &DESTINATION, &[bank_destination::Event::Removed(NOW)]);
     vec![active, removed]
 }
 
@@ -178,9 +178,9 @@ fn the_charts_of_recipients_and_destinations_are_what_apply_does() {
     // Aim: state × event, exhaustively; and each state shows itself as JSON under its name.
     assert_chart(&RECIPIENT, recipients(), &recipient_events());
     let events = [
-        destination::Event::Registered(Box::new(destination(Scheme::FiatUs))),
-        destination::Event::Removed(NOW),
-        destination::Event::Renamed("x".into()),
+        bank_destination::Event::Registered(Box::new(destination(DestinationType::FiatUs))),
+        bank_destination::Event::Removed(NOW),
+        bank_destination::Event::Renamed("x".into()),
     ];
     assert_chart(&DESTINATION, destinations(), &events);
     for saved in recipients() {
@@ -196,7 +196,7 @@ fn the_charts_of_recipients_and_destinations_are_what_apply_does() {
 #[test]
 fn totals_count_every_payment_and_survive_archive_and_deletion() {
     // Aim: three payments through archive and deletion are three payments and their sum.
-    use recipient::Event;
+    use payment_recipient::Event;
     let paid = recipient_events()[1].clone();
     let events = [Event::Archived, paid.clone(), Event::Deleted, paid];
     let after = fold(Some(recipients()[0].clone()), &RECIPIENT, &events);
@@ -211,11 +211,11 @@ fn totals_count_every_payment_and_survive_archive_and_deletion() {
 fn a_us_destination_has_a_row_exactly_while_it_can_be_paid() {
     // Aim: the row goes with the removal, the sealed number only once it is forgotten; an IBAN is listed and never payable.
     let row = table::destination(&WALLET, DESTINATION);
-    let register = |scheme| destination::Command::Register {
+    let register = |scheme| bank_destination::Command::Register {
         destination: Box::new(destination(scheme)),
         sealed: vec![9; 40],
     };
-    let made = Destination::decide(None, &DESTINATION, register(Scheme::FiatUs), &at(NOW)).unwrap();
+    let made = BankDestination::decide(None, &DESTINATION, register(DestinationType::FiatUs), &at(NOW)).unwrap();
     let value = codec::encode(&details());
     let put = Write::Put {
         key: row.clone(),
@@ -223,27 +223,27 @@ fn a_us_destination_has_a_row_exactly_while_it_can_be_paid() {
         value,
     };
     assert!(made.writes().contains(&put));
-    let removed = Destination::decide(
+    let removed = BankDestination::decide(
         Some(&destinations()[0]),
         &DESTINATION,
-        destination::Command::Remove,
+        bank_destination::Command::Remove,
         &at(NOW),
     );
     let removed = removed.unwrap();
     let sealed = table::vault(CardId(DESTINATION.0));
-    let takes = |decision: &Decision<Destination>, gone: &RowKey| {
+    let takes = |decision: &Decision<BankDestination>, gone: &RowKey| {
         let (write, condition) = (Write::Delete { key: gone.clone() }, Condition::Present(gone.clone()));
         decision.writes().contains(&write) && decision.conditions().contains(&condition)
     };
     assert!(takes(&removed, &row) && !takes(&removed, &sealed));
-    let forgotten = Destination::decide(
+    let forgotten = BankDestination::decide(
         Some(&destinations()[1]),
         &DESTINATION,
-        destination::Command::Forget { effect: EFFECT },
+        bank_destination::Command::ShredNumber { effect: EFFECT },
         &at(NOW),
     );
     assert!(takes(&forgotten.unwrap(), &sealed));
-    let listed = Destination::decide(None, &DESTINATION, register(Scheme::FiatIban), &at(NOW)).unwrap();
+    let listed = BankDestination::decide(None, &DESTINATION, register(DestinationType::FiatIban), &at(NOW)).unwrap();
     let touches = |write: &Write| matches!(write, Write::Put { key, .. } if *key == row);
     assert!(!listed.writes().iter().any(touches));
 }

@@ -1,35 +1,35 @@
 //! Two lists held against each other, as a table; and every command in every state of a difference.
 
-use purser_actors::difference::{Command, Difference, Event, Found};
-use purser_actors::id::DifferenceId;
+use purser_actors::discrepancy::{Command, Discrepancy, Event, DiscrepancyDetails};
+use purser_actors::id::DiscrepancyId;
 use purser_actors::kernel::Entity;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::product::Currency;
-use purser_actors::reconcile::{Discrepancy, Flow, Listed, Moment, Money, Source, Standing, compare};
+use purser_actors::reconciliation::{DiscrepancyKind, EntryKind, ListedEntry, GraceWindow, EntryAmount, ReconciliationSource, EntryStatus, compare};
 use purser_storage::Write;
 
-use crate::charts::assert_chart;
-use crate::sample::{EFFECT, NOW, PAYMENT, at, fold, happened, status, work};
+use crate::transitions::assert_chart;
+use crate::fixtures::{EFFECT, NOW, PAYMENT, at, fold, happened, status, work};
 
 const GRACE_MS: u64 = 1_000;
 const OLD: Timestamp = Timestamp(NOW.0 - GRACE_MS);
-const MOMENT: Moment = Moment {
+const MOMENT: GraceWindow = GraceWindow {
     now: NOW,
     grace_ms: GRACE_MS,
 };
 
-const fn listed(standing: Standing, at: Timestamp) -> Listed {
-    Listed {
+const fn listed(standing: EntryStatus, at: Timestamp) -> ListedEntry {
+    ListedEntry {
         standing,
-        money: Money::Cents(Cents::new(500), Currency::USD),
+        money: EntryAmount::Cents(Cents::new(500), Currency::USD),
         at,
     }
 }
 
-fn standing(name: &str) -> Option<Listed> {
-    use Standing::{Done, Held, NotAsked, Refused, Returned, UnderWay};
-    let all = [NotAsked, UnderWay, Held, Done, Refused, Returned];
+fn standing(name: &str) -> Option<ListedEntry> {
+    use EntryStatus::{Completed, Held, NotSubmitted, Declined, Returned, Pending};
+    let all = [NotSubmitted, Pending, Held, Completed, Declined, Returned];
     let known = all.into_iter().find(|standing| standing.name() == name);
     assert!(known.is_some() || name == "-", "{name}");
     known.map(|standing| listed(standing, OLD))
@@ -47,12 +47,12 @@ refused      =       state    state    state    =        =
 returned     lacks   state    state    state    =        =
 ";
 
-fn short(found: Option<Discrepancy>) -> &'static str {
+fn short(found: Option<DiscrepancyKind>) -> &'static str {
     match found {
         None => "=",
-        Some(Discrepancy::ProviderHasUnknown) => "unknown",
-        Some(Discrepancy::ProviderLacks) => "lacks",
-        Some(Discrepancy::StateDiffers) => "state",
+        Some(DiscrepancyKind::UnexpectedAtProvider) => "unknown",
+        Some(DiscrepancyKind::MissingAtProvider) => "lacks",
+        Some(DiscrepancyKind::StatusMismatch) => "state",
         Some(other) => other.name(),
     }
 }
@@ -67,7 +67,7 @@ fn what_two_lists_say_of_an_order_is_a_difference_or_none_as_the_table_says() {
         let cells: Vec<_> = line.split_whitespace().collect();
         let ours = standing(cells[0]);
         for (theirs, expected) in columns.iter().zip(&cells[1..]) {
-            let found = compare(Flow::Order, ours.as_ref(), theirs.as_ref(), MOMENT);
+            let found = compare(EntryKind::Order, ours.as_ref(), theirs.as_ref(), MOMENT);
             assert_eq!(short(found), *expected, "{ours:?} {theirs:?}");
         }
         rows += 1;
@@ -79,51 +79,51 @@ fn what_two_lists_say_of_an_order_is_a_difference_or_none_as_the_table_says() {
 fn what_is_under_way_is_no_difference_yet() {
     // Aim: a state or a lack waits for the time of grace on either side; an amount and an unknown order do not, and a
     // clock that runs ahead hides nothing.
-    let done = |at| listed(Standing::Done, at);
-    let pending = listed(Standing::UnderWay, OLD);
+    let done = |at| listed(EntryStatus::Completed, at);
+    let pending = listed(EntryStatus::Pending, OLD);
     let find =
-        |ours: Option<Listed>, theirs: Option<Listed>| compare(Flow::Order, ours.as_ref(), theirs.as_ref(), MOMENT);
+        |ours: Option<ListedEntry>, theirs: Option<ListedEntry>| compare(EntryKind::Order, ours.as_ref(), theirs.as_ref(), MOMENT);
     let young = Timestamp(OLD.0 + 1);
     assert_eq!(find(Some(pending), Some(done(young))), None);
     assert_eq!(find(Some(done(young)), Some(pending)), None);
     assert_eq!(find(Some(done(young)), None), None);
-    assert_eq!(find(Some(done(OLD)), None), Some(Discrepancy::ProviderLacks));
+    assert_eq!(find(Some(done(OLD)), None), Some(DiscrepancyKind::MissingAtProvider));
     let ahead = Timestamp(NOW.0 + 1);
-    assert_eq!(find(Some(pending), Some(done(ahead))), Some(Discrepancy::StateDiffers));
-    assert_eq!(find(None, Some(done(NOW))), Some(Discrepancy::ProviderHasUnknown));
-    let other = Listed {
-        money: Money::Cents(Cents::new(501), Currency::USD),
+    assert_eq!(find(Some(pending), Some(done(ahead))), Some(DiscrepancyKind::StatusMismatch));
+    assert_eq!(find(None, Some(done(NOW))), Some(DiscrepancyKind::UnexpectedAtProvider));
+    let other = ListedEntry {
+        money: EntryAmount::Cents(Cents::new(501), Currency::USD),
         ..done(NOW)
     };
-    assert_eq!(find(Some(done(NOW)), Some(other)), Some(Discrepancy::AmountDiffers));
-    let elsewhere = Listed {
-        money: Money::Cents(Cents::new(500), "EUR".parse().unwrap()),
+    assert_eq!(find(Some(done(NOW)), Some(other)), Some(DiscrepancyKind::AmountMismatch));
+    let elsewhere = ListedEntry {
+        money: EntryAmount::Cents(Cents::new(500), "EUR".parse().unwrap()),
         ..done(NOW)
     };
-    assert_eq!(find(Some(done(NOW)), Some(elsewhere)), Some(Discrepancy::AmountDiffers));
+    assert_eq!(find(Some(done(NOW)), Some(elsewhere)), Some(DiscrepancyKind::AmountMismatch));
 }
 
 #[test]
 fn case_34_a_chain_and_the_books_differ_by_a_missing_and_a_surplus_transfer() {
     // Aim: each direction has its own name for what is there too much and too little; a transfer that is being settled
     // waits, and one whose payment was refused is nobody's.
-    use Discrepancy::{ChainDepositMissing, ChainDepositWithoutCredit, TransferMissing, TransferUnexplained};
-    let moved = |standing, at| Listed {
+    use DiscrepancyKind::{MissingDeposit, UnmatchedDeposit, MissingTransfer, UnmatchedTransfer};
+    let moved = |standing, at| ListedEntry {
         standing,
-        money: Money::Usdc(Usdc::from_atomic(5_000_000)),
+        money: EntryAmount::Usdc(Usdc::from_atomic(5_000_000)),
         at,
     };
-    let there = |at| Some(moved(Standing::Done, at));
+    let there = |at| Some(moved(EntryStatus::Completed, at));
     for (flow, surplus, lack) in [
-        (Flow::Deposit, ChainDepositWithoutCredit, ChainDepositMissing),
-        (Flow::Departure, TransferUnexplained, TransferMissing),
+        (EntryKind::Deposit, UnmatchedDeposit, MissingDeposit),
+        (EntryKind::OutgoingTransfer, UnmatchedTransfer, MissingTransfer),
     ] {
-        let find = |ours: Option<Listed>, theirs: Option<Listed>| compare(flow, ours.as_ref(), theirs.as_ref(), MOMENT);
+        let find = |ours: Option<ListedEntry>, theirs: Option<ListedEntry>| compare(flow, ours.as_ref(), theirs.as_ref(), MOMENT);
         assert_eq!(find(None, there(OLD)), Some(surplus));
         assert_eq!(find(None, there(NOW)), None);
         assert_eq!(find(there(OLD), None), Some(lack));
         assert_eq!(find(there(OLD), there(OLD)), None);
-        for waiting in [Standing::UnderWay, Standing::NotAsked] {
+        for waiting in [EntryStatus::Pending, EntryStatus::NotSubmitted] {
             assert_eq!(find(Some(moved(waiting, OLD)), None), None);
             assert_eq!(find(Some(moved(waiting, OLD)), there(NOW)), None);
             assert_eq!(find(Some(moved(waiting, OLD)), there(OLD)), Some(surplus));
@@ -135,22 +135,22 @@ fn case_34_a_chain_and_the_books_differ_by_a_missing_and_a_surplus_transfer() {
 fn what_comes_unasked_is_a_difference_once_it_must_have_been_heard() {
     // Aim: money that came in, a crossing and a card's balance are told when their provider comes to it, so that what is young
     // is none; of a balance the amount is no more than that, of all else it is a difference at once.
-    use Discrepancy::{AmountDiffers, ProviderHasUnknown, ProviderLacks, StateDiffers};
-    let other = |at| Listed {
-        money: Money::Cents(Cents::new(501), Currency::USD),
-        ..listed(Standing::Done, at)
+    use DiscrepancyKind::{AmountMismatch, UnexpectedAtProvider, MissingAtProvider, StatusMismatch};
+    let other = |at| ListedEntry {
+        money: EntryAmount::Cents(Cents::new(501), Currency::USD),
+        ..listed(EntryStatus::Completed, at)
     };
-    let done = |at| Some(listed(Standing::Done, at));
-    for flow in [Flow::Incoming, Flow::Balance, Flow::Crossing] {
-        let find = |ours: Option<Listed>, theirs: Option<Listed>| compare(flow, ours.as_ref(), theirs.as_ref(), MOMENT);
-        assert_eq!(find(None, done(OLD)), Some(ProviderHasUnknown), "{flow:?}");
+    let done = |at| Some(listed(EntryStatus::Completed, at));
+    for flow in [EntryKind::IncomingTransfer, EntryKind::Balance, EntryKind::BridgeTransfer] {
+        let find = |ours: Option<ListedEntry>, theirs: Option<ListedEntry>| compare(flow, ours.as_ref(), theirs.as_ref(), MOMENT);
+        assert_eq!(find(None, done(OLD)), Some(UnexpectedAtProvider), "{flow:?}");
         assert_eq!(find(None, done(NOW)), None, "{flow:?}");
-        assert_eq!(find(done(OLD), None), Some(ProviderLacks), "{flow:?}");
+        assert_eq!(find(done(OLD), None), Some(MissingAtProvider), "{flow:?}");
         assert_eq!(find(done(OLD), done(OLD)), None, "{flow:?}");
-        let held = Some(listed(Standing::Held, OLD));
-        assert_eq!(find(held, done(OLD)), Some(StateDiffers), "{flow:?}");
-        assert_eq!(find(done(OLD), Some(other(OLD))), Some(AmountDiffers), "{flow:?}");
-        let young = (flow != Flow::Balance).then_some(AmountDiffers);
+        let held = Some(listed(EntryStatus::Held, OLD));
+        assert_eq!(find(held, done(OLD)), Some(StatusMismatch), "{flow:?}");
+        assert_eq!(find(done(OLD), Some(other(OLD))), Some(AmountMismatch), "{flow:?}");
+        let young = (flow != EntryKind::Balance).then_some(AmountMismatch);
         assert_eq!(find(done(OLD), Some(other(NOW))), young, "{flow:?}");
     }
 }
@@ -158,15 +158,15 @@ fn what_comes_unasked_is_a_difference_once_it_must_have_been_heard() {
 #[test]
 fn amounts_show_with_their_unit() {
     // Aim: what an operator reads of a difference is exact.
-    assert_eq!(listed(Standing::Done, NOW).to_string(), "done 5.00 USD");
-    let usdc = Money::Usdc(Usdc::from_atomic(1_000_001));
+    assert_eq!(listed(EntryStatus::Completed, NOW).to_string(), "done 5.00 USD");
+    let usdc = EntryAmount::Usdc(Usdc::from_atomic(1_000_001));
     assert_eq!(usdc.to_string(), "1.000001 USDC");
 }
 
-fn found(kind: Discrepancy) -> Box<Found> {
-    Box::new(Found {
-        source: Source::Cards,
-        flow: Flow::Order,
+fn found(kind: DiscrepancyKind) -> Box<DiscrepancyDetails> {
+    Box::new(DiscrepancyDetails {
+        source: ReconciliationSource::Cards,
+        flow: EntryKind::Order,
         key: "eff_1".into(),
         subject: Some("card_1".into()),
         kind,
@@ -179,9 +179,9 @@ fn found(kind: Discrepancy) -> Box<Found> {
 fn case_8_a_payment_that_its_chain_has_taken_back_is_pursued_by_the_batch_that_finds_it() {
     // Aim: whoever is killed then still asks the chain; nothing else is pursued: not a deposit of a restore, not another kind
     // of difference.
-    let id = DifferenceId(1);
+    let id = DiscrepancyId(1);
     let missing = |subject: Option<String>| {
-        let mut missing = found(Discrepancy::ChainDepositMissing);
+        let mut missing = found(DiscrepancyKind::MissingDeposit);
         missing.subject = subject;
         missing
     };
@@ -192,16 +192,16 @@ fn case_8_a_payment_that_its_chain_has_taken_back_is_pursued_by_the_batch_that_f
         (differences().into_iter().next(), missing(payment), &["pursue"]),
         (None, missing(Some("dep_1".into())), &[]),
         (None, missing(None), &[]),
-        (None, found(Discrepancy::AmountDiffers), &[]),
+        (None, found(DiscrepancyKind::AmountMismatch), &[]),
     ] {
-        let decision = Difference::decide(state.as_ref(), &id, Command::Find(found), &at(NOW)).unwrap();
+        let decision = Discrepancy::decide(state.as_ref(), &id, Command::Report(found), &at(NOW)).unwrap();
         assert_eq!(work(&decision), expected);
     }
 }
 
-fn differences() -> Vec<Difference> {
-    let id = DifferenceId(1);
-    let open = fold::<Difference>(None, &id, &[Event::Opened(found(Discrepancy::ProviderLacks), NOW)]);
+fn differences() -> Vec<Discrepancy> {
+    let id = DiscrepancyId(1);
+    let open = fold::<Discrepancy>(None, &id, &[Event::Opened(found(DiscrepancyKind::MissingAtProvider), NOW)]);
     let resolved = fold(Some(open.clone()), &id, &[Event::Resolved(NOW)]);
     vec![open, resolved]
 }
@@ -217,7 +217,7 @@ pursued  =       =         =
 #[test]
 fn every_command_in_every_state_of_a_difference_does_what_the_table_says() {
     // Aim: it is told once when it opens and once when it is gone, however often it is found; the list has it meanwhile.
-    let id = DifferenceId::of(Source::Cards, "eff_1");
+    let id = DiscrepancyId::of(ReconciliationSource::Cards, "eff_1");
     let states: Vec<_> = std::iter::once(None)
         .chain(differences().into_iter().map(Some))
         .collect();
@@ -225,17 +225,17 @@ fn every_command_in_every_state_of_a_difference_does_what_the_table_says() {
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
     assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
     for (name, command) in [
-        ("find", Command::Find(found(Discrepancy::ProviderLacks))),
-        ("other", Command::Find(found(Discrepancy::StateDiffers))),
+        ("find", Command::Report(found(DiscrepancyKind::MissingAtProvider))),
+        ("other", Command::Report(found(DiscrepancyKind::StatusMismatch))),
         ("resolve", Command::Resolve),
-        ("pursued", Command::Pursued { effect: EFFECT }),
+        ("pursued", Command::CloseReorg { effect: EFFECT }),
     ] {
         let cells: Vec<_> = lines.next().unwrap().split_whitespace().collect();
         assert_eq!(cells[0], name);
         for (state, expected) in states.iter().zip(&cells[1..]) {
-            let decision = Difference::decide(state.as_ref(), &id, command.clone(), &at(NOW)).unwrap();
+            let decision = Discrepancy::decide(state.as_ref(), &id, command.clone(), &at(NOW)).unwrap();
             assert_eq!(happened(&decision), *expected, "{name} in {}", status(state.as_ref()));
-            assert!(decision.effects().is_empty());
+            assert!(decision.jobs().is_empty());
             let rows: Vec<_> = decision
                 .writes()
                 .iter()
@@ -256,11 +256,11 @@ fn every_command_in_every_state_of_a_difference_does_what_the_table_says() {
 fn the_chart_of_differences_is_what_apply_does() {
     // Aim: state × event, exhaustively; each shows itself under its name, without a secret or an owner.
     let events = [
-        Event::Opened(found(Discrepancy::ProviderLacks), NOW),
-        Event::Changed(found(Discrepancy::AmountDiffers), NOW),
+        Event::Opened(found(DiscrepancyKind::MissingAtProvider), NOW),
+        Event::Updated(found(DiscrepancyKind::AmountMismatch), NOW),
         Event::Resolved(NOW),
     ];
-    let id = DifferenceId(1);
+    let id = DiscrepancyId(1);
     assert_chart(&id, differences(), &events);
     for difference in differences() {
         let json: serde_json::Value = serde_json::from_str(&difference.view(&id).to_json()).unwrap();
@@ -275,9 +275,9 @@ fn the_chart_of_differences_is_what_apply_does() {
 #[test]
 fn things_on_different_lists_are_different_differences() {
     // Aim: one key at two providers is two things.
-    let ids = Source::ALL.map(|source| DifferenceId::of(source, "eff_1"));
-    let mut all = [&ids[..], &[DifferenceId::of(Source::Base, "eff_2")]].concat();
+    let ids = ReconciliationSource::ALL.map(|source| DiscrepancyId::of(source, "eff_1"));
+    let mut all = [&ids[..], &[DiscrepancyId::of(ReconciliationSource::Base, "eff_2")]].concat();
     all.sort_unstable();
     all.dedup();
-    assert_eq!(all.len(), Source::ALL.len() + 1);
+    assert_eq!(all.len(), ReconciliationSource::ALL.len() + 1);
 }

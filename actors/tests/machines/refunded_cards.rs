@@ -1,15 +1,15 @@
 //! What is left on a card whose payment was refunded, as its machine shares it between its holder and the house.
 
 use purser_actors::card::{Card, Command};
-use purser_actors::kernel::{Decision, Entity, Kind, table};
-use purser_actors::ledger::{Place, Posting, Transaction};
+use purser_actors::kernel::{Decision, Entity, EntityKind, table};
+use purser_actors::ledger::{LedgerAccount, Posting, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::CardState;
 use purser_actors::refund::Refunded;
 use purser_storage::{Condition, Write, codec};
 
 use crate::cards::standing;
-use crate::sample::{CARD, CARD_SEQUENCE, NOW, at, cards, fold};
+use crate::fixtures::{CARD, CARD_SEQUENCE, NOW, at, cards, fold};
 
 #[test]
 fn what_is_left_is_shared_by_what_a_refund_has_given() {
@@ -18,7 +18,7 @@ fn what_is_left_is_shared_by_what_a_refund_has_given() {
     // stays as it was read.
     let ready = &cards()[1];
     let charged = ready.charge.charged.atomic();
-    let refund = table::entity(Kind::Refund, &ready.charge.payment.0.to_be_bytes());
+    let refund = table::entity(EntityKind::Refund, &ready.charge.payment.0.to_be_bytes());
     for refunded in [0, 1, 100_000, 4_000_000, 5_000_000, charged] {
         for steps in [&[5_00][..], &[1_00, 5_00], &[0, 2_50, 4_99, 5_00], &[90_000]] {
             let (mut card, mut credited, mut kept) = (ready.clone(), 0, 0);
@@ -30,9 +30,9 @@ fn what_is_left_is_shared_by_what_a_refund_has_given() {
                 };
                 let decision = Card::decide(Some(&card), &CARD, Command::Told(word, given), &at(NOW)).unwrap();
                 for booked in postings(&decision) {
-                    match booked.place {
-                        Place::Suspense => credited -= booked.atomic,
-                        Place::Costs => kept -= booked.atomic,
+                    match booked.account {
+                        LedgerAccount::Suspense => credited -= booked.atomic,
+                        LedgerAccount::OperatingCosts => kept -= booked.atomic,
                         _ => {}
                     }
                 }
@@ -58,7 +58,7 @@ fn what_is_left_is_shared_by_what_a_refund_has_given() {
 
 fn postings(decision: &Decision<Card>) -> Vec<Posting> {
     let rows = decision.writes().iter().filter_map(|write| match write {
-        Write::Put { key, value, .. } if key[0] == table::LEDGER => codec::decode::<Transaction>(value).ok(),
+        Write::Put { key, value, .. } if key[0] == table::LEDGER => codec::decode::<LedgerTransaction>(value).ok(),
         _ => None,
     });
     rows.flat_map(|transaction| transaction.postings).collect()

@@ -1,17 +1,17 @@
 //! The refund's machine: every command in every state, what each books, and who may approve.
 
 use purser_actors::id::{PaymentId, RefundId};
-use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::kernel::{Decision, Entity, table};
-use purser_actors::ledger::{Place, Posting, Transaction};
+use purser_actors::ledger::{LedgerAccount, Posting, LedgerTransaction};
 use purser_actors::money::Usdc;
-use purser_actors::operator::{Audit, Deed};
+use purser_actors::operator::{AuditRecord, AuditedAction};
 use purser_actors::port::Timestamp;
-use purser_actors::refund::{Asked, Command, Event, Refund, Rejection};
+use purser_actors::refund::{RefundRequest, Command, Event, Refund, Rejection};
 use purser_storage::{Write, codec};
 
-use crate::charts::assert_chart;
-use crate::sample::{EFFECT, NOW, PAYMENT, WALLET, at, fold, happened, operator, status, work};
+use crate::transitions::assert_chart;
+use crate::fixtures::{EFFECT, NOW, PAYMENT, WALLET, at, fold, happened, operator, status, work};
 
 const REFUND: RefundId = RefundId::of(PAYMENT);
 const LIFE_MS: u64 = 60_000;
@@ -33,14 +33,14 @@ expire-old    !               =          =         =         =         =        
 confirmed     !               !          !         Credited  !         !               !
 ";
 
-fn by(name: &str) -> Deed {
+fn by(name: &str) -> AuditedAction {
     let mut deed = operator();
-    deed.act.by = name.to_owned();
+    deed.act.operator = name.to_owned();
     deed
 }
 
-fn asked(amount: Usdc) -> Box<Asked> {
-    Box::new(Asked {
+fn asked(amount: Usdc) -> Box<RefundRequest> {
+    Box::new(RefundRequest {
         owner: WALLET,
         payment: PAYMENT,
         amount,
@@ -51,7 +51,7 @@ fn asked(amount: Usdc) -> Box<Asked> {
 }
 
 fn ask(amount: Usdc, at_once: bool) -> Command {
-    Command::Ask {
+    Command::Request {
         asked: asked(amount),
         at_once,
         life_ms: LIFE_MS,
@@ -82,7 +82,7 @@ fn commands() -> Vec<(&'static str, Command)> {
         ("reject", reject),
         ("expire", expire(1)),
         ("expire-old", expire(9)),
-        ("confirmed", Command::Credited { effect: EFFECT }),
+        ("confirmed", Command::RecordCredit { effect: EFFECT }),
     ]
 }
 
@@ -93,7 +93,7 @@ fn command(name: &str) -> Command {
 fn events() -> Vec<Event> {
     let until = NOW.plus_ms(LIFE_MS);
     vec![
-        Event::Asked(asked(FIVE), until, NOW),
+        Event::Requested(asked(FIVE), until, NOW),
         Event::Approved(Some("ben".into()), NOW),
         Event::Rejected("ben".into(), NOW),
         Event::Expired(NOW),
@@ -137,9 +137,9 @@ fn every_command_in_every_state_of_a_refund_does_what_the_table_says() {
         assert_eq!(cells[0], name);
         for ((met, state, now), expected) in states.iter().zip(&cells[1..]) {
             let refused = match (name, *met) {
-                ("approve-own", "requested" | "over") => Rejection::Own,
-                ("approve-more", "requested" | "over" | "approved" | "credited") => Rejection::Differs,
-                _ => Rejection::State(status(state.as_ref())),
+                ("approve-own", "requested" | "over") => Rejection::SelfApproval,
+                ("approve-more", "requested" | "over" | "approved" | "credited") => Rejection::AmountMismatch,
+                _ => Rejection::InvalidState(status(state.as_ref())),
             };
             match Refund::decide(state.as_ref(), &REFUND, command.clone(), &at(*now)) {
                 Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
@@ -188,28 +188,28 @@ fn what_takes_effect_is_our_cost_and_the_payers_credit() {
     ] {
         let decision = decide(state, name);
         let (amount, cause) = (FIVE, CreditCause::Refund(REFUND));
-        let works: Vec<_> = decision.effects().iter().map(|effect| effect.work.clone()).collect();
-        assert_eq!(works, [Work::Credit { account, amount, cause }], "{name}");
-        let booked: Vec<Transaction> = rows(&decision, table::LEDGER);
-        let posting = |place, atomic| Posting { place, atomic };
+        let works: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
+        assert_eq!(works, [Job::CreditAccount { account, amount, cause }], "{name}");
+        let booked: Vec<LedgerTransaction> = rows(&decision, table::LEDGER);
+        let posting = |place, atomic| Posting { account: place, atomic };
         assert_eq!(
             booked[0].postings,
-            [posting(Place::Costs, 5_000_000), posting(Place::Suspense, -5_000_000)]
+            [posting(LedgerAccount::OperatingCosts, 5_000_000), posting(LedgerAccount::Suspense, -5_000_000)]
         );
         assert_eq!(
             (booked.len(), booked[0].cause.as_str()),
             (1, REFUND.to_string().as_str())
         );
-        let audits: Vec<Audit> = rows(&decision, table::AUDIT);
-        assert_eq!((audits.len(), audits[0].what.as_str()), (acts, what));
+        let audits: Vec<AuditRecord> = rows(&decision, table::AUDIT_LOG);
+        assert_eq!((audits.len(), audits[0].action.as_str()), (acts, what));
     }
     let waits = decide(None, "ask");
-    assert!(work(&waits).is_empty() && rows::<Transaction>(&waits, table::LEDGER).is_empty());
-    assert_eq!(rows::<Audit>(&waits, table::AUDIT).len(), 1);
+    assert!(work(&waits).is_empty() && rows::<LedgerTransaction>(&waits, table::LEDGER).is_empty());
+    assert_eq!(rows::<AuditRecord>(&waits, table::AUDIT_LOG).len(), 1);
     let rejected = decide(Some(&requested), "reject");
-    assert!(work(&rejected).is_empty() && rows::<Transaction>(&rejected, table::LEDGER).is_empty());
+    assert!(work(&rejected).is_empty() && rows::<LedgerTransaction>(&rejected, table::LEDGER).is_empty());
     assert_eq!(
-        rows::<Audit>(&rejected, table::AUDIT)[0].words.as_deref(),
+        rows::<AuditRecord>(&rejected, table::AUDIT_LOG)[0].note.as_deref(),
         Some("Twice.")
     );
 }
@@ -221,7 +221,7 @@ fn what_the_holder_keeps_is_in_the_audit_log_and_a_small_one_was_decided_by_whoe
     for (keeps, approved) in [(true, false), (true, true), (false, false), (false, true)] {
         let mut asked = asked(FIVE);
         asked.holder_keeps_product = keeps;
-        let ask = Command::Ask {
+        let ask = Command::Request {
             asked,
             at_once: !approved,
             life_ms: LIFE_MS,
@@ -229,12 +229,12 @@ fn what_the_holder_keeps_is_in_the_audit_log_and_a_small_one_was_decided_by_whoe
         };
         let mut decided = Refund::decide(None, &REFUND, ask, &at(NOW)).unwrap();
         let mut refund: Refund = fold(None, &REFUND, decided.events());
-        let mut audits: Vec<Audit> = rows(&decided, table::AUDIT);
+        let mut audits: Vec<AuditRecord> = rows(&decided, table::AUDIT_LOG);
         if approved {
             assert_eq!(refund.decider(), None);
             decided = Refund::decide(Some(&refund), &REFUND, approve(FIVE, "ben"), &at(NOW)).unwrap();
             refund = fold(Some(refund), &REFUND, decided.events());
-            audits.extend(rows::<Audit>(&decided, table::AUDIT));
+            audits.extend(rows::<AuditRecord>(&decided, table::AUDIT_LOG));
         }
         let said = audits
             .iter()

@@ -3,10 +3,10 @@
 use purser_actors::id::SessionId;
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::port::Timestamp;
-use purser_actors::session::{Amr, Answer, Command, GRACE_MS, Rejection, Session};
+use purser_actors::session::{AuthMethod, Reply, Command, GRACE_MS, Rejection, Session};
 use purser_storage::codec;
 
-use crate::sample::{NOW, PAYMENT, WALLET, at, fold};
+use crate::fixtures::{NOW, PAYMENT, WALLET, at, fold};
 
 const ID: SessionId = SessionId(1);
 const LIFE_MS: u64 = 1_000_000;
@@ -17,7 +17,7 @@ const fn token(generation: u32) -> [u8; 32] {
 }
 
 fn opened() -> Session {
-    let opening = Session::open(ID, WALLET, Amr::Payment(PAYMENT), token(0), LIFE_MS, &at(NOW)).unwrap();
+    let opening = Session::open(ID, WALLET, AuthMethod::Payment(PAYMENT), token(0), LIFE_MS, &at(NOW)).unwrap();
     codec::decode(opening.snapshot()).unwrap()
 }
 
@@ -34,7 +34,7 @@ fn refresh(session: &Session, presented: u32, next: u32, ms: u64) -> Result<Deci
 fn refreshed(moments: &[u64]) -> Session {
     moments.iter().zip(0..).fold(opened(), |session, (ms, n)| {
         let decision = refresh(&session, n, n + 1, *ms).unwrap();
-        assert_eq!(*decision.reply(), Answer::Generation(n + 1));
+        assert_eq!(*decision.reply(), Reply::Generation(n + 1));
         fold(Some(session), &ID, decision.events())
     })
 }
@@ -43,15 +43,15 @@ fn refreshed(moments: &[u64]) -> Session {
 fn case_45_a_replaced_token_is_forgiven_within_the_grace_time_and_while_its_successor_is_unused() {
     // Aim: refreshes so far, token presented, moment, answer. The grace time ends after 30 s sharp.
     for (moments, presented, ms, expected) in [
-        (&[0][..], 0, 1, Answer::Generation(1)),
-        (&[0], 0, GRACE_MS, Answer::Generation(1)),
-        (&[0], 0, GRACE_MS + 1, Answer::ReuseDetected),
-        (&[500], 0, 500 + GRACE_MS, Answer::Generation(1)),
-        (&[500], 0, 501 + GRACE_MS, Answer::ReuseDetected),
-        (&[0, 10], 0, 11, Answer::ReuseDetected),
-        (&[0, 10], 1, 11, Answer::Generation(2)),
-        (&[], 9, 0, Answer::ReuseDetected),
-        (&[0, 10], 9, 11, Answer::ReuseDetected),
+        (&[0][..], 0, 1, Reply::Generation(1)),
+        (&[0], 0, GRACE_MS, Reply::Generation(1)),
+        (&[0], 0, GRACE_MS + 1, Reply::ReuseDetected),
+        (&[500], 0, 500 + GRACE_MS, Reply::Generation(1)),
+        (&[500], 0, 501 + GRACE_MS, Reply::ReuseDetected),
+        (&[0, 10], 0, 11, Reply::ReuseDetected),
+        (&[0, 10], 1, 11, Reply::Generation(2)),
+        (&[], 9, 0, Reply::ReuseDetected),
+        (&[0, 10], 9, 11, Reply::ReuseDetected),
     ] {
         let session = refreshed(moments);
         let decision = refresh(&session, presented, session.generation + 1, ms).unwrap();
@@ -62,7 +62,7 @@ fn case_45_a_replaced_token_is_forgiven_within_the_grace_time_and_while_its_succ
             .iter()
             .fold(session.clone(), |s, e| Session::apply(Some(s), &ID, e).unwrap());
         match expected {
-            Answer::ReuseDetected => assert!(!after.is_active(), "{case}"),
+            Reply::ReuseDetected => assert!(!after.is_active(), "{case}"),
             _ => assert_eq!(after, session, "forgiving changes nothing: {case}"),
         }
     }
@@ -136,5 +136,5 @@ fn case_26_the_last_generation_and_the_last_moment_do_not_wrap() {
     );
     let late = fold(Some(session), &ID, decision.unwrap().events());
     let forgiven = refresh(&late, 0, 0, u64::MAX - 1 - NOW.0).unwrap();
-    assert_eq!(*forgiven.reply(), Answer::Generation(u32::MAX));
+    assert_eq!(*forgiven.reply(), Reply::Generation(u32::MAX));
 }

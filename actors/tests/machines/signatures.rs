@@ -4,7 +4,7 @@ use purser_actors::payment::{Event, Payment, Status};
 use purser_actors::port::{Authorization, EvmAuthorization, EvmSignature};
 use purser_storage::codec;
 
-use crate::sample::{NOW, authorization, claim, payment};
+use crate::fixtures::{NOW, authorization, claim, payment};
 
 type Config = bincode::config::Configuration<bincode::config::LittleEndian, bincode::config::Fixint>;
 

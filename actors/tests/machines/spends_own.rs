@@ -1,11 +1,11 @@
 //! A spend that our own service refused: the one end that the chain need not show.
 
 use purser_actors::kernel::Entity;
-use purser_actors::kernel::effect::Work;
-use purser_actors::spend::{Event, Spend, Way};
+use purser_actors::kernel::job::Job;
+use purser_actors::wallet_payment::{Event, WalletPayment, PaymentMethod};
 
-use crate::sample::{NOW, WALLET, at, fold};
-use crate::spends::{SPEND, answer, commands, order, spends};
+use crate::fixtures::{NOW, WALLET, at, fold};
+use crate::wallet_payments::{SPEND, answer, commands, order, spends};
 
 #[test]
 fn what_our_own_service_refused_ends_at_once() {
@@ -14,23 +14,23 @@ fn what_our_own_service_refused_ends_at_once() {
     let [reserved, signed, ..] = &spends()[..] else {
         panic!("one in each state")
     };
-    let own = |spend: &Spend| {
-        let host = Way::OWN.to_owned();
-        let order = order(Way::Call { host });
-        Spend { order, ..spend.clone() }
+    let own = |spend: &WalletPayment| {
+        let host = PaymentMethod::OWN.to_owned();
+        let order = order(PaymentMethod::PaidCall { host });
+        WalletPayment { order, ..spend.clone() }
     };
     let (_, declined) = commands().remove(2);
-    let ask = |spend: &Spend| Spend::decide(Some(spend), &SPEND, declined.clone(), &at(NOW));
+    let ask = |spend: &WalletPayment| WalletPayment::decide(Some(spend), &SPEND, declined.clone(), &at(NOW));
     let decision = ask(&own(signed)).unwrap();
-    let [Event::Answered(..), Event::Unsettled(reason, _)] = decision.events() else {
+    let [Event::ResponseReceived(..), Event::Unsettled(reason, _)] = decision.events() else {
         panic!("{:?}", decision.events())
     };
     assert_eq!(&**reason, "not_taken");
-    let ended: Spend = fold(Some(own(signed)), &SPEND, decision.events());
+    let ended: WalletPayment = fold(Some(own(signed)), &SPEND, decision.events());
     assert_eq!((ended.failure(), ended.is_open()), (Some("unsettled"), false));
     assert_eq!(ended.answer(), Some(&answer()));
-    let told: Vec<_> = decision.effects().iter().map(|effect| effect.work.clone()).collect();
+    let told: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
     let (wallet, spend, paid) = (WALLET, SPEND, false);
-    assert_eq!(told, [Work::EndSpend { wallet, spend, paid }]);
+    assert_eq!(told, [Job::SettleWalletHold { wallet, spend, paid }]);
     assert!(ask(&own(reserved)).is_err() && ask(signed).is_err() && ask(&ended).is_err());
 }

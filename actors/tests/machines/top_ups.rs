@@ -1,15 +1,15 @@
 //! The top-up's machine, every command in every state and step.
 
 use purser_actors::id::Network;
-use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::job::Job;
 use purser_actors::kernel::{Entity, table};
-use purser_actors::ledger::{Place, Provider, Transaction};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{Attested, Crossing, SignedBurn, SignedMint};
-use purser_actors::top_up::{Command, Event, First, LAPSED, LegName, ROUNDS, Rejection, Status, TopUp};
+use purser_actors::port::{AttestedMessage, BridgeTransfer, SignedBurn, SignedMint};
+use purser_actors::top_up::{Command, Event, FirstLeg, SIGNATURE_EXPIRED, LegKind, MAX_SIGNING_ATTEMPTS, Rejection, Status, TopUp};
 use purser_storage::{Condition, Write, codec};
 
-use crate::sample::{
+use crate::fixtures::{
     EFFECT, NOW, TOP_UP, WALLET, at, charge, fold, happened, operator, outgoing, status, transaction, work,
 };
 
@@ -40,8 +40,8 @@ fn burn() -> SignedBurn {
     }
 }
 
-fn attested() -> Attested {
-    Attested {
+fn attested() -> AttestedMessage {
+    AttestedMessage {
         nonce: [3; 32],
         message: vec![4; 376],
         attestation: vec![5; 65],
@@ -70,16 +70,16 @@ pub(crate) fn events() -> Vec<Event> {
     };
     vec![
         paid(Network::Solana),
-        Event::Signed(Box::new(First::Burn(burn())), NOW),
+        Event::Signed(Box::new(FirstLeg::Burn(burn())), NOW),
         Event::Burned(transaction(), NOW),
         Event::Attested(Box::new(attested()), NOW),
         Event::MintSigned(Box::new(mint()), NOW),
         Event::Minted(transaction(), NOW),
         Event::Credited(NOW),
-        Event::Lapsed(NOW),
+        Event::SignatureExpired(NOW),
         Event::Failed("no".into(), NOW),
         paid(Network::Base),
-        Event::Signed(Box::new(First::Transfer(outgoing())), NOW),
+        Event::Signed(Box::new(FirstLeg::Transfer(outgoing())), NOW),
         Event::Forwarded(transaction(), NOW),
     ]
 }
@@ -90,7 +90,7 @@ pub(crate) fn top_ups() -> Vec<TopUp> {
     let events = events();
     let upto = |n: usize| fold::<TopUp>(None, &TOP_UP, &events[..n]);
     let mut lapsing = vec![events[0].clone(), events[1].clone()];
-    for _ in 1..ROUNDS {
+    for _ in 1..MAX_SIGNING_ATTEMPTS {
         lapsing.extend([events[7].clone(), events[1].clone()]);
     }
     let failed = fold(Some(upto(2)), &TOP_UP, &events[8..9]);
@@ -115,7 +115,7 @@ pub(crate) fn forwarded() -> Vec<TopUp> {
 
 /// An operator names a burn; this one of its own is dead.
 fn adopt(dead: Option<&str>) -> Command {
-    Command::Adopt {
+    Command::AttributeBurn {
         effect: EFFECT,
         burn: burn(),
         index: 0,
@@ -129,18 +129,18 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     let (effect, transaction) = (EFFECT, transaction());
     let reason = "no".into();
     vec![
-        ("signed", Command::Signed(First::Burn(burn()))),
-        ("lapse", Command::Lapse { effect, round: 0 }),
+        ("signed", Command::RecordSigned(FirstLeg::Burn(burn()))),
+        ("lapse", Command::RecordExpired { effect, round: 0 }),
         (
             "lapse_3",
-            Command::Lapse {
+            Command::RecordExpired {
                 effect,
-                round: ROUNDS - 1,
+                round: MAX_SIGNING_ATTEMPTS - 1,
             },
         ),
         (
             "landed",
-            Command::Landed {
+            Command::RecordConfirmed {
                 effect,
                 transaction: transaction.clone(),
             },
@@ -148,24 +148,24 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         ("adopt", adopt(None)),
         ("adopt_in_place", adopt(Some("burn"))),
         ("adopt_for_another", adopt(Some("another"))),
-        ("attested", Command::Attested(attested())),
+        ("attested", Command::RecordAttestation(attested())),
         (
             "renewed",
-            Command::Attested(Attested {
+            Command::RecordAttestation(AttestedMessage {
                 attestation: vec![8; 65],
                 ..attested()
             }),
         ),
         (
             "foreign",
-            Command::Attested(Attested {
+            Command::RecordAttestation(AttestedMessage {
                 nonce: [9; 32],
                 ..attested()
             }),
         ),
-        ("mintable", Command::MintSigned(mint())),
-        ("minted", Command::Minted { effect, transaction }),
-        ("counted", Command::IssuerCredited { effect }),
+        ("mintable", Command::RecordMintSigned(mint())),
+        ("minted", Command::RecordMinted { effect, transaction }),
+        ("counted", Command::RecordIssuerCredit { effect }),
         ("fail", Command::Fail { effect, reason }),
     ]
 }
@@ -219,15 +219,15 @@ fn each_step_begins_the_next_work_and_ends_its_own() {
         });
         let ends = !matches!((name, state), ("signed" | "attested" | "mintable", _) | ("lapse", 1));
         assert_eq!(ended, ends, "{name}");
-        for effect in decision.effects() {
-            if let Work::Credit { amount, .. } = effect.work {
+        for effect in decision.jobs() {
+            if let Job::CreditAccount { amount, .. } = effect.job {
                 assert_eq!(amount, charge().charged, "{name} gives the whole charge back");
             }
         }
     }
     let lapsed = TopUp::decide(Some(&top_ups()[2]), &TOP_UP, command("lapse_3"), &at(NOW)).unwrap();
     let failed: TopUp = fold(Some(top_ups().remove(2)), &TOP_UP, lapsed.events());
-    assert_eq!(failed.status, Status::Failed { reason: LAPSED.into() });
+    assert_eq!(failed.status, Status::Failed { reason: SIGNATURE_EXPIRED.into() });
 }
 
 #[test]
@@ -263,33 +263,33 @@ fn case_40_what_left_is_booked_out_and_the_bridges_fee_is_a_cost() {
             if let Write::Put { key, value, .. } = write
                 && key.first() == Some(&table::LEDGER)
             {
-                let transaction: Transaction = codec::decode(value).unwrap();
+                let transaction: LedgerTransaction = codec::decode(value).unwrap();
                 assert_eq!(transaction.cause, TOP_UP.to_string());
                 for posting in transaction.postings {
-                    *sums.entry(posting.place).or_insert(0) += posting.atomic;
+                    *sums.entry(posting.account).or_insert(0) += posting.atomic;
                 }
             }
         }
         sums.into_iter().collect::<Vec<_>>()
     };
-    let by = Place::Provider(Provider::CardBalances);
-    let (solana, base) = (Place::Treasury(Network::Solana), Place::Treasury(Network::Base));
+    let by = LedgerAccount::Provider(LedgerProvider::CardBalances);
+    let (solana, base) = (LedgerAccount::Treasury(Network::Solana), LedgerAccount::Treasury(Network::Base));
     let states = top_ups();
     assert_eq!(
         booked(&states[1], "landed"),
-        [(solana, -5_000_500), (by, 5_000_000), (Place::Costs, 500)]
+        [(solana, -5_000_500), (by, 5_000_000), (LedgerAccount::OperatingCosts, 500)]
     );
     assert_eq!(booked(&forwarded()[0], "landed"), [(base, -5_000_000), (by, 5_000_000)]);
     assert_eq!(
         booked(&states[0], "fail"),
-        [(Place::Suspense, -5_100_000), (by, 5_000_000), (Place::Fees, 100_000)]
+        [(LedgerAccount::Suspense, -5_100_000), (by, 5_000_000), (LedgerAccount::FeeRevenue, 100_000)]
     );
     assert_eq!(
         booked(&states[5], "fail"),
         [
-            (Place::Suspense, -5_100_000),
-            (Place::Fees, 100_000),
-            (Place::Costs, 5_000_000)
+            (LedgerAccount::Suspense, -5_100_000),
+            (LedgerAccount::FeeRevenue, 100_000),
+            (LedgerAccount::OperatingCosts, 5_000_000)
         ]
     );
     assert!(booked(&states[5], "minted").is_empty() && booked(&states[6], "counted").is_empty());
@@ -300,15 +300,15 @@ fn case_40_a_surplus_of_the_bridge_is_posted_and_kept_with_the_mint() {
     // Checks: a mint of exactly the amount is stored as before; one of more posts the difference out of the costs once and
     // stays known with its amount, which is what the issuer is asked for.
     for (arrives, leg, surplus) in [
-        (5_000_000, LegName::Mint, 0),
-        (5_000_200, LegName::MintOf(Usdc::from_atomic(5_000_200)), 200),
-        (5_000_500, LegName::MintOf(Usdc::from_atomic(5_000_500)), 500),
+        (5_000_000, LegKind::Mint, 0),
+        (5_000_200, LegKind::MintOf(Usdc::from_atomic(5_000_200)), 200),
+        (5_000_500, LegKind::MintOf(Usdc::from_atomic(5_000_500)), 500),
     ] {
-        let word = Attested {
+        let word = AttestedMessage {
             arrives: Usdc::from_atomic(arrives),
             ..attested()
         };
-        let attested = TopUp::decide(Some(&top_ups()[3]), &TOP_UP, Command::Attested(word), &at(NOW)).unwrap();
+        let attested = TopUp::decide(Some(&top_ups()[3]), &TOP_UP, Command::RecordAttestation(word), &at(NOW)).unwrap();
         let bridging: TopUp = fold(Some(top_ups().remove(3)), &TOP_UP, attested.events());
         let minted = TopUp::decide(Some(&bridging), &TOP_UP, command("minted"), &at(NOW)).unwrap();
         let delivered: TopUp = fold(Some(bridging), &TOP_UP, minted.events());
@@ -317,14 +317,14 @@ fn case_40_a_surplus_of_the_bridge_is_posted_and_kept_with_the_mint() {
             .iter()
             .filter_map(|write| match write {
                 Write::Put { key, value, .. } if key.first() == Some(&table::LEDGER) => {
-                    Some(codec::decode::<Transaction>(value).unwrap().postings)
+                    Some(codec::decode::<LedgerTransaction>(value).unwrap().postings)
                 }
                 _ => None,
             })
             .flatten()
-            .map(|posting| (posting.place, posting.atomic))
+            .map(|posting| (posting.account, posting.atomic))
             .collect();
-        let expected = [(Place::BridgeSurplus, surplus), (Place::Costs, -surplus)];
+        let expected = [(LedgerAccount::BridgeSurplus, surplus), (LedgerAccount::OperatingCosts, -surplus)];
         assert_eq!(posted, if surplus > 0 { expected.to_vec() } else { Vec::new() });
         assert_eq!(delivered.legs.last().unwrap().leg, leg);
         assert_eq!(
@@ -341,12 +341,12 @@ fn case_40_a_surplus_of_the_bridge_is_posted_and_kept_with_the_mint() {
 fn only_a_message_of_the_burn_is_minted_on() {
     // Checks: at least what was ordered and at most what was burned arrives, as USDC, to the receiver of the order.
     let burned = Usdc::from_atomic(5_000_500);
-    let crossing = Crossing {
+    let crossing = BridgeTransfer {
         key: 1,
         to: [7; 20],
         arrives: Usdc::from_atomic(5_000_000),
     };
-    let of = |change: fn(&mut Attested)| {
+    let of = |change: fn(&mut AttestedMessage)| {
         let mut word = attested();
         change(&mut word);
         word.is_of(&crossing, burned).is_ok()

@@ -1,14 +1,14 @@
 //! The name of a transfer, and rows of before a transaction could move money more than once.
 
 use purser_actors::approval::Gift;
-use purser_actors::id::{ApprovalId, DepartureId, Network, Wallet};
-use purser_actors::ledger::{Outlay, Place, Provider};
+use purser_actors::id::{ApprovalId, OutgoingTransferId, Network, Wallet};
+use purser_actors::ledger::{Outlay, LedgerAccount, LedgerProvider};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Booked, Departure, Movement, Timestamp, TransferName};
+use purser_actors::port::{AttributedTransfer, OutgoingTransfer, ChainMovement, Timestamp, TransferName};
 use purser_storage::codec::{self, DecodeError};
 
-fn departure(index: u32) -> Departure {
-    Departure {
+fn departure(index: u32) -> OutgoingTransfer {
+    OutgoingTransfer {
         transaction: "left".into(),
         to: Wallet::Evm([9; 20]),
         amount: Usdc::from_atomic(5),
@@ -45,21 +45,21 @@ fn a_transfer_is_named_by_its_transaction_and_its_place() {
     assert_eq!(named("left#0"), (true, false));
     assert_eq!(named("left#3"), (false, true));
     assert_eq!(named("right#3"), (false, false));
-    assert_ne!(Movement::plain_mark("left", 0), Movement::plain_mark("left", 1));
-    assert_ne!(Movement::plain_mark("left", 0), Movement::plain_mark("right", 0));
+    assert_ne!(ChainMovement::plain_mark("left", 0), ChainMovement::plain_mark("left", 1));
+    assert_ne!(ChainMovement::plain_mark("left", 0), ChainMovement::plain_mark("right", 0));
 }
 
 #[test]
 fn the_first_transfer_has_the_id_that_its_transaction_had() {
     // Aim: ids that stand in rows, events and the ledger of before stay what they were; any other transfer has an id of its own.
-    let before = DepartureId(327_157_064_700_699_413_486_883_783_624_567_961_887);
+    let before = OutgoingTransferId(327_157_064_700_699_413_486_883_783_624_567_961_887);
     assert_eq!(departure(0).id(), before);
-    assert_eq!(DepartureId::named(Network::Base, "left"), before);
+    assert_eq!(OutgoingTransferId::named(Network::Base, "left"), before);
     assert_ne!(departure(3).id(), before);
     for index in [0, 3] {
         let one = departure(index);
-        assert_eq!(DepartureId::named(Network::Base, &one.key()), one.id());
-        assert_eq!(DepartureId::named(Network::Base, &one.name().to_string()), one.id());
+        assert_eq!(OutgoingTransferId::named(Network::Base, &one.key()), one.id());
+        assert_eq!(OutgoingTransferId::named(Network::Base, &one.name().to_string()), one.id());
     }
 }
 
@@ -73,26 +73,26 @@ fn a_booking_of_before_is_read() {
     // Aim: an old row is the booking of the first transfer of its transaction; a new one keeps its place and what it paid for; what
     // is neither is refused.
     let owner = Wallet::Evm([1; 20]);
-    let read = Booked::read(&hex::decode(OLD).unwrap()).unwrap();
+    let read = AttributedTransfer::read(&hex::decode(OLD).unwrap()).unwrap();
     assert_eq!(
         (&read.departure, read.account, read.outlay),
         (&departure(0), Some(owner), None)
     );
     for outlay in [
-        Outlay::Provider(Provider::GiftCards),
+        Outlay::Provider(LedgerProvider::GiftCards),
         Outlay::OperatorFunds,
         Outlay::NetworkFees,
     ] {
-        let new = Booked {
+        let new = AttributedTransfer {
             departure: departure(3),
             account: None,
             outlay: Some(outlay),
         };
         let bytes = codec::encode(&new);
-        assert_eq!(Booked::read(&bytes), Ok(new));
+        assert_eq!(AttributedTransfer::read(&bytes), Ok(new));
         let mut damaged = bytes;
         *damaged.last_mut().unwrap() ^= 1;
-        assert_eq!(Booked::read(&damaged), Err(DecodeError::Checksum));
+        assert_eq!(AttributedTransfer::read(&damaged), Err(DecodeError::Checksum));
     }
 }
 
@@ -101,17 +101,17 @@ fn what_leaves_for_no_customer_has_its_place_and_waits_under_a_name_of_its_own()
     // Aim: each word stands elsewhere in the books, each provider is found by its name, and what one operator has asked for is never
     // taken for another act.
     assert_eq!(
-        Outlay::Provider(Provider::Bank).place(),
-        Place::Provider(Provider::Bank)
+        Outlay::Provider(LedgerProvider::Bank).place(),
+        LedgerAccount::Provider(LedgerProvider::Bank)
     );
-    assert_eq!(Outlay::OperatorFunds.place(), Place::OperatorFunds);
-    assert_eq!(Outlay::NetworkFees.place(), Place::NetworkFees);
-    for provider in Provider::ALL {
-        assert_eq!(Provider::named(provider.name()), Some(provider));
+    assert_eq!(Outlay::OperatorFunds.place(), LedgerAccount::OperatorFunds);
+    assert_eq!(Outlay::NetworkFees.place(), LedgerAccount::NetworkFees);
+    for provider in LedgerProvider::ALL {
+        assert_eq!(LedgerProvider::named(provider.name()), Some(provider));
     }
-    assert_eq!(Provider::named("nobody"), None);
+    assert_eq!(LedgerProvider::named("nobody"), None);
     let (transaction, evidence) = ("left#3".to_owned(), "seen".to_owned());
-    let mut acts: Vec<Gift> = Provider::ALL
+    let mut acts: Vec<Gift> = LedgerProvider::ALL
         .map(Outlay::Provider)
         .into_iter()
         .chain([Outlay::OperatorFunds, Outlay::NetworkFees])

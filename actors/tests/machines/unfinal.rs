@@ -1,16 +1,16 @@
 //! What is not final: the payment that is awaited, and the credit that is held until its payment is final or is gone with it.
 
 use purser_actors::account::{Account, Command, Event, Rejection, held_cause, rests_on};
-use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::kernel::{Decision, Entity, table};
-use purser_actors::ledger::{Place, Transaction};
+use purser_actors::ledger::{LedgerAccount, LedgerTransaction};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Command as Paid, Payment, Status};
-use purser_actors::port::{Finality, Lookup};
+use purser_actors::port::{Finality, ChainStatus};
 use purser_storage::{Condition, Write, codec};
 
 use crate::payments::command;
-use crate::sample::{EFFECT, NOW, PAYMENT, WALLET, WITHDRAWAL, at, fold, happened, payments, work};
+use crate::fixtures::{EFFECT, NOW, PAYMENT, WALLET, WITHDRAWAL, at, fold, happened, payments, work};
 
 const FIVE: Usdc = Usdc::from_atomic(5_000_000);
 const TWO: Usdc = Usdc::from_atomic(2_000_000);
@@ -38,15 +38,15 @@ const fn end(is_final: bool) -> Command {
 }
 
 /// What a decision books by cause, in atomic USDC.
-fn books(decision: &Decision<Account>) -> Vec<(String, Place, i128)> {
+fn books(decision: &Decision<Account>) -> Vec<(String, LedgerAccount, i128)> {
     let rows = decision.writes().iter().filter_map(|write| match write {
-        Write::Put { value, .. } => codec::decode::<Transaction>(value).ok(),
+        Write::Put { value, .. } => codec::decode::<LedgerTransaction>(value).ok(),
         Write::Delete { .. } => None,
     });
-    rows.flat_map(|Transaction { cause, postings, .. }| {
+    rows.flat_map(|LedgerTransaction { cause, postings, .. }| {
         postings
             .into_iter()
-            .map(move |posting| (cause.clone(), posting.place, posting.atomic))
+            .map(move |posting| (cause.clone(), posting.account, posting.atomic))
     })
     .collect()
 }
@@ -73,14 +73,14 @@ fn case_83_a_credit_of_what_is_not_final_is_held_by_the_batch_that_gives_it() {
                 .contains(&Condition::Present(table::unfinal(PAYMENT)))
         );
         assert_eq!(work(&decision), ["confirm_credit", "release_credit"]);
-        let release = Work::ReleaseCredit {
+        let release = Job::ReleaseCredit {
             account: WALLET,
             payment: PAYMENT,
             amount: FIVE,
         };
-        assert!(decision.effects().iter().any(|effect| effect.work == release));
+        assert!(decision.jobs().iter().any(|effect| effect.job == release));
         let lines = decision.writes().iter();
-        let lines = lines.filter(|write| matches!(write, Write::Put { key, .. } if key[0] == table::ENTRY));
+        let lines = lines.filter(|write| matches!(write, Write::Put { key, .. } if key[0] == table::STATEMENT_LINE));
         assert_eq!(lines.count(), 2);
         let after = fold(this, &WALLET, decision.events());
         assert_eq!((after.balance.atomic(), after.held), (before + 5_000_000, FIVE));
@@ -112,8 +112,8 @@ fn case_83_a_held_credit_is_available_once_or_gone() {
             held = fold(Some(held), &WALLET, &[Event::Frozen("call us".into())]);
         }
         for (is_final, said, balance, goes_to) in [
-            (true, "Finalized", 7_000_000, Place::Holder(WALLET)),
-            (false, "Reversed", 2_000_000, Place::Losses),
+            (true, "Finalized", 7_000_000, LedgerAccount::Customer(WALLET)),
+            (false, "Reversed", 2_000_000, LedgerAccount::Losses),
         ] {
             let decision = decide(Some(&held), end(is_final)).unwrap();
             assert_eq!(happened(&decision), said);
@@ -124,7 +124,7 @@ fn case_83_a_held_credit_is_available_once_or_gone() {
             );
             let cause = held_cause(PAYMENT);
             let booked = [
-                (cause.clone(), Place::Held(WALLET), 5_000_000),
+                (cause.clone(), LedgerAccount::CustomerHeld(WALLET), 5_000_000),
                 (cause, goes_to, -5_000_000),
             ];
             assert_eq!(books(&decision), booked);
@@ -133,7 +133,7 @@ fn case_83_a_held_credit_is_available_once_or_gone() {
             assert_eq!(decide(Some(&after), end(is_final)).map(drop), Err(Rejection::Overflow));
         }
     }
-    assert_eq!(decide(None, end(true)).map(drop), Err(Rejection::Nothing));
+    assert_eq!(decide(None, end(true)).map(drop), Err(Rejection::NotFound));
 }
 
 #[test]
@@ -171,20 +171,20 @@ fn case_83_what_is_only_seen_is_awaited_by_the_batch_that_settles_it() {
     for (state, name) in [(1, "settled"), (2, "seen_landed"), (3, "seen_landed")] {
         for (finality, times) in [(Finality::Seen, 1), (Finality::Final, 0)] {
             let command = match command(name) {
-                Paid::Settled {
+                Paid::RecordSettled {
                     effect, transaction, ..
-                } => Paid::Settled {
+                } => Paid::RecordSettled {
                     effect,
                     transaction,
                     finality,
                 },
-                Paid::Seen {
+                Paid::RecordChainLookup {
                     effect,
-                    lookup: Lookup::Landed { transaction, .. },
+                    lookup: ChainStatus::Landed { transaction, .. },
                     made,
-                } => Paid::Seen {
+                } => Paid::RecordChainLookup {
                     effect,
-                    lookup: Lookup::Landed { transaction, finality },
+                    lookup: ChainStatus::Landed { transaction, finality },
                     made,
                 },
                 other => panic!("{other:?} settles nothing"),

@@ -1,19 +1,19 @@
 //! Endpoints and deliveries: every command in every state, and the charts.
 
-use purser_actors::id::{DeliveryId, EndpointId, EventId};
+use purser_actors::id::{WebhookDeliveryId, WebhookId, EventId};
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::port::Timestamp;
-use purser_actors::webhook::{self, Endpoint, Health, Patience, Rejection, wants};
-use purser_actors::webhook_delivery::{self as delivery, Attempt, Delivery, Letter, Verdict};
+use purser_actors::webhook::{self, WebhookEndpoint, EndpointHealth, FailureThresholds, Rejection, matches_filter};
+use purser_actors::webhook_delivery::{self as delivery, DeliveryAttempt, WebhookDelivery, WebhookMessage, AttemptResult};
 use purser_storage::Write;
 
-use crate::charts::assert_chart;
-use crate::sample::{EFFECT, NOW, WALLET, at, fold, happened, status, work};
+use crate::transitions::assert_chart;
+use crate::fixtures::{EFFECT, NOW, WALLET, at, fold, happened, status, work};
 
-const ENDPOINT: EndpointId = EndpointId(31);
-const DELIVERY: DeliveryId = DeliveryId(32);
+const ENDPOINT: WebhookId = WebhookId(31);
+const DELIVERY: WebhookDeliveryId = WebhookDeliveryId(32);
 const HOUR_MS: u64 = 3_600_000;
-const PATIENCE: Patience = Patience {
+const PATIENCE: FailureThresholds = FailureThresholds {
     warn_ms: 24 * HOUR_MS,
     disable_ms: 120 * HOUR_MS,
 };
@@ -56,7 +56,7 @@ fn register(record: u128) -> webhook::Command {
 }
 
 const fn failed(gone: bool) -> webhook::Command {
-    webhook::Command::Failed {
+    webhook::Command::RecordFailure {
         gone,
         patience: PATIENCE,
     }
@@ -66,18 +66,18 @@ fn endpoint_commands() -> Vec<(&'static str, webhook::Command)> {
     use webhook::Command;
     vec![
         ("register", register(9)),
-        ("answered", Command::Answered),
+        ("answered", Command::RecordSuccess),
         ("failed", failed(false)),
         ("gone", failed(true)),
         (
             "resend",
-            Command::Resend {
+            Command::RequestRedelivery {
                 since: NOW,
                 upto: 5,
                 by: None,
             },
         ),
-        ("resent", Command::Resent { effect: EFFECT }),
+        ("resent", Command::RecordRedelivered { effect: EFFECT }),
         ("delete", Command::Delete),
     ]
 }
@@ -93,7 +93,7 @@ fn endpoint_events() -> Vec<webhook::Event> {
             session: purser_actors::id::SessionId(1),
             at: NOW,
         },
-        Event::Rotated {
+        Event::SecretRotated {
             types: Vec::new(),
             record: 2,
             until: NOW.plus_ms(HOUR_MS),
@@ -101,26 +101,26 @@ fn endpoint_events() -> Vec<webhook::Event> {
             at: NOW,
         },
         Event::Enabled(NOW),
-        Event::Tested(NOW),
+        Event::TestSent(NOW),
         Event::Recovered(true, NOW),
         Event::Failing(NOW),
-        Event::Warned(NOW),
-        Event::Disabled(webhook::Why::Gone, NOW),
+        Event::OwnerWarned(NOW),
+        Event::Disabled(webhook::DisabledReason::Gone, NOW),
         Event::Deleted(NOW),
-        Event::ResendAsked(NOW),
+        Event::RedeliveryRequested(NOW),
     ]
 }
 
-fn endpoints() -> Vec<Endpoint> {
+fn endpoints() -> Vec<WebhookEndpoint> {
     let events = endpoint_events();
-    let active: Endpoint = fold(None, &ENDPOINT, &events[..1]);
+    let active: WebhookEndpoint = fold(None, &ENDPOINT, &events[..1]);
     let disabled = fold(Some(active.clone()), &ENDPOINT, &events[7..8]);
     let deleted = fold(Some(active.clone()), &ENDPOINT, &events[8..9]);
     vec![active, disabled, deleted]
 }
 
-fn attempt(status: u16) -> Attempt {
-    Attempt {
+fn attempt(status: u16) -> DeliveryAttempt {
+    DeliveryAttempt {
         at: NOW,
         took_ms: 7,
         status: Some(status),
@@ -129,8 +129,8 @@ fn attempt(status: u16) -> Attempt {
     }
 }
 
-fn letter() -> Letter {
-    Letter {
+fn letter() -> WebhookMessage {
+    WebhookMessage {
         endpoint: ENDPOINT,
         event: EventId(33),
         kind: "card.ready".into(),
@@ -139,8 +139,8 @@ fn letter() -> Letter {
     }
 }
 
-fn tried(round: u32, status: u16, verdict: Verdict) -> delivery::Command {
-    delivery::Command::Tried {
+fn tried(round: u32, status: u16, verdict: AttemptResult) -> delivery::Command {
+    delivery::Command::RecordAttempt {
         effect: EFFECT,
         round,
         attempt: attempt(status),
@@ -149,37 +149,37 @@ fn tried(round: u32, status: u16, verdict: Verdict) -> delivery::Command {
 }
 
 fn delivery_commands() -> Vec<(&'static str, delivery::Command)> {
-    use delivery::{Command, Why};
+    use delivery::{Command, DroppedReason};
     let (owner, letter, effect) = (WALLET, letter(), EFFECT);
-    let again = Verdict::Again(NOW.plus_ms(5_000));
+    let again = AttemptResult::Retry(NOW.plus_ms(5_000));
     let dropped = |round| Command::Drop {
         effect,
         round,
-        why: Why::Disabled,
+        why: DroppedReason::Disabled,
     };
     vec![
-        ("open", Command::Open { owner, letter }),
+        ("open", Command::Create { owner, letter }),
         (
             "again",
-            Command::Again {
+            Command::Redeliver {
                 whatever: true,
                 by: None,
             },
         ),
         (
             "missed-out",
-            Command::Again {
+            Command::Redeliver {
                 whatever: false,
                 by: None,
             },
         ),
-        ("delivered", tried(1, 204, Verdict::Delivered)),
+        ("delivered", tried(1, 204, AttemptResult::Delivered)),
         ("retried", tried(1, 500, again)),
-        ("over", tried(1, 500, Verdict::Over)),
-        ("late-over", tried(0, 500, Verdict::Over)),
+        ("over", tried(1, 500, AttemptResult::GiveUp)),
+        ("late-over", tried(0, 500, AttemptResult::GiveUp)),
         (
             "later",
-            Command::Later {
+            Command::Defer {
                 effect,
                 round: 1,
                 at: NOW,
@@ -191,25 +191,25 @@ fn delivery_commands() -> Vec<(&'static str, delivery::Command)> {
 }
 
 fn delivery_events() -> Vec<delivery::Event> {
-    use delivery::{Event, Why};
+    use delivery::{Event, DroppedReason};
     vec![
-        Event::Opened {
+        Event::Created {
             owner: WALLET,
             letter: letter(),
             at: NOW,
         },
         Event::Reopened(NOW),
         Event::Delivered(attempt(200)),
-        Event::Missed(attempt(500), Some(NOW)),
-        Event::Missed(attempt(500), None),
+        Event::AttemptFailed(attempt(500), Some(NOW)),
+        Event::AttemptFailed(attempt(500), None),
         Event::Failed(attempt(500)),
-        Event::Dropped(Why::Deleted, NOW),
+        Event::Dropped(DroppedReason::Deleted, NOW),
     ]
 }
 
-fn deliveries() -> Vec<Delivery> {
+fn deliveries() -> Vec<WebhookDelivery> {
     let events = delivery_events();
-    let pending: Delivery = fold(None, &DELIVERY, &events[..1]);
+    let pending: WebhookDelivery = fold(None, &DELIVERY, &events[..1]);
     let ended = |n: usize| fold(Some(pending.clone()), &DELIVERY, &events[n..=n]);
     vec![pending.clone(), ended(2), ended(5), ended(6)]
 }
@@ -259,8 +259,8 @@ fn every_command_in_every_state_of_an_endpoint_does_what_the_table_says() {
     check(ENDPOINTS, &ENDPOINT, endpoints(), endpoint_commands());
     assert_chart(&ENDPOINT, endpoints(), &endpoint_events());
     let deleted = endpoints().pop();
-    let again = Endpoint::decide(deleted.as_ref(), &ENDPOINT, register(4), &at(NOW));
-    assert_eq!(again.map(drop), Err(Rejection::State("deleted")));
+    let again = WebhookEndpoint::decide(deleted.as_ref(), &ENDPOINT, register(4), &at(NOW));
+    assert_eq!(again.map(drop), Err(Rejection::InvalidState("deleted")));
 }
 
 #[test]
@@ -272,12 +272,12 @@ fn every_command_in_every_state_of_a_delivery_does_what_the_table_says() {
 }
 
 /// What a decision makes of an endpoint.
-fn after(endpoint: Option<Endpoint>, command: webhook::Command, now: Timestamp) -> (Endpoint, Decision<Endpoint>) {
-    let decision = Endpoint::decide(endpoint.as_ref(), &ENDPOINT, command, &at(now)).unwrap();
+fn after(endpoint: Option<WebhookEndpoint>, command: webhook::Command, now: Timestamp) -> (WebhookEndpoint, Decision<WebhookEndpoint>) {
+    let decision = WebhookEndpoint::decide(endpoint.as_ref(), &ENDPOINT, command, &at(now)).unwrap();
     (fold(endpoint, &ENDPOINT, decision.events()), decision)
 }
 
-fn signing(endpoint: &Endpoint, now: Timestamp) -> Vec<u128> {
+fn signing(endpoint: &WebhookEndpoint, now: Timestamp) -> Vec<u128> {
     endpoint.signing(now).map(|secret| secret.record).collect()
 }
 
@@ -297,7 +297,7 @@ fn case_62_a_replaced_secret_signs_for_a_day_and_is_then_forgotten() {
     assert_eq!(signing(&third, day.plus_ms(12 * HOUR_MS)), [3]);
     let (fourth, decision) = after(Some(third), register(4), day);
     assert_eq!(signing(&fourth, day), [4, 3, 2]);
-    let taken = |decision: &Decision<Endpoint>| {
+    let taken = |decision: &Decision<WebhookEndpoint>| {
         decision
             .writes()
             .iter()
@@ -315,7 +315,7 @@ fn secrets_are_bounded_however_often_a_url_is_registered() {
     let mut endpoint = after(None, register(0), NOW).0;
     for n in 1..40 {
         endpoint = after(Some(endpoint), register(n), NOW).0;
-        assert!(endpoint.secrets.len() <= Endpoint::SECRETS_MAX);
+        assert!(endpoint.secrets.len() <= WebhookEndpoint::SECRETS_MAX);
     }
     assert_eq!(signing(&endpoint, NOW), (32..40).rev().collect::<Vec<_>>());
 }
@@ -337,36 +337,36 @@ fn an_endpoint_that_only_fails_is_spoken_of_and_then_given_up() {
     assert_eq!((happened(&over).as_str(), disabled.status()), ("Disabled", "disabled"));
     let (_, both) = after(Some(failing.clone()), failed(false), at_hour(500));
     assert_eq!(happened(&both), "Warned+Disabled");
-    let (well, recovered) = after(Some(warned), webhook::Command::Answered, at_hour(119));
+    let (well, recovered) = after(Some(warned), webhook::Command::RecordSuccess, at_hour(119));
     assert_eq!(
         (recovered.events()[0].clone(), well.health),
-        (webhook::Event::Recovered(true, at_hour(119)), Health::Well)
+        (webhook::Event::Recovered(true, at_hour(119)), EndpointHealth::Healthy)
     );
     assert_eq!(
-        Endpoint::announces(&webhook::Event::Recovered(true, NOW)),
+        WebhookEndpoint::event_name(&webhook::Event::Recovered(true, NOW)),
         Some("recovered")
     );
-    assert_eq!(Endpoint::announces(&webhook::Event::Recovered(false, NOW)), None);
+    assert_eq!(WebhookEndpoint::event_name(&webhook::Event::Recovered(false, NOW)), None);
     let (back, _) = after(Some(disabled), register(2), at_hour(121));
-    assert!(!back.wants("card.ready", at_hour(120)) && back.wants("card.ready", at_hour(121)));
+    assert!(!back.matches("card.ready", at_hour(120)) && back.matches("card.ready", at_hour(121)));
 }
 
 #[test]
 fn a_late_success_of_an_earlier_round_counts() {
     // Aim: the receiver has it; what the later round has left to do ends without a word.
-    let pending: Delivery = fold(None, &DELIVERY, &delivery_events()[..2]);
-    assert_eq!(pending.round, 2);
-    let told = Delivery::decide(Some(&pending), &DELIVERY, tried(1, 200, Verdict::Delivered), &at(NOW)).unwrap();
+    let pending: WebhookDelivery = fold(None, &DELIVERY, &delivery_events()[..2]);
+    assert_eq!(pending.redelivery_count, 2);
+    let told = WebhookDelivery::decide(Some(&pending), &DELIVERY, tried(1, 200, AttemptResult::Delivered), &at(NOW)).unwrap();
     let delivered = fold(Some(pending), &DELIVERY, told.events());
     assert_eq!((delivered.status(), delivered.tries), ("delivered", 1));
-    let rest = Delivery::decide(Some(&delivered), &DELIVERY, tried(2, 500, Verdict::Over), &at(NOW)).unwrap();
+    let rest = WebhookDelivery::decide(Some(&delivered), &DELIVERY, tried(2, 500, AttemptResult::GiveUp), &at(NOW)).unwrap();
     assert!(rest.events().is_empty() && rest.writes().len() == 1);
 }
 
 #[test]
 fn a_deliverys_row_stays_within_its_bounds() {
     // Aim: however often it is asked for again, the last ten tries are kept, and the number of all.
-    let mut delivery: Delivery = fold(None, &DELIVERY, &delivery_events()[..1]);
+    let mut delivery: WebhookDelivery = fold(None, &DELIVERY, &delivery_events()[..1]);
     for _ in 0..50 {
         delivery = fold(
             Some(delivery),
@@ -374,7 +374,7 @@ fn a_deliverys_row_stays_within_its_bounds() {
             &[delivery::Event::Failed(attempt(500)), delivery::Event::Reopened(NOW)],
         );
     }
-    assert_eq!((delivery.attempts.len(), delivery.tries, delivery.round), (10, 50, 51));
+    assert_eq!((delivery.attempts.len(), delivery.tries, delivery.redelivery_count), (10, 50, 51));
     let json: serde_json::Value = serde_json::from_str(&delivery.view(&DELIVERY).to_json()).unwrap();
     assert_eq!(
         (&json["state"], &json["attempt_count"]),
@@ -387,9 +387,9 @@ fn a_deliverys_row_stays_within_its_bounds() {
 fn types_are_wanted_by_name_or_by_resource() {
     // Aim: the rule of the stream's filters.
     let types = |list: &[&str]| list.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
-    assert!(wants(&[], "card.ready") && wants(&types(&["card.*"]), "card.ready"));
-    assert!(wants(&types(&["a.b", "card.ready"]), "card.ready"));
-    assert!(!wants(&types(&["card.closed"]), "card.ready") && !wants(&types(&["card"]), "card.ready"));
+    assert!(matches_filter(&[], "card.ready") && matches_filter(&types(&["card.*"]), "card.ready"));
+    assert!(matches_filter(&types(&["a.b", "card.ready"]), "card.ready"));
+    assert!(!matches_filter(&types(&["card.closed"]), "card.ready") && !matches_filter(&types(&["card"]), "card.ready"));
     let view = endpoints()[0].view(&ENDPOINT).to_json();
     assert!(!view.contains("secret"), "{view}");
 }

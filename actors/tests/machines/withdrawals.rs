@@ -1,16 +1,16 @@
 //! The withdrawal's machine, every command in every state, and the account's part in it.
 
 use purser_actors::account::{Account, Command as Ask, Event, Rejection as No};
-use purser_actors::id::{DepartureId, Network};
-use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::id::{OutgoingTransferId, Network};
+use purser_actors::kernel::job::{CreditCause, Job};
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Usdc;
-use purser_actors::port::Departure;
+use purser_actors::port::OutgoingTransfer;
 use purser_actors::withdrawal::{Command, Rejection, Withdrawal};
 use purser_storage::codec;
 use purser_storage::{Condition, Write};
 
-use crate::sample::{
+use crate::fixtures::{
     EFFECT, NOW, PAYMENT, WALLET, WITHDRAWAL, accounts, at, fold, happened, operator, outgoing, status, transaction,
     withdrawals, work,
 };
@@ -27,11 +27,11 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     let (effect, transaction) = (EFFECT, transaction());
     let reason = "expired".into();
     vec![
-        ("signed", Command::Signed(outgoing())),
-        ("landed", Command::Landed { effect, transaction }),
+        ("signed", Command::RecordSigned(outgoing())),
+        ("landed", Command::RecordConfirmed { effect, transaction }),
         (
             "adopt",
-            Command::Adopt {
+            Command::AttributeTransfer {
                 effect,
                 transaction: "left".into(),
                 act: operator(),
@@ -61,10 +61,10 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
                 Err(rejection) => assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}"),
                 Ok(decision) => {
                     assert_eq!(happened(&decision), *expected, "{name} in {met}");
-                    let told = match decision.effects() {
+                    let told = match decision.jobs() {
                         [] => None,
-                        [effect] => match effect.work {
-                            Work::EndHold { amount, paid, .. } => Some((amount.atomic(), paid)),
+                        [effect] => match effect.job {
+                            Job::SettleHold { amount, paid, .. } => Some((amount.atomic(), paid)),
                             ref other => panic!("{other:?}"),
                         },
                         more => panic!("{more:?}"),
@@ -116,7 +116,7 @@ fn case_27_the_whole_balance_is_held_once_and_not_a_unit_more() {
         (happened(&decision), work(&decision)),
         ("Held".to_owned(), vec!["withdraw"])
     );
-    assert_eq!(decision.openings().len(), 1);
+    assert_eq!(decision.new_entities().len(), 1);
     let held = fold(Some(account), &WALLET, decision.events());
     assert_eq!((held.balance.atomic(), held.available().atomic()), (7_000_000, 0));
     assert_eq!(withdraw(&held, 1).map(drop), none(Usdc::ZERO));
@@ -141,7 +141,7 @@ fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
         withdraw(&account, 3_000_000).unwrap().events(),
     );
     let book = |account: &Account, atomic| {
-        let departure = Departure {
+        let departure = OutgoingTransfer {
             transaction: "left".into(),
             to: WALLET,
             amount: Usdc::from_atomic(atomic),
@@ -150,7 +150,7 @@ fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
             index: 0,
         };
         let (act, evidence) = (operator(), "seen on the chain".into());
-        let command = Ask::Book {
+        let command = Ask::AttributeTransfer {
             departure,
             act,
             evidence,
@@ -160,10 +160,10 @@ fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
     let available = Usdc::from_atomic(4_000_000);
     assert_eq!(book(&held, 4_000_001).map(drop), Err(No::Insufficient { available }));
     let decision = book(&held, 4_000_000).unwrap();
-    let row = table::departure(DepartureId::of(Network::Base, "left", 0));
+    let row = table::attributed_transfer(OutgoingTransferId::of(Network::Base, "left", 0));
     assert!(decision.conditions().contains(&Condition::Absent(row)));
     let audits = decision.writes().iter();
-    let audits = audits.filter(|write| matches!(write, Write::Put { key, .. } if key[0] == table::AUDIT));
+    let audits = audits.filter(|write| matches!(write, Write::Put { key, .. } if key[0] == table::AUDIT_LOG));
     assert_eq!((happened(&decision), audits.count()), ("Departed".to_owned(), 1));
     let after = fold(Some(held), &WALLET, decision.events());
     assert_eq!((after.balance.atomic(), after.available()), (3_000_000, Usdc::ZERO));
@@ -184,7 +184,7 @@ fn a_hold_ends_paid_or_released_for_exactly_its_amount() {
             held = fold(Some(held), &WALLET, &[Event::Frozen("call us".into())]);
         }
         for (paid, balance) in [(Some(Network::Solana), 4_000_000), (None, 7_000_000)] {
-            let end = Ask::EndHold {
+            let end = Ask::SettleHold {
                 effect: EFFECT,
                 withdrawal: WITHDRAWAL,
                 amount: Usdc::from_atomic(3_000_000),
@@ -210,7 +210,7 @@ fn case_08_34_a_completed_withdrawal_keeps_by_what_the_chain_shows_it() {
         fold(Some(before), &WITHDRAWAL, decision.events())
     };
     let landed = ended(sent, "landed");
-    assert_eq!(landed.mark(), Some(outgoing().authorization.mark()));
+    assert_eq!(landed.mark(), Some(outgoing().authorization.fingerprint()));
     assert_eq!(landed.transaction(), Some(transaction().as_str()));
     let adopted = ended(pending, "adopt");
     assert_eq!((adopted.mark(), adopted.transaction()), (None, Some("left")));

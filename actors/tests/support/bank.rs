@@ -4,29 +4,29 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use purser_actors::id::{BankAccountId, BankTransferId, EffectId};
+use purser_actors::id::{BankAccountId, BankTransferId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::banking::{
-    AccountOrder, Bank as Port, BankApplication, Coordinates, Incoming, MoveOrder, Moved, Opening, Review, Ruling,
+    OpenAccountRequest, Bank as Port, BankApplicationRequest, AccountNumbers, IncomingTransfer, BankTransferRequest, BankTransferResult, OpenAccountResult, ReviewDecision, BankDecision,
 };
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 
-use super::ports::{Mood, error};
+use super::ports::{IssuerBehavior, error};
 
 /// Does what it is asked once under one key; without a mood at once.
 #[derive(Default)]
-pub(crate) struct Bank {
-    moods: Mutex<VecDeque<Mood>>,
-    asked: Mutex<HashMap<EffectId, String>>,
-    moved: Mutex<HashMap<EffectId, MoveOrder>>,
-    incoming: Mutex<Vec<Incoming>>,
+pub(crate) struct FakeBank {
+    moods: Mutex<VecDeque<IssuerBehavior>>,
+    asked: Mutex<HashMap<JobId, String>>,
+    moved: Mutex<HashMap<JobId, BankTransferRequest>>,
+    incoming: Mutex<Vec<IncomingTransfer>>,
     /// The highest number from which somebody read on.
     heard: AtomicU64,
 }
 
-impl Bank {
+impl FakeBank {
     /// The moods of the next calls that change something, in order.
-    pub(crate) fn moods(&self, moods: &[Mood]) {
+    pub(crate) fn moods(&self, moods: &[IssuerBehavior]) {
         self.moods.lock().extend(moods);
     }
 
@@ -48,7 +48,7 @@ impl Bank {
     fn tell_of(&self, reference: &str, account: BankAccountId, cents: u64, returns: Option<BankTransferId>) {
         let mut incoming = self.incoming.lock();
         let number = incoming.len() as u64 + 1;
-        incoming.push(Incoming {
+        incoming.push(IncomingTransfer {
             number,
             reference: reference.into(),
             account,
@@ -61,12 +61,12 @@ impl Bank {
     /// What moved, in cents, to accounts less from them.
     pub(crate) fn moved(&self) -> i64 {
         let moved = self.moved.lock();
-        let signed = |order: &MoveOrder| order.amount.get() as i64 * if order.to_account { 1 } else { -1 };
+        let signed = |order: &BankTransferRequest| order.amount.get() as i64 * if order.to_account { 1 } else { -1 };
         moved.values().map(signed).sum()
     }
 
     /// What is asked again under a key is the same.
-    fn ask<T>(&self, key: EffectId, what: String, done: impl FnOnce() -> T, no: T) -> Result<Ruling<T>, PortError> {
+    fn ask<T>(&self, key: JobId, what: String, done: impl FnOnce() -> T, no: T) -> Result<BankDecision<T>, PortError> {
         let mut asked = self.asked.lock();
         assert_eq!(
             asked.entry(key).or_insert_with(|| what.clone()),
@@ -74,41 +74,41 @@ impl Bank {
             "one key, one content"
         );
         drop(asked);
-        match self.moods.lock().pop_front().unwrap_or(Mood::Ready) {
-            Mood::Ready => Ok(Ruling::Over(done())),
-            Mood::NotYet => Ok(Ruling::Pending { retry_after_ms: 2 }),
-            Mood::Declines => Ok(Ruling::Over(no)),
-            Mood::Silent => {
+        match self.moods.lock().pop_front().unwrap_or(IssuerBehavior::Ready) {
+            IssuerBehavior::Ready => Ok(BankDecision::Final(done())),
+            IssuerBehavior::NotYet => Ok(BankDecision::Pending { retry_after_ms: 2 }),
+            IssuerBehavior::Declines => Ok(BankDecision::Final(no)),
+            IssuerBehavior::Silent => {
                 done();
                 Err(error(ErrorKind::Unknown, "bank"))
             }
-            Mood::Busy => Err(error(ErrorKind::Temporary, "bank")),
-            Mood::Panics => {
+            IssuerBehavior::Busy => Err(error(ErrorKind::Temporary, "bank")),
+            IssuerBehavior::Panics => {
                 done();
                 panic!("{}", super::EXPECTED_PANIC)
             }
-            Mood::Broken => Err(error(ErrorKind::Permanent, "bank")),
+            IssuerBehavior::Broken => Err(error(ErrorKind::Permanent, "bank")),
         }
     }
 }
 
-impl Port for Bank {
-    fn review<'a>(&'a self, application: &'a BankApplication) -> BoxFuture<'a, Result<Ruling<Review>, PortError>> {
+impl Port for FakeBank {
+    fn review<'a>(&'a self, application: &'a BankApplicationRequest) -> BoxFuture<'a, Result<BankDecision<ReviewDecision>, PortError>> {
         Box::pin(async move {
-            let review = || Review::Approved { customer: "cus".into() };
+            let review = || ReviewDecision::Approved { customer: "cus".into() };
             let reason = "no".into();
             self.ask(
                 application.key,
                 format!("{application:?}"),
                 review,
-                Review::Rejected { reason },
+                ReviewDecision::Rejected { reason },
             )
         })
     }
 
-    fn open<'a>(&'a self, order: &'a AccountOrder) -> BoxFuture<'a, Result<Ruling<Opening>, PortError>> {
+    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
         Box::pin(async move {
-            let at = Coordinates {
+            let at = AccountNumbers {
                 bank_name: "First Bank".into(),
                 routing_number: "021000021".into(),
                 account_number: "123456789".into(),
@@ -118,26 +118,26 @@ impl Port for Bank {
             self.ask(
                 order.key,
                 format!("{order:?}"),
-                || Opening::Open(at),
-                Opening::Refused { reason },
+                || OpenAccountResult::Open(at),
+                OpenAccountResult::Rejected { reason },
             )
         })
     }
 
-    fn transfer<'a>(&'a self, order: &'a MoveOrder) -> BoxFuture<'a, Result<Ruling<Moved>, PortError>> {
+    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
         Box::pin(async move {
             let done = || {
                 self.moved.lock().insert(order.key, order.clone());
-                Moved::Complete {
+                BankTransferResult::Complete {
                     reference: "ref".into(),
                 }
             };
             let reason = "no".into();
-            self.ask(order.key, format!("{order:?}"), done, Moved::Failed { reason })
+            self.ask(order.key, format!("{order:?}"), done, BankTransferResult::Failed { reason })
         })
     }
 
-    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Incoming>, PortError>> {
+    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>> {
         self.heard.fetch_max(after, Ordering::Relaxed);
         Box::pin(async move {
             let told = self.incoming.lock();

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use parking_lot::Mutex;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Attestation, Attested, BoxFuture, Bridge as Port, CardBalances, Crossing, Decline, Deposited, ErrorKind, Finality,
-    Lookup, Minting, PortError, SignedBurn, SignedMint, Submitted,
+    AttestationStatus, AttestedMessage, BoxFuture, Bridge as Port, CardBalances, BridgeTransfer, Decline, CardDeposit, ErrorKind, Finality,
+    ChainStatus, MintResult, PortError, SignedBurn, SignedMint, SubmitResult,
 };
 
 /// What a call meets; afterwards all is well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Met {
+pub(crate) enum CallBehavior {
     /// It happens and nobody hears of it.
     Silent,
     /// Nothing happens and nobody hears of it.
@@ -47,7 +47,7 @@ pub(crate) enum Met {
 
 /// Which calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum At {
+pub(crate) enum CallSite {
     Sign,
     Burn,
     Attest,
@@ -56,9 +56,9 @@ pub(crate) enum At {
 }
 
 #[derive(Default)]
-struct Truth {
-    meets: BTreeMap<At, VecDeque<Met>>,
-    calls: BTreeMap<At, u64>,
+struct BridgeState {
+    meets: BTreeMap<CallSite, VecDeque<CallBehavior>>,
+    calls: BTreeMap<CallSite, u64>,
     signed: u64,
     burned: BTreeMap<String, SignedBurn>,
     dead: BTreeSet<String>,
@@ -69,9 +69,9 @@ struct Truth {
     blocked: BTreeSet<[u8; 32]>,
     /// What a message brings, where that is more than was ordered.
     brings: BTreeMap<String, Usdc>,
-    to: BTreeMap<String, Crossing>,
+    to: BTreeMap<String, BridgeTransfer>,
     /// The amounts that the issuer was asked about and counts.
-    credited: Vec<Deposited>,
+    credited: Vec<CardDeposit>,
     never_credits: bool,
 }
 
@@ -79,9 +79,9 @@ struct Truth {
 pub(crate) const FEE: u64 = 123;
 
 #[derive(Default)]
-pub(crate) struct Bridge(Mutex<Truth>);
+pub(crate) struct FakeBridge(Mutex<BridgeState>);
 
-impl Bridge {
+impl FakeBridge {
     /// A burn that another history has sent.
     pub(crate) fn has_burned(&self, transaction: &str, to: [u8; 20], arrives: u64) {
         let mut truth = self.0.lock();
@@ -93,7 +93,7 @@ impl Bridge {
             burned: Usdc::from_atomic(arrives.atomic() + FEE),
         };
         truth.burned.insert(transaction.to_owned(), burn);
-        truth.to.insert(transaction.to_owned(), Crossing { key, to, arrives });
+        truth.to.insert(transaction.to_owned(), BridgeTransfer { key, to, arrives });
     }
 }
 
@@ -119,9 +119,9 @@ fn nonce(burn: &str) -> [u8; 32] {
     nonce
 }
 
-impl Bridge {
+impl FakeBridge {
     /// What the next calls meet, in order.
-    pub(crate) fn meets(&self, at: At, met: &[Met]) {
+    pub(crate) fn meets(&self, at: CallSite, met: &[CallBehavior]) {
         self.0.lock().meets.entry(at).or_default().extend(met);
     }
 
@@ -130,7 +130,7 @@ impl Bridge {
         self.0.lock().never_credits = true;
     }
 
-    pub(crate) fn calls(&self, at: At) -> u64 {
+    pub(crate) fn calls(&self, at: CallSite) -> u64 {
         self.0.lock().calls.get(&at).copied().unwrap_or(0)
     }
 
@@ -150,7 +150,7 @@ impl Bridge {
     }
 
     /// What the issuer counts.
-    pub(crate) fn credits(&self) -> Vec<Deposited> {
+    pub(crate) fn credits(&self) -> Vec<CardDeposit> {
         self.0.lock().credited.clone()
     }
 
@@ -173,29 +173,29 @@ impl Bridge {
     }
 
     /// The next call's fate; busy ones and panics are answered here.
-    fn meet(&self, at: At) -> Result<Option<Met>, PortError> {
+    fn meet(&self, at: CallSite) -> Result<Option<CallBehavior>, PortError> {
         let met = {
             let mut truth = self.0.lock();
             *truth.calls.entry(at).or_default() += 1;
             truth.meets.get_mut(&at).and_then(VecDeque::pop_front)
         };
         match met {
-            Some(Met::Busy) => Err(error(ErrorKind::Temporary)),
-            Some(Met::Lost) => Err(error(ErrorKind::Unknown)),
-            Some(Met::Panics) => panic!("{}", super::EXPECTED_PANIC),
+            Some(CallBehavior::Busy) => Err(error(ErrorKind::Temporary)),
+            Some(CallBehavior::Lost) => Err(error(ErrorKind::Unknown)),
+            Some(CallBehavior::Panics) => panic!("{}", super::EXPECTED_PANIC),
             met => Ok(met),
         }
     }
 
-    fn sign(&self, crossing: &Crossing) -> Result<SignedBurn, PortError> {
-        let met = self.meet(At::Sign)?;
-        if met == Some(Met::Never) {
+    fn sign(&self, crossing: &BridgeTransfer) -> Result<SignedBurn, PortError> {
+        let met = self.meet(CallSite::Sign)?;
+        if met == Some(CallBehavior::Never) {
             return Err(error(ErrorKind::Permanent));
         }
         let fee = Usdc::from_atomic(FEE);
         let burned = match met {
-            Some(Met::Short) => crossing.arrives.minus(fee),
-            _ => crossing.arrives.plus(fee),
+            Some(CallBehavior::Short) => crossing.arrives.checked_sub(fee),
+            _ => crossing.arrives.checked_add(fee),
         };
         let mut truth = self.0.lock();
         truth.signed += 1;
@@ -209,15 +209,15 @@ impl Bridge {
         })
     }
 
-    fn send(&self, burn: &SignedBurn) -> Result<Submitted, PortError> {
-        let met = self.meet(At::Burn)?;
+    fn send(&self, burn: &SignedBurn) -> Result<SubmitResult, PortError> {
+        let met = self.meet(CallSite::Burn)?;
         let mut truth = self.0.lock();
         let known = truth.burned.contains_key(&burn.transaction);
         match met {
-            Some(Met::Refused) => return Ok(Submitted::Declined(no())),
-            Some(Met::Never | Met::Lapses) if !known => {
+            Some(CallBehavior::Refused) => return Ok(SubmitResult::Declined(no())),
+            Some(CallBehavior::Never | CallBehavior::Lapses) if !known => {
                 truth.dead.insert(burn.transaction.clone());
-                let kind = if met == Some(Met::Never) {
+                let kind = if met == Some(CallBehavior::Never) {
                     ErrorKind::Permanent
                 } else {
                     ErrorKind::Unknown
@@ -230,29 +230,29 @@ impl Bridge {
         truth.burned.insert(burn.transaction.clone(), burn.clone());
         let transaction = burn.transaction.clone();
         match met {
-            Some(Met::Silent) => Err(error(ErrorKind::Unknown)),
-            _ => Ok(Submitted::Settled {
+            Some(CallBehavior::Silent) => Err(error(ErrorKind::Unknown)),
+            _ => Ok(SubmitResult::Settled {
                 transaction,
                 finality: Finality::Final,
             }),
         }
     }
 
-    fn attest(&self, burn: &SignedBurn) -> Result<Attestation, PortError> {
-        let met = self.meet(At::Attest)?;
+    fn attest(&self, burn: &SignedBurn) -> Result<AttestationStatus, PortError> {
+        let met = self.meet(CallSite::Attest)?;
         let mut truth = self.0.lock();
         let nonce = nonce(&burn.transaction);
-        if met == Some(Met::Lapses) {
+        if met == Some(CallBehavior::Lapses) {
             truth.lapsed.insert(nonce);
         }
-        if met == Some(Met::NotYet) || !truth.burned.contains_key(&burn.transaction) {
-            return Ok(Attestation::Pending { retry_after_ms: 1 });
+        if met == Some(CallBehavior::NotYet) || !truth.burned.contains_key(&burn.transaction) {
+            return Ok(AttestationStatus::Pending { retry_after_ms: 1 });
         }
         if truth.lapsed.contains(&nonce) {
-            return Ok(Attestation::Lapsed { nonce });
+            return Ok(AttestationStatus::Expired { nonce });
         }
-        let Crossing { to, arrives, .. } = truth.to[&burn.transaction];
-        let mut attested = Attested {
+        let BridgeTransfer { to, arrives, .. } = truth.to[&burn.transaction];
+        let mut attested = AttestedMessage {
             nonce,
             message: burn.bytes.clone(),
             attestation: vec![truth.word(&nonce); 65],
@@ -261,46 +261,46 @@ impl Bridge {
             arrives,
         };
         match met {
-            Some(Met::ToAnother) => attested.to[0] ^= 1,
-            Some(Met::OfAnother) => attested.is_usdc = false,
-            Some(Met::Less) => attested.arrives = arrives.minus(Usdc::from_atomic(1)).unwrap(),
-            Some(Met::More) => {
+            Some(CallBehavior::ToAnother) => attested.to[0] ^= 1,
+            Some(CallBehavior::OfAnother) => attested.is_usdc = false,
+            Some(CallBehavior::Less) => attested.arrives = arrives.checked_sub(Usdc::from_atomic(1)).unwrap(),
+            Some(CallBehavior::More) => {
                 attested.arrives = burn.burned;
                 truth.brings.insert(burn.transaction.clone(), burn.burned);
             }
-            Some(Met::Impossible) => attested.arrives = burn.burned.plus(Usdc::from_atomic(1)).unwrap(),
-            Some(Met::Long) => attested.message = vec![0; 20_000],
+            Some(CallBehavior::Impossible) => attested.arrives = burn.burned.checked_add(Usdc::from_atomic(1)).unwrap(),
+            Some(CallBehavior::Long) => attested.message = vec![0; 20_000],
             _ => {}
         }
-        Ok(Attestation::Complete(attested))
+        Ok(AttestationStatus::Complete(attested))
     }
 
-    fn minting(&self, mint: &SignedMint) -> Result<Minting, PortError> {
-        let met = self.meet(At::Mint)?;
+    fn minting(&self, mint: &SignedMint) -> Result<MintResult, PortError> {
+        let met = self.meet(CallSite::Mint)?;
         let nonce: [u8; 32] = mint.bytes[..32].try_into().unwrap();
         let mut truth = self.0.lock();
         match met {
-            Some(Met::Refused) => return Ok(Minting::Declined(no())),
-            Some(Met::Never) => drop(truth.blocked.insert(nonce)),
-            Some(Met::Lapses) => drop(truth.lapsed.insert(nonce)),
+            Some(CallBehavior::Refused) => return Ok(MintResult::Declined(no())),
+            Some(CallBehavior::Never) => drop(truth.blocked.insert(nonce)),
+            Some(CallBehavior::Lapses) => drop(truth.lapsed.insert(nonce)),
             _ => {}
         }
         let good = !truth.lapsed.contains(&nonce) && mint.bytes.last() == Some(&truth.word(&nonce));
         if truth.blocked.contains(&nonce) || !good {
-            return Ok(Minting::Declined(no()));
+            return Ok(MintResult::Declined(no()));
         }
         if truth.minted.contains_key(&nonce) {
-            return Ok(Minting::NonceUsed);
+            return Ok(MintResult::NonceUsed);
         }
         let transaction = truth.mint(nonce, "0xours");
         match met {
-            Some(Met::Silent) => Err(error(ErrorKind::Unknown)),
-            _ => Ok(Minting::Minted { transaction }),
+            Some(CallBehavior::Silent) => Err(error(ErrorKind::Unknown)),
+            _ => Ok(MintResult::Minted { transaction }),
         }
     }
 }
 
-impl Truth {
+impl BridgeState {
     /// What the newest attestation of a message is made of.
     fn word(&self, nonce: &[u8; 32]) -> u8 {
         self.renewed.get(nonce).copied().unwrap_or(0)
@@ -318,36 +318,36 @@ impl Truth {
     }
 }
 
-type Told<'a, T> = BoxFuture<'a, Result<T, PortError>>;
+type CallResult<'a, T> = BoxFuture<'a, Result<T, PortError>>;
 
-impl Port for Bridge {
-    fn sign_burn<'a>(&'a self, crossing: &'a Crossing) -> Told<'a, SignedBurn> {
+impl Port for FakeBridge {
+    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> CallResult<'a, SignedBurn> {
         Box::pin(async move { self.sign(crossing) })
     }
 
-    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> Told<'a, Submitted> {
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> CallResult<'a, SubmitResult> {
         Box::pin(async move { self.send(burn) })
     }
 
-    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> Told<'a, Lookup> {
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> CallResult<'a, ChainStatus> {
         let truth = self.0.lock();
         let transaction = burn.transaction.clone();
         let found = match truth.burned.contains_key(&transaction) {
-            true => Lookup::Landed {
+            true => ChainStatus::Landed {
                 transaction,
                 finality: Finality::Final,
             },
-            false if truth.dead.contains(&transaction) => Lookup::Impossible,
-            false => Lookup::Pending,
+            false if truth.dead.contains(&transaction) => ChainStatus::Impossible,
+            false => ChainStatus::Pending,
         };
         Box::pin(std::future::ready(Ok(found)))
     }
 
-    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> Told<'a, Attestation> {
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> CallResult<'a, AttestationStatus> {
         Box::pin(async move { self.attest(burn) })
     }
 
-    fn attest_again<'a>(&'a self, nonce: &'a [u8; 32]) -> Told<'a, ()> {
+    fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> CallResult<'a, ()> {
         let mut truth = self.0.lock();
         if truth.lapsed.remove(nonce) {
             *truth.renewed.entry(*nonce).or_default() += 1;
@@ -355,34 +355,34 @@ impl Port for Bridge {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn sign_mint<'a>(&'a self, attested: &'a Attested) -> Told<'a, SignedMint> {
+    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> CallResult<'a, SignedMint> {
         let bytes = [attested.nonce.as_slice(), &attested.attestation].concat();
         let transaction = String::new();
         Box::pin(std::future::ready(Ok(SignedMint { bytes, transaction })))
     }
 
-    fn mint<'a>(&'a self, mint: &'a SignedMint) -> Told<'a, Minting> {
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> CallResult<'a, MintResult> {
         Box::pin(async move { self.minting(mint) })
     }
 
-    fn find_mint<'a>(&'a self, attested: &'a Attested) -> Told<'a, Lookup> {
+    fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> CallResult<'a, ChainStatus> {
         let truth = self.0.lock();
         let found = match truth.minted.get(&attested.nonce) {
-            Some((transaction, _)) => Lookup::Landed {
+            Some((transaction, _)) => ChainStatus::Landed {
                 transaction: transaction.clone(),
                 finality: Finality::Final,
             },
-            None if truth.blocked.contains(&attested.nonce) => Lookup::Impossible,
-            None => Lookup::Pending,
+            None if truth.blocked.contains(&attested.nonce) => ChainStatus::Impossible,
+            None => ChainStatus::Pending,
         };
         Box::pin(std::future::ready(Ok(found)))
     }
 }
 
-impl CardBalances for Bridge {
-    fn is_credited<'a>(&'a self, deposit: &'a Deposited) -> Told<'a, bool> {
+impl CardBalances for FakeBridge {
+    fn is_credited<'a>(&'a self, deposit: &'a CardDeposit) -> CallResult<'a, bool> {
         Box::pin(async move {
-            if self.meet(At::Credit)? == Some(Met::NotYet) || self.0.lock().never_credits {
+            if self.meet(CallSite::Credit)? == Some(CallBehavior::NotYet) || self.0.lock().never_credits {
                 return Ok(false);
             }
             let mut truth = self.0.lock();

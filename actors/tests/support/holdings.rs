@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, Departure, ErrorKind, PortError, Timestamp};
+use purser_actors::port::{BoxFuture, OutgoingTransfer, ErrorKind, PortError, Timestamp};
 
 use super::ports::error;
 
 pub(crate) struct Holdings {
-    sent: Mutex<Vec<(Wallet, Departure)>>,
+    sent: Mutex<Vec<(Wallet, OutgoingTransfer)>>,
     asked: AtomicU64,
     closed: AtomicBool,
     treasury: AtomicU64,
@@ -29,7 +29,7 @@ impl Default for Holdings {
 
 impl Holdings {
     /// Something left a wallet that this engine did not send.
-    pub(crate) fn send(&self, from: Wallet, departure: Departure) {
+    pub(crate) fn send(&self, from: Wallet, departure: OutgoingTransfer) {
         self.sent.lock().push((from, departure));
     }
 
@@ -62,7 +62,7 @@ impl Holdings {
         from: &Wallet,
         since: Timestamp,
         silent: bool,
-    ) -> BoxFuture<'static, Result<Vec<Departure>, PortError>> {
+    ) -> BoxFuture<'static, Result<Vec<OutgoingTransfer>, PortError>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         if silent {
             return Box::pin(std::future::ready(Err(error(ErrorKind::Temporary, "sent by"))));

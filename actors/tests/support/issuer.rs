@@ -5,18 +5,18 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use purser_actors::id::{CardId, EffectId};
+use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardActivity, CardIssuer, CardState, CardTransaction, CardWord, ErrorKind, Issuance, IssueCard,
-    IssuedCard, PortError, Standing, SteerCard, Timestamp, TransactionStatus, Wish,
+    BoxFuture, CardActivity, CardIssuer, CardState, CardTransaction, CardEvent, ErrorKind, IssueResult, IssueCardRequest,
+    IssuedCard, PortError, CardSnapshot, CardActionRequest, Timestamp, TransactionStatus, CardAction,
 };
 
 use super::ports::error;
 
 /// What the issuer does with a call. Without one it makes the card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mood {
+pub(crate) enum IssuerBehavior {
     Ready,
     NotYet,
     Declines,
@@ -29,20 +29,20 @@ pub(crate) enum Mood {
 }
 
 #[derive(Default)]
-pub(crate) struct Issuer {
+pub(crate) struct FakeIssuer {
     complaint_bytes: AtomicU64,
-    moods: Mutex<VecDeque<Mood>>,
-    cards: Mutex<HashMap<EffectId, IssuedCard>>,
-    calls: Mutex<Vec<EffectId>>,
+    moods: Mutex<VecDeque<IssuerBehavior>>,
+    cards: Mutex<HashMap<JobId, IssuedCard>>,
+    calls: Mutex<Vec<JobId>>,
     /// How each stands, by the issuer's name of it, with our name.
-    stands: Mutex<HashMap<String, (CardId, Standing)>>,
-    steered: Mutex<HashSet<EffectId>>,
-    words: Mutex<Vec<(CardId, Standing)>>,
+    stands: Mutex<HashMap<String, (CardId, CardSnapshot)>>,
+    steered: Mutex<HashSet<JobId>>,
+    words: Mutex<Vec<(CardId, CardSnapshot)>>,
 }
 
-impl Issuer {
+impl FakeIssuer {
     /// What changes of a card, which is told too.
-    fn changed(&self, issuer_ref: &str, change: impl FnOnce(&mut Standing)) -> Standing {
+    fn changed(&self, issuer_ref: &str, change: impl FnOnce(&mut CardSnapshot)) -> CardSnapshot {
         let mut stands = self.stands.lock();
         let (card, standing) = stands.get_mut(issuer_ref).expect("a card that was made");
         let before = standing.clone();
@@ -95,7 +95,7 @@ impl Issuer {
     }
 
     /// The moods of the next calls, in order.
-    pub(crate) fn moods(&self, moods: &[Mood]) {
+    pub(crate) fn moods(&self, moods: &[IssuerBehavior]) {
         self.moods.lock().extend(moods);
     }
 
@@ -117,11 +117,11 @@ impl Issuer {
     }
 
     /// The keys of all calls.
-    pub(crate) fn calls(&self) -> Vec<EffectId> {
+    pub(crate) fn calls(&self) -> Vec<JobId> {
         self.calls.lock().clone()
     }
 
-    fn make(&self, order: &IssueCard) -> IssuedCard {
+    fn make(&self, order: &IssueCardRequest) -> IssuedCard {
         let mut cards = self.cards.lock();
         let number = cards.len();
         let card = cards.entry(order.key).or_insert_with(|| IssuedCard {
@@ -131,7 +131,7 @@ impl Issuer {
             exp_year: 2031,
             sealed: order.card.0.to_be_bytes().to_vec(),
         });
-        let standing = Standing {
+        let standing = CardSnapshot {
             sequence: 0,
             state: CardState::Open,
             activity: CardActivity::loaded(order.amount),
@@ -143,13 +143,13 @@ impl Issuer {
     }
 }
 
-impl CardIssuer for Issuer {
+impl CardIssuer for FakeIssuer {
     /// How it stands by its wishes; once it was asked after, something was bought with it.
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>> {
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(async move {
-            match self.moods.lock().pop_front().unwrap_or(Mood::Ready) {
-                Mood::Busy => Err(self.busy()),
-                Mood::Panics => panic!("{}", super::EXPECTED_PANIC),
+            match self.moods.lock().pop_front().unwrap_or(IssuerBehavior::Ready) {
+                IssuerBehavior::Busy => Err(self.busy()),
+                IssuerBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
                 _ => Ok(self.changed(issuer_ref, |standing| {
                     standing.activity.transactions = vec![CardTransaction {
                         id: issuer_ref.to_owned(),
@@ -164,21 +164,21 @@ impl CardIssuer for Issuer {
         })
     }
 
-    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>> {
+    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         Box::pin(async move {
-            let silent = match self.moods.lock().pop_front().unwrap_or(Mood::Ready) {
-                Mood::Busy => return Err(self.busy()),
-                Mood::Panics => panic!("{}", super::EXPECTED_PANIC),
-                mood => mood == Mood::Silent,
+            let silent = match self.moods.lock().pop_front().unwrap_or(IssuerBehavior::Ready) {
+                IssuerBehavior::Busy => return Err(self.busy()),
+                IssuerBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
+                mood => mood == IssuerBehavior::Silent,
             };
             let is_new = self.steered.lock().insert(order.key);
             let standing = self.changed(&order.issuer_ref, |standing| {
                 let to = match (standing.state, order.wish) {
                     _ if !is_new => return,
                     (CardState::Closed, _) => return,
-                    (_, Wish::Pause) => CardState::Paused,
-                    (_, Wish::Resume) => CardState::Open,
-                    (_, Wish::Close) => CardState::Closed,
+                    (_, CardAction::Pause) => CardState::Paused,
+                    (_, CardAction::Resume) => CardState::Open,
+                    (_, CardAction::Close) => CardState::Closed,
                 };
                 standing.state = to;
                 if to == CardState::Closed {
@@ -193,11 +193,11 @@ impl CardIssuer for Issuer {
         })
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
         let words = self.words.lock();
         let told = words.iter().enumerate().map(|(n, word)| (n as u64 + 1, word));
         let told = told.filter(|(number, _)| *number > after).take(limit);
-        let told = told.map(|(number, (card, standing))| CardWord {
+        let told = told.map(|(number, (card, standing))| CardEvent {
             number,
             card: *card,
             standing: standing.clone(),
@@ -206,23 +206,23 @@ impl CardIssuer for Issuer {
         Box::pin(async move { Ok(told) })
     }
 
-    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {
+    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<IssueResult, PortError>> {
         Box::pin(async move {
             self.calls.lock().push(order.key);
-            let mood = self.moods.lock().pop_front().unwrap_or(Mood::Ready);
+            let mood = self.moods.lock().pop_front().unwrap_or(IssuerBehavior::Ready);
             match mood {
-                Mood::Ready => Ok(Issuance::Ready(self.make(order))),
-                Mood::NotYet => Ok(Issuance::Pending { retry_after_ms: 2 }),
-                Mood::Declines => Ok(Issuance::Declined {
+                IssuerBehavior::Ready => Ok(IssueResult::Ready(self.make(order))),
+                IssuerBehavior::NotYet => Ok(IssueResult::Pending { retry_after_ms: 2 }),
+                IssuerBehavior::Declines => Ok(IssueResult::Declined {
                     reason: "the issuer says no".into(),
                 }),
-                Mood::Silent => {
+                IssuerBehavior::Silent => {
                     self.make(order);
                     std::future::pending().await
                 }
-                Mood::Busy => Err(self.busy()),
-                Mood::Panics => panic!("{}", super::EXPECTED_PANIC),
-                Mood::Broken => Err(error(ErrorKind::Permanent, "issue")),
+                IssuerBehavior::Busy => Err(self.busy()),
+                IssuerBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
+                IssuerBehavior::Broken => Err(error(ErrorKind::Permanent, "issue")),
             }
         })
     }

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use purser_actors::engine::{Pace, Reconciling};
-use purser_actors::id::{BankTransferId, EffectId, Network};
+use purser_actors::engine::{ReconcilerSettings, ReconcilerDeps};
+use purser_actors::id::{BankTransferId, JobId, Network};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, Cursor, Entry, EntryName, ErrorKind, Finality, Lists, Movement, Page, PortError, ProviderList,
+    BoxFuture, ListCursor, ProviderEntry, EntryKey, ErrorKind, Finality, ReconciliationLists, ChainMovement, ListPage, PortError, ProviderList,
     Timestamp, TreasuryList,
 };
 use purser_actors::product::Currency;
-use purser_actors::reconcile::{Money, Source, Standing};
+use purser_actors::reconciliation::{EntryAmount, ReconciliationSource, EntryStatus};
 
 use super::EXPECTED_PANIC;
 
 /// What goes wrong with a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum ReadFault {
     /// Nobody answers.
     Silent,
     /// The reader dies.
@@ -25,24 +25,24 @@ pub(crate) enum Trouble {
 }
 
 #[derive(Default)]
-struct Written {
-    entries: BTreeMap<(Source, EntryName), Entry>,
-    moved: BTreeMap<String, Movement>,
-    trouble: Option<Trouble>,
+struct ListedItem {
+    entries: BTreeMap<(ReconciliationSource, EntryKey), ProviderEntry>,
+    moved: BTreeMap<String, ChainMovement>,
+    trouble: Option<ReadFault>,
     /// What the chains list is not final.
     only_seen: bool,
     /// How often it was asked whether it is.
     asked_finality: u64,
     /// Whose list takes a question and never answers.
-    hung: Option<Source>,
+    hung: Option<ReconciliationSource>,
     /// Questions that it has taken.
     unanswered: u64,
 }
 
 /// What a provider has of something.
-pub(crate) fn entry(name: impl ToString, standing: Standing, money: Money) -> Entry {
-    Entry {
-        name: EntryName::new(name.to_string()).unwrap(),
+pub(crate) fn entry(name: impl ToString, standing: EntryStatus, money: EntryAmount) -> ProviderEntry {
+    ProviderEntry {
+        name: EntryKey::new(name.to_string()).unwrap(),
         product: "card".into(),
         money,
         returns: None,
@@ -53,28 +53,28 @@ pub(crate) fn entry(name: impl ToString, standing: Standing, money: Money) -> En
 }
 
 /// So many dollars.
-pub(crate) fn dollars(cents: u64) -> Money {
-    Money::Cents(Cents::new(cents), Currency::USD)
+pub(crate) fn dollars(cents: u64) -> EntryAmount {
+    EntryAmount::Cents(Cents::new(cents), Currency::USD)
 }
 
 /// One of the lists.
-struct Of(Arc<TestLists>, Source);
+struct FakeList(Arc<FakeLists>, ReconciliationSource);
 
 /// Every provider's list, and one of both chains.
 #[derive(Default)]
-pub(crate) struct TestLists(Mutex<Written>);
+pub(crate) struct FakeLists(Mutex<ListedItem>);
 
-impl TestLists {
+impl FakeLists {
     /// Walked through quickly, without any time of grace.
-    pub(crate) fn reconciling(self: &Arc<Self>) -> Reconciling {
-        let list = |source| -> Arc<dyn ProviderList> { Arc::new(Of(self.clone(), source)) };
-        let providers = Source::ALL.into_iter().filter(|source| source.network().is_none());
-        Reconciling {
-            lists: Lists {
+    pub(crate) fn reconciling(self: &Arc<Self>) -> ReconcilerDeps {
+        let list = |source| -> Arc<dyn ProviderList> { Arc::new(FakeList(self.clone(), source)) };
+        let providers = ReconciliationSource::ALL.into_iter().filter(|source| source.network().is_none());
+        ReconcilerDeps {
+            lists: ReconciliationLists {
                 treasury: Some(self.clone()),
                 providers: providers.map(|source| (source, list(source))).collect(),
             },
-            pace: Pace {
+            pace: ReconcilerSettings {
                 pause_ms: 1,
                 rest_ms: 1,
                 page: 2,
@@ -85,32 +85,32 @@ impl TestLists {
     }
 
     /// An order of a card.
-    pub(crate) fn enter(&self, key: u128, standing: Standing, cents: u64) {
-        self.put(Source::Cards, entry(EffectId(key), standing, dollars(cents)));
+    pub(crate) fn enter(&self, key: u128, standing: EntryStatus, cents: u64) {
+        self.put(ReconciliationSource::Cards, entry(JobId(key), standing, dollars(cents)));
     }
 
     pub(crate) fn strike(&self, key: u128) {
-        self.take(Source::Cards, EffectId(key));
+        self.take(ReconciliationSource::Cards, JobId(key));
     }
 
     /// On any list.
-    pub(crate) fn put(&self, source: Source, entry: Entry) {
+    pub(crate) fn put(&self, source: ReconciliationSource, entry: ProviderEntry) {
         let named = (source, entry.name.clone());
         self.0.lock().unwrap().entries.insert(named, entry);
     }
 
     /// Money that the bank gives back.
-    pub(crate) fn put_returned(&self, of: BankTransferId, entry: Entry) {
+    pub(crate) fn put_returned(&self, of: BankTransferId, entry: ProviderEntry) {
         let returns = Some(of);
-        self.put(Source::BankDeposits, Entry { returns, ..entry });
+        self.put(ReconciliationSource::BankDeposits, ProviderEntry { returns, ..entry });
     }
 
-    pub(crate) fn take(&self, source: Source, name: impl ToString) {
-        let named = (source, EntryName::new(name.to_string()).unwrap());
+    pub(crate) fn take(&self, source: ReconciliationSource, name: impl ToString) {
+        let named = (source, EntryKey::new(name.to_string()).unwrap());
         self.0.lock().unwrap().entries.remove(&named);
     }
 
-    pub(crate) fn show(&self, moved: Movement) {
+    pub(crate) fn show(&self, moved: ChainMovement) {
         self.0.lock().unwrap().moved.insert(moved.key(), moved);
     }
 
@@ -128,12 +128,12 @@ impl TestLists {
         self.0.lock().unwrap().asked_finality
     }
 
-    pub(crate) fn trouble(&self, trouble: Option<Trouble>) {
+    pub(crate) fn trouble(&self, trouble: Option<ReadFault>) {
         self.0.lock().unwrap().trouble = trouble;
     }
 
     /// This list takes questions from now on and answers none; or all answer.
-    pub(crate) fn hang(&self, source: Option<Source>) {
+    pub(crate) fn hang(&self, source: Option<ReconciliationSource>) {
         self.0.lock().unwrap().hung = source;
     }
 
@@ -143,7 +143,7 @@ impl TestLists {
     }
 
     /// Where a list hangs, this is where its answer stays.
-    async fn answers(&self, source: Source) {
+    async fn answers(&self, source: ReconciliationSource) {
         let hangs = {
             let mut written = self.0.lock().unwrap();
             let hangs = written.hung == Some(source);
@@ -155,11 +155,11 @@ impl TestLists {
         }
     }
 
-    fn read<T>(&self, look: impl FnOnce(&Written) -> T) -> Result<T, PortError> {
+    fn read<T>(&self, look: impl FnOnce(&ListedItem) -> T) -> Result<T, PortError> {
         let trouble = self.0.lock().unwrap().trouble;
         match trouble {
-            Some(Trouble::Deadly) => std::panic::panic_any(EXPECTED_PANIC.to_owned()),
-            Some(Trouble::Silent) => Err(PortError {
+            Some(ReadFault::Deadly) => std::panic::panic_any(EXPECTED_PANIC.to_owned()),
+            Some(ReadFault::Silent) => Err(PortError {
                 kind: ErrorKind::Temporary,
                 operation: "list",
                 message: "nobody answers".into(),
@@ -169,15 +169,15 @@ impl TestLists {
     }
 }
 
-fn page<T: Clone>(all: &[T], after: Option<&Cursor>, limit: usize) -> Page<T> {
+fn page<T: Clone>(all: &[T], after: Option<&ListCursor>, limit: usize) -> ListPage<T> {
     let from = after.map_or(0, |cursor| cursor.number().unwrap());
     let items: Vec<T> = all.iter().skip(from as usize).take(limit).cloned().collect();
-    let next = (!items.is_empty()).then(|| Cursor::of_number(from + items.len() as u64));
-    Page { items, next }
+    let next = (!items.is_empty()).then(|| ListCursor::of_number(from + items.len() as u64));
+    ListPage { items, next }
 }
 
-impl ProviderList for Of {
-    fn entries<'a>(&'a self, after: Option<&'a Cursor>, limit: usize) -> BoxFuture<'a, Result<Page<Entry>, PortError>> {
+impl ProviderList for FakeList {
+    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
         let all = self.0.read(|written| {
             let own = written.entries.iter().filter(|((source, _), _)| *source == self.1);
             own.map(|(_, entry)| entry.clone()).collect::<Vec<_>>()
@@ -188,7 +188,7 @@ impl ProviderList for Of {
         })
     }
 
-    fn entry<'a>(&'a self, name: &'a EntryName) -> BoxFuture<'a, Result<Option<Entry>, PortError>> {
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
         let one = self
             .0
             .read(|written| written.entries.get(&(self.1, name.clone())).cloned());
@@ -199,13 +199,13 @@ impl ProviderList for Of {
     }
 }
 
-impl TreasuryList for TestLists {
+impl TreasuryList for FakeLists {
     fn movements<'a>(
         &'a self,
         network: Network,
-        after: Option<&'a Cursor>,
+        after: Option<&'a ListCursor>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Page<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
         let all = self.read(|written| {
             let there = written.moved.values().filter(|moved| moved.other.network() == network);
             there.cloned().collect::<Vec<_>>()
@@ -217,7 +217,7 @@ impl TreasuryList for TestLists {
         &'a self,
         network: Network,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
         let all = self.read(|written| {
             let there = written.moved.values().filter(|moved| moved.other.network() == network);
             let in_it = there.filter(|moved| moved.transaction == transaction);
@@ -226,7 +226,7 @@ impl TreasuryList for TestLists {
         Box::pin(std::future::ready(all))
     }
 
-    fn movement_finality<'a>(&'a self, _: Network, moved: &'a Movement) -> BoxFuture<'a, Result<Finality, PortError>> {
+    fn movement_finality<'a>(&'a self, _: Network, moved: &'a ChainMovement) -> BoxFuture<'a, Result<Finality, PortError>> {
         self.0.lock().unwrap().asked_finality += 1;
         let finality = self.read(|written| {
             let there = written.moved.values().any(|one| one == moved);

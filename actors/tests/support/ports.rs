@@ -8,19 +8,19 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Decline, Departure, ErrorKind, EvmAuthorization, Finality, Lookup,
-    PortError, Preparation, Prepared, Settlement, Shredder, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Decline, OutgoingTransfer, ErrorKind, EvmAuthorization, Finality, ChainStatus,
+    PortError, Preparation, PreparedTransaction, Settlement, KeyShredder, SubmitResult, Timestamp, OutgoingTransferRequest,
 };
 use tokio::sync::Semaphore;
 
 use super::holdings::Holdings;
-pub(crate) use super::issuer::{Issuer, Mood};
+pub(crate) use super::issuer::{FakeIssuer, IssuerBehavior};
 
 type Key = [u8; 32];
 
 /// What the chain does with a payment. Without one it settles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum PaymentBehavior {
     /// It lands and the answer comes.
     Settles,
     /// It lands and the answer is lost.
@@ -37,14 +37,14 @@ pub(crate) enum Fate {
     Waits,
 }
 
-pub(crate) struct Chain {
-    fates: Mutex<HashMap<Key, Fate>>,
+pub(crate) struct FakeChain {
+    fates: Mutex<HashMap<Key, PaymentBehavior>>,
     landed: Mutex<HashMap<Key, String>>,
     impossible: Mutex<Vec<Key>>,
     submissions: AtomicU64,
     lookups: AtomicU64,
     waiting: AtomicU64,
-    left: Mutex<Vec<Departure>>,
+    left: Mutex<Vec<OutgoingTransfer>>,
     silent: AtomicBool,
     listings: AtomicU64,
     /// What wallets hold and sent.
@@ -67,7 +67,7 @@ pub(crate) fn error(kind: ErrorKind, operation: &'static str) -> PortError {
     }
 }
 
-impl Chain {
+impl FakeChain {
     pub(crate) fn new() -> Self {
         Self {
             fates: Mutex::default(),
@@ -107,7 +107,7 @@ impl Chain {
         }
     }
 
-    pub(crate) fn fate(&self, authorization: &Authorization, fate: Fate) {
+    pub(crate) fn fate(&self, authorization: &Authorization, fate: PaymentBehavior) {
         self.fates.lock().insert(authorization.claim_key(), fate);
     }
 
@@ -133,7 +133,7 @@ impl Chain {
     }
 
     /// Something left the treasury that this engine did not send.
-    pub(crate) fn leave(&self, departure: Departure) {
+    pub(crate) fn leave(&self, departure: OutgoingTransfer) {
         self.left.lock().push(departure);
     }
 
@@ -201,13 +201,13 @@ impl Chain {
         self.waiting.load(Ordering::SeqCst)
     }
 
-    fn fate_of(&self, key: &Key) -> Fate {
+    fn fate_of(&self, key: &Key) -> PaymentBehavior {
         let mut fates = self.fates.lock();
         let Some(fate) = fates.get_mut(key) else {
-            return Fate::Settles;
+            return PaymentBehavior::Settles;
         };
         let now = *fate;
-        if let Fate::Panics(left) = fate {
+        if let PaymentBehavior::Panics(left) = fate {
             *left = left.saturating_sub(1);
         }
         now
@@ -242,8 +242,8 @@ pub(crate) fn outgoing(key: u128, to: Wallet, amount: Usdc) -> Authorization {
     })
 }
 
-impl Settlement for Chain {
-    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+impl Settlement for FakeChain {
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
         Box::pin(async move { Ok(outgoing(transfer.key, transfer.to, transfer.amount)) })
     }
 
@@ -256,12 +256,12 @@ impl Settlement for Chain {
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
         let key = authorization.claim_key();
         let answer = match self.fates.lock().get_mut(&key) {
-            Some(Fate::Unreachable(left @ 1..)) => {
+            Some(PaymentBehavior::Unreachable(left @ 1..)) => {
                 *left -= 1;
                 Err(error(ErrorKind::Temporary, "prepare"))
             }
             _ if self.empty.lock().contains(&authorization.payer()) => Ok(Preparation::Declined(empty())),
-            _ => Ok(Preparation::Ready(Prepared {
+            _ => Ok(Preparation::Ready(PreparedTransaction {
                 bytes: key.to_vec(),
                 transaction: String::new(),
             })),
@@ -272,32 +272,32 @@ impl Settlement for Chain {
     fn submit<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: &'a Prepared,
-    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        prepared: &'a PreparedTransaction,
+    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         Box::pin(async move {
             let key = authorization.claim_key();
             assert_eq!(prepared.bytes, key, "what was prepared is what is sent");
             self.submissions.fetch_add(1, Ordering::SeqCst);
             let settled = |transaction| {
                 let finality = self.finality(authorization);
-                Ok(Submitted::Settled { transaction, finality })
+                Ok(SubmitResult::Settled { transaction, finality })
             };
             match self.fate_of(&key) {
-                Fate::AnswerLost => {
+                PaymentBehavior::AnswerLost => {
                     self.land(authorization);
                     Err(error(ErrorKind::Unknown, "submit"))
                 }
-                Fate::Vanishes => Err(error(ErrorKind::Unknown, "submit")),
-                Fate::Declined => Ok(Submitted::Declined(empty())),
-                Fate::Panics(1..) => panic!("{}", super::EXPECTED_PANIC),
-                Fate::Waits => {
+                PaymentBehavior::Vanishes => Err(error(ErrorKind::Unknown, "submit")),
+                PaymentBehavior::Declined => Ok(SubmitResult::Declined(empty())),
+                PaymentBehavior::Panics(1..) => panic!("{}", super::EXPECTED_PANIC),
+                PaymentBehavior::Waits => {
                     self.waiting.fetch_add(1, Ordering::SeqCst);
                     if let Ok(permit) = self.gate.acquire().await {
                         permit.forget();
                     }
                     settled(self.land(authorization))
                 }
-                Fate::Settles | Fate::Unreachable(_) | Fate::Panics(0) => settled(self.land(authorization)),
+                PaymentBehavior::Settles | PaymentBehavior::Unreachable(_) | PaymentBehavior::Panics(0) => settled(self.land(authorization)),
             }
         })
     }
@@ -305,20 +305,20 @@ impl Settlement for Chain {
     fn lookup<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: Option<&'a Prepared>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        prepared: Option<&'a PreparedTransaction>,
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         self.lookups.fetch_add(1, Ordering::SeqCst);
         let key = authorization.claim_key();
         if let Some(prepared) = prepared {
             assert_eq!(prepared.bytes, key, "what was prepared is what is looked up");
         }
         let seen = match self.landed.lock().get(&key) {
-            Some(transaction) => Lookup::Landed {
+            Some(transaction) => ChainStatus::Landed {
                 transaction: transaction.clone(),
                 finality: self.finality(authorization),
             },
-            None if self.impossible.lock().contains(&key) => Lookup::Impossible,
-            None => Lookup::Pending,
+            None if self.impossible.lock().contains(&key) => ChainStatus::Impossible,
+            None => ChainStatus::Pending,
         };
         Box::pin(std::future::ready(Ok(seen)))
     }
@@ -326,7 +326,7 @@ impl Settlement for Chain {
     fn standing<'a>(
         &'a self,
         authorization: &'a Authorization,
-        _: Option<&'a Prepared>,
+        _: Option<&'a PreparedTransaction>,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
         let landed = self.landed.lock();
@@ -345,11 +345,11 @@ impl Settlement for Chain {
         self.holdings.treasury_holds()
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         self.holdings.sent_by(from, since, self.silent.load(Ordering::SeqCst))
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         self.listings.fetch_add(1, Ordering::SeqCst);
         if self.silent.load(Ordering::SeqCst) {
             return Box::pin(std::future::ready(Err(error(ErrorKind::Temporary, "departures"))));
@@ -364,15 +364,15 @@ impl Settlement for Chain {
 
 /// Destroys what it is told to, and remembers what that was.
 #[derive(Default)]
-pub(crate) struct Shreds(Mutex<Vec<Vec<u8>>>);
+pub(crate) struct RecordingShredder(Mutex<Vec<Vec<u8>>>);
 
-impl Shreds {
+impl RecordingShredder {
     pub(crate) fn all(&self) -> Vec<Vec<u8>> {
         self.0.lock().clone()
     }
 }
 
-impl Shredder for Shreds {
+impl KeyShredder for RecordingShredder {
     fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>> {
         self.0.lock().push(record.to_vec());
         Box::pin(std::future::ready(Ok(())))

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use parking_lot::Mutex;
 use purser_actors::id::EventId;
-use purser_actors::port::{BoxFuture, NotPosted, Posted, Posting, Timestamp, WebhookPost};
+use purser_actors::port::{BoxFuture, WebhookPostError, WebhookResponse, WebhookPostRequest, Timestamp, WebhookSender};
 use tokio::sync::Semaphore;
 
 /// What a receiver does with one posting.
@@ -24,7 +24,7 @@ pub(crate) enum Reply {
 
 /// A posting that arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Arrived {
+pub(crate) struct ReceivedPost {
     pub(crate) url: String,
     pub(crate) event: EventId,
     pub(crate) at: Timestamp,
@@ -33,14 +33,14 @@ pub(crate) struct Arrived {
     pub(crate) signed_by: Vec<u128>,
 }
 
-pub(crate) struct Receivers {
+pub(crate) struct FakeReceivers {
     replies: Mutex<HashMap<String, VecDeque<Reply>>>,
     always: Mutex<HashMap<String, Reply>>,
-    arrived: Mutex<Vec<Arrived>>,
+    arrived: Mutex<Vec<ReceivedPost>>,
     never: Semaphore,
 }
 
-impl Default for Receivers {
+impl Default for FakeReceivers {
     fn default() -> Self {
         Self {
             replies: Mutex::default(),
@@ -51,7 +51,7 @@ impl Default for Receivers {
     }
 }
 
-impl Receivers {
+impl FakeReceivers {
     /// What a URL answers next, one after the other.
     pub(crate) fn replies(&self, url: &str, replies: &[Reply]) {
         self.replies.lock().entry(url.into()).or_default().extend(replies);
@@ -63,7 +63,7 @@ impl Receivers {
     }
 
     /// Everything that arrived at a URL, dead ones apart.
-    pub(crate) fn at(&self, url: &str) -> Vec<Arrived> {
+    pub(crate) fn at(&self, url: &str) -> Vec<ReceivedPost> {
         let arrived = self.arrived.lock();
         arrived.iter().filter(|one| one.url == url).cloned().collect()
     }
@@ -74,10 +74,10 @@ impl Receivers {
     }
 }
 
-impl WebhookPost for Receivers {
-    fn post<'a>(&'a self, posting: Posting<'a>) -> BoxFuture<'a, Result<Posted, NotPosted>> {
+impl WebhookSender for FakeReceivers {
+    fn post<'a>(&'a self, posting: WebhookPostRequest<'a>) -> BoxFuture<'a, Result<WebhookResponse, WebhookPostError>> {
         Box::pin(async move {
-            self.arrived.lock().push(Arrived {
+            self.arrived.lock().push(ReceivedPost {
                 url: posting.url.into(),
                 event: posting.event,
                 at: posting.at,
@@ -86,7 +86,7 @@ impl WebhookPost for Receivers {
             });
             let next = self.replies.lock().get_mut(posting.url).and_then(VecDeque::pop_front);
             let reply = next.or_else(|| self.always.lock().get(posting.url).copied());
-            let posted = |status, retry_after_ms| Posted {
+            let posted = |status, retry_after_ms| WebhookResponse {
                 status,
                 retry_after_ms,
                 excerpt: Some("as the script says".into()),
@@ -94,10 +94,10 @@ impl WebhookPost for Receivers {
             match reply.unwrap_or(Reply::Status(200)) {
                 Reply::Status(status) => Ok(posted(status, None)),
                 Reply::Later(ms) => Ok(posted(429, Some(ms))),
-                Reply::Dead => Err(NotPosted::Failed("it cannot be reached")),
+                Reply::Dead => Err(WebhookPostError::Failed("it cannot be reached")),
                 Reply::Hangs => {
                     drop(self.never.acquire().await);
-                    Err(NotPosted::Failed("the test is over"))
+                    Err(WebhookPostError::Failed("the test is over"))
                 }
                 Reply::Panics => panic!("{}", crate::support::EXPECTED_PANIC),
             }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use purser_actors::agent_wallet::Addresses;
+use purser_actors::agent_wallet::WalletAddresses;
 use purser_actors::id::Wallet;
 use purser_actors::port::{
-    Authorization, BoxFuture, Custody, ErrorKind, EvmAuthorization, PaidCalls, PortError, SealedKeys, SealedPart,
-    Transfer,
+    Authorization, BoxFuture, WalletSigner, ErrorKind, EvmAuthorization, PaidHttpClient, PortError, SealedKeys, SealedHttpPart,
+    OutgoingTransferRequest,
 };
-use purser_actors::spend::{Answer, CallFailure};
+use purser_actors::wallet_payment::{ServerResponse, CallFailure};
 
-use super::ports::{Chain, error};
+use super::ports::{FakeChain, error};
 
 /// What a server does with a paid call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Served {
+pub(crate) enum SellerBehavior {
     /// Takes the payment and answers.
     Well,
     /// Takes the payment, and its answer is lost.
@@ -31,15 +31,15 @@ pub(crate) enum Served {
 }
 
 /// Every payment that was signed is another one: who signs twice for a spend could pay twice.
-pub(crate) struct Sellers {
-    chain: Arc<Chain>,
+pub(crate) struct FakeSellers {
+    chain: Arc<FakeChain>,
     signed: Mutex<Vec<Authorization>>,
-    served: Mutex<VecDeque<Served>>,
+    served: Mutex<VecDeque<SellerBehavior>>,
     calls: AtomicU64,
 }
 
-impl Sellers {
-    pub(crate) fn of(chain: &Arc<Chain>) -> Self {
+impl FakeSellers {
+    pub(crate) fn of(chain: &Arc<FakeChain>) -> Self {
         Self {
             chain: chain.clone(),
             signed: Mutex::default(),
@@ -49,7 +49,7 @@ impl Sellers {
     }
 
     /// What becomes of the next calls; of later ones what becomes of the last.
-    pub(crate) fn serve(&self, served: &[Served]) {
+    pub(crate) fn serve(&self, served: &[SellerBehavior]) {
         *self.served.lock() = served.iter().copied().collect();
     }
 
@@ -82,15 +82,15 @@ impl Sellers {
     }
 }
 
-impl Custody for Sellers {
-    fn addresses(&self, _: &Wallet) -> Option<Addresses> {
+impl WalletSigner for FakeSellers {
+    fn addresses(&self, _: &Wallet) -> Option<WalletAddresses> {
         None
     }
 
     fn sign_transfer<'a>(
         &'a self,
         keys: SealedKeys<'a>,
-        transfer: &'a Transfer,
+        transfer: &'a OutgoingTransferRequest,
     ) -> BoxFuture<'a, Result<Authorization, PortError>> {
         assert_eq!(keys.sealed, b"keys");
         let Wallet::Evm(to) = transfer.to else {
@@ -102,7 +102,7 @@ impl Custody for Sellers {
     fn sign_call<'a>(
         &'a self,
         keys: SealedKeys<'a>,
-        call: SealedPart<'a>,
+        call: SealedHttpPart<'a>,
     ) -> BoxFuture<'a, Result<(Authorization, Vec<u8>), PortError>> {
         assert_eq!((keys.sealed, call.sealed), (&b"keys"[..], &b"call"[..]));
         Box::pin(async move {
@@ -114,41 +114,41 @@ impl Custody for Sellers {
     }
 }
 
-impl PaidCalls for Sellers {
+impl PaidHttpClient for FakeSellers {
     fn call<'a>(
         &'a self,
-        call: SealedPart<'a>,
+        call: SealedHttpPart<'a>,
         payment: &'a [u8],
-    ) -> BoxFuture<'a, Result<(Answer, Vec<u8>), PortError>> {
+    ) -> BoxFuture<'a, Result<(ServerResponse, Vec<u8>), PortError>> {
         assert_eq!(call.sealed, b"call");
         let place = payment.try_into().map(usize::from_be_bytes);
         let authorization = self.signed.lock()[place.expect("a payment of ours")].clone();
         let mut served = self.served.lock();
         let now = match served.len() {
-            0 => Served::Well,
+            0 => SellerBehavior::Well,
             1 => served[0],
-            _ => served.pop_front().unwrap_or(Served::Well),
+            _ => served.pop_front().unwrap_or(SellerBehavior::Well),
         };
         let told = |http_status, failure| {
-            let answer = Answer {
+            let answer = ServerResponse {
                 http_status,
                 content_type: Some("application/json".into()),
                 failure,
             };
             Ok((answer, b"answer".to_vec()))
         };
-        if now != Served::Unreachable {
+        if now != SellerBehavior::Unreachable {
             self.calls.fetch_add(1, Ordering::SeqCst);
         }
-        if matches!(now, Served::Well | Served::AnswerLost | Served::WithAnError) {
+        if matches!(now, SellerBehavior::Well | SellerBehavior::AnswerLost | SellerBehavior::WithAnError) {
             self.chain.land(&authorization);
         }
         let answer = match now {
-            Served::Well => told(200, None),
-            Served::AnswerLost => Err(error(ErrorKind::Unknown, "paid call")),
-            Served::WithAnError => told(500, Some(CallFailure::HttpError)),
-            Served::Refused => told(402, Some(CallFailure::Unsettled)),
-            Served::Unreachable => Err(error(ErrorKind::Temporary, "paid call")),
+            SellerBehavior::Well => told(200, None),
+            SellerBehavior::AnswerLost => Err(error(ErrorKind::Unknown, "paid call")),
+            SellerBehavior::WithAnError => told(500, Some(CallFailure::HttpError)),
+            SellerBehavior::Refused => told(402, Some(CallFailure::Unsettled)),
+            SellerBehavior::Unreachable => Err(error(ErrorKind::Temporary, "paid call")),
         };
         Box::pin(std::future::ready(answer))
     }

@@ -3,29 +3,29 @@
 use purser_actors::approval::Limits;
 use purser_actors::breaker::Rules;
 use purser_actors::engine::webhooks::WebhookSettings;
-use purser_actors::engine::{PayoutSettings, Settings};
-use purser_actors::kernel::delivery::Retry;
-use purser_actors::kernel::family;
+use purser_actors::engine::{PayoutSettings, EngineSettings};
+use purser_actors::kernel::outbox::RetryPolicy;
+use purser_actors::kernel::registry;
 use purser_actors::money::{Cents, FeeRule, Usdc};
-use purser_actors::payout::Terms;
-use purser_actors::product::{Cap, Caps, Line, PriceRange};
+use purser_actors::payout::RailTerms;
+use purser_actors::product::{DailyCap, DailyCaps, ProductLine, PriceRange};
 use rust_decimal::Decimal;
 
 /// Quick pauses, and time-outs so long that a busy machine never meets them.
-pub(crate) const fn fast() -> Settings {
-    Settings {
-        limits: family::Limits {
-            resident_max: 1_000,
+pub(crate) const fn fast() -> EngineSettings {
+    EngineSettings {
+        limits: registry::ActivationLimits {
+            max_active: 1_000,
             passivate_after_ms: 3_600_000,
             restart_ms: 1,
             restart_max_ms: 2,
             quarantine_after: 3,
         },
-        retry: Retry {
-            running_max: 64,
-            first_ms: 2,
-            longest_ms: 4,
-            attempts_max: 8,
+        retry: RetryPolicy {
+            max_concurrent: 64,
+            initial_backoff_ms: 2,
+            max_backoff_ms: 4,
+            max_attempts: 8,
         },
         in_flight_max: 256,
         in_flight_per_payer_max: 128,
@@ -59,7 +59,7 @@ pub(crate) const fn fast() -> Settings {
             try_every_ms: 4,
             silence_ms: 3_600_000,
         },
-        not_offered: [false; purser_actors::product::Line::ALL.len()],
+        not_offered: [false; purser_actors::product::ProductLine::ALL.len()],
         late_after_ms: 0,
         card_credit_patience_ms: 120_000,
         sweep_every_ms: 3_600_000,
@@ -69,7 +69,7 @@ pub(crate) const fn fast() -> Settings {
 
 /// A minute to come back, a quarter kept of a dollar, two minutes to wait.
 const fn payouts() -> PayoutSettings {
-    let terms = Terms {
+    let terms = RailTerms {
         returns_ms: 60_000,
         return_fee: Usdc::from_atomic(250_000),
         wait_ms: 120_000,
@@ -84,7 +84,7 @@ const fn payouts() -> PayoutSettings {
 }
 
 /// A cap on prepaid cards alone.
-pub(crate) const fn cards_a_day(count: u32, sum: u64) -> Caps {
+pub(crate) const fn cards_a_day(count: u32, sum: u64) -> DailyCaps {
     let sum = Cents::new(sum);
-    Caps::NONE.with(Line::UsaCard, Cap { count, sum })
+    DailyCaps::NONE.with(ProductLine::UsaCard, DailyCap { count, sum })
 }

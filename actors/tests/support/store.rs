@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use purser_storage::{
-    Batch, BoxFuture, CommitError, Committed, Condition, Done, EventSink, Headroom, MAX_VALUE_BYTES, Row, RowKey, Seq,
+    Batch, BoxFuture, CommitError, Committed, Condition, CommitCallback, EventSink, Headroom, MAX_VALUE_BYTES, Row, RowKey, Seq,
     Span, Store, StoreError, StoredEvent, Write,
 };
 
@@ -34,7 +34,7 @@ struct Durable {
 #[derive(Default)]
 struct State {
     durable: Durable,
-    queue: VecDeque<(Batch, Done)>,
+    queue: VecDeque<(Batch, CommitCallback)>,
     /// Batches that may still be committed, barriers not counted; `None` is any number.
     allowance: Option<u64>,
     /// Whether the answer to the last allowed batch is lost.
@@ -50,8 +50,8 @@ struct State {
 }
 
 /// What a batch came to, told outside the lock.
-struct Told {
-    done: Option<Done>,
+struct PendingNotification {
+    done: Option<CommitCallback>,
     outcome: Result<Committed, CommitError>,
     events: Vec<StoredEvent>,
     sinks: Vec<Arc<dyn EventSink>>,
@@ -197,7 +197,7 @@ impl Shared {
 
 impl State {
     /// The next batch, if it may be committed.
-    fn step(&mut self) -> Option<Told> {
+    fn step(&mut self) -> Option<PendingNotification> {
         let barrier = is_barrier(&self.queue.front()?.0);
         if !barrier && self.allowance == Some(0) {
             return None;
@@ -208,7 +208,7 @@ impl State {
         if outcome.is_err()
             && let Some(lane) = &batch.lane
         {
-            lane.break_off();
+            lane.fail();
         }
         let mut done = Some(done);
         if !barrier && let Some(left) = &mut self.allowance {
@@ -217,7 +217,7 @@ impl State {
                 done = None;
             }
         }
-        Some(Told {
+        Some(PendingNotification {
             done,
             outcome,
             events: self.durable.events[before..].to_vec(),
@@ -226,8 +226,8 @@ impl State {
     }
 
     fn admit(&mut self, batch: &Batch, barrier: bool) -> Result<(), CommitError> {
-        if batch.lane.as_ref().is_some_and(|lane| lane.is_broken()) {
-            return Err(CommitError::LaneBroken);
+        if batch.lane.as_ref().is_some_and(|lane| lane.has_failed()) {
+            return Err(CommitError::SessionFailed);
         }
         if !barrier && let Some(left) = &mut self.refuse_in {
             *left -= 1;
@@ -288,7 +288,7 @@ fn dead() -> StoreError {
 }
 
 impl Store for MemoryStore {
-    fn commit(&self, batch: Batch, done: Done) {
+    fn commit(&self, batch: Batch, done: CommitCallback) {
         let mut state = self.state();
         if state.dead {
             // The process that asks is dead as well: nobody is told anything.

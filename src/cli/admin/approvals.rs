@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::super::CliError;
-use super::super::remote::Answer;
-use super::Desk;
+use super::super::http_client::HttpResponse;
+use super::AdminClient;
 
 /// What is done about them.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -33,7 +33,7 @@ pub enum Approvals {
     },
 }
 
-pub(super) async fn ask(desk: &Desk, act: Approvals) -> Result<Answer, CliError> {
+pub(super) async fn ask(desk: &AdminClient, act: Approvals) -> Result<HttpResponse, CliError> {
     match act {
         Approvals::List { after } => desk.page("/admin/approvals", after).await,
         Approvals::Approve { approval_id, amount } => {

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::Desk;
+use super::AdminClient;
 use crate::cli::CliError;
-use crate::cli::remote::Answer;
+use crate::cli::http_client::HttpResponse;
 
 /// What is done with withdrawals from card balances.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum CardWithdrawals {
+pub enum CardWithdrawalCommand {
     /// Withdrawals that are still open, the oldest first
     List,
     /// Take a withdrawal
@@ -49,14 +49,14 @@ pub enum CardWithdrawals {
 }
 
 /// Asks the service.
-pub(super) async fn ask(desk: &Desk, act: CardWithdrawals) -> Result<Answer, CliError> {
+pub(super) async fn run(desk: &AdminClient, act: CardWithdrawalCommand) -> Result<HttpResponse, CliError> {
     let (path, body) = match act {
-        CardWithdrawals::List => return desk.get("/admin/card-withdrawals").await,
-        CardWithdrawals::Claim { withdrawal_id } => ("claim", json!({"withdrawal_id": withdrawal_id})),
-        CardWithdrawals::Release { withdrawal_id, lease } => {
+        CardWithdrawalCommand::List => return desk.get("/admin/card-withdrawals").await,
+        CardWithdrawalCommand::Claim { withdrawal_id } => ("claim", json!({"withdrawal_id": withdrawal_id})),
+        CardWithdrawalCommand::Release { withdrawal_id, lease } => {
             ("release", json!({"withdrawal_id": withdrawal_id, "lease": lease}))
         }
-        CardWithdrawals::Fulfil {
+        CardWithdrawalCommand::Fulfil {
             withdrawal_id,
             lease,
             tx_hash,
@@ -64,7 +64,7 @@ pub(super) async fn ask(desk: &Desk, act: CardWithdrawals) -> Result<Answer, Cli
             let body = json!({"withdrawal_id": withdrawal_id, "lease": lease, "tx_hash": tx_hash});
             ("fulfil", body)
         }
-        CardWithdrawals::Reject {
+        CardWithdrawalCommand::Reject {
             withdrawal_id,
             reason,
             lease,

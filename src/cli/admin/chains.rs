@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::super::CliError;
-use super::super::remote::Answer;
-use super::Desk;
+use super::super::http_client::HttpResponse;
+use super::AdminClient;
 
 /// What is done about chains.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -19,7 +19,7 @@ pub enum Chains {
     },
 }
 
-pub(super) async fn ask(desk: &Desk, act: Chains) -> Result<Answer, CliError> {
+pub(super) async fn ask(desk: &AdminClient, act: Chains) -> Result<HttpResponse, CliError> {
     let Chains::Accept { network, evidence } = act;
     let body = json!({"network": network, "evidence": evidence});
     desk.post("/admin/chains/accept", body).await

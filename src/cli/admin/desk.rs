@@ -6,21 +6,21 @@ use reqwest::Url;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::{Args, said};
+use super::{Args, describe_error};
 use crate::cli::CliError;
-use crate::cli::remote::{Answer, Remote, at, parse_url, reachable};
+use crate::cli::http_client::{HttpResponse, HttpClient, at, parse_url, reachable};
 use crate::service::DataDir;
 
 /// The operator's API, and who asks it.
-pub(super) struct Desk {
-    remote: Remote,
+pub(super) struct AdminClient {
+    remote: HttpClient,
     url: Url,
     token: Zeroizing<String>,
     /// Where it was found.
     token_of: String,
 }
 
-impl Desk {
+impl AdminClient {
     pub(super) fn of(args: &Args) -> Result<Self, CliError> {
         let config = args.settings()?;
         let data = DataDir::at(&config.data_dir);
@@ -40,7 +40,7 @@ impl Desk {
             return Err(CliError::Usage(format!("{token_of} holds no token, which is one line")));
         }
         Ok(Self {
-            remote: Remote::new(&args.tls, &url)?,
+            remote: HttpClient::new(&args.tls, &url)?,
             url,
             token,
             token_of,
@@ -48,8 +48,8 @@ impl Desk {
     }
 
     /// The answer, or the refusal in the server's words; of a token that is not good, with where it was found.
-    pub(super) fn said(&self, answer: &Answer) -> Result<(), CliError> {
-        said(answer).map_err(|error| match error {
+    pub(super) fn said(&self, answer: &HttpResponse) -> Result<(), CliError> {
+        describe_error(answer).map_err(|error| match error {
             CliError::Refused { status: 401, what } => CliError::Refused {
                 status: 401,
                 what: format!("{what} The token was that of {}.", self.token_of),
@@ -58,7 +58,7 @@ impl Desk {
         })
     }
 
-    pub(super) async fn get(&self, path: &str) -> Result<Answer, CliError> {
+    pub(super) async fn get(&self, path: &str) -> Result<HttpResponse, CliError> {
         let bearer = Zeroizing::new(format!("Bearer {}", *self.token));
         self.remote
             .get(&at(&self.url, path)?, &[("authorization", &bearer)])
@@ -66,7 +66,7 @@ impl Desk {
     }
 
     /// Who that is; nobody is a failure, unless there is more to look at.
-    pub(super) async fn found(&self, quoted: &str, after: Option<&str>, limit: u8) -> Result<Answer, CliError> {
+    pub(super) async fn found(&self, quoted: &str, after: Option<&str>, limit: u8) -> Result<HttpResponse, CliError> {
         let mut url = at(&self.url, "/admin/customers")?;
         let limit = limit.to_string();
         url.query_pairs_mut()
@@ -90,12 +90,12 @@ impl Desk {
         Err(CliError::NotFound(format!("nobody is found by {quoted}{of_call}")))
     }
 
-    pub(super) async fn page(&self, path: &str, after: Option<String>) -> Result<Answer, CliError> {
+    pub(super) async fn page(&self, path: &str, after: Option<String>) -> Result<HttpResponse, CliError> {
         let query = after.map(|after| format!("?after={after}"));
         self.get(&format!("{path}{}", query.unwrap_or_default())).await
     }
 
-    pub(super) async fn post(&self, path: &str, body: Value) -> Result<Answer, CliError> {
+    pub(super) async fn post(&self, path: &str, body: Value) -> Result<HttpResponse, CliError> {
         self.remote.post_as(&self.token, &at(&self.url, path)?, &body).await
     }
 }

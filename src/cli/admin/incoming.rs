@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::super::CliError;
-use super::super::remote::Answer;
-use super::Desk;
+use super::super::http_client::HttpResponse;
+use super::AdminClient;
 
 /// What is done about transfers that no payment claims.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -50,7 +50,7 @@ pub enum Incoming {
     },
 }
 
-pub(super) async fn ask(desk: &Desk, act: Incoming) -> Result<Answer, CliError> {
+pub(super) async fn ask(desk: &AdminClient, act: Incoming) -> Result<HttpResponse, CliError> {
     let (path, body) = match act {
         Incoming::List { after } => return desk.page("/admin/incoming-transfers", after).await,
         Incoming::Credit {

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::super::CliError;
-use super::super::remote::Answer;
-use super::Desk;
+use super::super::http_client::HttpResponse;
+use super::AdminClient;
 
 /// What is done about lines of products.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -29,7 +29,7 @@ pub enum Lines {
     },
 }
 
-pub(super) async fn ask(desk: &Desk, act: Lines) -> Result<Answer, CliError> {
+pub(super) async fn ask(desk: &AdminClient, act: Lines) -> Result<HttpResponse, CliError> {
     match act {
         Lines::List => desk.get("/admin/lines").await,
         Lines::Close { line, reason } => {

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::remote::Answer;
+use super::super::http_client::HttpResponse;
 use super::super::{CliError, terminal};
-use super::Desk;
+use super::AdminClient;
 
 /// What is done about refunds.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Refunds {
+pub enum RefundCommand {
     /// Those that wait for a second operator, the oldest first; with --all every one, in the order of their ids
     List {
         /// However they stand
@@ -64,15 +64,15 @@ fn came_of(refund: &Value) -> &'static str {
     }
 }
 
-pub(super) async fn ask(desk: &Desk, act: Refunds) -> Result<Answer, CliError> {
+pub(super) async fn run(desk: &AdminClient, act: RefundCommand) -> Result<HttpResponse, CliError> {
     let (path, body) = match act {
-        Refunds::List { all: false, after } => return desk.page("/admin/refunds", after).await,
-        Refunds::List { all: true, after } => {
+        RefundCommand::List { all: false, after } => return desk.page("/admin/refunds", after).await,
+        RefundCommand::List { all: true, after } => {
             let after = after.map_or_else(String::new, |after| format!("&after={after}"));
             return desk.get(&format!("/admin/refunds?all=true{after}")).await;
         }
-        Refunds::Show { payment_id } => return desk.get(&format!("/admin/refunds?payment_id={payment_id}")).await,
-        Refunds::Request {
+        RefundCommand::Show { payment_id } => return desk.get(&format!("/admin/refunds?payment_id={payment_id}")).await,
+        RefundCommand::Request {
             payment_id,
             amount,
             reason,
@@ -87,11 +87,11 @@ pub(super) async fn ask(desk: &Desk, act: Refunds) -> Result<Answer, CliError> {
             }
             return Ok(answer);
         }
-        Refunds::Approve { refund_id, amount } => {
+        RefundCommand::Approve { refund_id, amount } => {
             let body = json!({"refund_id": refund_id, "amount": amount});
             ("/admin/refunds/approve", body)
         }
-        Refunds::Reject { refund_id, reason } => {
+        RefundCommand::Reject { refund_id, reason } => {
             let body = json!({"refund_id": refund_id, "reason": reason});
             ("/admin/refunds/reject", body)
         }

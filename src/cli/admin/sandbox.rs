@@ -3,26 +3,26 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::remote::{Answer, Remote, at, parse_url, reachable};
+use crate::cli::http_client::{HttpResponse, HttpClient, at, parse_url, reachable};
 use crate::cli::{CliError, TlsArgs};
 use crate::config::Config;
 use crate::service::DataDir;
 
 /// What is to happen in the simulated world.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Sandbox {
+pub enum SandboxCommand {
     /// What it looks like
     #[command(flatten)]
-    Look(Look),
+    Look(SandboxQuery),
     /// Move the time forward, as in `30d` or `2h 30m`; it never goes back, and a restart keeps it
     Advance {
         /// By how much
         by: humantime::Duration,
     },
     /// Make somebody misbehave: unreachable, slow, decline, timeout, …, and clear
-    Fault(Fault),
+    Fault(FaultArgs),
     /// Have the payout rails say something of a payout: in_process, complete, failed, cancelled or returned
-    Say {
+    PayoutEvent {
         /// Of which
         payout_id: String,
         /// What
@@ -123,7 +123,7 @@ pub enum Sandbox {
 
 /// What is looked at.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Look {
+pub enum SandboxQuery {
     /// How the chains, the issuer, the payout rails or the catalogs stand
     State {
         /// chains, payouts or catalogs
@@ -152,7 +152,7 @@ pub enum Look {
 
 /// Who misbehaves, and how.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Fault {
+pub struct FaultArgs {
     /// Who
     #[arg(value_parser = [
         "chain", "issuer", "card-program", "payouts", "bank", "bridge", "identity", "accounts", "gift-cards", "merchants",
@@ -190,12 +190,12 @@ pub struct Fault {
 }
 
 /// Asks the service.
-pub(super) async fn ask(
+pub(super) async fn run(
     config: &Config,
     tls: &TlsArgs,
     service: Option<&str>,
-    act: &Sandbox,
-) -> Result<Answer, CliError> {
+    act: &SandboxCommand,
+) -> Result<HttpResponse, CliError> {
     let listened = DataDir::at(&config.data_dir).server_address();
     let url = match (service, listened.unwrap_or(config.server.listen)) {
         (Some(url), _) => parse_url(url)?,
@@ -206,9 +206,9 @@ pub(super) async fn ask(
             ));
         }
     };
-    let remote = Remote::new(tls, &url)?;
+    let remote = HttpClient::new(tls, &url)?;
     match act {
-        Sandbox::Look(look) => {
+        SandboxCommand::Look(look) => {
             let (path, pairs) = look.asked();
             let mut url = at(&url, path)?;
             for (name, value) in pairs {
@@ -217,13 +217,13 @@ pub(super) async fn ask(
             remote.get(&url, &[]).await
         }
         steered => {
-            let (path, body) = asked(steered);
+            let (path, body) = request_body(steered);
             remote.post(&at(&url, path)?, &given(body)).await
         }
     }
 }
 
-impl Look {
+impl SandboxQuery {
     /// The route, and its parameters.
     fn asked(&self) -> (&'static str, Vec<(&'static str, String)>) {
         let pairs = match self {
@@ -245,13 +245,13 @@ impl Look {
 }
 
 /// The route, and its body.
-fn asked(act: &Sandbox) -> (&'static str, Value) {
+fn request_body(act: &SandboxCommand) -> (&'static str, Value) {
     match act {
         // Shown, not steered.
-        Sandbox::Look(look) => (look.asked().0, Value::Null),
-        Sandbox::Advance { by } => ("/sandbox/time", json!({"advance_seconds": by.as_secs()})),
-        Sandbox::Fault(fault) => fault.asked(),
-        Sandbox::Say {
+        SandboxCommand::Look(look) => (look.asked().0, Value::Null),
+        SandboxCommand::Advance { by } => ("/sandbox/time", json!({"advance_seconds": by.as_secs()})),
+        SandboxCommand::Fault(fault) => fault.asked(),
+        SandboxCommand::PayoutEvent {
             payout_id,
             word,
             sequence,
@@ -259,7 +259,7 @@ fn asked(act: &Sandbox) -> (&'static str, Value) {
             let body = json!({"payout_id": payout_id, "say": word, "sequence": sequence});
             ("/sandbox/payouts", body)
         }
-        Sandbox::Return {
+        SandboxCommand::Return {
             account_id,
             transfer_id,
             amount,
@@ -267,7 +267,7 @@ fn asked(act: &Sandbox) -> (&'static str, Value) {
             let body = json!({"account_id": account_id, "amount": amount, "returns": transfer_id});
             ("/sandbox/bank-deposits", body)
         }
-        Sandbox::Deposit {
+        SandboxCommand::Deposit {
             account_id,
             amount,
             sender,
@@ -275,12 +275,12 @@ fn asked(act: &Sandbox) -> (&'static str, Value) {
             let body = json!({"account_id": account_id, "amount": amount, "sender": sender});
             ("/sandbox/bank-deposits", body)
         }
-        Sandbox::Identity { wallet, result, reason } => {
+        SandboxCommand::Identity { wallet, result, reason } => {
             let body = json!({"wallet": wallet, "passed": result == "passed", "reason": reason});
             ("/sandbox/identity-result", body)
         }
-        Sandbox::Link { wallet, off } => ("/sandbox/link", json!({"wallet": wallet, "linked": !off})),
-        Sandbox::Charge {
+        SandboxCommand::Link { wallet, off } => ("/sandbox/link", json!({"wallet": wallet, "linked": !off})),
+        SandboxCommand::Charge {
             card_id,
             merchant,
             amount,
@@ -289,7 +289,7 @@ fn asked(act: &Sandbox) -> (&'static str, Value) {
             let body = json!({"card_id": card_id, "merchant": merchant, "amount": amount, "pending": pending});
             ("/sandbox/charge", body)
         }
-        Sandbox::ChargeOutcome {
+        SandboxCommand::ChargeOutcome {
             card_id,
             transaction_id,
             status,
@@ -297,19 +297,19 @@ fn asked(act: &Sandbox) -> (&'static str, Value) {
             let body = json!({"card_id": card_id, "transaction_id": transaction_id, "status": status});
             ("/sandbox/charge-outcome", body)
         }
-        Sandbox::HoldCredits { off } => ("/sandbox/card-balances", json!({"hold_credits": !off})),
-        Sandbox::Rate { currency, usd_per_unit } => {
+        SandboxCommand::HoldCredits { off } => ("/sandbox/card-balances", json!({"hold_credits": !off})),
+        SandboxCommand::Rate { currency, usd_per_unit } => {
             let body = json!({"change": "set", "currency": currency, "usd_per_unit": usd_per_unit});
             ("/sandbox/rates", body)
         }
-        Sandbox::Faucet { wallet, amount, from } => {
+        SandboxCommand::Faucet { wallet, amount, from } => {
             let body = json!({"wallet": wallet, "amount": amount, "from": from});
             ("/sandbox/faucet", body)
         }
     }
 }
 
-impl Fault {
+impl FaultArgs {
     fn asked(&self) -> (&'static str, Value) {
         let path = match self.who.as_str() {
             "issuer" => "/sandbox/issuer",

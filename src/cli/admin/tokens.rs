@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::super::remote::Answer;
+use super::super::http_client::HttpResponse;
 use super::super::{CliError, terminal};
-use super::Desk;
+use super::AdminClient;
 use crate::http::operator::{hash_of, new_token};
 use crate::system::SystemEntropy;
 
@@ -39,7 +39,7 @@ pub enum Token {
 pub(super) fn generate(name: &str, role: &str) -> Result<(), CliError> {
     let role: purser_actors::operator::Role = role
         .parse()
-        .map_err(|e: purser_actors::operator::NotARole| CliError::Usage(e.to_string()))?;
+        .map_err(|e: purser_actors::operator::ParseRoleError| CliError::Usage(e.to_string()))?;
     let token = new_token(&SystemEntropy);
     let hash = hex::encode(hash_of(token.expose_secret()));
     terminal::result(token.expose_secret())?;
@@ -53,7 +53,7 @@ pub(super) fn generate(name: &str, role: &str) -> Result<(), CliError> {
 }
 
 /// What needs the service; a token is generated without it.
-pub(super) async fn ask(desk: &Desk, act: Token) -> Result<Answer, CliError> {
+pub(super) async fn ask(desk: &AdminClient, act: Token) -> Result<HttpResponse, CliError> {
     match act {
         Token::Create { name, role } => desk.post("/admin/tokens", json!({"name": name, "role": role})).await,
         Token::Revoke { name } => desk.post("/admin/tokens/revoke", json!({"name": name})).await,

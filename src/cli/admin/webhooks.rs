@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::Desk;
+use super::AdminClient;
 use crate::cli::CliError;
-use crate::cli::remote::Answer;
+use crate::cli::http_client::HttpResponse;
 
 /// What is done with endpoints and deliveries.
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum Webhooks {
+pub enum WebhookCommand {
     /// Endpoints, of one account or of all
     List {
         /// The account's exact address
@@ -34,11 +34,11 @@ pub enum Webhooks {
 }
 
 /// Asks the service.
-pub(super) async fn ask(desk: &Desk, act: Webhooks) -> Result<Answer, CliError> {
+pub(super) async fn run(desk: &AdminClient, act: WebhookCommand) -> Result<HttpResponse, CliError> {
     match act {
-        Webhooks::List { wallet: None } => desk.get("/admin/webhooks").await,
-        Webhooks::List { wallet: Some(wallet) } => desk.get(&format!("/admin/webhooks?wallet={wallet}")).await,
-        Webhooks::Deliveries { of, state } => {
+        WebhookCommand::List { wallet: None } => desk.get("/admin/webhooks").await,
+        WebhookCommand::List { wallet: Some(wallet) } => desk.get(&format!("/admin/webhooks?wallet={wallet}")).await,
+        WebhookCommand::Deliveries { of, state } => {
             let by = match of.starts_with("wh_") {
                 true => "webhook_id",
                 false => "wallet",
@@ -46,7 +46,7 @@ pub(super) async fn ask(desk: &Desk, act: Webhooks) -> Result<Answer, CliError> 
             let state = state.map_or_else(String::new, |state| format!("&state={state}"));
             desk.get(&format!("/admin/webhooks/deliveries?{by}={of}{state}")).await
         }
-        Webhooks::Redeliver { id, since } => {
+        WebhookCommand::Redeliver { id, since } => {
             let body = match since {
                 Some(since) => json!({"webhook_id": id, "since": since}),
                 None => json!({"delivery_id": id}),

@@ -8,7 +8,7 @@ use reqwest::Url;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::cli::remote::{client, parse_url};
+use crate::cli::http_client::{client, parse_url};
 use crate::cli::{CliError, TlsArgs, terminal};
 use crate::identity::secret::SecretText;
 use crate::webhooks::{SigningSecret, headers};
@@ -25,7 +25,7 @@ pub(super) struct Forwarder {
 
 /// The frame of an event, with the event as it was written.
 #[derive(Deserialize)]
-struct Frame<'a> {
+struct EventFrame<'a> {
     #[serde(borrow)]
     event: &'a RawValue,
 }
@@ -64,7 +64,7 @@ impl Forwarder {
 
     /// Posts the event of a frame, byte for byte, and says what came of it. An event that is not taken is not posted again.
     pub(super) async fn forward(&self, frame: &str, clock: &dyn Clock) {
-        let Ok(Frame { event }) = serde_json::from_str(frame) else {
+        let Ok(EventFrame { event }) = serde_json::from_str(frame) else {
             return;
         };
         let body = event.get();

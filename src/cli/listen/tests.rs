@@ -10,7 +10,7 @@ fn event(seq: u64) -> String {
 #[test]
 fn case_64_a_reconnect_resumes_after_the_last_event() {
     // Aim: the cursor follows what was printed, never goes back, and is what the next subscription begins after.
-    let mut cursor = Cursor {
+    let mut cursor = StreamCursor {
         after: None,
         types: vec!["card.ready".to_owned()],
         as_json: true,
@@ -27,14 +27,14 @@ fn case_64_a_reconnect_resumes_after_the_last_event() {
     assert_eq!(cursor.take(r#"{"type":"ping"}"#).unwrap(), None);
     assert_eq!(cursor.take(r#"{"type":"later"}"#).unwrap(), None);
     assert!(cursor.take(r#"{"type":"error","code":"types_invalid"}"#).is_err());
-    assert!(matches!(cursor.take("x").unwrap(), Some(End::Failed(_))));
+    assert!(matches!(cursor.take("x").unwrap(), Some(ConnectionEnd::Failed(_))));
     assert_eq!(cursor.after, Some(9));
 }
 
 #[test]
 fn a_ping_tells_where_to_resume() {
     // Aim: whoever has heard no event yet resumes where it began, not where it comes back; a ping never leads back.
-    let mut cursor = Cursor {
+    let mut cursor = StreamCursor {
         after: None,
         types: Vec::new(),
         as_json: true,
@@ -55,15 +55,15 @@ fn a_ping_tells_where_to_resume() {
 fn a_cursor_that_is_too_old_moves_to_what_is_kept() {
     // Aim: after 4010 the next subscription begins at the oldest event kept, also when a restored service counts
     // from elsewhere; a server that says the same again is not asked without pause.
-    let mut cursor = Cursor {
+    let mut cursor = StreamCursor {
         after: Some(38),
         types: Vec::new(),
         as_json: true,
         is_new: false,
     };
-    assert!(matches!(cursor.skip(r#"{"oldest":4294967356}"#), End::Again(_)));
+    assert!(matches!(cursor.skip(r#"{"oldest":4294967356}"#), ConnectionEnd::Reconnect(_)));
     assert_eq!(cursor.subscribe()["after"], 4_294_967_355u64);
-    assert!(matches!(cursor.skip(r#"{"oldest":4294967356}"#), End::Failed(_)));
-    assert!(matches!(cursor.skip("gone"), End::Failed(_)));
+    assert!(matches!(cursor.skip(r#"{"oldest":4294967356}"#), ConnectionEnd::Failed(_)));
+    assert!(matches!(cursor.skip("gone"), ConnectionEnd::Failed(_)));
     assert_eq!(cursor.after, Some(4_294_967_355));
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::cli::terminal;
 
 /// Adds what the card has become to the result of buying it, which says how it stood then.
-pub(super) fn now_stands(bought: &mut Value, card: Value) {
+pub(super) fn current_status(bought: &mut Value, card: Value) {
     let Some(fields) = bought.as_object_mut() else {
         return;
     };

@@ -4,7 +4,7 @@ use purser_chains::cctp::burn::FeeRate;
 use serde::Deserialize;
 
 use super::super::Config;
-use super::super::check::{Found, outsiders_url};
+use super::super::validate::{Found, outsiders_url};
 use super::{BaseNetwork, Chains, SolanaNetwork};
 
 /// Highest fee limit in basis points: a burn is recognised as a top-up's after a restore while it is at most 1 % larger.

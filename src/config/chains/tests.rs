@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
-use crate::config::Sources;
+use crate::config::ConfigSources;
 
 /// Production with chains, all as it should be.
 const GOOD: &str = include_str!("tests/production.toml");
@@ -12,9 +12,9 @@ fn nothing_sold() -> String {
 }
 
 fn load(text: &str) -> Result<Config, Vec<String>> {
-    let sources = Sources {
+    let sources = ConfigSources {
         file: Some(("my.toml".into(), text.into())),
-        ..Sources::default()
+        ..ConfigSources::default()
     };
     let found = Config::load(&sources);
     found.map_err(|wrong| {
@@ -58,9 +58,9 @@ fn a_secret_is_not_printed() {
     let config = load(&nothing_sold()).unwrap();
     assert!(!format!("{config:?}").contains("one.example"), "a URL may carry a key");
     let text = nothing_sold().replace("file:/etc/base", "4c0883a69102937d6231471b5dbb6204");
-    let sources = Sources {
+    let sources = ConfigSources {
         file: Some(("my.toml".into(), text)),
-        ..Sources::default()
+        ..ConfigSources::default()
     };
     let error = Config::load(&sources).unwrap_err().to_string();
     assert!(error.contains("`chains.base.treasury_key`"), "{error}");

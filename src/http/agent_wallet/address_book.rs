@@ -3,41 +3,41 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::agent_wallet::{AgentWallet, Rejection, Saved};
-use purser_actors::engine::Denied;
+use purser_actors::agent_wallet::{AgentWallet, Rejection, SavedAddress};
+use purser_actors::engine::OperationError;
 use purser_actors::id::AddressId;
-use purser_actors::kernel::View;
+use purser_actors::kernel::JsonObject;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::super::account::Holder;
-use super::super::callable::{self, may_spend, reply, signed_in};
+use super::super::account::BearerClaims;
+use super::super::callable::{self, require_spend_rights, reply, require_sign_in};
 use super::super::error::ApiError;
-use super::super::idempotency::{Key, Reply, memo, undecided};
-use super::super::shapes;
-use super::{Nothing, Shared, address, refused, text};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::super::schemas;
+use super::{EmptyRequest, Shared, address, payment_error, text};
 
 /// The address book
-#[utoipa::path(post, path = "/listAddressBook", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Nothing),
-    responses((status = 200, description = "`entries`, oldest first, at most 100.", body = shapes::AddressBook),
+#[utoipa::path(post, path = "/listAddressBook", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
+    responses((status = 200, description = "`entries`, oldest first, at most 100.", body = schemas::AddressBookResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet.")))]
 pub(super) async fn list_address_book(
     State(room): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Nothing>(body).await?;
+    let call = room.callables.read::<EmptyRequest>(body).await?;
     room.callables.admit(&claims, &call).await?;
     let wallet = room.own(&claims.wallet).await?;
-    let entries = wallet.book.iter().map(Saved::view);
-    Ok(callable::result(&View::new().list("entries", entries)))
+    let entries = wallet.book.iter().map(SavedAddress::view);
+    Ok(callable::result(&JsonObject::new().list("entries", entries)))
 }
 
 /// What `saveAddressBookEntry` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Entry {
+pub(super) struct SaveAddressRequest {
     /// An entry to be changed; a new one without it.
     entry_id: Option<String>,
     /// What the agent calls it: 1 to 100 characters.
@@ -50,7 +50,7 @@ pub(super) struct Entry {
 
 /// What was understood of it: what an idempotency key stands for.
 #[derive(Serialize)]
-struct Understood {
+struct SaveAddressParams {
     entry: Option<String>,
     name: String,
     address: String,
@@ -59,20 +59,20 @@ struct Understood {
 /// Keep an address
 ///
 /// A name for an address that `agentWalletTransfer` can send to.
-#[utoipa::path(post, path = "/saveAddressBookEntry", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Entry),
+#[utoipa::path(post, path = "/saveAddressBookEntry", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(SaveAddressRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`entry`.", body = shapes::AddressBookSaved),
+    responses((status = 200, description = "`entry`.", body = schemas::SaveAddressResult),
         (status = 400, description = "A malformed member."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, a token born of a payment, or of an API key where an entry is changed."),
         (status = 404, description = "No wallet, or no such entry."), (status = 409, description = "100 addresses are kept."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn save_address_book_entry(
     State(room): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Entry>(body).await?;
+    let call = room.callables.read::<SaveAddressRequest>(body).await?;
     let wanted = &call.data;
     let name = text("name", &wanted.name, 100)?;
     let to = address("address", &wanted.address)?;
@@ -80,16 +80,16 @@ pub(super) async fn save_address_book_entry(
     room.callables.admit(&claims, &call).await?;
     match wanted.entry_id {
         // What somebody else has saved there, they send to by its name.
-        Some(_) => signed_in(&claims)?,
-        None => may_spend(&claims)?,
+        Some(_) => require_sign_in(&claims)?,
+        None => require_spend_rights(&claims)?,
     }
-    let understood = Understood {
+    let understood = SaveAddressParams {
         entry: wanted.entry_id.clone(),
         name: name.clone(),
         address: to.address(),
     };
     let (running, owner) = (room.clone(), claims.wallet);
-    key.once(
+    key.run(
         &room.callables.engine,
         &claims,
         "/saveAddressBookEntry",
@@ -97,40 +97,40 @@ pub(super) async fn save_address_book_entry(
         move |place| async move {
             let wallet = running.own(&owner).await?;
             let id = match &call.data.entry_id {
-                Some(text) => kept(&wallet, text)?.id,
+                Some(text) => record(&wallet, text)?.id,
                 None => AddressId(running.entropy.random()),
             };
-            let saved = Saved { id, name, address: to };
+            let saved = SavedAddress { id, name, address: to };
             let engine = &running.callables.engine;
             let told = saved.clone();
             let memo = place.map(|place| memo::<AgentWallet>(place, move |said| answer(&told, said.map(drop))));
             match engine.save_address(owner, saved.clone(), memo).await {
                 Ok(()) => answer(&saved, Ok(())),
-                Err(Denied::Rejected(why)) => answer(&saved, Err(&why)),
-                Err(denied) => Err(undecided(&denied)),
+                Err(OperationError::Rejected(why)) => answer(&saved, Err(&why)),
+                Err(denied) => Err(in_progress_response(&denied)),
             }
         },
     )
     .await
 }
 
-fn answer(saved: &Saved, told: Result<(), &Rejection>) -> Result<Reply, ApiError> {
-    told.map_err(refused)?;
-    Ok(reply(&View::new().object("entry", &saved.view())))
+fn answer(saved: &SavedAddress, told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
+    told.map_err(payment_error)?;
+    Ok(reply(&JsonObject::new().object("entry", &saved.view())))
 }
 
 /// What `deleteAddressBookEntry` takes.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Gone {
+pub(super) struct DeleteAddressRequest {
     /// Which.
     entry_id: String,
 }
 
 /// Forget an address
-#[utoipa::path(post, path = "/deleteAddressBookEntry", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Gone),
+#[utoipa::path(post, path = "/deleteAddressBookEntry", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(DeleteAddressRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`deleted`: the entry's id.", body = shapes::AddressBookDeleted),
+    responses((status = 200, description = "`deleted`: the entry's id.", body = schemas::DeleteAddressResult),
         (status = 400, description = "A malformed member."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token born of a payment or an API key."),
         (status = 404, description = "No wallet, or no such entry."),
@@ -138,41 +138,41 @@ pub(super) struct Gone {
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn delete_address_book_entry(
     State(room): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Gone>(body).await?;
+    let call = room.callables.read::<DeleteAddressRequest>(body).await?;
     room.callables.admit(&claims, &call).await?;
-    signed_in(&claims)?;
+    require_sign_in(&claims)?;
     let (running, owner, wanted) = (room.clone(), claims.wallet, call.data.entry_id.clone());
-    key.once(
+    key.run(
         &room.callables.engine,
         &claims,
         "/deleteAddressBookEntry",
         &call.data,
         move |place| async move {
-            let id = kept(&running.own(&owner).await?, &wanted)?.id;
+            let id = record(&running.own(&owner).await?, &wanted)?.id;
             let engine = &running.callables.engine;
-            let memo = place.map(|place| memo::<AgentWallet>(place, move |said| gone(id, said.map(drop))));
-            match engine.forget_address(owner, id, memo).await {
-                Ok(()) => gone(id, Ok(())),
-                Err(Denied::Rejected(why)) => gone(id, Err(&why)),
-                Err(denied) => Err(undecided(&denied)),
+            let memo = place.map(|place| memo::<AgentWallet>(place, move |said| deleted(id, said.map(drop))));
+            match engine.delete_address(owner, id, memo).await {
+                Ok(()) => deleted(id, Ok(())),
+                Err(OperationError::Rejected(why)) => deleted(id, Err(&why)),
+                Err(denied) => Err(in_progress_response(&denied)),
             }
         },
     )
     .await
 }
 
-fn gone(id: AddressId, told: Result<(), &Rejection>) -> Result<Reply, ApiError> {
-    told.map_err(refused)?;
-    Ok(reply(&View::new().text("deleted", id)))
+fn deleted(id: AddressId, told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
+    told.map_err(payment_error)?;
+    Ok(reply(&JsonObject::new().text("deleted", id)))
 }
 
 /// The entry of this name; what cannot be a name is unknown.
-pub(super) fn kept<'a>(wallet: &'a AgentWallet, text: &str) -> Result<&'a Saved, ApiError> {
+pub(super) fn record<'a>(wallet: &'a AgentWallet, text: &str) -> Result<&'a SavedAddress, ApiError> {
     let id = text.parse().ok();
     id.and_then(|id| wallet.saved(id))
-        .ok_or_else(|| refused(&Rejection::Unknown))
+        .ok_or_else(|| payment_error(&Rejection::AddressNotFound))
 }

@@ -7,32 +7,32 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderValue, Method, StatusCode, header};
 use purser_actors::agent_wallet::AgentWallet;
-use purser_actors::id::SpendId;
-use purser_actors::kernel::memo::Place;
+use purser_actors::id::WalletPaymentId;
+use purser_actors::kernel::idempotency::IdempotencySlot;
 use purser_actors::money::Usdc;
-use purser_actors::spend::{Order, Way};
+use purser_actors::wallet_payment::{WalletPaymentOrder, PaymentMethod};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::super::account::Holder;
-use super::super::callable::may_spend;
-use super::super::caller::Claims;
+use super::super::account::BearerClaims;
+use super::super::callable::require_spend_rights;
+use super::super::auth::AuthClaims;
 use super::super::error::ApiError;
-use super::super::idempotency::{Key, Reply, secret_print};
-use super::super::shapes;
-use super::spending::{Spender, free};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, keyed_fingerprint};
+use super::super::schemas;
+use super::payments::{PaymentRunner, response_body};
 use super::transfer::amount;
-use super::{AgentWallets, Shared, address, network, note, policy_filtered, refusal};
-use crate::agent_wallet::terms::{Acceptable, NoOffer, OwnAddresses, Pins};
-use crate::agent_wallet::{PaidRequest, Target};
-use crate::outbound::call::{Answered, CallError};
+use super::{AgentWalletState, Shared, address, network, note, policy_filtered, refusal};
+use crate::agent_wallet::offer_selection::{SelectedOffer, OfferRejection, OwnAddresses, PaymentPins};
+use crate::agent_wallet::{PaidHttpRequest, CallTarget};
+use crate::outbound::client::{OutboundResponse, OutboundError};
 use crate::wallet::PaymentRequired;
 
 /// What `agentX402Pay` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Wanted {
+pub(super) struct PayRequest {
     /// A paid route of this service, as `/get-card`; this or `url`.
     route: Option<String>,
     /// Anybody's URL, http or https, at a public address.
@@ -48,7 +48,7 @@ pub(super) struct Wanted {
     /// The agent's own words, at most 200 characters.
     note: Option<String>,
     /// Pay no more than this.
-    #[schema(value_type = Option<shapes::Exact>)]
+    #[schema(value_type = Option<schemas::ExactDecimal>)]
     max_amount_usdc: Option<Box<RawValue>>,
     /// Pay only in this token: the address of a contract or a mint.
     expected_asset: Option<String>,
@@ -60,8 +60,8 @@ pub(super) struct Wanted {
 
 /// What was understood of it: what an idempotency key stands for.
 #[derive(Serialize)]
-struct Understood {
-    target: Target,
+struct PayParams {
+    target: CallTarget,
     method: String,
     body: Option<String>,
     note: Option<String>,
@@ -82,9 +82,9 @@ struct Understood {
 /// shows the server's status (`sellerStatus`) and the beginning of its body (`sellerBody`), of our own routes the code
 /// (`reason`), the sentence and the hint; what our own route refuses is available again at once. What another server answers under names of tokens and
 /// codes (`auth`, `access_token`, `api_key` …) is shown to this call alone, and is null wherever it can be read later.
-#[utoipa::path(post, path = "/agentX402Pay", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Wanted),
+#[utoipa::path(post, path = "/agentX402Pay", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(PayRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `spend`, `response`.", body = shapes::AgentSpending),
+    responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `spend`, `response`.", body = schemas::AgentPaymentResult),
         (status = 400, description = "A malformed member or key."), (status = 401, description = "No good token."),
         (status = 403, description = "`policy_filtered`: a cap, a pin, an address that is not called, or (`reason` `own_terms`) another server's offer that pays this service; nothing was signed. Another account's `userId`, frozen, or a token born of a payment."),
         (status = 404, description = "No wallet."),
@@ -95,20 +95,20 @@ struct Understood {
         (status = 503, description = "Not now.")))]
 pub(super) async fn agent_x402_pay(
     State(room): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Wanted>(body).await?;
+    let call = room.callables.read::<PayRequest>(body).await?;
     let understood = room.understand(&call.data)?;
     let pins = pins(&call.data)?;
     room.callables.admit(&claims, &call).await?;
-    may_spend(&claims)?;
+    require_spend_rights(&claims)?;
     let (spender, again) = (room.spender(claims.wallet), room.spender(claims.wallet));
     // What is said to others is sealed wherever it is kept.
-    let print = secret_print(&room.vault, &understood)?;
+    let print = keyed_fingerprint(&room.vault, &understood)?;
     let (running, caller) = (room.clone(), claims.clone());
-    key.once_following(
+    key.run_following(
         &room.callables.engine,
         &claims,
         "/agentX402Pay",
@@ -119,10 +119,10 @@ pub(super) async fn agent_x402_pay(
     .await
 }
 
-fn pins(wanted: &Wanted) -> Result<Pins, ApiError> {
+fn pins(wanted: &PayRequest) -> Result<PaymentPins, ApiError> {
     let max_amount = wanted.max_amount_usdc.as_ref();
     let (on, to) = (wanted.expected_network.as_deref(), wanted.expected_pay_to.as_deref());
-    Ok(Pins {
+    Ok(PaymentPins {
         max_amount: max_amount.map(|raw| amount("maxAmountUsdc", raw.get())).transpose()?,
         asset: wanted.expected_asset.clone(),
         network: on.map(|text| network("expectedNetwork", text)).transpose()?,
@@ -130,8 +130,8 @@ fn pins(wanted: &Wanted) -> Result<Pins, ApiError> {
     })
 }
 
-impl AgentWallets {
-    fn understand(&self, wanted: &Wanted) -> Result<Understood, ApiError> {
+impl AgentWalletState {
+    fn understand(&self, wanted: &PayRequest) -> Result<PayParams, ApiError> {
         let invalid = |name: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", name, error);
         let target = self.target(wanted.route.as_deref(), wanted.url.as_deref(), wanted.params.as_deref())?;
         let method = wanted.method.as_deref().unwrap_or("GET");
@@ -146,7 +146,7 @@ impl AgentWallets {
             return Err(invalid("body", "A GET has no body."));
         }
         let pins = pins(wanted)?;
-        Ok(Understood {
+        Ok(PayParams {
             target,
             method: method.to_owned(),
             body,
@@ -161,41 +161,41 @@ impl AgentWallets {
     /// Asks what it costs, decides whether that is to be paid, and pays.
     async fn pay(
         self: Arc<Self>,
-        claims: &Claims,
-        asked: Understood,
-        pins: Pins,
-        spender: Spender,
-        place: Option<Place>,
-    ) -> Result<Reply, ApiError> {
+        claims: &AuthClaims,
+        asked: PayParams,
+        pins: PaymentPins,
+        spender: PaymentRunner,
+        place: Option<IdempotencySlot>,
+    ) -> Result<RecordedReply, ApiError> {
         self.count(claims.wallet)?;
         let wallet = self.own(&claims.wallet).await?;
         let host = match &asked.target {
-            Target::Route(_) => Way::OWN.to_owned(),
-            Target::Url(url) => self.calling.host(url).map_err(|e| uncalled(&e))?,
+            CallTarget::Route(_) => PaymentMethod::OWN.to_owned(),
+            CallTarget::Url(url) => self.calling.host(url).map_err(|e| not_sent(&e))?,
         };
-        let mut request = PaidRequest {
-            caller: PaidRequest::caller_of(&claims.wallet),
+        let mut request = PaidHttpRequest {
+            caller: PaidHttpRequest::from_purchase(&claims.wallet),
             target: asked.target,
             method: asked.method,
             body: asked.body,
             terms: None,
         };
-        let answered = self.calling.ask(&request, None).await.map_err(|e| uncalled(&e))?;
-        let own = matches!(request.target, Target::Route(_));
+        let answered = self.calling.request_price(&request, None).await.map_err(|e| not_sent(&e))?;
+        let own = matches!(request.target, CallTarget::Route(_));
         if answered.status != 402 {
-            return unpaid(&answered, own);
+            return not_paid(&answered, own);
         }
         let (header, required) = terms(&answered)?;
         let offers = self.acceptable(own, &pins, &required, &wallet)?;
         let (offer, holds) = self.affordable(&wallet, offers).await?;
         request.terms = Some((header, offer.index));
-        let id = SpendId(self.entropy.random());
+        let id = WalletPaymentId(self.entropy.random());
         let sealed = request.seal(&self.vault, id).map_err(|_| ApiError::internal())?;
-        let order = Order {
+        let order = WalletPaymentOrder {
             to: offer.to,
             amount: offer.amount,
             note: asked.note,
-            way: Way::Call { host },
+            way: PaymentMethod::PaidCall { host },
         };
         spender.spend(id, (order, sealed), holds, place).await
     }
@@ -205,18 +205,18 @@ impl AgentWallets {
     fn acceptable(
         &self,
         own: bool,
-        pins: &Pins,
+        pins: &PaymentPins,
         required: &PaymentRequired,
         wallet: &AgentWallet,
-    ) -> Result<Vec<Acceptable>, ApiError> {
+    ) -> Result<Vec<SelectedOffer>, ApiError> {
         let none = OwnAddresses::default();
         let refused = if own { &none } else { &self.own_addresses };
         let token = self.wallets.token();
-        let found = pins.acceptable(required, &wallet.addresses, refused, &token);
+        let found = pins.select(required, &wallet.addresses, refused, &token);
         found.map_err(|no| {
             let error = policy_filtered(no.to_string());
             match (no, no.reason()) {
-                (NoOffer::Domain(name), _) => error.hint(format!(
+                (OfferRejection::Domain(name), _) => error.hint(format!(
                     "Nothing was signed. This wallet pays servers whose terms name `{name}` in `extra.name`, with its version."
                 )),
                 (_, Some(reason)) => error.reason(reason),
@@ -226,12 +226,12 @@ impl AgentWallets {
     }
 
     /// The first offer that the wallet can pay, or else the first, with what the wallet holds there.
-    async fn affordable(&self, wallet: &AgentWallet, offers: Vec<Acceptable>) -> Result<(Acceptable, Usdc), ApiError> {
+    async fn affordable(&self, wallet: &AgentWallet, offers: Vec<SelectedOffer>) -> Result<(SelectedOffer, Usdc), ApiError> {
         let mut first = None;
         for offer in offers {
             let network = offer.to.network();
             let holds = self.holds(&wallet.addresses.on(network)).await?;
-            let available = holds.minus(wallet.reserved(network)).unwrap_or(Usdc::ZERO);
+            let available = holds.checked_sub(wallet.held(network)).unwrap_or(Usdc::ZERO);
             if offer.amount <= available {
                 return Ok((offer, holds));
             }
@@ -242,7 +242,7 @@ impl AgentWallets {
 }
 
 /// The server's terms: the value of its header, and what it says.
-fn terms(answered: &Answered) -> Result<(String, PaymentRequired), ApiError> {
+fn terms(answered: &OutboundResponse) -> Result<(String, PaymentRequired), ApiError> {
     let value = answered.headers.get("payment-required").map(HeaderValue::as_bytes);
     let read = value.and_then(|value| {
         let required = PaymentRequired::from_header(value).ok()?;
@@ -252,14 +252,14 @@ fn terms(answered: &Answered) -> Result<(String, PaymentRequired), ApiError> {
 }
 
 /// An answer that asks for no payment.
-fn unpaid(answered: &Answered, own: bool) -> Result<Reply, ApiError> {
+fn not_paid(answered: &OutboundResponse, own: bool) -> Result<RecordedReply, ApiError> {
     if !(200..300).contains(&answered.status) {
         let error = format!("The server answered {} and asks for no payment.", answered.status);
         let error = ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error).hint("Nothing was signed.");
         return Err(refusal::said(error, own, answered.status, &answered.body));
     }
     let kind = answered.headers.get(header::CONTENT_TYPE);
-    free(
+    response_body(
         answered.status,
         kind.and_then(|kind| kind.to_str().ok()),
         &answered.body,
@@ -267,10 +267,10 @@ fn unpaid(answered: &Answered, own: bool) -> Result<Reply, ApiError> {
 }
 
 /// No answer to the first call. The filter's refusal is a policy; nothing was signed either way.
-fn uncalled(error: &CallError) -> ApiError {
+fn not_sent(error: &OutboundError) -> ApiError {
     match error {
-        CallError::Refused(why) => {
-            policy_filtered(format!("That URL is not called: {why}{}.", why.unless_listed())).param("url")
+        OutboundError::Blocked(why) => {
+            policy_filtered(format!("That URL is not called: {why}{}.", why.allowlist_hint())).param("url")
         }
         error => {
             let error = format!("The server gave no answer that can be used: {error}.");

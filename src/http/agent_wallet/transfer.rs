@@ -3,28 +3,28 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::id::{SpendId, Wallet};
+use purser_actors::id::{WalletPaymentId, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::spend::{Order, Way};
+use purser_actors::wallet_payment::{WalletPaymentOrder, PaymentMethod};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::super::account::Holder;
-use super::super::callable::may_spend;
+use super::super::account::BearerClaims;
+use super::super::callable::require_spend_rights;
 use super::super::error::ApiError;
 use super::super::held::not_promised;
-use super::super::idempotency::Key;
-use super::super::shapes;
-use super::address_book::kept;
-use super::{AgentWallets, Shared, address, network, note};
+use super::super::idempotency::IdempotencyKey;
+use super::super::schemas;
+use super::address_book::record;
+use super::{AgentWalletState, Shared, address, network, note};
 
 /// What `agentWalletTransfer` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Wanted {
+pub(super) struct TransferRequest {
     /// USDC, more than 0, at most 6 decimal places.
-    #[schema(value_type = shapes::Exact)]
+    #[schema(value_type = schemas::ExactDecimal)]
     amount_usdc: Box<RawValue>,
     /// Who receives it, on either chain; this or `addressBookEntryId`.
     to_address: Option<String>,
@@ -38,7 +38,7 @@ pub(super) struct Wanted {
 
 /// What was understood of it: what an idempotency key stands for.
 #[derive(Serialize)]
-struct Understood {
+struct TransferParams {
     amount: u64,
     /// An address, or the name of an entry.
     to: String,
@@ -50,9 +50,9 @@ struct Understood {
 ///
 /// Within the caps that a person has set. It is reserved at once and sent on the chain of the address; a transfer that can
 /// never land is not spent, and its amount is available again.
-#[utoipa::path(post, path = "/agentWalletTransfer", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Wanted),
+#[utoipa::path(post, path = "/agentWalletTransfer", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(TransferRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`status` (`settled` or `pending`), `spend`; `response` is null.", body = shapes::AgentSpending),
+    responses((status = 200, description = "`status` (`settled` or `pending`), `spend`; `response` is null.", body = schemas::AgentPaymentResult),
         (status = 400, description = "A malformed amount, address or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A cap (`policy_filtered`), another account's `userId`, frozen, or a token born of a payment."),
         (status = 404, description = "No wallet, or no such address."),
@@ -62,30 +62,30 @@ struct Understood {
         (status = 503, description = "Not now.")))]
 pub(super) async fn agent_wallet_transfer(
     State(room): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Wanted>(body).await?;
+    let call = room.callables.read::<TransferRequest>(body).await?;
     let amount = amount("amountUsdc", call.data.amount_usdc.get())?;
     let note = note(call.data.note.as_deref())?;
     let asked = room.recipient(&call.data)?;
     room.callables.admit(&claims, &call).await?;
-    may_spend(&claims)?;
-    let understood = Understood {
+    require_spend_rights(&claims)?;
+    let understood = TransferParams {
         amount: amount.atomic(),
         to: match &asked {
-            Asked::Address(to) => to.address(),
-            Asked::Entry(id) => id.clone(),
+            TransferRecipient::Address(to) => to.address(),
+            TransferRecipient::Entry(id) => id.clone(),
         },
         on: call.data.network.clone(),
         note: note.clone(),
     };
-    let id = SpendId(room.entropy.random());
+    let id = WalletPaymentId(room.entropy.random());
     let owner = claims.wallet;
     let (spender, again) = (room.spender(owner), room.spender(owner));
     let running = room.clone();
-    key.once_following(
+    key.run_following(
         &room.callables.engine,
         &claims,
         "/agentWalletTransfer",
@@ -94,9 +94,9 @@ pub(super) async fn agent_wallet_transfer(
             running.count(owner)?;
             let wallet = running.own(&owner).await?;
             let to = match asked {
-                Asked::Address(to) => to,
-                Asked::Entry(text) => {
-                    let to = kept(&wallet, &text)?.address;
+                TransferRecipient::Address(to) => to,
+                TransferRecipient::Entry(text) => {
+                    let to = record(&wallet, &text)?.address;
                     running.receives(&to, call.data.network.as_deref(), "addressBookEntryId")?;
                     to
                 }
@@ -108,11 +108,11 @@ pub(super) async fn agent_wallet_transfer(
             }
             let asked = running.callables.engine.receives(&to).await;
             asked.map_err(|why| not_promised(why, "toAddress"))?;
-            let order = Order {
+            let order = WalletPaymentOrder {
                 to,
                 amount,
                 note,
-                way: Way::Transfer,
+                way: PaymentMethod::Transfer,
             };
             let holds = running.holds(&from).await?;
             spender.spend(id, (order, Vec::new()), holds, place).await
@@ -123,24 +123,24 @@ pub(super) async fn agent_wallet_transfer(
 }
 
 /// Who is to receive it, as it was asked.
-enum Asked {
+enum TransferRecipient {
     Address(Wallet),
     /// The name of an entry, whatever is kept under it.
     Entry(String),
 }
 
-impl AgentWallets {
-    fn recipient(&self, wanted: &Wanted) -> Result<Asked, ApiError> {
+impl AgentWalletState {
+    fn recipient(&self, wanted: &TransferRequest) -> Result<TransferRecipient, ApiError> {
         let named = wanted.network.as_deref();
         match (&wanted.to_address, &wanted.address_book_entry_id) {
             (Some(text), None) => {
                 let to = address("toAddress", text)?;
                 self.receives(&to, named, "toAddress")?;
-                Ok(Asked::Address(to))
+                Ok(TransferRecipient::Address(to))
             }
             (None, Some(id)) => {
                 named.map(|text| network("network", text)).transpose()?;
-                Ok(Asked::Entry(id.clone()))
+                Ok(TransferRecipient::Entry(id.clone()))
             }
             (None, None) => Err(ApiError::parameter(
                 "parameter_missing",

@@ -4,61 +4,61 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use purser_actors::agent_wallet::AgentWallet;
-use purser_actors::engine::Denied;
-use purser_actors::id::{Network, SpendId, Wallet};
-use purser_actors::kernel::memo::Told;
-use purser_actors::kernel::{Entity as _, View};
+use purser_actors::engine::OperationError;
+use purser_actors::id::{Network, WalletPaymentId, Wallet};
+use purser_actors::kernel::idempotency::CommandResult;
+use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Usdc;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::super::account::Holder;
-use super::super::callable::{self, camel, may_spend, reply};
-use super::super::caller::Claims;
+use super::super::account::BearerClaims;
+use super::super::callable::{self, to_camel_case, require_spend_rights, reply};
+use super::super::auth::AuthClaims;
 use super::super::error::ApiError;
-use super::super::idempotency::{Key, Reply, memo, undecided};
-use super::super::shapes;
-use super::{AgentWallets, Nothing, Shared, refused, spending};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::super::schemas;
+use super::{AgentWalletState, EmptyRequest, Shared, payment_error, payments};
 
 /// Make the managed wallet
 ///
 /// Once an account: a USDC address on Base and one on Solana, whose keys the service derives and signs with when this
 /// account's agents ask. Both are addresses of the account: what they pay for here is its own. Where there is a wallet it is
 /// answered.
-#[utoipa::path(post, path = "/createAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Nothing),
+#[utoipa::path(post, path = "/createAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`wallet`.", body = shapes::NewAgentWallet),
+    responses((status = 200, description = "`wallet`.", body = schemas::CreateAgentWalletResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."),
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_agent_wallet(
     State(room): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Nothing>(body).await?;
+    let call = room.callables.read::<EmptyRequest>(body).await?;
     room.callables.admit(&claims, &call).await?;
-    may_spend(&claims)?;
+    require_spend_rights(&claims)?;
     let (engine, owner, limits) = (room.callables.engine.clone(), claims.wallet, room.limits);
     let made = room.wallets.create(&owner).map_err(|_| ApiError::internal())?;
-    key.once(
+    key.run(
         &room.callables.engine,
         &claims,
         "/createAgentWallet",
         &(),
         move |place| async move {
             let memo = place.map(|place| {
-                memo::<AgentWallet>(place, move |told: Told<'_, AgentWallet>| match told {
+                memo::<AgentWallet>(place, move |told: CommandResult<'_, AgentWallet>| match told {
                     Ok((_, Some(wallet))) => Ok(created(&owner, wallet)),
                     _ => Err(ApiError::internal()),
                 })
             });
-            match engine.open_agent_wallet(owner, made, limits, memo).await {
+            match engine.create_agent_wallet(owner, made, limits, memo).await {
                 Ok(()) => {}
-                Err(Denied::Rejected(why)) => return Err(refused(&why)),
-                Err(denied) => return Err(undecided(&denied)),
+                Err(OperationError::Rejected(why)) => return Err(payment_error(&why)),
+                Err(denied) => return Err(in_progress_response(&denied)),
             }
             let wallet = engine.agent_wallet(&owner).await.map_err(|_| ApiError::internal())?;
             Ok(created(&owner, &wallet.ok_or_else(ApiError::internal)?))
@@ -67,14 +67,14 @@ pub(super) async fn create_agent_wallet(
     .await
 }
 
-fn created(owner: &Wallet, wallet: &AgentWallet) -> Reply {
-    reply(&View::new().object("wallet", &wallet.view(owner)))
+fn created(owner: &Wallet, wallet: &AgentWallet) -> RecordedReply {
+    reply(&JsonObject::new().object("wallet", &wallet.view(owner)))
 }
 
 /// What `getAgentWallet` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Which {
+pub(super) struct GetWalletRequest {
     /// One of its spends, to be shown with what was answered to its call.
     spend_id: Option<String>,
 }
@@ -83,17 +83,17 @@ pub(super) struct Which {
 ///
 /// Its addresses and limits, what the chains show that it holds, and what of that is reserved for spends on their way. A token
 /// issued for a payment reads no spend.
-#[utoipa::path(post, path = "/getAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Which),
-    responses((status = 200, description = "`wallet`, `balances`, `openSpends`; with `spendId` also `spend`, `response`.", body = shapes::AgentWalletNow),
+#[utoipa::path(post, path = "/getAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(GetWalletRequest),
+    responses((status = 200, description = "`wallet`, `balances`, `openSpends`; with `spendId` also `spend`, `response`.", body = schemas::GetAgentWalletResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or spend, frozen, or a spend by a token issued for a payment."),
         (status = 404, description = "No wallet, or no such spend."), (status = 503, description = "A chain cannot be read now.")))]
 pub(super) async fn get_agent_wallet(
     State(room): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Which>(body).await?;
+    let call = room.callables.read::<GetWalletRequest>(body).await?;
     room.callables.admit(&claims, &call).await?;
     let wallet = room.own(&claims.wallet).await?;
     let asked = match &call.data.spend_id {
@@ -101,36 +101,36 @@ pub(super) async fn get_agent_wallet(
         Some(text) => {
             let own = room.own_spend(&claims, text).await?;
             // What was answered to a call may hold a code or a link, and no payment of this token's bought it.
-            may_spend(&claims)?;
+            require_spend_rights(&claims)?;
             Some(own)
         }
     };
-    let mut balances = View::new();
+    let mut balances = JsonObject::new();
     for network in Network::ALL {
         let held = room.holds(&wallet.addresses.on(network)).await?;
-        let reserved = wallet.reserved(network);
-        let shown = View::new()
+        let reserved = wallet.held(network);
+        let shown = JsonObject::new()
             .number("balance", held.decimal())
             .number("reserved", reserved.decimal())
-            .number("available", held.minus(reserved).unwrap_or(Usdc::ZERO).decimal());
+            .number("available", held.checked_sub(reserved).unwrap_or(Usdc::ZERO).decimal());
         balances = balances.object(network.name(), &shown);
     }
     let open = wallet.open.iter().map(|open| {
-        View::new()
+        JsonObject::new()
             .text("spend_id", open.spend)
             .text("network", open.network.name())
             .number("amount", open.amount.decimal())
     });
-    let told = View::new()
+    let told = JsonObject::new()
         .object("wallet", &wallet.view(&claims.wallet))
         .object("balances", &balances)
         .list("open_spends", open);
-    let told = camel(&told.to_json());
+    let told = to_camel_case(&told.to_json());
     let Some((id, spend)) = asked else {
         return Ok(callable::result_verbatim(&told));
     };
-    let said = spending::said(&room.callables.engine, &room.vault, id, &spend).await?;
-    let spend = spending::shown(&room.callables.engine, id, &spend, said).await?;
+    let said = payments::said(&room.callables.engine, &room.vault, id, &spend).await?;
+    let spend = payments::shown(&room.callables.engine, id, &spend, said).await?;
     // Two objects, one after the other.
     let both = format!("{},{}", &told[..told.len() - 1], &spend[1..]);
     Ok(callable::result_verbatim(&both))
@@ -139,39 +139,39 @@ pub(super) async fn get_agent_wallet(
 /// What it may spend
 ///
 /// A person sets the caps on the account page; agents read them.
-#[utoipa::path(post, path = "/getAgentSpendLimit", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Nothing),
-    responses((status = 200, description = "The caps in US dollars, and what is used of the day's (UTC).", body = shapes::AgentSpendLimit),
+#[utoipa::path(post, path = "/getAgentSpendLimit", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(EmptyRequest),
+    responses((status = 200, description = "The caps in US dollars, and what is used of the day's (UTC).", body = schemas::AgentSpendLimit),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet."),
         (status = 503, description = "A chain cannot be read now; only after a restore is one read.")))]
 pub(super) async fn get_agent_spend_limit(
     State(room): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = room.callables.read::<Nothing>(body).await?;
+    let call = room.callables.read::<EmptyRequest>(body).await?;
     room.callables.admit(&claims, &call).await?;
     let wallet = room.own(&claims.wallet).await?;
     let now = room.clock.now();
     let before = room.callables.engine.spent_before(&wallet).await;
     let before = before.ok_or_else(chain_unavailable)?;
-    let used = wallet.used_on(now).plus(before).map_err(|_| ApiError::internal())?;
-    let or_null = |view: View, name, amount: Option<_>| match amount {
+    let used = wallet.used_on(now).checked_add(before).map_err(|_| ApiError::internal())?;
+    let or_null = |view: JsonObject, name, amount: Option<_>| match amount {
         Some(amount) => view.number(name, amount),
-        None => view.maybe(name, None::<&str>),
+        None => view.optional_text(name, None::<&str>),
     };
-    let told = View::new().number("per_call_usd", wallet.limits.per_call.decimal());
+    let told = JsonObject::new().number("per_call_usd", wallet.limits.per_call.decimal());
     let told = or_null(told, "per_day_usd", wallet.limits.per_day.map(|cap| cap.decimal()));
     let told = told.number("used_today_usd", used.decimal());
     let told = or_null(
         told,
         "left_today_usd",
-        wallet.left_on(now, before).map(|left| left.decimal()),
+        wallet.remaining_on(now, before).map(|left| left.decimal()),
     );
     Ok(callable::result(&told))
 }
 
-impl AgentWallets {
+impl AgentWalletState {
     /// What the chain shows that an address holds.
     ///
     /// # Errors
@@ -182,10 +182,10 @@ impl AgentWallets {
     }
 
     /// The spend of this name, if it is the caller's.
-    async fn own_spend(&self, claims: &Claims, text: &str) -> Result<(SpendId, purser_actors::spend::Spend), ApiError> {
+    async fn own_spend(&self, claims: &AuthClaims, text: &str) -> Result<(WalletPaymentId, purser_actors::wallet_payment::WalletPayment), ApiError> {
         let unknown = || ApiError::not_found("spend_unknown", "There is no such spend.");
-        let id: SpendId = text.parse().map_err(|_| unknown())?;
-        let found = self.callables.engine.spend_of(&id).await;
+        let id: WalletPaymentId = text.parse().map_err(|_| unknown())?;
+        let found = self.callables.engine.wallet_payment(&id).await;
         let spend = found.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
         if spend.owner != claims.wallet {
             let error = "This spend belongs to another wallet.";

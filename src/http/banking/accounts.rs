@@ -6,21 +6,21 @@ use axum::response::Response;
 use http::StatusCode;
 use purser_actors::banking::account::{BankAccount, Status};
 use purser_actors::banking::application;
-use purser_actors::engine::Denied;
+use purser_actors::engine::OperationError;
 use purser_actors::id::{BankAccountId, Wallet};
-use purser_actors::kernel::memo::Told;
-use purser_actors::kernel::{Entity as _, View};
-use purser_actors::port::banking::Ramp;
+use purser_actors::kernel::idempotency::CommandResult;
+use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::port::banking::AccountType;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::super::account::Holder;
+use super::super::account::BearerClaims;
 use super::super::callable;
 use super::super::error::ApiError;
-use super::super::idempotency::{Key, Reply, memo, undecided};
-use super::super::shapes;
-use super::members::{limit, line};
-use super::{Banking, Shared};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::super::schemas;
+use super::fields::{limit, line};
+use super::{BankingState, Shared};
 
 /// Accounts of one holder, at most.
 const ACCOUNTS_MAX: usize = 10;
@@ -28,43 +28,43 @@ const ACCOUNTS_MAX: usize = 10;
 /// What `createBankingAccount` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct NewAccount {
+pub(super) struct CreateAccountRequest {
     /// `onramp`: what is paid in becomes the balance. `offramp`: dollars from the balance are kept there.
-    r#type: TypeName,
+    r#type: AccountTypeParam,
     /// What its holder calls it. 1 to 60 characters.
     label: Option<String>,
 }
 
 #[derive(Clone, Copy, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum TypeName {
+enum AccountTypeParam {
     Onramp,
     Offramp,
 }
 
 #[derive(Serialize)]
-struct Wanted {
-    r#type: TypeName,
+struct CreateAccountParams {
+    r#type: AccountTypeParam,
     label: Option<String>,
 }
 
 /// Open an account at the bank
 ///
 /// For an approved application. It is `opening` until the bank has opened it; then `listBankingAccounts` has its numbers.
-#[utoipa::path(post, path = "/createBankingAccount", tag = "Banking", security(("bearer" = [])), request_body = inline(NewAccount),
+#[utoipa::path(post, path = "/createBankingAccount", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateAccountRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`account`, opening.", body = shapes::NewBankAccount),
+    responses((status = 200, description = "`account`, opening.", body = schemas::CreateBankAccountResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet."),
         (status = 409, description = "The application is not approved, there are too many, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_banking_account(
     State(banking): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<NewAccount>(body).await?;
+    let call = banking.callables.read::<CreateAccountRequest>(body).await?;
     let label = call
         .data
         .label
@@ -73,17 +73,17 @@ pub(super) async fn create_banking_account(
         .transpose()?;
     banking.callables.admit(&claims, &call).await?;
     let ramp = match call.data.r#type {
-        TypeName::Onramp => Ramp::On,
-        TypeName::Offramp => Ramp::Off,
+        AccountTypeParam::Onramp => AccountType::OnRamp,
+        AccountTypeParam::Offramp => AccountType::OffRamp,
     };
-    let wanted = Wanted {
+    let wanted = CreateAccountParams {
         r#type: call.data.r#type,
         label: label.clone(),
     };
     let id = BankAccountId(banking.entropy.random());
     let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingAccount";
-    key.once(
+    key.run(
         &banking.callables.engine,
         &claims,
         route,
@@ -97,15 +97,15 @@ pub(super) async fn create_banking_account(
                 return Err(ApiError::new(StatusCode::CONFLICT, "too_many_accounts", error));
             }
             let memo = place.map(|place| {
-                memo::<BankAccount>(place, move |told: Told<'_, BankAccount>| match told {
+                memo::<BankAccount>(place, move |told: CommandResult<'_, BankAccount>| match told {
                     Ok((_, Some(account))) => Ok(opening(id, account)),
                     _ => Err(ApiError::internal()),
                 })
             });
             match engine.open_bank_account(id, owner, customer, (ramp, label), memo).await {
                 Ok(()) => {}
-                Err(Denied::Rejected(_)) => return Err(ApiError::internal()),
-                Err(denied) => return Err(undecided(&denied)),
+                Err(OperationError::Rejected(_)) => return Err(ApiError::internal()),
+                Err(denied) => return Err(in_progress_response(&denied)),
             }
             let account = engine.bank_account(&id).await.map_err(|_| ApiError::internal())?;
             Ok(opening(id, &account.ok_or_else(ApiError::internal)?))
@@ -114,14 +114,14 @@ pub(super) async fn create_banking_account(
     .await
 }
 
-fn opening(id: BankAccountId, account: &BankAccount) -> Reply {
-    callable::reply(&View::new().object("account", &account.view(&id)))
+fn opening(id: BankAccountId, account: &BankAccount) -> RecordedReply {
+    callable::reply(&JsonObject::new().object("account", &account.view(&id)))
 }
 
 /// What `listBankingAccounts` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct List {
+pub(super) struct ListAccountsRequest {
     /// 1 to 100, 20 by default.
     limit: Option<u64>,
     /// The last `accountId` of the page before.
@@ -132,16 +132,16 @@ pub(super) struct List {
 ///
 /// Oldest first. Whoever pays in needs the numbers of an on-ramp and its `memo`. The balance of an off-ramp is what the bank
 /// says now, and null while it says nothing.
-#[utoipa::path(post, path = "/listBankingAccounts", tag = "Banking", security(("bearer" = [])), request_body = inline(List),
-    responses((status = 200, description = "`accounts`, `hasMore`.", body = shapes::BankAccounts),
+#[utoipa::path(post, path = "/listBankingAccounts", tag = "Banking", security(("bearer" = [])), request_body = inline(ListAccountsRequest),
+    responses((status = 200, description = "`accounts`, `hasMore`.", body = schemas::ListBankAccountsResult),
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId` or account, or frozen."), (status = 404, description = "`startingAfter` is no account.")))]
 pub(super) async fn list_banking_accounts(
     State(banking): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<List>(body).await?;
+    let call = banking.callables.read::<ListAccountsRequest>(body).await?;
     let limit = limit(call.data.limit)?;
     banking.callables.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
@@ -156,11 +156,11 @@ pub(super) async fn list_banking_accounts(
         shown.push(banking.account(*id, account).await);
     }
     Ok(callable::result(
-        &View::new().list("accounts", shown).flag("has_more", more),
+        &JsonObject::new().list("accounts", shown).boolean("has_more", more),
     ))
 }
 
-impl Banking {
+impl BankingState {
     /// The bank's name of somebody whose application it approved.
     async fn customer(&self, owner: &Wallet) -> Result<String, ApiError> {
         let application = self.application(owner).await?;
@@ -175,7 +175,7 @@ impl Banking {
     }
 
     /// An account with what only its holder is shown.
-    async fn account(&self, id: BankAccountId, account: &BankAccount) -> View {
+    async fn account(&self, id: BankAccountId, account: &BankAccount) -> JsonObject {
         let Status::Open(at) = &account.status else {
             return account.view(&id);
         };
@@ -183,12 +183,12 @@ impl Banking {
             .view(&id)
             .text("routing_number", &at.routing_number)
             .text("account_number", &at.account_number)
-            .maybe("memo", at.memo.as_ref());
+            .optional_text("memo", at.memo.as_ref());
         match account.ramp {
-            Ramp::On => view,
-            Ramp::Off => match self.callables.engine.bank_balance(id).await {
+            AccountType::OnRamp => view,
+            AccountType::OffRamp => match self.callables.engine.bank_balance(id).await {
                 Ok(balance) => view.number("balance", balance.decimal()),
-                Err(_) => view.maybe("balance", None::<&str>),
+                Err(_) => view.optional_text("balance", None::<&str>),
             },
         }
     }

@@ -4,23 +4,23 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::banking::application::{Application, Question, Rejection};
-use purser_actors::engine::Denied;
+use purser_actors::banking::application::{BankingApplication, Question, Rejection};
+use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::memo::Told;
-use purser_actors::kernel::{Entity as _, View};
+use purser_actors::kernel::idempotency::CommandResult;
+use purser_actors::kernel::{Entity as _, JsonObject};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::super::account::Holder;
+use super::super::account::BearerClaims;
 use super::super::callable;
 use super::super::error::ApiError;
-use super::super::idempotency::{Key, Reply, memo, secret_print, undecided};
-use super::super::shapes;
-use super::members::{date, line, phone, tax_number};
-use super::profile::Nothing;
-use super::{Banking, Shared};
-use crate::provider::banking::seal_tax;
+use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, keyed_fingerprint, in_progress_response};
+use super::super::schemas;
+use super::fields::{date, line, phone, tax_number};
+use super::profile::EmptyRequest;
+use super::{BankingState, Shared};
+use crate::provider::banking::seal_tax_id;
 use crate::secret::Secret;
 
 /// What only the owner can bring, in person.
@@ -29,7 +29,7 @@ const IDENTITY: &str = "identity";
 /// What `updateBankingApplicationDetails` takes: at least one of them.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Details {
+pub(super) struct UpdateApplicationRequest {
     /// `YYYY-MM-DD`; of a person, who is at least 18.
     date_of_birth: Option<String>,
     /// E.164: `+` and 8 to 15 digits.
@@ -58,7 +58,7 @@ pub(super) struct Details {
 
 /// What was understood of them, the whole tax number included: kept as no more than a digest under the vault's key.
 #[derive(Serialize)]
-struct Wanted<'a> {
+struct UpdateApplicationParams<'a> {
     answers: Vec<(&'static str, &'a str)>,
     tax: Option<&'a str>,
 }
@@ -67,16 +67,16 @@ struct Wanted<'a> {
 ///
 /// Its answers and documents, and in `missing` what it lacks before it can be submitted. `identity` is among that until the
 /// account's owner has been verified in person (`GET /get-kyc-link`).
-#[utoipa::path(post, path = "/getBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(Nothing),
-    responses((status = 200, description = "`application`.", body = shapes::OneBankingApplication),
+#[utoipa::path(post, path = "/getBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
+    responses((status = 200, description = "`application`.", body = schemas::BankingApplicationResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet.")))]
 pub(super) async fn get_banking_application(
     State(banking): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<Nothing>(body).await?;
+    let call = banking.callables.read::<EmptyRequest>(body).await?;
     banking.callables.admit(&claims, &call).await?;
     let application = banking.application(&claims.wallet).await?;
     let verified = banking.is_verified(&claims.wallet).await?;
@@ -86,20 +86,20 @@ pub(super) async fn get_banking_application(
 /// Answer the application
 ///
 /// Answers merge: those given replace earlier ones, the others stay.
-#[utoipa::path(post, path = "/updateBankingApplicationDetails", tag = "Banking", security(("bearer" = [])), request_body = inline(Details),
+#[utoipa::path(post, path = "/updateBankingApplicationDetails", tag = "Banking", security(("bearer" = [])), request_body = inline(UpdateApplicationRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`application` after it.", body = shapes::OneBankingApplication),
+    responses((status = 200, description = "`application` after it.", body = schemas::BankingApplicationResult),
         (status = 400, description = "A member is unknown or malformed, or there is none."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No profile yet."),
         (status = 409, description = "It is with the bank or approved, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn update_banking_application_details(
     State(banking): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<Details>(body).await?;
+    let call = banking.callables.read::<UpdateApplicationRequest>(body).await?;
     let answers = banking.answers(&call.data)?;
     if answers.is_empty() && call.data.tax_id.is_none() {
         let error = "Give at least one answer.";
@@ -107,14 +107,14 @@ pub(super) async fn update_banking_application_details(
     }
     let tax = call.data.tax_id.as_deref().map(tax_number).transpose()?;
     banking.callables.admit(&claims, &call).await?;
-    let wanted = Wanted {
+    let wanted = UpdateApplicationParams {
         answers: answers.iter().map(|(q, answer)| (q.name(), answer.as_str())).collect(),
         tax: tax.as_ref().map(|(_, number)| number.expose_secret().as_str()),
     };
-    let wanted = secret_print(&banking.vault, &wanted)?;
+    let wanted = keyed_fingerprint(&banking.vault, &wanted)?;
     let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/updateBankingApplicationDetails";
-    key.once(
+    key.run(
         &banking.callables.engine,
         &claims,
         route,
@@ -125,7 +125,7 @@ pub(super) async fn update_banking_application_details(
             let verified = room.is_verified(&owner).await?;
             let engine = &room.callables.engine;
             let memo = place.map(|place| memo(place, move |told| changed(&owner, told, verified)));
-            let told = engine.answer_banking_application(owner, answers, sealed, memo).await;
+            let told = engine.update_banking_application(owner, answers, sealed, memo).await;
             after(engine, &owner, told, verified).await
         },
     )
@@ -137,24 +137,24 @@ pub(super) async fn update_banking_application_details(
 /// What it lacks is named in `missing` of a 409 `application_incomplete`. The bank decides in its own time: follow
 /// `getBankingApplication` or the events `banking_application.approved` and `banking_application.rejected`. A rejected one
 /// may be changed and submitted again.
-#[utoipa::path(post, path = "/submitBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(Nothing),
+#[utoipa::path(post, path = "/submitBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`application`, submitted.", body = shapes::OneBankingApplication),
+    responses((status = 200, description = "`application`, submitted.", body = schemas::BankingApplicationResult),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No profile yet."),
         (status = 409, description = "Something is missing; it was submitted already; or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn submit_banking_application(
     State(banking): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<Nothing>(body).await?;
+    let call = banking.callables.read::<EmptyRequest>(body).await?;
     banking.callables.admit(&claims, &call).await?;
     let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/submitBankingApplication";
-    key.once(
+    key.run(
         &banking.callables.engine,
         &claims,
         route,
@@ -175,7 +175,7 @@ pub(super) async fn submit_banking_application(
 }
 
 /// The answer to a change, as it is remembered.
-fn changed(owner: &Wallet, told: Told<'_, Application>, verified: bool) -> Result<Reply, ApiError> {
+fn changed(owner: &Wallet, told: CommandResult<'_, BankingApplication>, verified: bool) -> Result<RecordedReply, ApiError> {
     match told {
         Ok((_, Some(application))) => Ok(callable::reply(&whole(owner, application, verified))),
         Ok((_, None)) => Err(ApiError::internal()),
@@ -187,13 +187,13 @@ fn changed(owner: &Wallet, told: Told<'_, Application>, verified: bool) -> Resul
 pub(super) async fn after(
     engine: &purser_actors::engine::Engine,
     owner: &Wallet,
-    told: Result<(), Denied<Rejection>>,
+    told: Result<(), OperationError<Rejection>>,
     verified: bool,
-) -> Result<Reply, ApiError> {
+) -> Result<RecordedReply, ApiError> {
     match told {
         Ok(()) => {}
-        Err(Denied::Rejected(why)) => return Err(refused(&why, verified)),
-        Err(denied) => return Err(undecided(&denied)),
+        Err(OperationError::Rejected(why)) => return Err(refused(&why, verified)),
+        Err(denied) => return Err(in_progress_response(&denied)),
     }
     let read = engine
         .banking_application(owner)
@@ -204,7 +204,7 @@ pub(super) async fn after(
 }
 
 /// The memo's side of [`after`], for other rooms of the application.
-pub(super) fn remembered(owner: &Wallet, told: Told<'_, Application>, verified: bool) -> Result<Reply, ApiError> {
+pub(super) fn record(owner: &Wallet, told: CommandResult<'_, BankingApplication>, verified: bool) -> Result<RecordedReply, ApiError> {
     changed(owner, told, verified)
 }
 
@@ -215,7 +215,7 @@ fn refused(why: &Rejection, verified: bool) -> ApiError {
             ApiError::new(StatusCode::CONFLICT, "application_not_open", error)
         }
         Rejection::Incomplete(missing) => incomplete(missing, verified),
-        Rejection::TooMany => {
+        Rejection::TooManyDocuments => {
             let error = "No more documents are taken; one that shows the same replaces the earlier one.";
             ApiError::new(StatusCode::CONFLICT, "too_many_documents", error)
         }
@@ -243,13 +243,13 @@ fn named(missing: &[&'static str], verified: bool) -> Vec<String> {
 }
 
 /// The whole application, for its owner.
-fn whole(owner: &Wallet, application: &Application, verified: bool) -> View {
+fn whole(owner: &Wallet, application: &BankingApplication, verified: bool) -> JsonObject {
     let given = application.answers.iter();
-    let answers = given.fold(View::new(), |view, (question, answer)| {
+    let answers = given.fold(JsonObject::new(), |view, (question, answer)| {
         view.text(question.name(), answer)
     });
     let documents = application.documents.iter().map(|paper| {
-        View::new()
+        JsonObject::new()
             .text("document_id", paper.id)
             .text("type", paper.shows.name())
             .text("media_type", paper.media.name())
@@ -264,14 +264,14 @@ fn whole(owner: &Wallet, application: &Application, verified: bool) -> View {
     let shown = application
         .view(owner)
         .object("answers", &answers)
-        .maybe("tax_id_last4", application.tax_last4.as_ref())
+        .optional_text("tax_id_last4", application.tax_last4.as_ref())
         .list("documents", documents)
         .texts("missing", missing);
-    View::new().object("application", &shown)
+    JsonObject::new().object("application", &shown)
 }
 
-impl Banking {
-    pub(super) async fn application(&self, owner: &Wallet) -> Result<Application, ApiError> {
+impl BankingState {
+    pub(super) async fn application(&self, owner: &Wallet) -> Result<BankingApplication, ApiError> {
         let read = self.callables.engine.banking_application(owner).await;
         read.map_err(|_| ApiError::internal())?.ok_or_else(|| {
             let error = "There is no banking profile.";
@@ -288,18 +288,18 @@ impl Banking {
     /// A tax number's last four, and the whole sealed under the application's id.
     fn sealed_tax(
         &self,
-        application: &Application,
+        application: &BankingApplication,
         (last4, number): (String, Secret<String>),
     ) -> Result<(String, Vec<u8>), ApiError> {
         if application.american && number.expose_secret().len() != 9 {
             let error = "`taxId` must have 9 digits.";
             return Err(ApiError::parameter("parameter_invalid", "taxId", error));
         }
-        let sealed = seal_tax(&self.vault, application.id, &number);
+        let sealed = seal_tax_id(&self.vault, application.id, &number);
         Ok((last4, sealed.map_err(|_| ApiError::internal())?))
     }
 
-    fn answers(&self, data: &Details) -> Result<Vec<(Question, String)>, ApiError> {
+    fn answers(&self, data: &UpdateApplicationRequest) -> Result<Vec<(Question, String)>, ApiError> {
         let now = self.clock.now();
         let mut answers = Vec::new();
         let mut give = |question, answer: Result<Option<String>, ApiError>| -> Result<(), ApiError> {

@@ -3,28 +3,28 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::destination::{BankRecipient, Scheme};
+use purser_actors::bank_destination::{BankRecipient, DestinationType};
 use purser_actors::payout::BankDetails;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::super::account::Holder;
+use super::super::account::BearerClaims;
 use super::super::callable::may_change;
 use super::super::error::ApiError;
-use super::super::idempotency::Key;
-use super::super::shapes;
+use super::super::idempotency::IdempotencyKey;
+use super::super::schemas;
 use super::Shared;
-use super::members::line;
+use super::fields::line;
 use super::recipients::{remember, sent};
-use crate::bank_number;
+use crate::bank_account_number;
 use crate::secret::Secret;
 
 /// An account that can be paid.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct NewDestination {
+pub(super) struct BankDestinationRequest {
     /// `fiat_us` (routing and account number) or `fiat_iban` (IBAN).
-    r#type: SchemeName,
+    r#type: DestinationTypeParam,
     /// The bank. 1 to 100 characters.
     bank_name: String,
     /// Nine digits with their checksum right.
@@ -41,17 +41,17 @@ pub(super) struct NewDestination {
 
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum SchemeName {
+enum DestinationTypeParam {
     FiatUs,
     FiatIban,
 }
 
 /// What may be known of an account, and its number.
-pub(super) type Account = (Scheme, BankDetails, Secret<String>);
+pub(super) type ParsedAccount = (DestinationType, BankDetails, Secret<String>);
 
 /// An account, the checksums right. What it leaves out is the recipient's.
-pub(super) fn account(wanted: &NewDestination, recipient: &BankRecipient) -> Result<Account, ApiError> {
-    let wrong = |param: &'static str, what: bank_number::NumberError| {
+pub(super) fn account(wanted: &BankDestinationRequest, recipient: &BankRecipient) -> Result<ParsedAccount, ApiError> {
+    let wrong = |param: &'static str, what: bank_account_number::AccountNumberError| {
         ApiError::parameter("parameter_invalid", param, format!("`{param}`: {what}."))
     };
     let closed = |text: &Option<String>| text.clone().map(Secret::new);
@@ -62,14 +62,14 @@ pub(super) fn account(wanted: &NewDestination, recipient: &BankRecipient) -> Res
         closed(&wanted.iban),
     );
     let (scheme, routing_number, number) = match numbers {
-        (SchemeName::FiatUs, Some(routing), Some(number), None) => {
-            bank_number::routing_number(routing).map_err(|e| wrong("routingNumber", e))?;
-            bank_number::us_account(&number).map_err(|e| wrong("accountNumber", e))?;
-            (Scheme::FiatUs, routing.to_owned(), number)
+        (DestinationTypeParam::FiatUs, Some(routing), Some(number), None) => {
+            bank_account_number::routing_number(routing).map_err(|e| wrong("routingNumber", e))?;
+            bank_account_number::us_account(&number).map_err(|e| wrong("accountNumber", e))?;
+            (DestinationType::FiatUs, routing.to_owned(), number)
         }
-        (SchemeName::FiatIban, None, None, Some(number)) => {
-            bank_number::iban(&number).map_err(|e| wrong("iban", e))?;
-            (Scheme::FiatIban, String::new(), number)
+        (DestinationTypeParam::FiatIban, None, None, Some(number)) => {
+            bank_account_number::iban(&number).map_err(|e| wrong("iban", e))?;
+            (DestinationType::FiatIban, String::new(), number)
         }
         _ => {
             let error = "`fiat_us` takes `routingNumber` and `accountNumber`, `fiat_iban` takes `iban`.";
@@ -97,7 +97,7 @@ pub(super) fn account(wanted: &NewDestination, recipient: &BankRecipient) -> Res
 /// What `updateBankingDestination` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Renaming {
+pub(super) struct RenameDestinationRequest {
     /// From `listBankingRecipients`.
     destination_id: String,
     /// 1 to 100 characters.
@@ -105,7 +105,7 @@ pub(super) struct Renaming {
 }
 
 #[derive(Serialize)]
-struct RenamingAsked {
+struct RenameDestinationParams {
     destination_id: String,
     nickname: String,
 }
@@ -113,30 +113,30 @@ struct RenamingAsked {
 /// Rename a destination
 ///
 /// Its numbers never change: another account is another destination.
-#[utoipa::path(post, path = "/updateBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(Renaming),
+#[utoipa::path(post, path = "/updateBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(RenameDestinationRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`recipientId`, `destination` after it.", body = shapes::NewBankDestination),
+    responses((status = 200, description = "`recipientId`, `destination` after it.", body = schemas::BankDestinationResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No such destination."),
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn update_banking_destination(
     State(banking): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<Renaming>(body).await?;
+    let call = banking.callables.read::<RenameDestinationRequest>(body).await?;
     let nickname = line("nickname", &call.data.nickname, 100)?;
     banking.callables.admit(&claims, &call).await?;
     may_change(&claims)?;
-    let asked = RenamingAsked {
+    let asked = RenameDestinationParams {
         destination_id: call.data.destination_id.clone(),
         nickname: nickname.clone(),
     };
     let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/updateBankingDestination";
-    key.once(
+    key.run(
         &banking.callables.engine,
         &claims,
         route,

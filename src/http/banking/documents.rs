@@ -6,19 +6,19 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
-use purser_actors::banking::application::{Document, Media, Shows};
-use purser_actors::engine::Denied;
+use purser_actors::banking::application::{Document, MediaType, DocumentType};
+use purser_actors::engine::OperationError;
 use purser_actors::id::DocumentId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
-use super::super::account::Holder;
+use super::super::account::BearerClaims;
 use super::super::error::ApiError;
-use super::super::idempotency::{Key, memo};
-use super::super::shapes;
+use super::super::idempotency::{IdempotencyKey, memo};
+use super::super::schemas;
 use super::Shared;
-use super::application::{after, remembered};
+use super::application::{after, record};
 
 /// A document, in bytes.
 const DOCUMENT_MAX: usize = 10 * 1024 * 1024;
@@ -28,9 +28,9 @@ pub const UPLOAD_MAX: usize = DOCUMENT_MAX / 3 * 4 + 64 * 1024;
 /// What `uploadBankingDocument` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Upload {
+pub(super) struct UploadDocumentRequest {
     /// `proof_of_address`, `formation_document` or `other`.
-    r#type: TypeName,
+    r#type: DocumentTypeParam,
     /// PDF, PNG or JPEG in base64, at most 10 MB. Its first bytes say which, and no name does.
     content: String,
 }
@@ -38,25 +38,25 @@ pub(super) struct Upload {
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = DocumentTypeName)]
-enum TypeName {
+enum DocumentTypeParam {
     ProofOfAddress,
     FormationDocument,
     Other,
 }
 
-impl TypeName {
-    const fn shows(self) -> Shows {
+impl DocumentTypeParam {
+    const fn shows(self) -> DocumentType {
         match self {
-            Self::ProofOfAddress => Shows::ProofOfAddress,
-            Self::FormationDocument => Shows::Formation,
-            Self::Other => Shows::Other,
+            Self::ProofOfAddress => DocumentType::ProofOfAddress,
+            Self::FormationDocument => DocumentType::Formation,
+            Self::Other => DocumentType::Other,
         }
     }
 }
 
 /// What an idempotency key stands for.
 #[derive(Serialize)]
-struct Wanted {
+struct UploadDocumentParams {
     shows: &'static str,
     sha256: String,
 }
@@ -64,9 +64,9 @@ struct Wanted {
 /// Add a document to the application
 ///
 /// It is kept encrypted under a key of its own. One that shows the same replaces the earlier one, whose key is destroyed.
-#[utoipa::path(post, path = "/uploadBankingDocument", tag = "Banking", security(("bearer" = [])), request_body = inline(Upload),
+#[utoipa::path(post, path = "/uploadBankingDocument", tag = "Banking", security(("bearer" = [])), request_body = inline(UploadDocumentRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`application` with it.", body = shapes::OneBankingApplication),
+    responses((status = 200, description = "`application` with it.", body = schemas::BankingApplicationResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No profile yet."),
         (status = 409, description = "The application is with the bank or approved, has too many, or the first call with this key is still running."),
@@ -74,13 +74,13 @@ struct Wanted {
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn upload_banking_document(
     State(banking): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read_up_to::<Upload>(body, UPLOAD_MAX).await?;
+    let call = banking.callables.read_up_to::<UploadDocumentRequest>(body, UPLOAD_MAX).await?;
     let (shows, bytes) = (call.data.r#type.shows(), decoded(&call.data.content)?);
-    let media = sniffed(&bytes)?;
+    let media = detect_media_type(&bytes)?;
     banking.callables.admit(&claims, &call).await?;
     let sha256: [u8; 32] = Sha256::digest(&bytes).into();
     let document = Document {
@@ -91,13 +91,13 @@ pub(super) async fn upload_banking_document(
         sha256,
         at: banking.clock.now(),
     };
-    let wanted = Wanted {
+    let wanted = UploadDocumentParams {
         shows: shows.name(),
         sha256: hex::encode(sha256),
     };
     let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/uploadBankingDocument";
-    key.once(
+    key.run(
         &banking.callables.engine,
         &claims,
         route,
@@ -105,7 +105,7 @@ pub(super) async fn upload_banking_document(
         move |place| async move {
             let application = room.application(&owner).await?;
             let verified = room.is_verified(&owner).await?;
-            let same = |kept: &&Document| kept.shows == shows && shows != Shows::Other;
+            let same = |kept: &&Document| kept.shows == shows && shows != DocumentType::Other;
             let replaced = application.documents.iter().find(same).map(|kept| kept.id);
             let (engine, documents) = (&room.callables.engine, &room.documents);
             // The bytes first: an application never names a document that is not there.
@@ -113,11 +113,11 @@ pub(super) async fn upload_banking_document(
                 tracing::error!(%error, "a document could not be kept");
                 ApiError::unavailable("unavailable", "The document could not be kept. Try again.", 5)
             })?;
-            let memo = place.map(|place| memo(place, move |told| remembered(&owner, told, verified)));
-            let told = engine.attach_banking_document(owner, document, sealed, memo).await;
+            let memo = place.map(|place| memo(place, move |told| record(&owner, told, verified)));
+            let told = engine.add_banking_document(owner, document, sealed, memo).await;
             match (&told, replaced) {
-                (Ok(()), Some(old)) => documents.forget(old).await,
-                (Err(Denied::Rejected(_)), _) => documents.forget(document.id).await,
+                (Ok(()), Some(old)) => documents.delete(old).await,
+                (Err(OperationError::Rejected(_)), _) => documents.delete(document.id).await,
                 // An application that may name it keeps it.
                 (Ok(()), None) | (Err(_), _) => {}
             }
@@ -139,11 +139,11 @@ fn decoded(content: &str) -> Result<Vec<u8>, ApiError> {
 }
 
 /// What a file is by its first bytes, whatever it is called.
-fn sniffed(bytes: &[u8]) -> Result<Media, ApiError> {
+fn detect_media_type(bytes: &[u8]) -> Result<MediaType, ApiError> {
     let media = match bytes {
-        [b'%', b'P', b'D', b'F', b'-', ..] => Some(Media::Pdf),
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Media::Png),
-        [0xff, 0xd8, 0xff, ..] => Some(Media::Jpeg),
+        [b'%', b'P', b'D', b'F', b'-', ..] => Some(MediaType::Pdf),
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(MediaType::Png),
+        [0xff, 0xd8, 0xff, ..] => Some(MediaType::Jpeg),
         _ => None,
     };
     media.ok_or_else(|| {
@@ -161,14 +161,14 @@ mod tests {
     #[test]
     fn documents_are_known_by_their_first_bytes() {
         for (bytes, media) in [
-            (&b"%PDF-1.7 x"[..], Media::Pdf),
-            (b"\x89PNG\r\n\x1a\nIHDR", Media::Png),
-            (b"\xff\xd8\xff\xe0JFIF", Media::Jpeg),
+            (&b"%PDF-1.7 x"[..], MediaType::Pdf),
+            (b"\x89PNG\r\n\x1a\nIHDR", MediaType::Png),
+            (b"\xff\xd8\xff\xe0JFIF", MediaType::Jpeg),
         ] {
-            assert_eq!(sniffed(bytes).unwrap(), media);
+            assert_eq!(detect_media_type(bytes).unwrap(), media);
         }
         for bytes in [&b""[..], b"%PDF", b"<html>", b"PK\x03\x04", b"\x89PNG\r\n", b"\xff\xd8"] {
-            assert_eq!(sniffed(bytes).unwrap_err().code, "unsupported_document");
+            assert_eq!(detect_media_type(bytes).unwrap_err().code, "unsupported_document");
         }
     }
 }

@@ -4,30 +4,30 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::banking::profile::{Exists, Holder as Who, Profile};
-use purser_actors::engine::Denied;
+use purser_actors::banking::profile::{AlreadyExists, CustomerType as Who, BankingProfile};
+use purser_actors::engine::OperationError;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::memo::Told;
-use purser_actors::kernel::{Entity as _, View};
+use purser_actors::kernel::idempotency::CommandResult;
+use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::port::Timestamp;
 use purser_actors::product::Country;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::super::account::Holder;
+use super::super::account::BearerClaims;
 use super::super::callable;
 use super::super::error::ApiError;
-use super::super::idempotency::{Key, Reply, memo, undecided};
-use super::super::shapes;
-use super::members::{email, line};
-use super::{Banking, Shared};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::super::schemas;
+use super::fields::{email, line};
+use super::{BankingState, Shared};
 
 /// What `createBankingProfile` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct NewProfile {
+pub(super) struct CreateProfileRequest {
     /// `individual` (default) or `business`.
-    r#type: Option<Kind>,
+    r#type: Option<CustomerTypeParam>,
     /// The person's, or of who acts for the business. 1 to 100 characters.
     first_name: String,
     /// As `firstName`.
@@ -42,14 +42,14 @@ pub(super) struct NewProfile {
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum CustomerTypeParam {
     Individual,
     Business,
 }
 
 /// What was understood of it: what an idempotency key stands for.
 #[derive(Clone, Serialize)]
-struct Wanted {
+struct CreateProfileParams {
     first_name: String,
     last_name: String,
     business_name: Option<String>,
@@ -61,42 +61,42 @@ struct Wanted {
 ///
 /// Once an account. It opens the application, which asks for the rest: `getBankingApplication`. The identity behind it is
 /// verified by the account's owner in person: `GET /get-kyc-link`.
-#[utoipa::path(post, path = "/createBankingProfile", tag = "Banking", security(("bearer" = [])), request_body = inline(NewProfile),
+#[utoipa::path(post, path = "/createBankingProfile", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateProfileRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`profile`.", body = shapes::NewBankingProfile),
+    responses((status = 200, description = "`profile`.", body = schemas::CreateBankingProfileResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."),
         (status = 409, description = "There is a profile, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_banking_profile(
     State(banking): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<NewProfile>(body).await?;
+    let call = banking.callables.read::<CreateProfileRequest>(body).await?;
     let wanted = banking.understand(&call.data)?;
     banking.callables.admit(&claims, &call).await?;
     let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
     let profile = wanted.profile(owner)?;
     let engine_of_key = banking.callables.engine.clone();
-    key.once(
+    key.run(
         &engine_of_key,
         &claims,
         "/createBankingProfile",
         &wanted,
         move |place| async move {
             let memo = place.map(|place| {
-                memo::<Profile>(place, move |told: Told<'_, Profile>| match told {
+                memo::<BankingProfile>(place, move |told: CommandResult<'_, BankingProfile>| match told {
                     Ok((_, Some(profile))) => Ok(created(&owner, profile)),
                     Ok((_, None)) => Err(ApiError::internal()),
-                    Err(Exists) => Err(exists()),
+                    Err(AlreadyExists) => Err(exists()),
                 })
             });
             match engine.create_banking_profile(owner, profile, memo).await {
                 Ok(()) => {}
-                Err(Denied::Rejected(Exists)) => return Err(exists()),
-                Err(denied) => return Err(undecided(&denied)),
+                Err(OperationError::Rejected(AlreadyExists)) => return Err(exists()),
+                Err(denied) => return Err(in_progress_response(&denied)),
             }
             let profile = engine.banking_profile(&owner).await.map_err(|_| ApiError::internal())?;
             Ok(created(&owner, &profile.ok_or_else(ApiError::internal)?))
@@ -105,9 +105,9 @@ pub(super) async fn create_banking_profile(
     .await
 }
 
-impl Banking {
-    fn understand(&self, data: &NewProfile) -> Result<Wanted, ApiError> {
-        let business = data.r#type == Some(Kind::Business);
+impl BankingState {
+    fn understand(&self, data: &CreateProfileRequest) -> Result<CreateProfileParams, ApiError> {
+        let business = data.r#type == Some(CustomerTypeParam::Business);
         let business_name = match (&data.business_name, business) {
             (Some(name), true) => Some(line("businessName", name, 100)?),
             (None, false) => None,
@@ -130,7 +130,7 @@ impl Banking {
             return Err(ApiError::parameter("country_not_served", "country", error)
                 .hint(format!("Countries: {}.", self.countries.join(", "))));
         }
-        Ok(Wanted {
+        Ok(CreateProfileParams {
             first_name: line("firstName", &data.first_name, 100)?,
             last_name: line("lastName", &data.last_name, 100)?,
             business_name,
@@ -140,10 +140,10 @@ impl Banking {
     }
 }
 
-impl Wanted {
-    fn profile(&self, owner: Wallet) -> Result<Profile, ApiError> {
+impl CreateProfileParams {
+    fn profile(&self, owner: Wallet) -> Result<BankingProfile, ApiError> {
         let wanted = self.clone();
-        Ok(Profile {
+        Ok(BankingProfile {
             owner,
             holder: wanted.business_name.map_or(Who::Individual, Who::Business),
             first_name: wanted.first_name,
@@ -155,8 +155,8 @@ impl Wanted {
     }
 }
 
-fn created(owner: &Wallet, profile: &Profile) -> Reply {
-    callable::reply(&View::new().object("profile", &profile.view(owner)))
+fn created(owner: &Wallet, profile: &BankingProfile) -> RecordedReply {
+    callable::reply(&JsonObject::new().object("profile", &profile.view(owner)))
 }
 
 fn exists() -> ApiError {
@@ -168,19 +168,19 @@ fn exists() -> ApiError {
 /// What `getBankingProfileStatus` takes: nothing.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Nothing {}
+pub(super) struct EmptyRequest {}
 
 /// How far banking is
-#[utoipa::path(post, path = "/getBankingProfileStatus", tag = "Banking", security(("bearer" = [])), request_body = inline(Nothing),
-    responses((status = 200, description = "`status` of the profile (`none` or `open`), `identity`, and the profile.", body = shapes::BankingProfileStatus),
+#[utoipa::path(post, path = "/getBankingProfileStatus", tag = "Banking", security(("bearer" = [])), request_body = inline(EmptyRequest),
+    responses((status = 200, description = "`status` of the profile (`none` or `open`), `identity`, and the profile.", body = schemas::BankingProfileStatus),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen.")))]
 pub(super) async fn get_banking_profile_status(
     State(banking): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<Nothing>(body).await?;
+    let call = banking.callables.read::<EmptyRequest>(body).await?;
     banking.callables.admit(&claims, &call).await?;
     let engine = &banking.callables.engine;
     let failed = |_| ApiError::internal();
@@ -188,9 +188,9 @@ pub(super) async fn get_banking_profile_status(
     let identity = engine.identity(&claims.wallet).await.map_err(failed)?;
     let application = engine.banking_application(&claims.wallet).await.map_err(failed)?;
     let application = application.as_ref().map_or("none", |application| application.status());
-    let told = View::new()
+    let told = JsonObject::new()
         .text("application", application)
-        .flag("can_open_accounts", application == "approved")
+        .boolean("can_open_accounts", application == "approved")
         .text("user_id", claims.wallet.user_id())
         .text("status", profile.as_ref().map_or("none", |profile| profile.status()))
         .text(
@@ -199,6 +199,6 @@ pub(super) async fn get_banking_profile_status(
         );
     Ok(callable::result(&match &profile {
         Some(profile) => told.object("profile", &profile.view(&claims.wallet)),
-        None => told.maybe("profile", None::<&str>),
+        None => told.optional_text("profile", None::<&str>),
     }))
 }

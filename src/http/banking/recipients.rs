@@ -4,24 +4,24 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::destination::{BankRecipient, Destination, Rejection};
-use purser_actors::engine::{Denied, Engine};
-use purser_actors::id::{BankRecipientId, DestinationId, Wallet};
-use purser_actors::kernel::memo::{Place, Told};
-use purser_actors::kernel::{Entity as _, View};
+use purser_actors::bank_destination::{BankRecipient, BankDestination, Rejection};
+use purser_actors::engine::{OperationError, Engine};
+use purser_actors::id::{BankRecipientId, BankDestinationId, Wallet};
+use purser_actors::kernel::idempotency::{IdempotencySlot, CommandResult};
+use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::super::account::Holder;
+use super::super::account::BearerClaims;
 use super::super::callable::{self, may_change};
 use super::super::error::ApiError;
-use super::super::idempotency::{Key, Reply, memo, secret_print, undecided};
+use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, keyed_fingerprint, in_progress_response};
 use super::super::recipients::by_recipient;
-use super::super::shapes;
-use super::destination::{Account, NewDestination, account};
-use super::members::{limit, line};
-use super::{Banking, Shared};
+use super::super::schemas;
+use super::destination::{ParsedAccount, BankDestinationRequest, account};
+use super::fields::{limit, line};
+use super::{BankingState, Shared};
 use crate::provider::payouts::seal_account;
 use crate::vault::Vault;
 
@@ -31,19 +31,19 @@ const DESTINATIONS_MAX: usize = 20;
 /// What `createBankingRecipient` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct NewRecipient {
+pub(super) struct CreateRecipientRequest {
     /// A person or company. 1 to 100 characters.
     name: String,
     /// One line.
     address: Option<String>,
     /// The first account.
     #[schema(inline)]
-    destination: NewDestination,
+    destination: BankDestinationRequest,
 }
 
 /// What was understood of a destination, its whole number included: kept as no more than a digest under the vault's key.
 #[derive(Serialize)]
-struct Wanted<'a> {
+struct DestinationParams<'a> {
     recipient: &'a str,
     address: &'a str,
     scheme: &'static str,
@@ -55,9 +55,9 @@ struct Wanted<'a> {
 }
 
 /// What an idempotency key stands for.
-fn print(vault: &Vault, recipient: &str, address: &str, account: &Account) -> Result<String, ApiError> {
+fn fingerprint(vault: &Vault, recipient: &str, address: &str, account: &ParsedAccount) -> Result<String, ApiError> {
     let (scheme, details, number) = account;
-    let wanted = Wanted {
+    let wanted = DestinationParams {
         recipient,
         address,
         scheme: scheme.name(),
@@ -67,26 +67,26 @@ fn print(vault: &Vault, recipient: &str, address: &str, account: &Account) -> Re
         routing: &details.routing_number,
         number: number.expose_secret(),
     };
-    secret_print(vault, &wanted)
+    keyed_fingerprint(vault, &wanted)
 }
 
 /// Save somebody who can be paid by bank, with a first account
 ///
 /// The same recipients as `GET /bank-recipients`: `GET /send-bank-payment` and `sendBankingPayout` pay their destinations.
-#[utoipa::path(post, path = "/createBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(NewRecipient),
+#[utoipa::path(post, path = "/createBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`recipientId`, `destination`.", body = shapes::NewBankDestination),
+    responses((status = 200, description = "`recipientId`, `destination`.", body = schemas::BankDestinationResult),
         (status = 400, description = "A member is missing, unknown or malformed; a checksum is wrong."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."),
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_banking_recipient(
     State(banking): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<NewRecipient>(body).await?;
+    let call = banking.callables.read::<CreateRecipientRequest>(body).await?;
     let recipient = BankRecipient {
         id: BankRecipientId(banking.entropy.random()),
         name: line("name", &call.data.name, 100)?,
@@ -99,10 +99,10 @@ pub(super) async fn create_banking_recipient(
     let account = account(&call.data.destination, &recipient)?;
     banking.callables.admit(&claims, &call).await?;
     // Its id is drawn anew for each call.
-    let wanted = print(&banking.vault, &recipient.name, &recipient.address, &account)?;
+    let wanted = fingerprint(&banking.vault, &recipient.name, &recipient.address, &account)?;
     let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingRecipient";
-    key.once(
+    key.run(
         &banking.callables.engine,
         &claims,
         route,
@@ -115,29 +115,29 @@ pub(super) async fn create_banking_recipient(
 /// What `addBankingDestination` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Addition {
+pub(super) struct AddDestinationRequest {
     /// From `listBankingRecipients`.
     recipient_id: String,
     /// The account.
     #[schema(inline)]
-    destination: NewDestination,
+    destination: BankDestinationRequest,
 }
 
 /// Give a recipient another account
-#[utoipa::path(post, path = "/addBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(Addition),
+#[utoipa::path(post, path = "/addBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(AddDestinationRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`recipientId`, `destination`.", body = shapes::NewBankDestination),
+    responses((status = 200, description = "`recipientId`, `destination`.", body = schemas::BankDestinationResult),
         (status = 400, description = "A member is missing, unknown or malformed; a checksum is wrong."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such recipient."),
         (status = 409, description = "It has too many, or the first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn add_banking_destination(
     State(banking): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<Addition>(body).await?;
+    let call = banking.callables.read::<AddDestinationRequest>(body).await?;
     let unnamed = BankRecipient {
         id: BankRecipientId(0),
         name: "-".into(),
@@ -145,10 +145,10 @@ pub(super) async fn add_banking_destination(
     };
     let read = account(&call.data.destination, &unnamed)?;
     banking.callables.admit(&claims, &call).await?;
-    let wanted = print(&banking.vault, &call.data.recipient_id, "", &read)?;
+    let wanted = fingerprint(&banking.vault, &call.data.recipient_id, "", &read)?;
     let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/addBankingDestination";
-    key.once(
+    key.run(
         &banking.callables.engine,
         &claims,
         route,
@@ -171,7 +171,7 @@ pub(super) async fn add_banking_destination(
 /// What `listBankingRecipients` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct List {
+pub(super) struct ListRecipientsRequest {
     /// Destinations, 1 to 100, 20 by default.
     limit: Option<u64>,
     /// The last `destinationId` of the page before.
@@ -179,16 +179,16 @@ pub(super) struct List {
 }
 
 /// Who can be paid by bank
-#[utoipa::path(post, path = "/listBankingRecipients", tag = "Banking", security(("bearer" = [])), request_body = inline(List),
-    responses((status = 200, description = "`recipients`, `hasMore`.", body = shapes::BankingRecipients),
+#[utoipa::path(post, path = "/listBankingRecipients", tag = "Banking", security(("bearer" = [])), request_body = inline(ListRecipientsRequest),
+    responses((status = 200, description = "`recipients`, `hasMore`.", body = schemas::ListBankingRecipientsResult),
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no destination.")))]
 pub(super) async fn list_banking_recipients(
     State(banking): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<List>(body).await?;
+    let call = banking.callables.read::<ListRecipientsRequest>(body).await?;
     let limit = limit(call.data.limit)?;
     banking.callables.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
@@ -208,7 +208,7 @@ pub(super) async fn list_banking_recipients(
 /// What `deleteBankingRecipient` takes.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Deletion {
+pub(super) struct DeleteRecipientRequest {
     /// From `listBankingRecipients`.
     recipient_id: String,
 }
@@ -216,40 +216,40 @@ pub(super) struct Deletion {
 /// Take a recipient and all its destinations off the list
 ///
 /// Payouts that are under way go on. The sealed numbers are destroyed later, when nothing can need them any more.
-#[utoipa::path(post, path = "/deleteBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(Deletion),
+#[utoipa::path(post, path = "/deleteBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(DeleteRecipientRequest),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "`recipientId`, `deleted`.", body = shapes::DeletedBankRecipient),
+    responses((status = 200, description = "`recipientId`, `deleted`.", body = schemas::DeleteBankingRecipientResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."), (status = 404, description = "No such recipient."),
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn delete_banking_recipient(
     State(banking): Shared,
-    Holder(claims): Holder,
-    key: Key,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<Deletion>(body).await?;
+    let call = banking.callables.read::<DeleteRecipientRequest>(body).await?;
     banking.callables.admit(&claims, &call).await?;
     may_change(&claims)?;
     let (room, owner, wanted) = (banking.clone(), claims.wallet, call.data.recipient_id.clone());
     let route = "/deleteBankingRecipient";
-    key.once(
+    key.run(
         &banking.callables.engine,
         &claims,
         route,
         &call.data,
         move |place| async move {
             let (id, kept) = room.recipient(&owner, &wanted).await?;
-            let ids: Vec<DestinationId> = kept.into_iter().map(|(id, _)| id).collect();
+            let ids: Vec<BankDestinationId> = kept.into_iter().map(|(id, _)| id).collect();
             let engine = &room.callables.engine;
-            let deleted = move || callable::reply(&View::new().text("recipient_id", id).flag("deleted", true));
+            let deleted = move || callable::reply(&JsonObject::new().text("recipient_id", id).boolean("deleted", true));
             // The last one's batch remembers the answer: whoever died before it does the rest under the same key.
             let (last, others) = ids.split_last().ok_or_else(recipient_unknown)?;
             for other in others {
                 removed(engine.remove_destination(*other, None).await)?;
             }
-            let memo = place.map(|place| memo::<Destination>(place, move |_| Ok(deleted())));
+            let memo = place.map(|place| memo::<BankDestination>(place, move |_| Ok(deleted())));
             removed(engine.remove_destination(*last, memo).await)?;
             Ok(deleted())
         },
@@ -258,15 +258,15 @@ pub(super) async fn delete_banking_recipient(
 }
 
 /// One that somebody else has removed meanwhile is removed.
-fn removed(told: Result<(), Denied<Rejection>>) -> Result<(), ApiError> {
+fn removed(told: Result<(), OperationError<Rejection>>) -> Result<(), ApiError> {
     match told {
-        Ok(()) | Err(Denied::Rejected(_)) => Ok(()),
-        Err(denied) => Err(undecided(&denied)),
+        Ok(()) | Err(OperationError::Rejected(_)) => Ok(()),
+        Err(denied) => Err(in_progress_response(&denied)),
     }
 }
 
-pub(super) fn remember(place: Place, id: DestinationId) -> purser_actors::kernel::Memo<Destination> {
-    memo::<Destination>(place, move |told: Told<'_, Destination>| match told {
+pub(super) fn remember(place: IdempotencySlot, id: BankDestinationId) -> purser_actors::kernel::IdempotencyRecorder<BankDestination> {
+    memo::<BankDestination>(place, move |told: CommandResult<'_, BankDestination>| match told {
         Ok((_, Some(kept))) => Ok(shown(id, kept)),
         Ok((_, None)) | Err(_) => Err(destination_unknown()),
     })
@@ -274,37 +274,37 @@ pub(super) fn remember(place: Place, id: DestinationId) -> purser_actors::kernel
 
 pub(super) async fn sent(
     engine: &Engine,
-    id: DestinationId,
-    told: Result<(), Denied<Rejection>>,
-) -> Result<Reply, ApiError> {
+    id: BankDestinationId,
+    told: Result<(), OperationError<Rejection>>,
+) -> Result<RecordedReply, ApiError> {
     match told {
         Ok(()) => {}
-        Err(Denied::Rejected(_)) => return Err(destination_unknown()),
-        Err(denied) => return Err(undecided(&denied)),
+        Err(OperationError::Rejected(_)) => return Err(destination_unknown()),
+        Err(denied) => return Err(in_progress_response(&denied)),
     }
     let kept = engine.destination(&id).await.map_err(|_| ApiError::internal())?;
     Ok(shown(id, &kept.ok_or_else(destination_unknown)?))
 }
 
-fn shown(id: DestinationId, kept: &Destination) -> Reply {
-    let view = View::new()
+fn shown(id: BankDestinationId, kept: &BankDestination) -> RecordedReply {
+    let view = JsonObject::new()
         .text("recipient_id", kept.recipient.id)
         .object("destination", &kept.view(&id));
     callable::reply(&view)
 }
 
-impl Banking {
+impl BankingState {
     /// Keeps a destination of this recipient's, its number sealed.
     async fn keep(
         &self,
         owner: Wallet,
         recipient: BankRecipient,
-        (scheme, details, number): Account,
-        place: Option<Place>,
-    ) -> Result<Reply, ApiError> {
-        let id = DestinationId(self.entropy.random());
+        (scheme, details, number): ParsedAccount,
+        place: Option<IdempotencySlot>,
+    ) -> Result<RecordedReply, ApiError> {
+        let id = BankDestinationId(self.entropy.random());
         let sealed = seal_account(&self.vault, id, &number).map_err(|_| ApiError::internal())?;
-        let destination = Destination {
+        let destination = BankDestination {
             owner,
             recipient,
             scheme,
@@ -323,7 +323,7 @@ impl Banking {
         &self,
         owner: &Wallet,
         text: &str,
-    ) -> Result<(DestinationId, Destination), ApiError> {
+    ) -> Result<(BankDestinationId, BankDestination), ApiError> {
         let (id, kept) = self.registered(owner, text).await?;
         if kept.active {
             return Ok((id, kept));
@@ -332,8 +332,8 @@ impl Banking {
     }
 
     /// A destination that the caller has registered, also if it is off the list: a page may end with one.
-    async fn registered(&self, owner: &Wallet, text: &str) -> Result<(DestinationId, Destination), ApiError> {
-        let id: DestinationId = text.parse().map_err(|_| destination_unknown())?;
+    async fn registered(&self, owner: &Wallet, text: &str) -> Result<(BankDestinationId, BankDestination), ApiError> {
+        let id: BankDestinationId = text.parse().map_err(|_| destination_unknown())?;
         let read = self.callables.engine.destination(&id).await;
         let kept = read.map_err(|_| ApiError::internal())?;
         let own = kept.filter(|kept| kept.owner == *owner);
@@ -341,7 +341,7 @@ impl Banking {
     }
 
     /// A recipient of the caller's with its destinations, oldest first. Another's reads like one that nobody has.
-    async fn recipient(&self, owner: &Wallet, text: &str) -> Result<Kept, ApiError> {
+    async fn recipient(&self, owner: &Wallet, text: &str) -> Result<RecordedDestination, ApiError> {
         let id: BankRecipientId = text.parse().map_err(|_| recipient_unknown())?;
         let (mut found, mut after) = (Vec::new(), None);
         loop {
@@ -363,10 +363,10 @@ impl Banking {
     }
 }
 
-type Kept = (BankRecipientId, Vec<(DestinationId, Destination)>);
-type Page = (Vec<(DestinationId, Destination)>, bool);
+type RecordedDestination = (BankRecipientId, Vec<(BankDestinationId, BankDestination)>);
+type RecipientPage = (Vec<(BankDestinationId, BankDestination)>, bool);
 
-async fn of(engine: &Engine, owner: &Wallet, after: Option<DestinationId>) -> Result<Page, ApiError> {
+async fn of(engine: &Engine, owner: &Wallet, after: Option<BankDestinationId>) -> Result<RecipientPage, ApiError> {
     let page = engine.destinations_of(owner, after, 100).await;
     page.map_err(|_| ApiError::internal())
 }

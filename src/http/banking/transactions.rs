@@ -6,53 +6,53 @@ use axum::response::Response;
 use purser_actors::banking::transfer::BankTransfer;
 use purser_actors::engine::Engine;
 use purser_actors::id::{BankTransferId, PayoutId};
-use purser_actors::kernel::effect::Work;
-use purser_actors::kernel::{Entity as _, View};
-use purser_actors::payout::{Payout, Target};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::payout::{Payout, PayoutTarget};
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::super::account::Holder;
+use super::super::account::BearerClaims;
 use super::super::callable;
-use super::super::caller::Claims;
+use super::super::auth::AuthClaims;
 use super::super::error::ApiError;
 use super::super::held::with_held;
-use super::super::shapes;
-use super::members::limit;
-use super::{Banking, Shared};
+use super::super::schemas;
+use super::fields::limit;
+use super::{BankingState, Shared};
 
 /// What `getBankingTransaction` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct One {
+pub(super) struct GetTransactionRequest {
     /// A transfer's or a payout's.
     transaction_id: String,
 }
 
 /// What became of a transfer or a payout
-#[utoipa::path(post, path = "/getBankingTransaction", tag = "Banking", security(("bearer" = [])), request_body = inline(One),
-    responses((status = 200, description = "`transaction`.", body = shapes::OneBankTransaction),
+#[utoipa::path(post, path = "/getBankingTransaction", tag = "Banking", security(("bearer" = [])), request_body = inline(GetTransactionRequest),
+    responses((status = 200, description = "`transaction`.", body = schemas::BankTransactionResult),
         (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such transaction.")))]
 pub(super) async fn get_banking_transaction(
     State(banking): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<One>(body).await?;
+    let call = banking.callables.read::<GetTransactionRequest>(body).await?;
     banking.callables.admit(&claims, &call).await?;
     let found = banking
         .transaction(&claims, &call.data.transaction_id, "transactionId")
         .await?;
     let view = found.shown(&banking.callables.engine).await?;
-    Ok(callable::result(&View::new().object("transaction", &view)))
+    Ok(callable::result(&JsonObject::new().object("transaction", &view)))
 }
 
 /// What `listBankingTransactions` takes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct List {
+pub(super) struct ListTransactionsRequest {
     /// 1 to 100, 20 by default.
     limit: Option<u64>,
     /// The last `transactionId` of the page before.
@@ -60,16 +60,16 @@ pub(super) struct List {
 }
 
 /// Transfers and bank payouts, oldest first
-#[utoipa::path(post, path = "/listBankingTransactions", tag = "Banking", security(("bearer" = [])), request_body = inline(List),
-    responses((status = 200, description = "`transactions`, `hasMore`.", body = shapes::BankTransactions),
+#[utoipa::path(post, path = "/listBankingTransactions", tag = "Banking", security(("bearer" = [])), request_body = inline(ListTransactionsRequest),
+    responses((status = 200, description = "`transactions`, `hasMore`.", body = schemas::ListBankTransactionsResult),
         (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no transaction.")))]
 pub(super) async fn list_banking_transactions(
     State(banking): Shared,
-    Holder(claims): Holder,
+    BearerClaims(claims): BearerClaims,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let call = banking.callables.read::<List>(body).await?;
+    let call = banking.callables.read::<ListTransactionsRequest>(body).await?;
     let limit = limit(call.data.limit)?;
     banking.callables.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
@@ -83,12 +83,12 @@ pub(super) async fn list_banking_transactions(
     let (payouts, more_payouts) = banking.bank_payouts(&claims, after, limit).await?;
     let transfers = transfers
         .into_iter()
-        .map(|(id, transfer)| Found::Transfer(id, transfer));
+        .map(|(id, transfer)| BankTransactionRecord::Transfer(id, transfer));
     let payouts = payouts
         .into_iter()
-        .map(|(id, payout)| Found::Payout(id, Box::new(payout)));
-    let mut found: Vec<Found> = transfers.chain(payouts).collect();
-    found.sort_by_key(Found::place);
+        .map(|(id, payout)| BankTransactionRecord::Payout(id, Box::new(payout)));
+    let mut found: Vec<BankTransactionRecord> = transfers.chain(payouts).collect();
+    found.sort_by_key(BankTransactionRecord::place);
     let more = more_transfers || more_payouts || found.len() > limit;
     found.truncate(limit);
     let mut shown = Vec::with_capacity(found.len());
@@ -96,17 +96,17 @@ pub(super) async fn list_banking_transactions(
         shown.push(one.shown(engine).await?);
     }
     Ok(callable::result(
-        &View::new().list("transactions", shown).flag("has_more", more),
+        &JsonObject::new().list("transactions", shown).boolean("has_more", more),
     ))
 }
 
 /// A transaction of either kind.
-enum Found {
+enum BankTransactionRecord {
     Transfer(BankTransferId, BankTransfer),
     Payout(PayoutId, Box<Payout>),
 }
 
-impl Found {
+impl BankTransactionRecord {
     /// Its place among its owner's.
     fn place(&self) -> (Timestamp, u128) {
         match self {
@@ -116,24 +116,24 @@ impl Found {
     }
 
     /// As it stands, and why it waits if it does.
-    async fn shown(&self, engine: &Engine) -> Result<View, ApiError> {
+    async fn shown(&self, engine: &Engine) -> Result<JsonObject, ApiError> {
         let work = match self {
-            Self::Transfer(id, _) => Work::MoveBankMoney(*id),
-            Self::Payout(id, _) => Work::SendPayout(*id),
+            Self::Transfer(id, _) => Job::ExecuteBankTransfer(*id),
+            Self::Payout(id, _) => Job::SendPayout(*id),
         };
         with_held(engine, &work, self.view()).await
     }
 
-    fn view(&self) -> View {
+    fn view(&self) -> JsonObject {
         let (id, payout) = match self {
             Self::Transfer(id, transfer) => return transfer.view(id),
             Self::Payout(id, payout) => (id, payout),
         };
         let destination = match &payout.plan.target {
-            Target::Bank(destination, _) => Some(destination),
-            Target::Card(_) | Target::App(..) => None,
+            PayoutTarget::Bank(destination, _) => Some(destination),
+            PayoutTarget::Card(_) | PayoutTarget::App(..) => None,
         };
-        View::new()
+        JsonObject::new()
             .text("transaction_id", id)
             .text("type", "payout")
             .text("direction", "outgoing")
@@ -142,28 +142,28 @@ impl Found {
             .text("currency", payout.currency)
             .number("fee_amount", payout.charge.fee().decimal())
             .number("charged_amount", payout.charge.charged.decimal())
-            .maybe("destination_id", destination)
-            .maybe("failure_reason", payout.reason())
+            .optional_text("destination_id", destination)
+            .optional_text("failure_reason", payout.reason())
             .time("created_at", payout.created_at)
             .time("last_updated_at", payout.updated_at)
     }
 }
 
-impl Banking {
+impl BankingState {
     /// The transaction of this name, if it is the caller's.
-    async fn transaction(&self, claims: &Claims, text: &str, param: &'static str) -> Result<Found, ApiError> {
+    async fn transaction(&self, claims: &AuthClaims, text: &str, param: &'static str) -> Result<BankTransactionRecord, ApiError> {
         let engine = &self.callables.engine;
         let unknown = || ApiError::not_found("transaction_unknown", "There is no such transaction.").param(param);
         let (owner, found) = if let Ok(id) = text.parse::<BankTransferId>() {
             let read = engine.bank_transfer(&id).await.map_err(|_| ApiError::internal())?;
             let transfer = read.ok_or_else(unknown)?;
-            (transfer.owner, Found::Transfer(id, transfer))
+            (transfer.owner, BankTransactionRecord::Transfer(id, transfer))
         } else {
             let id: PayoutId = text.parse().map_err(|_| unknown())?;
             let read = engine.payout(&id).await.map_err(|_| ApiError::internal())?;
-            let bank = |payout: &Payout| matches!(payout.plan.target, Target::Bank(..));
+            let bank = |payout: &Payout| matches!(payout.plan.target, PayoutTarget::Bank(..));
             let payout = read.filter(bank).ok_or_else(unknown)?;
-            (payout.owner, Found::Payout(id, Box::new(payout)))
+            (payout.owner, BankTransactionRecord::Payout(id, Box::new(payout)))
         };
         // Another's reads like one that nobody has: payouts of all kinds are looked for here.
         if owner == claims.wallet {
@@ -176,18 +176,18 @@ impl Banking {
     /// Payouts to banks behind a place: those to cards and apps are looked past.
     async fn bank_payouts(
         &self,
-        claims: &Claims,
+        claims: &AuthClaims,
         mut after: Option<(Timestamp, u128)>,
         limit: usize,
     ) -> Result<(Vec<(PayoutId, Payout)>, bool), ApiError> {
         let mut found = Vec::new();
         loop {
-            let read = self.callables.engine.payouts_behind(&claims.wallet, after, limit).await;
+            let read = self.callables.engine.bank_payouts_after(&claims.wallet, after, limit).await;
             let (page, more) = read.map_err(|_| ApiError::internal())?;
             after = page.last().map(|(id, payout)| (payout.created_at, id.0)).or(after);
             found.extend(
                 page.into_iter()
-                    .filter(|(_, p)| matches!(p.plan.target, Target::Bank(..))),
+                    .filter(|(_, p)| matches!(p.plan.target, PayoutTarget::Bank(..))),
             );
             if found.len() > limit || !more {
                 let more = more || found.len() > limit;

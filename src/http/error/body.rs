@@ -1,14 +1,14 @@
 //! How a refusal is written: plainly, with the members of RFC 9457, or as a callable function's.
 
-use purser_actors::kernel::inert;
+use purser_actors::kernel::sanitize_text;
 use serde::Serialize;
 
 use super::{ApiError, Text};
-use crate::http::caller::RequestId;
+use crate::http::auth::RequestId;
 
 /// How a refusal is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::http) enum Form {
+pub(in crate::http) enum ErrorFormat {
     /// The members of [`Fields`].
     Plain,
     /// The same with those of RFC 9457, whatever was called: it was asked for by name.
@@ -19,9 +19,9 @@ pub(in crate::http) enum Form {
 
 impl ApiError {
     /// The body alone.
-    pub(in crate::http) fn body(&self, request_id: RequestId, form: Form) -> Vec<u8> {
-        if form == Form::Callable {
-            let failure = Failure {
+    pub(in crate::http) fn body(&self, request_id: RequestId, form: ErrorFormat) -> Vec<u8> {
+        if form == ErrorFormat::Callable {
+            let failure = CallableErrorFields {
                 code: &self.code,
                 message: &self.error,
                 status: self.status.as_u16(),
@@ -35,14 +35,14 @@ impl ApiError {
                 request_id,
                 retry_after_seconds: self.retry_after_seconds,
             };
-            let failed = Failed {
+            let failed = CallableErrorBody {
                 error: failure,
                 frozen_message: self.frozen_message.as_deref(),
             };
-            return inert(serde_json::to_string(&failed).unwrap_or_default()).into_bytes();
+            return sanitize_text(serde_json::to_string(&failed).unwrap_or_default()).into_bytes();
         }
-        let as_problem = form == Form::Problem;
-        let fields = Fields {
+        let as_problem = form == ErrorFormat::Problem;
+        let fields = ErrorBodyFields {
             r#type: as_problem.then_some("about:blank"),
             title: as_problem.then(|| self.status.canonical_reason()).flatten(),
             status: as_problem.then_some(self.status.as_u16()),
@@ -62,21 +62,21 @@ impl ApiError {
         };
         // Strings and numbers always serialise; an empty body is what is left if that ever changes. What the caller sent
         // may be quoted in it.
-        inert(serde_json::to_string(&fields).unwrap_or_default()).into_bytes()
+        sanitize_text(serde_json::to_string(&fields).unwrap_or_default()).into_bytes()
     }
 }
 
 /// The refusal of a callable function. The contract has `frozen_message` beside `error`.
 #[derive(Serialize)]
-struct Failed<'a> {
-    error: Failure<'a>,
+struct CallableErrorBody<'a> {
+    error: CallableErrorFields<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frozen_message: Option<&'a str>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Failure<'a> {
+struct CallableErrorFields<'a> {
     code: &'a str,
     message: &'a str,
     status: u16,
@@ -99,7 +99,7 @@ struct Failure<'a> {
 }
 
 #[derive(Serialize)]
-struct Fields<'a> {
+struct ErrorBodyFields<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     r#type: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

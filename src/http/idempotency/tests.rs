@@ -1,12 +1,12 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 
-fn read(values: &[&[u8]]) -> Result<Key, ApiError> {
+fn read(values: &[&[u8]]) -> Result<IdempotencyKey, ApiError> {
     let mut headers = HeaderMap::new();
     for value in values {
         headers.append(HEADER, HeaderValue::from_bytes(value).unwrap());
     }
-    Key::read(&headers)
+    IdempotencyKey::read(&headers)
 }
 
 // Aim (case 54): 1 to 255 ASCII characters are a key; none at all is no key; everything else is refused.
@@ -35,10 +35,10 @@ fn a_refusal_comes_back_as_it_was() {
     let refusal = ApiError::new(StatusCode::CONFLICT, "not_cancellable", "Too late.")
         .param("card_id")
         .hint("Nothing to be done.");
-    let Some(Kept::Answer { status, body }) = keep(&Err(refusal.clone())) else {
+    let Some(RecordedResponse::Body { status, body }) = keep(&Err(refusal.clone())) else {
         panic!("it is remembered");
     };
-    assert_eq!(again(status, body), Err(refusal));
+    assert_eq!(replay(status, body), Err(refusal));
     for passing in [
         ApiError::parameter("parameter_invalid", "x", "no"),
         ApiError::unauthorized("token_missing", "no"),

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::super::caller::RequestId;
-use super::super::error::{ApiError, Form};
-use super::super::sandbox::elsewhere::STEERS;
-use super::answers::{Style, is_refusal, operations};
-use super::sample::Sample;
+use super::super::auth::RequestId;
+use super::super::error::{ApiError, ErrorFormat};
+use super::super::sandbox::remote_guard::CONTROLLED_PROVIDERS;
+use super::responses::{ErrorStyle, is_error, operations};
+use super::schema_example::SchemaExample;
 
 const ERRORS: &str = include_str!("../../../docs/errors.md");
 const PRECEDENCE: &str = include_str!("../../../docs/precedence.md");
@@ -41,10 +41,10 @@ const LIKELY: [(&str, &str); 17] = [
 const REQUEST: RequestId = RequestId(0x4b7f_0c1d_2e3a_4958_6776_8594_a3b2_c1d0);
 
 /// Status and code.
-type Refusal<'a> = (&'a str, &'a str);
+type ErrorCase<'a> = (&'a str, &'a str);
 
 /// Every code of the table of errors: its status, itself, what it means.
-fn errors() -> impl Iterator<Item = (Refusal<'static>, &'static str)> {
+fn errors() -> impl Iterator<Item = (ErrorCase<'static>, &'static str)> {
     ERRORS.lines().filter_map(|line| {
         let (code, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
         let (status, meaning) = rest.split_once(" | ")?;
@@ -53,7 +53,7 @@ fn errors() -> impl Iterator<Item = (Refusal<'static>, &'static str)> {
 }
 
 /// The refusals of each operation that has a table of its own, in their order; by method and path, as in `GET /get-card`.
-fn tables() -> BTreeMap<String, Vec<Refusal<'static>>> {
+fn tables() -> BTreeMap<String, Vec<ErrorCase<'static>>> {
     let mut tables = BTreeMap::<_, Vec<_>>::new();
     for section in PRECEDENCE.split("\n## ").skip(1) {
         let mut heading = section.split_whitespace();
@@ -66,7 +66,7 @@ fn tables() -> BTreeMap<String, Vec<Refusal<'static>>> {
         let rows = rows.filter_map(|(status, rest)| Some((status, rest.split_once("` |")?.0)));
         tables.entry(operation).or_default().extend(rows);
     }
-    for (path, ..) in STEERS {
+    for (path, ..) in CONTROLLED_PROVIDERS {
         let given = tables.entry(format!("POST {path}")).or_default();
         given.push(("409", "provider_elsewhere"));
     }
@@ -74,7 +74,7 @@ fn tables() -> BTreeMap<String, Vec<Refusal<'static>>> {
 }
 
 /// The body of a refusal, as the service writes it.
-fn refusal((status, code): Refusal<'static>, meaning: &'static str, style: Style) -> Value {
+fn error_example((status, code): ErrorCase<'static>, meaning: &'static str, style: ErrorStyle) -> Value {
     let status = status.parse().unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut refusal = match (code, status.as_u16()) {
         ("account_frozen", _) => ApiError::frozen("Please write to support@example.com."),
@@ -87,8 +87,8 @@ fn refusal((status, code): Refusal<'static>, meaning: &'static str, style: Style
         refusal = refusal.missing(["identity"]);
     }
     let form = match style {
-        Style::Callable => Form::Callable,
-        Style::Plain | Style::Page => Form::Plain,
+        ErrorStyle::Callable => ErrorFormat::Callable,
+        ErrorStyle::Plain | ErrorStyle::Page => ErrorFormat::Plain,
     };
     serde_json::from_slice(&refusal.body(REQUEST, form)).unwrap_or_default()
 }
@@ -96,21 +96,21 @@ fn refusal((status, code): Refusal<'static>, meaning: &'static str, style: Style
 /// Adds them all.
 pub(super) fn add(document: &mut Value) {
     let mut examples = BTreeMap::new();
-    for (style, prefix) in [(Style::Plain, ""), (Style::Callable, "callable-")] {
+    for (style, prefix) in [(ErrorStyle::Plain, ""), (ErrorStyle::Callable, "callable-")] {
         for (of, meaning) in errors() {
             let name = format!("{prefix}{}-{}", of.0, of.1);
-            examples.insert(name, json!({"summary": meaning, "value": refusal(of, meaning, style)}));
+            examples.insert(name, json!({"summary": meaning, "value": error_example(of, meaning, style)}));
         }
     }
     let tables = tables();
     let schemas = document["components"]["schemas"].clone();
     for (path, method, operation) in operations(document) {
-        let style = Style::of(path, operation);
+        let style = ErrorStyle::of(path, operation);
         let name = format!("{} {path}", method.to_uppercase());
         let given = tables.get(&name).map(Vec::as_slice).unwrap_or_default();
-        ask(path, operation, &schemas);
+        add_request_example(path, operation, &schemas);
         for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
-            answer(response, status, given, style, &schemas);
+            add_response_example(response, status, given, style, &schemas);
         }
     }
     for (name, response) in document["components"]["responses"]
@@ -120,17 +120,17 @@ pub(super) fn add(document: &mut Value) {
     {
         let (style, status) = name.rsplit_once('-').unwrap_or_default();
         let style = if style == "callable" {
-            Style::Callable
+            ErrorStyle::Callable
         } else {
-            Style::Plain
+            ErrorStyle::Plain
         };
-        answer(response, status, &[], style, &schemas);
+        add_response_example(response, status, &[], style, &schemas);
     }
     document["components"]["examples"] = json!(examples);
 }
 
 /// Bodies, or the inside of `data`, whose members do not all go together and of which more than the required are needed.
-const ASKED: [(&str, &str); 8] = [
+const REQUEST_EXAMPLES: [(&str, &str); 8] = [
     (
         "/addBankingDestination",
         r#"{"recipientId": "rcp_4b7f0c1d2e3a495867768594a3b2c1d0", "destination":
@@ -168,8 +168,8 @@ const ASKED: [(&str, &str); 8] = [
 ];
 
 /// Parameters and bodies that are taken.
-fn ask(path: &str, operation: &mut Value, schemas: &Value) {
-    let sample = Sample { schemas, bare: true };
+fn add_request_example(path: &str, operation: &mut Value, schemas: &Value) {
+    let sample = SchemaExample { schemas, bare: true };
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten() {
         if parameter.get("example").is_none() && parameter["required"] == true {
@@ -181,7 +181,7 @@ fn ask(path: &str, operation: &mut Value, schemas: &Value) {
         return;
     };
     let mut example = sample.of(&json["schema"], "");
-    if let Some((_, own)) = ASKED.iter().find(|(of, _)| *of == path) {
+    if let Some((_, own)) = REQUEST_EXAMPLES.iter().find(|(of, _)| *of == path) {
         let own = serde_json::from_str(own).unwrap_or_default();
         match example.get_mut("data") {
             Some(data) => *data = own,
@@ -191,7 +191,7 @@ fn ask(path: &str, operation: &mut Value, schemas: &Value) {
     json["example"] = example;
 }
 
-fn answer(response: &mut Value, status: &str, given: &[Refusal<'_>], style: Style, schemas: &Value) {
+fn add_response_example(response: &mut Value, status: &str, given: &[ErrorCase<'_>], style: ErrorStyle, schemas: &Value) {
     let content = response.get_mut("content").and_then(Value::as_object_mut);
     for (kind, body) in content.into_iter().flatten() {
         // The same, with the members of RFC 9457.
@@ -200,14 +200,14 @@ fn answer(response: &mut Value, status: &str, given: &[Refusal<'_>], style: Styl
         }
         let schema = &body["schema"];
         let is_our_refusal = schema["$ref"].as_str().is_some_and(|name| name.ends_with("Refusal"));
-        if is_refusal(status) && is_our_refusal {
+        if is_error(status) && is_our_refusal {
             let known = given.iter().filter(|(of, _)| *of == status).map(|(_, code)| *code);
             let likely = || LIKELY.iter().filter(|(of, _)| *of == status).map(|(_, code)| *code);
             let mut codes: Vec<&str> = known.collect();
             if codes.is_empty() {
                 codes.extend(likely());
             }
-            let prefix = if style == Style::Callable { "callable-" } else { "" };
+            let prefix = if style == ErrorStyle::Callable { "callable-" } else { "" };
             for code in codes {
                 let reference = format!("#/components/examples/{prefix}{status}-{code}");
                 body["examples"][code] = json!({ "$ref": reference });
@@ -218,8 +218,8 @@ fn answer(response: &mut Value, status: &str, given: &[Refusal<'_>], style: Styl
             "text/html" => "<!doctype html>".into(),
             "text/plain" | "text/markdown" => "# Purser".into(),
             // What only some challenges have would not go together.
-            _ if status == "402" => Sample { schemas, bare: true }.of(schema, ""),
-            _ => Sample { schemas, bare: false }.of(schema, ""),
+            _ if status == "402" => SchemaExample { schemas, bare: true }.of(schema, ""),
+            _ => SchemaExample { schemas, bare: false }.of(schema, ""),
         };
     }
 }

@@ -5,26 +5,26 @@ use http::StatusCode;
 use purser_actors::approval::Pending;
 use purser_actors::engine::NotApproved;
 use purser_actors::id::ApprovalId;
-use purser_actors::kernel::View;
+use purser_actors::kernel::JsonObject;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks, Looked, in_words};
+use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead, check_note};
 use super::refunds::dollars;
-use super::{Admin, card_withdrawals, departures, desk, incoming, intl, not_now, stuck};
+use super::{AdminState, card_withdrawals, untracked_transfers, accounts, incoming, intl_orders, unavailable, jobs};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
-use crate::http::shapes::Exact;
+use crate::http::schemas::ExactDecimal;
 
 /// Those that wait, the oldest first.
-pub(super) async fn get_approvals(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+pub(super) async fn get_approvals(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let asked = Query::parse(query.as_deref(), &["after", "limit"])?;
-    let (after, limit) = desk::place_and_limit(&asked)?;
+    let (after, limit) = accounts::cursor_and_limit(&asked)?;
     let found = admin.engine.approvals(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
-    Ok(desk::paged_behind("", "approvals", &found, |id, pending| {
+    Ok(accounts::paged_after("", "approvals", &found, |id, pending| {
         shown(ApprovalId(id), pending).text("status", "waiting")
     }))
 }
@@ -33,13 +33,13 @@ pub(super) async fn get_approvals(Looked { admin, query }: Looked) -> Result<Res
 #[serde(deny_unknown_fields)]
 pub(super) struct ApproveAct {
     approval_id: String,
-    #[schema(value_type = Exact)]
+    #[schema(value_type = ExactDecimal)]
     amount: Box<RawValue>,
 }
 
-impl Asks for ApproveAct {}
+impl OperatorRequest for ApproveAct {}
 
-pub(super) async fn post_approve(Admitted { admin, act, wanted }: Admitted<ApproveAct>) -> Result<Response, ApiError> {
+pub(super) async fn post_approve(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ApproveAct>) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     let id: ApprovalId = wanted.approval_id.parse().map_err(|_| unknown())?;
     let approved = admin.engine.approve(id, amount, &act).await;
@@ -53,20 +53,20 @@ pub(super) struct RejectAct {
     reason: String,
 }
 
-impl Asks for RejectAct {}
+impl OperatorRequest for RejectAct {}
 
-pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<RejectAct>) -> Result<Response, ApiError> {
-    in_words("reason", "is for the audit log", &wanted.reason)?;
+pub(super) async fn post_reject(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectAct>) -> Result<Response, ApiError> {
+    check_note("reason", "is for the audit log", &wanted.reason)?;
     let id: ApprovalId = wanted.approval_id.parse().map_err(|_| unknown())?;
     let rejected = admin.engine.disapprove(id, wanted.reason, &act).await;
     Ok(answer(id, &rejected.map_err(refused)?, "rejected"))
 }
 
 /// 202: nothing was done, it waits for another operator.
-pub(super) async fn waits(admin: &Admin, id: ApprovalId) -> Result<Response, ApiError> {
+pub(super) async fn waits(admin: &AdminState, id: ApprovalId) -> Result<Response, ApiError> {
     let pending = admin.engine.approval(id).await.map_err(|_| ApiError::internal())?;
     // Approved or taken back by now: whoever asks again is told what came of it.
-    let pending = pending.ok_or_else(not_now)?;
+    let pending = pending.ok_or_else(unavailable)?;
     Ok((StatusCode::ACCEPTED, answer(id, &pending, "waiting")).into_response())
 }
 
@@ -75,14 +75,14 @@ fn answer(id: ApprovalId, pending: &Pending, status: &str) -> Response {
     json::private(json::bytes_as_json(view.to_json()))
 }
 
-fn shown(id: ApprovalId, pending: &Pending) -> View {
-    View::new()
+fn shown(id: ApprovalId, pending: &Pending) -> JsonObject {
+    JsonObject::new()
         .text("approval_id", id)
         .text("act", pending.gift.name())
         .text("subject", pending.gift.subject())
         .number("amount", pending.amount.decimal())
         .text("words", pending.gift.words())
-        .text("requested_by", &pending.asked.by)
+        .text("requested_by", &pending.asked.operator)
         .time("requested_at", pending.asked_at)
         .time("open_until", pending.open_until)
 }
@@ -105,11 +105,11 @@ fn refused(why: NotApproved) -> ApiError {
             let error = "This act gives another amount.";
             ApiError::new(StatusCode::CONFLICT, "approval_differs", error)
         }
-        NotApproved::Resolving(why) => stuck::refused(why),
-        NotApproved::Intl(why) => intl::refused(why),
+        NotApproved::Resolving(why) => jobs::refused(why),
+        NotApproved::Intl(why) => intl_orders::refused(why),
         NotApproved::Card(why) => card_withdrawals::refused(why),
         NotApproved::Ruling(why) => incoming::refused(why),
-        NotApproved::Booking(why) => departures::refused(why),
-        NotApproved::Unavailable => not_now(),
+        NotApproved::Booking(why) => untracked_transfers::refused(why),
+        NotApproved::Unavailable => unavailable(),
     }
 }

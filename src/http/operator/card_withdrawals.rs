@@ -2,27 +2,27 @@
 
 use axum::response::Response;
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
-use purser_actors::engine::{Denied, Held, Waits};
+use purser_actors::engine::{OperationError, Held, Waits};
 use purser_actors::id::WithdrawalId;
-use purser_actors::kernel::{Entity, View};
-use purser_actors::lease::Leased as _;
+use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::lease::Leasable as _;
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks, Looked, in_words};
-use super::leases::{Thing, answer, claimed, conflict, listed, page, queue};
-use super::{Admin, approvals, not_now};
+use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead, check_note};
+use super::leases::{LeasedResource, answer, claimed, conflict, listed, page, queue};
+use super::{AdminState, approvals, unavailable};
 use crate::http::error::ApiError;
 
 /// In the words of refusals.
-const WITHDRAWAL: Thing = Thing {
+const WITHDRAWAL: LeasedResource = LeasedResource {
     name: "withdrawal",
     not_open: "withdrawal_not_open",
     held: "withdrawal_held",
 };
 
-pub(super) async fn get_queue(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref(), unknown)?;
     let found = admin.engine.card_withdrawal_queue(after, limit).await;
     let (open, more) = found.map_err(|_| ApiError::internal())?;
@@ -39,8 +39,8 @@ pub(super) async fn get_queue(Looked { admin, query }: Looked) -> Result<Respons
     Ok(queue("withdrawals", each.into_iter(), more))
 }
 
-fn shown(id: &WithdrawalId, asked: &CardWithdrawal, now: Timestamp) -> View {
-    let view = View::new()
+fn shown(id: &WithdrawalId, asked: &CardWithdrawal, now: Timestamp) -> JsonObject {
+    let view = JsonObject::new()
         .text("withdrawal_id", id)
         .text("state", asked.status())
         .text("user_id", asked.owner.user_id())
@@ -52,14 +52,14 @@ fn shown(id: &WithdrawalId, asked: &CardWithdrawal, now: Timestamp) -> View {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Claim {
+pub(super) struct ClaimWithdrawalRequest {
     withdrawal_id: String,
 }
 
-impl Asks for Claim {}
+impl OperatorRequest for ClaimWithdrawalRequest {}
 
-pub(super) async fn post_claim(Admitted { admin, act, wanted }: Admitted<Claim>) -> Result<Response, ApiError> {
-    let id = known(&admin, &wanted.withdrawal_id).await?;
+pub(super) async fn post_claim(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ClaimWithdrawalRequest>) -> Result<Response, ApiError> {
+    let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let lease = admin.engine.claim_card_withdrawal(id, act, admin.lease_ms).await;
     let lease = lease.map_err(refused)?;
     Ok(claimed(done(id, "claimed"), lease))
@@ -67,15 +67,15 @@ pub(super) async fn post_claim(Admitted { admin, act, wanted }: Admitted<Claim>)
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Release {
+pub(super) struct ReleaseWithdrawalRequest {
     withdrawal_id: String,
     lease: u64,
 }
 
-impl Asks for Release {}
+impl OperatorRequest for ReleaseWithdrawalRequest {}
 
-pub(super) async fn post_release(Admitted { admin, act, wanted }: Admitted<Release>) -> Result<Response, ApiError> {
-    let id = known(&admin, &wanted.withdrawal_id).await?;
+pub(super) async fn post_release(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ReleaseWithdrawalRequest>) -> Result<Response, ApiError> {
+    let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let released = admin.engine.release_card_withdrawal(id, act, wanted.lease).await;
     released.map_err(refused)?;
     Ok(answer(done(id, "queued")))
@@ -83,23 +83,23 @@ pub(super) async fn post_release(Admitted { admin, act, wanted }: Admitted<Relea
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Fulfil {
+pub(super) struct FulfilWithdrawalRequest {
     withdrawal_id: String,
     lease: u64,
     tx_hash: String,
 }
 
-impl Asks for Fulfil {}
+impl OperatorRequest for FulfilWithdrawalRequest {}
 
-pub(super) async fn post_fulfil(Admitted { admin, act, wanted }: Admitted<Fulfil>) -> Result<Response, ApiError> {
-    let id = known(&admin, &wanted.withdrawal_id).await?;
+pub(super) async fn post_fulfil(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<FulfilWithdrawalRequest>) -> Result<Response, ApiError> {
+    let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let tx_hash = transaction(&wanted.tx_hash).ok_or_else(|| {
         let error = "`tx_hash` is the transaction that paid it: 0x and 64 hex digits, or base58 of 64 bytes.";
         ApiError::parameter("parameter_invalid", "tx_hash", error)
     })?;
     let paid = admin.engine.fulfil_card_withdrawal(id, act, wanted.lease, tx_hash);
     match paid.await {
-        Err(Denied::Own(Waits(id))) => return approvals::waits(&admin, id).await,
+        Err(OperationError::Own(Waits(id))) => return approvals::waits(&admin, id).await,
         told => told.map_err(refused)?,
     }
     Ok(answer(done(id, "complete")))
@@ -117,17 +117,17 @@ fn transaction(text: &str) -> Option<String> {
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Reject {
+pub(super) struct RejectWithdrawalRequest {
     withdrawal_id: String,
     lease: Option<u64>,
     reason: String,
 }
 
-impl Asks for Reject {}
+impl OperatorRequest for RejectWithdrawalRequest {}
 
-pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject>) -> Result<Response, ApiError> {
-    in_words("reason", "is for the holder", &wanted.reason)?;
-    let id = known(&admin, &wanted.withdrawal_id).await?;
+pub(super) async fn post_reject(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectWithdrawalRequest>) -> Result<Response, ApiError> {
+    check_note("reason", "is for the holder", &wanted.reason)?;
+    let id = load_withdrawal(&admin, &wanted.withdrawal_id).await?;
     let rejected = admin
         .engine
         .reject_card_withdrawal(id, act, wanted.lease, wanted.reason);
@@ -135,7 +135,7 @@ pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject
     Ok(answer(done(id, "rejected")))
 }
 
-async fn known(admin: &Admin, text: &str) -> Result<WithdrawalId, ApiError> {
+async fn load_withdrawal(admin: &AdminState, text: &str) -> Result<WithdrawalId, ApiError> {
     let id: WithdrawalId = text.parse().map_err(|_| unknown())?;
     let asked = admin.engine.card_withdrawal(&id).await;
     let asked = asked.map_err(|_| ApiError::internal())?;
@@ -146,28 +146,28 @@ fn unknown() -> ApiError {
     ApiError::not_found("withdrawal_unknown", "There is no such withdrawal from a card balance.")
 }
 
-fn done(id: WithdrawalId, state: &'static str) -> View {
-    View::new().text("withdrawal_id", id).text("state", state)
+fn done(id: WithdrawalId, state: &'static str) -> JsonObject {
+    JsonObject::new().text("withdrawal_id", id).text("state", state)
 }
 
-pub(super) fn refused<O>(denied: Denied<Rejection, O>) -> ApiError {
+pub(super) fn refused<O>(denied: OperationError<Rejection, O>) -> ApiError {
     match denied {
-        Denied::Rejected(Rejection::State(status)) => WITHDRAWAL.not_open(status),
-        Denied::Rejected(Rejection::Lease(not)) => WITHDRAWAL.not_yours(&not),
-        Denied::Rejected(Rejection::Over { paid }) => {
+        OperationError::Rejected(Rejection::InvalidState(status)) => WITHDRAWAL.not_open(status),
+        OperationError::Rejected(Rejection::Lease(not)) => WITHDRAWAL.lease_error(&not),
+        OperationError::Rejected(Rejection::ClosedAtIssuer { paid }) => {
             let how = if paid { "paid it" } else { "put it back" };
             let error = format!("The card issuer had {how} in a history that a restore lost: nothing is to be paid.");
             conflict("withdrawal_over", error)
         }
-        Denied::Rejected(Rejection::Unreserved) => {
+        OperationError::Rejected(Rejection::HoldMissing) => {
             let error = "The card issuer has set nothing aside for this withdrawal: do not pay it.";
             conflict("withdrawal_unreserved", error)
         }
-        Denied::Rejected(Rejection::Frozen) => {
+        OperationError::Rejected(Rejection::Frozen) => {
             let error = "The withdrawal's owner is frozen: do not pay it.";
             conflict("held_frozen", error).hint("It can be claimed once the account is thawed, or rejected.")
         }
-        Denied::Used => conflict("transaction_used", "This transaction paid another withdrawal."),
-        _ => not_now(),
+        OperationError::AlreadyUsed => conflict("transaction_used", "This transaction paid another withdrawal."),
+        _ => unavailable(),
     }
 }

@@ -3,13 +3,13 @@
 use axum::response::Response;
 use http::StatusCode;
 use purser_actors::id::Network;
-use purser_actors::kernel::View;
+use purser_actors::kernel::JsonObject;
 use purser_actors::port::BoxFuture;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks, EVIDENCE, in_words};
-use super::not_now;
+use super::extractors::{AuthorizedRequest, OperatorRequest, EVIDENCE, check_note};
+use super::unavailable;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::settlement::evm::{NotRolledBack, RolledBack};
@@ -31,9 +31,9 @@ pub(super) struct AcceptChain {
     evidence: String,
 }
 
-impl Asks for AcceptChain {}
+impl OperatorRequest for AcceptChain {}
 
-pub(super) async fn post_accept(Admitted { admin, act, wanted }: Admitted<AcceptChain>) -> Result<Response, ApiError> {
+pub(super) async fn post_accept(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<AcceptChain>) -> Result<Response, ApiError> {
     let network = Network::ALL
         .into_iter()
         .find(|network| network.name() == wanted.network);
@@ -41,7 +41,7 @@ pub(super) async fn post_accept(Admitted { admin, act, wanted }: Admitted<Accept
         let error = "`network` is `base` or `solana`.".to_owned();
         ApiError::parameter("parameter_invalid", "network", error)
     })?;
-    in_words("evidence", EVIDENCE, &wanted.evidence)?;
+    check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let chains = admin.chains.as_ref().ok_or_else(unchanged)?;
     let found = chains.roll_back(network, false).await.map_err(refused)?;
     let subject = format!("{} {}..{}", network.name(), found.from, found.to);
@@ -50,9 +50,9 @@ pub(super) async fn post_accept(Admitted { admin, act, wanted }: Admitted<Accept
         .engine
         .write_down(&act, "chain.accept", subject, wanted.evidence)
         .await;
-    written.map_err(|_| not_now())?;
+    written.map_err(|_| unavailable())?;
     let done = chains.roll_back(network, true).await.map_err(refused)?;
-    let view = View::new()
+    let view = JsonObject::new()
         .text("network", network.name())
         .integer("from", done.from)
         .integer("to", done.to)
@@ -71,7 +71,7 @@ fn refused(not_done: NotRolledBack) -> ApiError {
         NotRolledBack::Disagreement { .. } => ApiError::unavailable("unavailable", format!("Not now: {not_done}."), 5),
         NotRolledBack::Failed(error) => {
             tracing::error!(error, "a chain could not be accepted");
-            not_now()
+            unavailable()
         }
     }
 }

@@ -12,12 +12,12 @@ use futures_util::stream;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use purser_actors::id::Network;
-use purser_actors::kernel::View;
-use purser_actors::operator::Task;
+use purser_actors::kernel::JsonObject;
+use purser_actors::operator::Permission;
 use purser_actors::port::BoxFuture;
 
-use super::Admin;
-use crate::http::caller::RequestId;
+use super::AdminState;
+use crate::http::auth::RequestId;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -77,15 +77,15 @@ pub trait Copies: Send + Sync {
 }
 
 pub(super) async fn get_copy(
-    State(admin): State<Arc<Admin>>,
+    State(admin): State<Arc<AdminState>>,
     request: RequestId,
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Trust).await?;
+    let act = admin.doors.authenticate(&headers, request, Permission::ManageTokens).await?;
     let query = Query::parse(query.as_deref(), &["part", "network", "after"])?;
-    let part = query.word("part", &["store", "documents", "transfers"])?;
-    let network = match query.word("network", &["base", "solana"])? {
+    let part = query.choice("part", &["store", "documents", "transfers"])?;
+    let network = match query.choice("network", &["base", "solana"])? {
         "solana" => Network::Solana,
         _ => Network::Base,
     };
@@ -101,10 +101,10 @@ pub(super) async fn get_copy(
             ApiError::unavailable("chain_unavailable", why, RETRY_SECONDS)
         };
         let listed = admin.copies.transfers(network, after).await.map_err(unread)?;
-        let body = View::new().list("transfers", listed.iter().map(shown));
+        let body = JsonObject::new().list("transfers", listed.iter().map(shown));
         return Ok(json::private(json::bytes_as_json(body.to_json())));
     }
-    tracing::info!(by = %act.by, part, "a copy is made");
+    tracing::info!(by = %act.operator, part, "a copy is made");
     let copy = match part {
         "documents" => admin.copies.documents().await,
         _ => admin.copies.store().await,
@@ -112,8 +112,8 @@ pub(super) async fn get_copy(
     Ok(streamed(copy.map_err(failed)?))
 }
 
-fn shown(one: &Listed) -> View {
-    View::new()
+fn shown(one: &Listed) -> JsonObject {
+    JsonObject::new()
         .integer("position", one.position)
         .text("transaction", &one.transaction)
         .integer("index", u64::from(one.index))
@@ -121,8 +121,8 @@ fn shown(one: &Listed) -> View {
         .text("to", &one.to)
         .integer("atomic", one.atomic)
         .integer("at_ms", one.at_ms)
-        .flag("dropped", one.dropped)
-        .maybe("mark", one.mark.as_deref())
+        .boolean("dropped", one.dropped)
+        .optional_text("mark", one.mark.as_deref())
 }
 
 fn streamed(copy: Copy) -> Response {

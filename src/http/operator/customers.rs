@@ -1,28 +1,28 @@
 //! Who a customer is: found by whatever they quote, shown as they see it themselves.
 
 use axum::response::Response;
-use purser_actors::engine::customers::{Belongings, CardPlace, Customer, Thing};
+use purser_actors::engine::customers::{ResourceGroup, CardScanCursor, Customer, CustomerResource};
 use purser_actors::id::{RequestId, Wallet};
-use purser_actors::kernel::View;
+use purser_actors::kernel::JsonObject;
 
-use super::asked::Looked;
-use super::{Admin, stuck};
+use super::extractors::AuthorizedRead;
+use super::{AdminState, jobs};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 
 /// Characters of what is looked for, at most: longer than any address or id.
-const QUOTED_MAX: usize = 64;
+const MAX_QUERY_LEN: usize = 64;
 /// Things of one kind that are shown, unless more or fewer are asked for.
-const OF_EACH: u64 = 5;
+const RESOURCES_PER_KIND: u64 = 5;
 
-pub(super) async fn get_customers(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+pub(super) async fn get_customers(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["q", "after", "limit"])?;
-    let of_each = usize::try_from(query.number("limit", OF_EACH, 1, 100)?).unwrap_or(1);
+    let of_each = usize::try_from(query.number("limit", RESOURCES_PER_KIND, 1, 100)?).unwrap_or(1);
     let quoted = query.required("q")?.trim();
-    if quoted.is_empty() || quoted.len() > QUOTED_MAX {
+    if quoted.is_empty() || quoted.len() > MAX_QUERY_LEN {
         let error =
-            format!("`q` is a wallet, a user_id, an id, a Request-Id or four digits: 1 to {QUOTED_MAX} characters.");
+            format!("`q` is a wallet, a user_id, an id, a Request-Id or four digits: 1 to {MAX_QUERY_LEN} characters.");
         return Err(ApiError::parameter("parameter_invalid", "q", error));
     }
     let (found, next) = find(&admin, quoted, query.get("after")).await?;
@@ -34,12 +34,12 @@ pub(super) async fn get_customers(Looked { admin, query }: Looked) -> Result<Res
             .map_err(|_| ApiError::internal())?,
         None => None,
     };
-    let view = View::new().list("found", found.iter().map(thing));
+    let view = JsonObject::new().list("found", found.iter().map(resource));
     let view = match customer {
         Some(customer) => view.object("customer", &shown(&admin, &customer)),
-        None => view.maybe("customer", None::<&str>),
+        None => view.optional_text("customer", None::<&str>),
     };
-    let view = view.maybe("next_after", next);
+    let view = view.optional_text("next_after", next);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
@@ -48,12 +48,12 @@ fn wrong_place() -> ApiError {
 }
 
 /// What was found, and where to go on where not all could be looked at.
-async fn find(admin: &Admin, quoted: &str, after: Option<&str>) -> Result<(Vec<Thing>, Option<String>), ApiError> {
+async fn find(admin: &AdminState, quoted: &str, after: Option<&str>) -> Result<(Vec<CustomerResource>, Option<String>), ApiError> {
     let engine = &admin.engine;
     let failed = |_| ApiError::internal();
     if quoted.len() == 4 && quoted.bytes().all(|b| b.is_ascii_digit()) {
-        let after = after.map(|text| CardPlace::parse(text).ok_or_else(wrong_place));
-        let (found, next) = engine.ending_in(quoted, after.transpose()?).await.map_err(failed)?;
+        let after = after.map(|text| CardScanCursor::parse(text).ok_or_else(wrong_place));
+        let (found, next) = engine.customers_by_last4(quoted, after.transpose()?).await.map_err(failed)?;
         return Ok((found, next.map(|place| place.to_string())));
     }
     let after: Option<Wallet> = match after {
@@ -63,14 +63,14 @@ async fn find(admin: &Admin, quoted: &str, after: Option<&str>) -> Result<(Vec<T
     };
     if after.is_none() {
         let found = match quoted.parse::<RequestId>() {
-            Ok(request) => engine.opened_by(request).await.map_err(failed)?.into_iter().collect(),
-            Err(_) => engine.named(quoted).await.map_err(failed)?,
+            Ok(request) => engine.customers_by_request(request).await.map_err(failed)?.into_iter().collect(),
+            Err(_) => engine.customer_by_id(quoted).await.map_err(failed)?,
         };
         if !found.is_empty() || !is_user_id(quoted) {
             return Ok((found, None));
         }
     }
-    let (found, next) = engine.with_user_id(quoted, after).await.map_err(failed)?;
+    let (found, next) = engine.customers_by_user_id(quoted, after).await.map_err(failed)?;
     Ok((found, next.map(|wallet| wallet.address())))
 }
 
@@ -81,7 +81,7 @@ fn is_user_id(quoted: &str) -> bool {
 }
 
 /// Whose everything is that was found, if it is one customer's.
-fn only_owner(quoted: &str, found: &[Thing]) -> Option<Wallet> {
+fn only_owner(quoted: &str, found: &[CustomerResource]) -> Option<Wallet> {
     // Everything of this name is of this wallet, but for a recipient or a transfer that happens to be called so.
     if let Ok(wallet) = quoted.parse::<Wallet>()
         && found.iter().any(|thing| thing.owner == wallet)
@@ -92,8 +92,8 @@ fn only_owner(quoted: &str, found: &[Thing]) -> Option<Wallet> {
     found.iter().all(|thing| thing.owner == first).then_some(first)
 }
 
-fn thing(thing: &Thing) -> View {
-    View::new()
+fn resource(thing: &CustomerResource) -> JsonObject {
+    JsonObject::new()
         .text("kind", thing.kind)
         .text("id", &thing.id)
         .text("state", thing.state)
@@ -101,11 +101,11 @@ fn thing(thing: &Thing) -> View {
         .object("shown", &thing.view)
 }
 
-fn shown(admin: &Admin, customer: &Customer) -> View {
+fn shown(admin: &AdminState, customer: &Customer) -> JsonObject {
     let account = &customer.account;
     let work = customer.open_work.iter();
-    let work = work.map(|effect| stuck::shown(admin, effect).flag("stuck", effect.stuck));
-    View::new()
+    let work = work.map(|effect| jobs::shown(admin, effect).boolean("stuck", effect.dead_lettered));
+    JsonObject::new()
         .text("wallet", account.wallet)
         .text("user_id", account.wallet.user_id())
         .text("network", account.wallet.network().name())
@@ -114,19 +114,19 @@ fn shown(admin: &Admin, customer: &Customer) -> View {
         .number("available", account.available().decimal())
         .number("held", account.held.decimal())
         .number("total_deposits", account.total_deposits.decimal())
-        .flag("frozen", account.frozen.is_some())
-        .maybe("frozen_message", account.frozen.as_deref())
-        .list("owns", customer.owns.iter().map(belongings))
+        .boolean("frozen", account.frozen.is_some())
+        .optional_text("frozen_message", account.frozen.as_deref())
+        .list("owns", customer.owns.iter().map(resource_group))
         .list("open_work", work)
 }
 
-fn belongings(belongings: &Belongings) -> View {
-    View::new()
+fn resource_group(belongings: &ResourceGroup) -> JsonObject {
+    JsonObject::new()
         .text("kind", belongings.kind)
         .integer("count", belongings.count as u64)
         .integer(
             "not_shown",
             belongings.count.saturating_sub(belongings.newest.len()) as u64,
         )
-        .list("newest", belongings.newest.iter().map(thing))
+        .list("newest", belongings.newest.iter().map(resource))
 }

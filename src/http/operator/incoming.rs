@@ -5,22 +5,22 @@ use http::StatusCode;
 use purser_actors::engine::{NotRuled, Rule};
 use purser_actors::id::{DepositId, Wallet};
 use purser_actors::kernel::Entity as _;
-use purser_actors::operator::Act;
+use purser_actors::operator::OperatorAction;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks, EVIDENCE, Looked, in_words};
-use super::desk::{page, paged_behind};
-use super::{Admin, approvals, not_now};
+use super::extractors::{AuthorizedRequest, OperatorRequest, EVIDENCE, AuthorizedRead, check_note};
+use super::accounts::{page, paged_after};
+use super::{AdminState, approvals, unavailable};
 use crate::http::error::ApiError;
 use crate::http::json;
 
 /// Those that nobody has decided about, the oldest first.
-pub(super) async fn get_incoming(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+pub(super) async fn get_incoming(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref())?;
     let found = admin.engine.incoming_transfers(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
-    Ok(paged_behind("", "incoming_transfers", &found, |id, incoming| {
+    Ok(paged_after("", "incoming_transfers", &found, |id, incoming| {
         incoming.view(&DepositId(id))
     }))
 }
@@ -36,10 +36,10 @@ pub(super) struct Credit {
     holder_keeps_product: bool,
 }
 
-impl Asks for Credit {}
+impl OperatorRequest for Credit {}
 
-pub(super) async fn post_credit(Admitted { admin, act, wanted }: Admitted<Credit>) -> Result<Response, ApiError> {
-    in_words("evidence", EVIDENCE, &wanted.evidence)?;
+pub(super) async fn post_credit(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Credit>) -> Result<Response, ApiError> {
+    check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let invalid = || ApiError::parameter("parameter_invalid", "account", "`account` is not an address.");
     let account = wanted.account.as_deref().map(str::parse::<Wallet>);
     let account = account.transpose().map_err(|_| invalid())?;
@@ -55,12 +55,12 @@ pub(super) struct OperatorFunds {
     evidence: String,
 }
 
-impl Asks for OperatorFunds {}
+impl OperatorRequest for OperatorFunds {}
 
 pub(super) async fn post_operator_funds(
-    Admitted { admin, act, wanted }: Admitted<OperatorFunds>,
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<OperatorFunds>,
 ) -> Result<Response, ApiError> {
-    in_words("evidence", EVIDENCE, &wanted.evidence)?;
+    check_note("evidence", EVIDENCE, &wanted.evidence)?;
     ruled(&admin, &wanted.deposit_id, Rule::OperatorFunds, (&act, wanted.evidence)).await
 }
 
@@ -74,16 +74,16 @@ pub(super) struct Return {
     holder_keeps_product: bool,
 }
 
-impl Asks for Return {}
+impl OperatorRequest for Return {}
 
-pub(super) async fn post_return(Admitted { admin, act, wanted }: Admitted<Return>) -> Result<Response, ApiError> {
-    in_words("evidence", EVIDENCE, &wanted.evidence)?;
+pub(super) async fn post_return(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Return>) -> Result<Response, ApiError> {
+    check_note("evidence", EVIDENCE, &wanted.evidence)?;
     let keeps = wanted.holder_keeps_product;
     let rule = Rule::Return { keeps };
     ruled(&admin, &wanted.deposit_id, rule, (&act, wanted.evidence)).await
 }
 
-async fn ruled(admin: &Admin, id: &str, rule: Rule, (act, evidence): (&Act, String)) -> Result<Response, ApiError> {
+async fn ruled(admin: &AdminState, id: &str, rule: Rule, (act, evidence): (&OperatorAction, String)) -> Result<Response, ApiError> {
     let id: DepositId = id.parse().map_err(|_| unknown())?;
     let incoming = match admin.engine.rule_incoming(id, rule, (act, evidence)).await {
         Err(NotRuled::Waits(id)) => return approvals::waits(admin, id).await,
@@ -115,6 +115,6 @@ pub(super) fn refused(why: NotRuled) -> ApiError {
             ApiError::new(StatusCode::CONFLICT, "product_delivered", error).hint(hint)
         }
         // Whoever asked for it was told that it waits.
-        NotRuled::Waits(_) | NotRuled::Unavailable => not_now(),
+        NotRuled::Waits(_) | NotRuled::Unavailable => unavailable(),
     }
 }

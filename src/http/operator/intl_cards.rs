@@ -2,25 +2,25 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{Denied, Queued, TooMuch};
+use purser_actors::engine::{OperationError, QueuedOrder, TooMuch};
 use purser_actors::intl_order::{IntlOrder, Rejection, Report};
-use purser_actors::kernel::{Entity as _, View};
+use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::Cents;
-use purser_actors::port::{CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus, Wish};
+use purser_actors::port::{CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus, CardAction};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks, Looked};
-use super::intl::{known, unknown};
+use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead};
+use super::intl_orders::{known, unknown};
 use super::leases::{answer, conflict, page, queue};
-use super::not_now;
+use super::unavailable;
 use crate::http::error::ApiError;
-use crate::http::shapes::Exact;
+use crate::http::schemas::ExactDecimal;
 use crate::http::withdrawals::in_range;
 
 /// What holders want, the oldest wish first.
-pub(super) async fn get_wishes(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+pub(super) async fn get_wishes(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref(), unknown)?;
     let found = admin.engine.card_wishes(after, limit).await;
     let (cards, more) = found.map_err(|_| ApiError::internal())?;
@@ -28,15 +28,15 @@ pub(super) async fn get_wishes(Looked { admin, query }: Looked) -> Result<Respon
     Ok(queue("cards", cards.iter().map(|card| wished(card, now)), more))
 }
 
-fn wished(queued: &Queued, now: Timestamp) -> View {
-    let Queued { id, order, .. } = queued;
+fn wished(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
+    let QueuedOrder { id, order, .. } = queued;
     let since = order.wished_at.unwrap_or(order.updated_at);
-    View::new()
+    JsonObject::new()
         .text("card_id", id)
         .text("status", order.status())
-        .maybe("requested", order.life.wish.map(Wish::name))
+        .optional_text("requested", order.life.wish.map(CardAction::name))
         .text("user_id", order.owner.user_id())
-        .maybe("last4", order.details().map(|details| details.last4.as_str()))
+        .optional_text("last4", order.details().map(|details| details.last4.as_str()))
         .number("available_usd_amount", order.life.activity.available.decimal())
         .integer("age_seconds", now.0.saturating_sub(since.0) / 1_000)
         .time("requested_at", since)
@@ -50,19 +50,19 @@ pub(super) struct Reported {
     /// `ready`, `paused` or `closed`.
     status: String,
     /// Left on it, in US dollars.
-    #[schema(value_type = Option<Exact>)]
+    #[schema(value_type = Option<ExactDecimal>)]
     available_usd_amount: Option<Box<RawValue>>,
     /// Newest first; the newest 20 are kept.
     transactions: Option<Vec<Charge>>,
     /// Of what was left when it was closed, all that its maker gave back so far, in US dollars: what that is more than before is
     /// credited to the holder.
-    #[schema(value_type = Option<Exact>)]
+    #[schema(value_type = Option<ExactDecimal>)]
     released_usd_amount: Option<Box<RawValue>>,
     /// Whether nothing more will come of what the holder asked for.
     ends_request: Option<bool>,
 }
 
-impl Asks for Reported {}
+impl OperatorRequest for Reported {}
 
 /// A charge as the card's maker tells it.
 #[derive(Deserialize, ToSchema)]
@@ -72,7 +72,7 @@ struct Charge {
     transaction_id: String,
     merchant: String,
     /// In US dollars.
-    #[schema(value_type = Exact)]
+    #[schema(value_type = ExactDecimal)]
     usd_amount: Box<RawValue>,
     /// `pending`, `settled`, `declined` or `refunded`.
     status: String,
@@ -82,17 +82,17 @@ struct Charge {
     at_ms: u64,
 }
 
-pub(super) async fn post_report(Admitted { admin, act, wanted }: Admitted<Reported>) -> Result<Response, ApiError> {
+pub(super) async fn post_report(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Reported>) -> Result<Response, ApiError> {
     let (id, order) = known(&admin, &wanted.card_id).await?;
     let report = wanted.read(&order)?;
     let told = admin.engine.report_intl(id, act, report).await;
     told.map_err(refused)?;
     let (id, order) = known(&admin, &id.to_string()).await?;
     Ok(answer(
-        View::new()
+        JsonObject::new()
             .text("card_id", id)
             .text("status", order.status())
-            .maybe("requested", order.life.wish.map(Wish::name))
+            .optional_text("requested", order.life.wish.map(CardAction::name))
             .number("available_usd_amount", order.life.activity.available.decimal())
             .number("credited_usd_amount", order.credited().decimal()),
     ))
@@ -174,23 +174,23 @@ fn wrong(param: &'static str, error: &'static str) -> ApiError {
     ApiError::parameter("parameter_invalid", param, error)
 }
 
-fn refused(denied: Denied<Rejection, TooMuch>) -> ApiError {
+fn refused(denied: OperationError<Rejection, TooMuch>) -> ApiError {
     match denied {
-        Denied::Rejected(Rejection::State(status)) => {
+        OperationError::Rejected(Rejection::InvalidState(status)) => {
             let error = format!("The order is {status}: there is no card to report of.");
             ApiError::new(StatusCode::CONFLICT, "order_not_open", error)
         }
-        Denied::Rejected(Rejection::Ended) => {
+        OperationError::Rejected(Rejection::Ended) => {
             let error = "The card has ended: nothing but what its maker gave back is reported of it, as `closed`.";
             ApiError::new(StatusCode::CONFLICT, "order_not_open", error).param("status")
         }
-        Denied::Rejected(Rejection::Released) => wrong(
+        OperationError::Rejected(Rejection::Released) => wrong(
             "released_usd_amount",
             "It is less than was given back before, or more than was on the card.",
         ),
-        Denied::Own(TooMuch) => conflict("second_operator_needed", "That is more than one operator gives alone.")
+        OperationError::Own(TooMuch) => conflict("second_operator_needed", "That is more than one operator gives alone.")
             .param("released_usd_amount")
             .hint("Report it without this, and ask for a refund of its payment, which another operator approves."),
-        Denied::Rejected(Rejection::Lease(_) | Rejection::InDoubt) | Denied::Used | Denied::Unavailable => not_now(),
+        OperationError::Rejected(Rejection::Lease(_) | Rejection::InDoubt) | OperationError::AlreadyUsed | OperationError::Unavailable => unavailable(),
     }
 }

@@ -2,8 +2,8 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::kernel::View;
-use purser_actors::lease::{Lease, Leases, NotYours};
+use purser_actors::kernel::JsonObject;
+use purser_actors::lease::{Lease, Leases, LeaseError};
 use purser_actors::port::Timestamp;
 
 use crate::http::error::ApiError;
@@ -11,7 +11,7 @@ use crate::http::json;
 use crate::http::query::Query;
 
 /// What is claimed, in the words of refusals.
-pub(super) struct Thing {
+pub(super) struct LeasedResource {
     pub(super) name: &'static str,
     /// The code of a state that does not take it.
     pub(super) not_open: &'static str,
@@ -19,7 +19,7 @@ pub(super) struct Thing {
     pub(super) held: &'static str,
 }
 
-impl Thing {
+impl LeasedResource {
     /// 409: its state does not take this.
     pub(super) fn not_open(&self, status: &str) -> ApiError {
         let error = format!("The {} is {status}, which does not take this.", self.name);
@@ -27,13 +27,13 @@ impl Thing {
     }
 
     /// 409: it is not this operator's.
-    pub(super) fn not_yours(&self, not: &NotYours) -> ApiError {
+    pub(super) fn lease_error(&self, not: &LeaseError) -> ApiError {
         match not {
-            NotYours::Held(holder) => {
+            LeaseError::HeldByOther(holder) => {
                 let error = format!("{} holds the {}.", holder.by, self.name);
                 conflict(self.held, error).hint("Wait until the lease ends.")
             }
-            NotYours::OldLease(last) => {
+            LeaseError::Stale(last) => {
                 let error = format!("This lease does not run; the last one has number {last}.");
                 let hint = format!("Claim the {}, and use the number of that lease.", self.name);
                 conflict("lease_old", error).hint(hint)
@@ -61,31 +61,31 @@ pub(super) fn page<Id: std::str::FromStr>(
 }
 
 /// A page of a queue.
-pub(super) fn queue(name: &str, shown: impl Iterator<Item = View>, more: bool) -> Response {
+pub(super) fn queue(name: &str, shown: impl Iterator<Item = JsonObject>, more: bool) -> Response {
     let shown: Vec<String> = shown.map(|view| view.to_json()).collect();
     let body = format!("{{\"{name}\":[{}],\"has_more\":{more}}}", shown.join(","));
     json::private(json::bytes_as_json(body))
 }
 
 /// With its age, the last lease and who holds it now.
-pub(super) fn listed(view: View, leases: Leases<'_>, created_at: Timestamp, now: Timestamp) -> View {
-    let holder = leases.held(now);
+pub(super) fn listed(view: JsonObject, leases: Leases<'_>, created_at: Timestamp, now: Timestamp) -> JsonObject {
+    let holder = leases.current(now);
     let view = view
         .integer("age_seconds", now.0.saturating_sub(created_at.0) / 1_000)
         .integer("lease", leases.last)
-        .maybe("held_by", holder.map(|holder| holder.by.as_str()));
+        .optional_text("held_by", holder.map(|holder| holder.by.as_str()));
     let view = match holder {
         Some(holder) => view.time("held_until", holder.until),
-        None => view.maybe("held_until", None::<&str>),
+        None => view.optional_text("held_until", None::<&str>),
     };
     view.time("created_at", created_at)
 }
 
 /// What was claimed, with its lease.
-pub(super) fn claimed(view: View, lease: Lease) -> Response {
+pub(super) fn claimed(view: JsonObject, lease: Lease) -> Response {
     answer(view.integer("lease", lease.number).time("held_until", lease.until))
 }
 
-pub(super) fn answer(view: View) -> Response {
+pub(super) fn answer(view: JsonObject) -> Response {
     json::private(json::bytes_as_json(view.to_json()))
 }

@@ -3,81 +3,81 @@
 mod giving;
 mod lines;
 
-use purser_actors::operator::Task;
+use purser_actors::operator::Permission;
 
-use super::document::{Operation, any, of};
+use super::api_doc::{OperationDoc, any, of};
 use super::{
-    card_withdrawals, departures, desk, intl, intl_cards, reconciliation, refunds as refunding, shapes, stuck,
+    card_withdrawals, untracked_transfers, accounts, intl_orders, intl_cards, reconciliation, refunds as refunding, schemas, jobs,
     suspended, tokens,
 };
-use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
-use crate::http::webhooks::Redelivery;
+use crate::http::schemas::{WebhookDeliveryList, RedeliverWebhookResponse};
+use crate::http::webhooks::RedeliverWebhookRequest;
 
 /// In the order of the router.
-pub(super) fn operations() -> Vec<Operation> {
+pub(super) fn operations() -> Vec<OperationDoc> {
     [
         accounts(),
-        work(),
+        jobs(),
         giving::arrivals(),
         refunds(),
-        house(),
+        system(),
         giving::approvals(),
         lines::lines(),
         lines::chains(),
         orders(),
         withdrawals(),
         webhooks(),
-        trust(),
+        tokens(),
     ]
     .into_iter()
     .flatten()
     .collect()
 }
 
-fn accounts() -> Vec<Operation> {
+fn accounts() -> Vec<OperationDoc> {
     vec![
-        Operation::get(
+        OperationDoc::get(
             "/admin/customers",
-            Task::Look,
+            Permission::Read,
             "Find a customer by a wallet, its user_id, any id of ours, the last four digits of a card, or the Request-Id of a \
              call that opened something: one that was refused, or only read, leads to nobody",
-            of::<shapes::Customers>,
+            of::<schemas::CustomerSearchResponse>,
         )
         .needs("q", "string", "What they quote.")
         .with("after", "string", "With four digits or a user_id: `next_after` of the call before.")
         .with("limit", "integer", "How many of each kind are shown, the newest first: 1 to 100, 5 by default."),
-        Operation::post::<desk::Freeze>(
+        OperationDoc::post::<accounts::FreezeAccountRequest>(
             "/admin/freeze",
             "Stop an account: it buys and reads nothing, and its holder is told why",
-            of::<shapes::Frozen>,
+            of::<schemas::FreezeResponse>,
         )
         .refuses(404, "There is no such account."),
-        Operation::post::<desk::Unfreeze>(
+        OperationDoc::post::<accounts::UnfreezeAccountRequest>(
             "/admin/unfreeze",
             "Let an account go",
-            of::<shapes::Frozen>,
+            of::<schemas::FreezeResponse>,
         )
         .refuses(404, "There is no such account."),
     ]
 }
 
-fn work() -> Vec<Operation> {
+fn jobs() -> Vec<OperationDoc> {
     vec![
-        Operation::get(
+        OperationDoc::get(
             "/admin/stuck",
-            Task::Look,
+            Permission::Read,
             "Work that waits for a person, and payments whose outcome is not known",
-            of::<shapes::Stuck>,
+            of::<schemas::DeadLettersResponse>,
         )
         .with("effect_id", "string", "Only this.")
         .refuses(404, "Nothing of this id waits."),
-        Operation::post::<stuck::Retry>("/admin/retry", "Try stuck work once more, now", of::<shapes::Retried>)
+        OperationDoc::post::<jobs::RetryJobRequest>("/admin/retry", "Try stuck work once more, now", of::<schemas::RetryResponse>)
             .refuses(404, "There is no such work, or it is done.")
             .refuses(409, "It is under way and tried again by itself."),
-        Operation::post::<stuck::Resolve>(
+        OperationDoc::post::<jobs::ResolveJobRequest>(
             "/admin/stuck/resolve",
             "Say what came of stuck work, with what that rests on: it moves as if the other side had said so",
-            of::<shapes::Resolved>,
+            of::<schemas::ResolveResponse>,
         )
         .may_wait()
         .refuses(404, "There is no such work, or it is done.")
@@ -85,10 +85,10 @@ fn work() -> Vec<Operation> {
             409,
             "The other side says otherwise, or nobody's word stands for it, or it is under way or early.",
         ),
-        Operation::post::<stuck::Credit>(
+        OperationDoc::post::<jobs::CreditJobRequest>(
             "/admin/stuck/credit",
             "Give the holder back what stuck work was paid with",
-            of::<shapes::CreditedBack>,
+            of::<schemas::CreditResponse>,
         )
         .may_wait()
         .refuses(404, "There is no such work, or it is done.")
@@ -96,17 +96,17 @@ fn work() -> Vec<Operation> {
             409,
             "Nothing proves that the money has not left, or the other side says that it has.",
         ),
-        Operation::post::<stuck::Keep>(
+        OperationDoc::post::<jobs::Keep>(
             "/admin/stuck/keep",
             "End a withheld credit without giving it: a chain has taken back what paid for it, and the house keeps the money",
-            of::<shapes::Kept>,
+            of::<schemas::Kept>,
         )
         .refuses(404, "There is no such work, or it is done.")
         .refuses(409, "It is no withheld credit, or is under way."),
-        Operation::post::<departures::Book>(
+        OperationDoc::post::<untracked_transfers::AttributeTransferRequest>(
             "/admin/departures/book",
             "Say whose a transfer or an order was that left and is in no book, or what it paid for; with `deposit_id` also that it was for what came in with that one",
-            of::<shapes::Booked>,
+            of::<schemas::AttributionResponse>,
         )
         .may_wait()
         .refuses(404, "No such transfer or order waits to be explained.")
@@ -117,14 +117,14 @@ fn work() -> Vec<Operation> {
     ]
 }
 
-fn refunds() -> Vec<Operation> {
+fn refunds() -> Vec<OperationDoc> {
     let none = "There is no such refund.";
     vec![
-        Operation::get(
+        OperationDoc::get(
             "/admin/refunds",
-            Task::Look,
+            Permission::Read,
             "Refunds that wait for a second operator, the oldest first; with `payment_id` the one of that payment",
-            of::<shapes::Refunds>,
+            of::<schemas::RefundsResponse>,
         )
         .with("payment_id", "string", "Of this payment, however it stands.")
         .with(
@@ -134,10 +134,10 @@ fn refunds() -> Vec<Operation> {
         )
         .paged()
         .refuses(404, none),
-        Operation::post::<refunding::Ask>(
+        OperationDoc::post::<refunding::CreateRefundRequest>(
             "/admin/refunds",
             "Give a payer back up to what was charged, once a payment; above a limit somebody else has to approve",
-            of::<shapes::Refund>,
+            of::<schemas::OperatorRefund>,
         )
         .refuses(404, "There is no such payment.")
         .refuses(
@@ -145,194 +145,194 @@ fn refunds() -> Vec<Operation> {
             "It is more than can be refunded, its holder can still use what was bought and nobody has said that they may, or there \
              is one already.",
         ),
-        Operation::post::<refunding::Approve>(
+        OperationDoc::post::<refunding::ApproveRefundRequest>(
             "/admin/refunds/approve",
             "Approve what somebody else has asked for",
-            of::<shapes::Refund>,
+            of::<schemas::OperatorRefund>,
         )
         .refuses(404, none)
         .refuses(
             409,
             "It is about another amount, waits no more, or its holder can use what was bought again.",
         ),
-        Operation::post::<refunding::Reject>(
+        OperationDoc::post::<refunding::RejectRefundRequest>(
             "/admin/refunds/reject",
             "Reject a refund, or take it back",
-            of::<shapes::Refund>,
+            of::<schemas::OperatorRefund>,
         )
         .refuses(404, none)
         .refuses(409, "It waits no more."),
     ]
 }
 
-fn house() -> Vec<Operation> {
+fn system() -> Vec<OperationDoc> {
     vec![
-        Operation::get(
+        OperationDoc::get(
             "/admin/late-returns",
-            Task::Look,
+            Permission::Read,
             "Money that came back after its payout was final, the oldest first",
-            of::<shapes::LateReturns>,
+            of::<schemas::LateReturnList>,
         )
         .paged(),
-        Operation::get(
+        OperationDoc::get(
             "/admin/reconciliation",
-            Task::Look,
+            Permission::Read,
             "What our books and others' lists do not agree about, the oldest first",
-            of::<shapes::Reconciled>,
+            of::<schemas::ReconciliationResponse>,
         )
         .paged(),
-        Operation::post::<reconciliation::WalkAnew>(
+        OperationDoc::post::<reconciliation::WalkAnew>(
             "/admin/reconciliation/walk",
             "Compare our books with others' lists now, without the rest between two walks. It is done when `walk.ended.number` of \
              `/admin/reconciliation` is at least `walk` of the answer",
-            of::<shapes::WalkAsked>,
+            of::<schemas::WalkAsked>,
         ),
-        Operation::get(
+        OperationDoc::get(
             "/admin/events",
-            Task::Look,
+            Permission::Read,
             "What the house itself was told, the oldest first",
-            of::<shapes::HouseEvents>,
+            of::<schemas::SystemEventList>,
         )
         .with("after", "integer", "`next_after` of the page before.")
         .with("limit", "integer", "1 to 1,000, 100 by default."),
-        Operation::get(
+        OperationDoc::get(
             "/admin/system",
-            Task::Look,
+            Permission::Read,
             "The supervision tree, its actors and their mailboxes, work, storage and streams, as they are now",
-            of::<shapes::System>,
+            of::<schemas::SystemStatus>,
         ),
     ]
 }
 
-fn orders() -> Vec<Operation> {
+fn orders() -> Vec<OperationDoc> {
     let no_order = "There is no such order.";
     vec![
-        Operation::get(
+        OperationDoc::get(
             "/admin/intl-orders",
-            Task::Look,
+            Permission::Read,
             "Orders of international cards that are open, overdue ones first, then the oldest",
-            of::<shapes::IntlQueue>,
+            of::<schemas::IntlOrderQueue>,
         )
         .queued()
         .refuses(404, no_order),
-        Operation::post::<intl::Claim>(
+        OperationDoc::post::<intl_orders::ClaimOrderRequest>(
             "/admin/intl-orders/claim",
             "Take an order for as long as the lease runs",
-            of::<shapes::IntlClaimed>,
+            of::<schemas::ClaimedIntlOrder>,
         )
         .refuses(404, no_order)
         .refuses(409, "It is decided, or somebody else holds it."),
-        Operation::post::<intl::Release>(
+        OperationDoc::post::<intl_orders::ReleaseOrderRequest>(
             "/admin/intl-orders/release",
             "Put an order back",
-            of::<shapes::IntlDone>,
+            of::<schemas::IntlOrderStatus>,
         )
         .refuses(404, no_order)
         .refuses(409, "It is not claimed under this lease."),
-        Operation::post::<intl::Fulfil>(
+        OperationDoc::post::<intl_orders::FulfilOrderRequest>(
             "/admin/intl-orders/fulfil",
             "Enter the card",
-            of::<shapes::IntlFulfilled>,
+            of::<schemas::FulfilledIntlOrder>,
         )
         .refuses(404, no_order)
         .refuses(409, "This lease does not run."),
-        Operation::post::<intl::Reject>(
+        OperationDoc::post::<intl_orders::RejectOrderRequest>(
             "/admin/intl-orders/reject",
             "Refuse an order; the whole charge is credited",
-            of::<shapes::IntlDone>,
+            of::<schemas::IntlOrderStatus>,
         )
         .may_wait()
         .refuses(404, no_order)
         .refuses(409, "It is decided, or somebody else holds it."),
-        Operation::get(
+        OperationDoc::get(
             "/admin/intl-cards",
-            Task::Look,
+            Permission::Read,
             "International cards whose holders want them paused, resumed or closed, the oldest wish first",
-            of::<shapes::CardWishes>,
+            of::<schemas::CardWishes>,
         )
         .queued()
         .refuses(404, no_order),
-        Operation::post::<intl_cards::Reported>(
+        OperationDoc::post::<intl_cards::Reported>(
             "/admin/intl-cards/report",
             "Say what became of an international card at whoever made it: whether it takes charges, what it was charged, and what \
              was given back of a closed one, which is credited",
-            of::<shapes::CardReported>,
+            of::<schemas::CardReported>,
         )
         .refuses(404, no_order)
         .refuses(409, "There is no card, or that is more than one operator gives alone."),
     ]
 }
 
-fn withdrawals() -> Vec<Operation> {
+fn withdrawals() -> Vec<OperationDoc> {
     let none = "There is no such withdrawal.";
     vec![
-        Operation::get(
+        OperationDoc::get(
             "/admin/card-withdrawals",
-            Task::Look,
+            Permission::Read,
             "Withdrawals from card balances that are open, the oldest first",
-            of::<shapes::CardQueue>,
+            of::<schemas::CardWithdrawalQueue>,
         )
         .queued()
         .refuses(404, none),
-        Operation::post::<card_withdrawals::Claim>(
+        OperationDoc::post::<card_withdrawals::ClaimWithdrawalRequest>(
             "/admin/card-withdrawals/claim",
             "Take a withdrawal for as long as the lease runs",
-            of::<shapes::CardClaimed>,
+            of::<schemas::ClaimedCardWithdrawal>,
         )
         .refuses(404, none)
         .refuses(409, "It is decided, or somebody else holds it."),
-        Operation::post::<card_withdrawals::Release>(
+        OperationDoc::post::<card_withdrawals::ReleaseWithdrawalRequest>(
             "/admin/card-withdrawals/release",
             "Put a withdrawal back: it is not paid",
-            of::<shapes::CardDone>,
+            of::<schemas::CardWithdrawalStatus>,
         )
         .refuses(404, none)
         .refuses(409, "It is not claimed under this lease."),
-        Operation::post::<card_withdrawals::Fulfil>(
+        OperationDoc::post::<card_withdrawals::FulfilWithdrawalRequest>(
             "/admin/card-withdrawals/fulfil",
             "Say that it is paid",
-            of::<shapes::CardDone>,
+            of::<schemas::CardWithdrawalStatus>,
         )
         .may_wait()
         .refuses(404, none)
         .refuses(409, "This lease does not run, or the transaction paid another."),
-        Operation::post::<card_withdrawals::Reject>(
+        OperationDoc::post::<card_withdrawals::RejectWithdrawalRequest>(
             "/admin/card-withdrawals/reject",
             "Refuse a withdrawal; the issuer puts it back on the balance",
-            of::<shapes::CardDone>,
+            of::<schemas::CardWithdrawalStatus>,
         )
         .refuses(404, none)
         .refuses(409, "It is decided, or somebody else holds it."),
     ]
 }
 
-fn webhooks() -> Vec<Operation> {
+fn webhooks() -> Vec<OperationDoc> {
     let none = "There is no such endpoint or delivery.";
     vec![
-        Operation::get(
+        OperationDoc::get(
             "/admin/webhooks",
-            Task::Look,
+            Permission::Read,
             "Endpoints that events are posted to",
-            of::<shapes::Webhooks>,
+            of::<schemas::OperatorWebhookList>,
         )
         .with("wallet", "string", "Of this account alone.")
         .queued()
         .refuses(404, none),
-        Operation::get(
+        OperationDoc::get(
             "/admin/webhooks/deliveries",
-            Task::Look,
+            Permission::Read,
             "What was posted to an endpoint or for an account, the newest first",
-            of::<WebhookDeliveryPage>,
+            of::<WebhookDeliveryList>,
         )
         .with("wallet", "string", "For this account; or else `webhook_id`.")
         .with("webhook_id", "string", "To this endpoint.")
         .with("state", "string", "Only those that stand so.")
         .queued()
         .refuses(404, none),
-        Operation::post::<Redelivery>(
+        OperationDoc::post::<RedeliverWebhookRequest>(
             "/admin/webhooks/redeliver",
             "Post one delivery again, or everything since a moment that an endpoint has not received",
-            of::<WebhookRedelivery>,
+            of::<RedeliverWebhookResponse>,
         )
         .accepted()
         .refuses(404, none)
@@ -340,36 +340,36 @@ fn webhooks() -> Vec<Operation> {
     ]
 }
 
-fn trust() -> Vec<Operation> {
+fn tokens() -> Vec<OperationDoc> {
     vec![
-        Operation::get(
+        OperationDoc::get(
             "/admin/audit",
-            Task::Look,
+            Permission::Read,
             "What was done, the oldest first",
-            of::<shapes::Acts>,
+            of::<schemas::AuditLogResponse>,
         )
         .paged(),
-        Operation::get(
+        OperationDoc::get(
             "/admin/tokens",
-            Task::Trust,
+            Permission::ManageTokens,
             "Whose tokens there are",
-            of::<shapes::Tokens>,
+            of::<schemas::OperatorTokenList>,
         ),
-        Operation::post::<tokens::Create>(
+        OperationDoc::post::<tokens::CreateTokenRequest>(
             "/admin/tokens",
             "Make a token; it is shown once",
-            of::<shapes::NewToken>,
+            of::<schemas::CreatedOperatorToken>,
         )
         .refuses(409, "Another token has this name."),
-        Operation::post::<tokens::Revoke>("/admin/tokens/revoke", "End a token", of::<shapes::Revoked>)
+        OperationDoc::post::<tokens::RevokeTokenRequest>("/admin/tokens/revoke", "End a token", of::<schemas::RevokedOperatorToken>)
             .refuses(404, "No token has this name.")
             .refuses(409, "It stands in the settings."),
-        Operation::post::<suspended::Confirm>(
+        OperationDoc::post::<suspended::Confirm>(
             "/admin/suspended/confirm",
             "After a restore without the log of revocations: say that an API key, an operator's token or everything of before is good",
-            of::<shapes::StillSuspended>,
+            of::<schemas::StillSuspended>,
         )
         .refuses(404, "Nothing of this name is suspended."),
-        Operation::get("/admin/openapi.json", Task::Look, "Every route of the operator's side, as OpenAPI 3.1", any),
+        OperationDoc::get("/admin/openapi.json", Permission::Read, "Every route of the operator's side, as OpenAPI 3.1", any),
     ]
 }

@@ -2,54 +2,54 @@
 
 use axum::response::Response;
 use purser_actors::engine::Reconciliation;
-use purser_actors::id::{DifferenceId, Wallet};
-use purser_actors::kernel::{Entity as _, View};
-use purser_actors::operator::Task;
-use purser_actors::reconcile::Discrepancy;
+use purser_actors::id::{DiscrepancyId, Wallet};
+use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::operator::Permission;
+use purser_actors::reconciliation::DiscrepancyKind;
 use purser_storage::{Cursor, Span, StoreError};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks, Looked};
-use super::{Admin, desk, not_now};
+use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead};
+use super::{AdminState, accounts, unavailable};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
-use crate::stream::Announced;
+use crate::stream::StreamEvent;
 
 /// How the last walk went, and differences that are open, the oldest first.
-pub(super) async fn get_reconciliation(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
-    let (after, limit) = desk::page(query.as_deref())?;
+pub(super) async fn get_reconciliation(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+    let (after, limit) = accounts::page(query.as_deref())?;
     let stands = admin.engine.reconciliation().await.map_err(|_| ApiError::internal())?;
     let found = admin.engine.differences(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
     let before = format!(
         "\"walk\":{},\"open\":{},",
-        walk(&stands).to_json(),
+        run_status(&stands).to_json(),
         open(&stands).to_json()
     );
-    let shown = |id, difference: &purser_actors::difference::Difference| difference.view(&DifferenceId(id));
-    Ok(desk::paged_behind(&before, "differences", &found, shown))
+    let shown = |id, difference: &purser_actors::discrepancy::Discrepancy| difference.view(&DiscrepancyId(id));
+    Ok(accounts::paged_after(&before, "differences", &found, shown))
 }
 
-fn walk(stands: &Reconciliation) -> View {
+fn run_status(stands: &Reconciliation) -> JsonObject {
     let walk = &stands.walk;
-    let view = View::new()
+    let view = JsonObject::new()
         .integer("compared", walk.compared)
-        .flag("complete", walk.is_over() && !walk.skipped);
+        .boolean("complete", walk.is_complete() && !walk.skipped);
     let view = match walk.completed_at {
         Some(at) => view.time("last_complete_at", at),
-        None => view.maybe("last_complete_at", None::<&str>),
+        None => view.optional_text("last_complete_at", None::<&str>),
     };
     let ended = stands.ended.map(|ended| {
-        View::new()
+        JsonObject::new()
             .integer("number", ended.number)
             .integer("compared", ended.compared)
-            .flag("complete", ended.complete)
+            .boolean("complete", ended.complete)
     });
     match ended {
         Some(ended) => view.object("ended", &ended),
-        None => view.maybe("ended", None::<&str>),
+        None => view.optional_text("ended", None::<&str>),
     }
 }
 
@@ -58,29 +58,29 @@ fn walk(stands: &Reconciliation) -> View {
 #[serde(deny_unknown_fields)]
 pub(super) struct WalkAnew {}
 
-impl Asks for WalkAnew {
+impl OperatorRequest for WalkAnew {
     /// It has every provider and chain asked for its lists: more than a look.
-    const TASK: Task = Task::Operate;
+    const TASK: Permission = Permission::Operate;
 }
 
 /// Has a walk begin as soon as the one under way has ended.
-pub(super) async fn post_walk(Admitted { admin, .. }: Admitted<WalkAnew>) -> Result<Response, ApiError> {
-    let number = admin.engine.walk_anew().ok_or_else(not_now)?;
-    let view = View::new().integer("walk", number);
+pub(super) async fn post_walk(AuthorizedRequest { admin, .. }: AuthorizedRequest<WalkAnew>) -> Result<Response, ApiError> {
+    let number = admin.engine.walk_anew().ok_or_else(unavailable)?;
+    let view = JsonObject::new().integer("walk", number);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
-fn open(stands: &Reconciliation) -> View {
-    let kinds = Discrepancy::ALL.into_iter().zip(stands.open);
-    kinds.fold(View::new(), |view, (kind, n)| view.integer(kind.name(), n))
+fn open(stands: &Reconciliation) -> JsonObject {
+    let kinds = DiscrepancyKind::ALL.into_iter().zip(stands.open);
+    kinds.fold(JsonObject::new(), |view, (kind, n)| view.integer(kind.name(), n))
 }
 
 /// Events of the house itself, in the order they happened: no holder's stream has them.
-pub(super) async fn get_events(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+pub(super) async fn get_events(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["after", "limit"])?;
     let after = query.number("after", 0, 0, u64::MAX)?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
-    let (events, next) = told(&admin, after, limit).await.map_err(|error| {
+    let (events, next) = system_event(&admin, after, limit).await.map_err(|error| {
         tracing::error!(%error, "the house's events could not be read");
         ApiError::internal()
     })?;
@@ -88,14 +88,14 @@ pub(super) async fn get_events(Looked { admin, query }: Looked) -> Result<Respon
     Ok(json::private(json::bytes_as_json(body)))
 }
 
-async fn told(admin: &Admin, after: Cursor, limit: usize) -> Result<(Vec<String>, Cursor), StoreError> {
-    let house = Wallet::HOUSE.key();
+async fn system_event(admin: &AdminState, after: Cursor, limit: usize) -> Result<(Vec<String>, Cursor), StoreError> {
+    let house = Wallet::SYSTEM.key();
     let read = match admin.store.events_of(&house, Span::After(after), limit).await {
         // Whoever asks for what is not kept any more is told what is.
         Err(StoreError::Expired { .. }) => admin.store.events_of(&house, Span::After(0), limit).await?,
         read => read?,
     };
     let next = read.last().map_or(after, |event| event.cursor);
-    let shown = read.iter().filter_map(Announced::read);
+    let shown = read.iter().filter_map(StreamEvent::read);
     Ok((shown.map(|event| event.to_json()).collect(), next))
 }

@@ -2,27 +2,27 @@
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::{NotRefunded, RefundRequest};
+use purser_actors::engine::{RefundError, RefundRequest};
 use purser_actors::id::{PaymentId, RefundId};
-use purser_actors::kernel::{Entity as _, View};
+use purser_actors::kernel::{Entity as _, JsonObject};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::product::Product;
+use purser_actors::product::PurchasedProduct;
 use purser_actors::refund::Refund;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks, Looked, in_words};
-use super::{desk, not_now};
+use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead, check_note};
+use super::{accounts, unavailable};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
-use crate::http::shapes::Exact;
+use crate::http::schemas::ExactDecimal;
 use crate::http::withdrawals::in_range;
 
 /// Those that wait for a second operator, the oldest first; with `all` every one, and with `payment_id` the one of that payment,
 /// however they stand.
-pub(super) async fn get_refunds(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+pub(super) async fn get_refunds(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let asked = Query::parse(query.as_deref(), &["after", "all", "limit", "payment_id"])?;
     if let Some(payment) = asked.get("payment_id") {
         let payment: PaymentId = payment.parse().map_err(|_| unknown())?;
@@ -30,22 +30,22 @@ pub(super) async fn get_refunds(Looked { admin, query }: Looked) -> Result<Respo
         let refund = admin.engine.refund(&id).await.map_err(|_| ApiError::internal())?;
         return Ok(answer(id, &refund.ok_or_else(unknown)?));
     }
-    let (after, limit) = desk::place_and_limit(&asked)?;
-    let found = match asked.word("all", &["false", "true"])? {
+    let (after, limit) = accounts::cursor_and_limit(&asked)?;
+    let found = match asked.choice("all", &["false", "true"])? {
         "true" => admin.engine.all_refunds(after, limit).await,
-        _ => admin.engine.open_refunds(after, limit).await,
+        _ => admin.engine.pending_refunds(after, limit).await,
     };
     let found = found.map_err(|_| ApiError::internal())?;
-    Ok(desk::paged_behind("", "refunds", &found, |id, refund| {
+    Ok(accounts::paged_after("", "refunds", &found, |id, refund| {
         shown(RefundId(id), refund)
     }))
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Ask {
+pub(super) struct CreateRefundRequest {
     payment_id: String,
-    #[schema(value_type = Exact)]
+    #[schema(value_type = ExactDecimal)]
     amount: Box<RawValue>,
     reason: String,
     /// Says that the holder gets the money and may keep what was bought too.
@@ -53,20 +53,20 @@ pub(super) struct Ask {
     holder_keeps_product: bool,
 }
 
-impl Asks for Ask {}
+impl OperatorRequest for CreateRefundRequest {}
 
-pub(super) async fn post_refund(Admitted { admin, act, wanted }: Admitted<Ask>) -> Result<Response, ApiError> {
+pub(super) async fn post_refund(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CreateRefundRequest>) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
-    in_words("reason", "is for the audit log", &wanted.reason)?;
+    check_note("reason", "is for the audit log", &wanted.reason)?;
     let payment: PaymentId = wanted.payment_id.parse().map_err(|_| no_payment())?;
     let asked = RefundRequest {
         amount,
         reason: wanted.reason,
         holder_keeps_product: wanted.holder_keeps_product,
     };
-    let refund = admin.engine.ask_refund(payment, asked, &act).await;
+    let refund = admin.engine.request_refund(payment, asked, &act).await;
     let (id, refund) = refund.map_err(|why| match why {
-        NotRefunded::Unknown => no_payment(),
+        RefundError::NotFound => no_payment(),
         why => refused(why),
     })?;
     Ok(answer(id, &refund))
@@ -74,15 +74,15 @@ pub(super) async fn post_refund(Admitted { admin, act, wanted }: Admitted<Ask>) 
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Approve {
+pub(super) struct ApproveRefundRequest {
     refund_id: String,
-    #[schema(value_type = Exact)]
+    #[schema(value_type = ExactDecimal)]
     amount: Box<RawValue>,
 }
 
-impl Asks for Approve {}
+impl OperatorRequest for ApproveRefundRequest {}
 
-pub(super) async fn post_approve(Admitted { admin, act, wanted }: Admitted<Approve>) -> Result<Response, ApiError> {
+pub(super) async fn post_approve(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ApproveRefundRequest>) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
     let (id, refund) = admin.engine.approve_refund(id, amount, &act).await.map_err(refused)?;
@@ -91,15 +91,15 @@ pub(super) async fn post_approve(Admitted { admin, act, wanted }: Admitted<Appro
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Reject {
+pub(super) struct RejectRefundRequest {
     refund_id: String,
     reason: String,
 }
 
-impl Asks for Reject {}
+impl OperatorRequest for RejectRefundRequest {}
 
-pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject>) -> Result<Response, ApiError> {
-    in_words("reason", "is for the audit log", &wanted.reason)?;
+pub(super) async fn post_reject(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectRefundRequest>) -> Result<Response, ApiError> {
+    check_note("reason", "is for the audit log", &wanted.reason)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
     let rejected = admin.engine.reject_refund(id, wanted.reason, &act).await;
     let (id, refund) = rejected.map_err(refused)?;
@@ -113,14 +113,14 @@ pub(super) fn dollars(amount: &RawValue) -> Result<Usdc, ApiError> {
 }
 
 /// With what only operators read.
-fn shown(id: RefundId, refund: &Refund) -> View {
+fn shown(id: RefundId, refund: &Refund) -> JsonObject {
     refund
         .view(&id)
         .text("wallet", refund.asked.owner)
         .text("reason", &refund.asked.reason)
-        .flag("holder_keeps_product", refund.asked.holder_keeps_product)
+        .boolean("holder_keeps_product", refund.asked.holder_keeps_product)
         .text("requested_by", &refund.asked.by)
-        .maybe("decided_by", refund.decider())
+        .optional_text("decided_by", refund.decider())
         .time("open_until", refund.open_until)
 }
 
@@ -136,16 +136,16 @@ fn no_payment() -> ApiError {
     ApiError::not_found("payment_unknown", "There is no such payment.")
 }
 
-fn refused(why: NotRefunded) -> ApiError {
+fn refused(why: RefundError) -> ApiError {
     let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
     match why {
-        NotRefunded::Unknown => unknown(),
-        NotRefunded::TooMuch { refundable } => {
+        RefundError::NotFound => unknown(),
+        RefundError::AmountTooLarge { refundable_amount: refundable } => {
             let error = format!("At most {} of this payment can be refunded now.", refundable.decimal());
             let hint = "What may still fail or come back is credited by itself then.";
             conflict("refund_too_much", error).hint(hint)
         }
-        NotRefunded::Kept {
+        RefundError::Kept {
             usable,
             refundable,
             product,
@@ -161,32 +161,32 @@ fn refused(why: NotRefunded) -> ApiError {
             );
             conflict("product_not_returned", error).hint(hint)
         }
-        NotRefunded::State("requested") => {
+        RefundError::InvalidState("requested") => {
             conflict("refund_not_open", "Its time is over, or it waits already.".to_owned())
         }
-        NotRefunded::State(state) => conflict("refund_not_open", format!("This refund is {state}.")),
-        NotRefunded::Own => {
+        RefundError::InvalidState(state) => conflict("refund_not_open", format!("This refund is {state}.")),
+        RefundError::SelfApproval => {
             let error = "Whoever asked for a refund does not approve it.";
             ApiError::forbidden("refund_own", error)
         }
-        NotRefunded::Differs => conflict("refund_differs", "This refund is about another amount.".to_owned()),
-        NotRefunded::Unavailable => not_now(),
+        RefundError::AmountMismatch => conflict("refund_differs", "This refund is about another amount.".to_owned()),
+        RefundError::Unavailable => unavailable(),
     }
 }
 
 /// How what was bought is taken from its holder.
-fn taken_back(product: Product) -> String {
+fn taken_back(product: PurchasedProduct) -> String {
     match product {
-        Product::Card(id) => format!(
+        PurchasedProduct::Card(id) => format!(
             "Its holder closes {id} first (`POST /close-card`): what is left on it is credited by itself, and the rest can be \
              refunded."
         ),
-        Product::IntlOrder(id) => format!(
+        PurchasedProduct::IntlOrder(id) => format!(
             "Have the card closed where it was made and report it first (`purser admin intl report {id} closed`): what is left \
              is credited by itself, and the rest can be refunded."
         ),
-        Product::GiftCard(_) => "A gift card's code cannot be taken back.".to_owned(),
-        Product::TopUp(_) => "A balance at the card issuer cannot be taken back.".to_owned(),
-        Product::Payout(_) => "What was paid out cannot be taken back.".to_owned(),
+        PurchasedProduct::GiftCard(_) => "A gift card's code cannot be taken back.".to_owned(),
+        PurchasedProduct::TopUp(_) => "A balance at the card issuer cannot be taken back.".to_owned(),
+        PurchasedProduct::Payout(_) => "What was paid out cannot be taken back.".to_owned(),
     }
 }

@@ -1,14 +1,14 @@
 //! What of before a restore is not good until an administrator says so.
 
 use axum::response::Response;
-use purser_actors::engine::{Confirmed, Denied};
-use purser_actors::kernel::View;
-use purser_actors::operator::Task;
+use purser_actors::engine::{Confirmed, OperationError};
+use purser_actors::kernel::JsonObject;
+use purser_actors::operator::Permission;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks};
-use super::not_now;
+use super::extractors::{AuthorizedRequest, OperatorRequest};
+use super::unavailable;
 use crate::http::error::ApiError;
 use crate::http::json;
 
@@ -21,11 +21,11 @@ pub(super) struct Confirm {
     everything: bool,
 }
 
-impl Asks for Confirm {
-    const TASK: Task = Task::Trust;
+impl OperatorRequest for Confirm {
+    const TASK: Permission = Permission::ManageTokens;
 }
 
-pub(super) async fn post_confirm(Admitted { admin, act, wanted }: Admitted<Confirm>) -> Result<Response, ApiError> {
+pub(super) async fn post_confirm(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Confirm>) -> Result<Response, ApiError> {
     let unknown = || ApiError::not_found("suspended_unknown", "Nothing of this name is suspended.");
     let what = match (&wanted.api_key_id, &wanted.token, wanted.everything) {
         (Some(id), None, false) => Confirmed::ApiKey(id.parse().map_err(|_| unknown())?),
@@ -42,10 +42,10 @@ pub(super) async fn post_confirm(Admitted { admin, act, wanted }: Admitted<Confi
     };
     match admin.engine.confirm_suspended(&what, &act).await {
         Ok(()) => {
-            let view = View::new().flag("suspended", admin.engine.suspended_since().is_some());
+            let view = JsonObject::new().boolean("suspended", admin.engine.suspended_since().is_some());
             Ok(json::private(json::bytes_as_json(view.to_json())))
         }
-        Err(Denied::Used) => Err(unknown()),
-        Err(Denied::Unavailable | Denied::Rejected(())) => Err(not_now()),
+        Err(OperationError::AlreadyUsed) => Err(unknown()),
+        Err(OperationError::Unavailable | OperationError::Rejected(())) => Err(unavailable()),
     }
 }

@@ -4,33 +4,33 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::engine::figures::{Figures, KindFigures, Lack, Standing, Timers, Tree, WorkFigures};
-use purser_actors::kernel::delivery::FAILURES;
-use purser_actors::kernel::effect::Work;
-use purser_actors::kernel::record::rfc3339;
+use purser_actors::engine::stats::{EngineStats, EntityStats, OverloadReason, EntitySupervisorInfo, ScheduledJobs, SupervisionTree, JobStats};
+use purser_actors::kernel::outbox::FAILURE_REASONS;
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::event_record::rfc3339;
 use purser_storage::{Store as _, StoreError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::asked::Looked;
+use super::extractors::AuthorizedRead;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 use crate::metrics::Metrics;
 
 /// Timers that one look counts: each card has one for its end, years ahead.
-const TIMERS_COUNTED: usize = 10_000;
+const MAX_JOBS_COUNTED: usize = 10_000;
 
 /// Everything at a glance.
 #[derive(Serialize, ToSchema)]
-pub struct System {
-    supervision: Supervision,
-    entities: Vec<EntitiesSeen>,
-    work: Vec<WorkSeen>,
-    timers: TimersSeen,
-    admission: Admission,
-    storage: Storage,
-    streams: Streams,
+pub struct SystemStatus {
+    supervision: SupervisionStatus,
+    entities: Vec<EntityStatus>,
+    work: Vec<JobTypeStatus>,
+    timers: ScheduledJobsStatus,
+    admission: AdmissionStatus,
+    storage: StorageStatus,
+    streams: StreamStatus,
     /// After a restore without the log of revocations: API keys, sessions and operators' tokens that were made before this open
     /// nothing until they are confirmed, and accounts are frozen or not as the backup had them; RFC 3339.
     #[schema(required)]
@@ -39,7 +39,7 @@ pub struct System {
 
 /// The root and its supervisors.
 #[derive(Serialize, ToSchema)]
-pub struct Supervision {
+pub struct SupervisionStatus {
     /// The runtime's name of the root.
     root: String,
     /// The runtime's word: `running`, `stopped`, ….
@@ -47,12 +47,12 @@ pub struct Supervision {
     /// Whether no supervisor has died since the start.
     sound: bool,
     /// In the order they were started.
-    supervisors: Vec<SupervisorSeen>,
+    supervisors: Vec<SupervisorStatus>,
 }
 
 /// A supervisor.
 #[derive(Serialize, ToSchema)]
-pub struct SupervisorSeen {
+pub struct SupervisorStatus {
     /// The runtime's name of it.
     actor: String,
     /// As the root's.
@@ -68,7 +68,7 @@ pub struct SupervisorSeen {
 
 /// One kind of entity.
 #[derive(Serialize, ToSchema)]
-pub struct EntitiesSeen {
+pub struct EntityStatus {
     /// Its name.
     kind: &'static str,
     /// With an actor now.
@@ -87,7 +87,7 @@ pub struct EntitiesSeen {
 
 /// One kind of work.
 #[derive(Serialize, ToSchema)]
-pub struct WorkSeen {
+pub struct JobTypeStatus {
     /// Its name.
     work: &'static str,
     /// Being tried now.
@@ -103,12 +103,12 @@ pub struct WorkSeen {
     /// Tries since the start.
     tries: u64,
     /// Those that failed and were restarted, by what the failure means.
-    failures: Vec<Counted>,
+    failures: Vec<LabeledCount>,
 }
 
 /// So many of something.
 #[derive(Serialize, ToSchema)]
-pub struct Counted {
+pub struct LabeledCount {
     /// Of what.
     of: &'static str,
     /// How many.
@@ -117,9 +117,9 @@ pub struct Counted {
 
 /// Work that waits for its time.
 #[derive(Serialize, ToSchema)]
-pub struct TimersSeen {
+pub struct ScheduledJobsStatus {
     /// The earliest, at most 10,000, by what is to be done then.
-    by_work: Vec<Counted>,
+    by_work: Vec<LabeledCount>,
     /// Whether there are more.
     more: bool,
     /// When the next is due; RFC 3339.
@@ -129,7 +129,7 @@ pub struct TimersSeen {
 
 /// Who gets in.
 #[derive(Serialize, ToSchema)]
-pub struct Admission {
+pub struct AdmissionStatus {
     /// Paid calls inside the engine.
     permits_used: usize,
     /// Paid calls that may be.
@@ -137,7 +137,7 @@ pub struct Admission {
     /// Payers with one in flight.
     payers: usize,
     /// Paid calls that found no room since the start, by reason.
-    refused: Vec<Counted>,
+    refused: Vec<LabeledCount>,
     /// Payments whose outcome is not known.
     unknown_payments: u64,
     /// How long the oldest of them has been so, in milliseconds.
@@ -146,7 +146,7 @@ pub struct Admission {
 
 /// The store.
 #[derive(Serialize, ToSchema)]
-pub struct Storage {
+pub struct StorageStatus {
     /// Journal segments on disk.
     segments: usize,
     /// Size of a full one.
@@ -182,7 +182,7 @@ pub struct Storage {
 
 /// The streams.
 #[derive(Serialize, ToSchema)]
-pub struct Streams {
+pub struct StreamStatus {
     /// Open WebSockets.
     connections: usize,
     /// Those that showed a credential.
@@ -193,43 +193,43 @@ pub struct Streams {
     talkative: u64,
 }
 
-pub(super) async fn get_system(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+pub(super) async fn get_system(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    let seen = look(&admin.metrics, admin.segment_bytes).await.map_err(|error| {
+    let seen = collect(&admin.metrics, admin.segment_bytes).await.map_err(|error| {
         tracing::error!(%error, "the system could not be looked at");
         ApiError::internal()
     })?;
     Ok(json::private(json::with_status(StatusCode::OK, &seen)))
 }
 
-async fn look(metrics: &Arc<Metrics>, segment_bytes: u64) -> Result<System, StoreError> {
+async fn collect(metrics: &Arc<Metrics>, segment_bytes: u64) -> Result<SystemStatus, StoreError> {
     let engine = &metrics.engine;
-    let figures = engine.figures().await?;
-    let timers = engine.timers(TIMERS_COUNTED).await?;
-    let entities = figures.kinds.iter().zip(engine.residents());
-    Ok(System {
-        supervision: supervision(engine.tree()),
+    let figures = engine.stats().await?;
+    let timers = engine.scheduled_jobs(MAX_JOBS_COUNTED).await?;
+    let entities = figures.kinds.iter().zip(engine.entity_supervisors());
+    Ok(SystemStatus {
+        supervision: supervision(engine.supervision_tree()),
         entities: entities
             .map(|(figures, standing)| entities_seen(figures, &standing))
             .collect(),
-        work: Work::NAMES.into_iter().zip(&figures.works).map(work_seen).collect(),
+        work: Job::NAMES.into_iter().zip(&figures.works).map(work_seen).collect(),
         timers: timers_seen(&timers),
         admission: admission(&figures),
         storage: storage(metrics, segment_bytes),
-        streams: Streams {
+        streams: StreamStatus {
             connections: metrics.hub.connections(),
             subscribers: metrics.hub.subscriptions(),
             overflows: metrics.hub.overflows(),
-            talkative: metrics.hub.talkative(),
+            talkative: metrics.hub.rate_limited(),
         },
         suspended_since: engine.suspended_since().map(rfc3339),
     })
 }
 
-fn supervision(tree: Tree) -> Supervision {
+fn supervision(tree: SupervisionTree) -> SupervisionStatus {
     let supervisors = tree.supervisors.into_iter().map(|supervisor| {
         let (watches, kind) = supervisor.watches.names();
-        SupervisorSeen {
+        SupervisorStatus {
             actor: supervisor.actor,
             status: supervisor.status,
             watches,
@@ -237,16 +237,16 @@ fn supervision(tree: Tree) -> Supervision {
             children: supervisor.children,
         }
     });
-    Supervision {
+    SupervisionStatus {
         root: tree.root,
         status: tree.status,
-        sound: tree.sound,
+        sound: tree.healthy,
         supervisors: supervisors.collect(),
     }
 }
 
-fn entities_seen(figures: &KindFigures, standing: &Standing) -> EntitiesSeen {
-    EntitiesSeen {
+fn entities_seen(figures: &EntityStats, standing: &EntitySupervisorInfo) -> EntityStatus {
+    EntityStatus {
         kind: figures.kind,
         active: standing.places.active,
         waiting: standing.places.waiting,
@@ -257,8 +257,8 @@ fn entities_seen(figures: &KindFigures, standing: &Standing) -> EntitiesSeen {
     }
 }
 
-fn work_seen((work, figures): (&'static str, &WorkFigures)) -> WorkSeen {
-    WorkSeen {
+fn work_seen((work, figures): (&'static str, &JobStats)) -> JobTypeStatus {
+    JobTypeStatus {
         work,
         in_flight: figures.tried.running,
         waiting: figures.waiting,
@@ -266,40 +266,40 @@ fn work_seen((work, figures): (&'static str, &WorkFigures)) -> WorkSeen {
         oldest_ms: figures.oldest_ms,
         oldest_stuck_ms: figures.oldest_stuck_ms,
         tries: figures.tried.tries,
-        failures: counted(FAILURES, figures.tried.failures),
+        failures: counted(FAILURE_REASONS, figures.tried.failures),
     }
 }
 
-fn counted(names: impl IntoIterator<Item = &'static str>, counts: impl IntoIterator<Item = u64>) -> Vec<Counted> {
+fn counted(names: impl IntoIterator<Item = &'static str>, counts: impl IntoIterator<Item = u64>) -> Vec<LabeledCount> {
     let pairs = names.into_iter().zip(counts);
     pairs
-        .map(|(of, count)| Counted { of, count })
+        .map(|(of, count)| LabeledCount { of, count })
         .filter(|counted| counted.count > 0)
         .collect()
 }
 
-fn timers_seen(timers: &Timers) -> TimersSeen {
-    TimersSeen {
-        by_work: counted(Work::NAMES, timers.by_work),
+fn timers_seen(timers: &ScheduledJobs) -> ScheduledJobsStatus {
+    ScheduledJobsStatus {
+        by_work: counted(Job::NAMES, timers.by_work),
         more: timers.more,
         first_due_at: timers.first_due.map(rfc3339),
     }
 }
 
-fn admission(figures: &Figures) -> Admission {
-    Admission {
+fn admission(figures: &EngineStats) -> AdmissionStatus {
+    AdmissionStatus {
         permits_used: figures.permits_used,
         permits_max: figures.permits_max,
         payers: figures.payers,
-        refused: counted(Lack::ALL.map(Lack::name), figures.refused),
+        refused: counted(OverloadReason::ALL.map(OverloadReason::name), figures.refused),
         unknown_payments: figures.unknown_payments,
         oldest_unknown_ms: figures.oldest_unknown_ms,
     }
 }
 
-fn storage(metrics: &Metrics, segment_bytes: u64) -> Storage {
+fn storage(metrics: &Metrics, segment_bytes: u64) -> StorageStatus {
     let (stats, headroom) = (metrics.store.stats(), metrics.store.headroom());
-    Storage {
+    StorageStatus {
         segments: stats.segments,
         segment_bytes,
         written_bytes: stats.bytes,

@@ -6,19 +6,19 @@ use std::path::Path;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use purser_actors::engine::{Denied, Engine};
+use purser_actors::engine::{OperationError, Engine};
 use purser_actors::id;
-use purser_actors::kernel::View;
-use purser_actors::operator::{AccessToken, Act, Role, Task, house};
+use purser_actors::kernel::JsonObject;
+use purser_actors::operator::{OperatorToken, OperatorAction, Role, Permission, house};
 use purser_actors::port::{Clock, Entropy};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::asked::{Admitted, Asks};
-use super::doors::{hash_of, new_token};
-use super::{Shared, not_now};
-use crate::http::caller::RequestId;
+use super::extractors::{AuthorizedRequest, OperatorRequest};
+use super::auth::{hash_of, new_token};
+use super::{Shared, unavailable};
+use crate::http::auth::RequestId;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -35,16 +35,16 @@ pub(super) async fn get_tokens(
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Trust).await?;
+    admin.doors.authenticate(&headers, request, Permission::ManageTokens).await?;
     Query::parse(query.as_deref(), &[])?;
-    let stored = admin.engine.access_tokens().await.map_err(|_| ApiError::internal())?;
+    let stored = admin.engine.operator_tokens().await.map_err(|_| ApiError::internal())?;
     let configured = admin.doors.configured().map(|(name, role)| {
-        let view = View::new().text("name", name).text("role", role).flag("revoked", false);
+        let view = JsonObject::new().text("name", name).text("role", role).boolean("revoked", false);
         view.text("from", "settings").to_json()
     });
     let stored = stored.iter().map(|token| {
-        let view = View::new().text("name", &token.name).text("role", token.role);
-        let view = view.flag("revoked", token.revoked).text("from", "store");
+        let view = JsonObject::new().text("name", &token.name).text("role", token.role);
+        let view = view.boolean("revoked", token.revoked).text("from", "store");
         view.time("created_at", token.created_at).to_json()
     });
     let shown: Vec<String> = configured.chain(stored).collect();
@@ -54,78 +54,78 @@ pub(super) async fn get_tokens(
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Create {
+pub(super) struct CreateTokenRequest {
     name: String,
     role: String,
 }
 
-impl Asks for Create {
-    const TASK: Task = Task::Trust;
+impl OperatorRequest for CreateTokenRequest {
+    const TASK: Permission = Permission::ManageTokens;
 }
 
-pub(super) async fn post_token(Admitted { admin, act, wanted }: Admitted<Create>) -> Result<Response, ApiError> {
+pub(super) async fn post_token(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CreateTokenRequest>) -> Result<Response, ApiError> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'@');
     if !(1..=NAME_MAX).contains(&wanted.name.len()) || !wanted.name.bytes().all(plain) {
         let error = format!("`name` is 1 to {NAME_MAX} letters, digits or any of . - _ @.");
         return Err(ApiError::parameter("parameter_invalid", "name", error));
     }
-    let role: Role = wanted.role.parse().map_err(|e: purser_actors::operator::NotARole| {
+    let role: Role = wanted.role.parse().map_err(|e: purser_actors::operator::ParseRoleError| {
         ApiError::parameter("parameter_invalid", "role", e.to_string())
     })?;
     let taken = || ApiError::new(StatusCode::CONFLICT, "token_name_taken", "Another token has this name.");
-    if admin.doors.knows(&wanted.name) || house::NAMES.contains(&&*wanted.name) {
+    if admin.doors.is_configured(&wanted.name) || house::NAMES.contains(&&*wanted.name) {
         return Err(taken());
     }
     let token = new_token(&*admin.entropy);
-    let stored = AccessToken {
+    let stored = OperatorToken {
         name: wanted.name,
         role,
         created_at: admin.clock.now(),
         revoked: false,
     };
-    let view = View::new().text("name", &stored.name).text("role", role);
+    let view = JsonObject::new().text("name", &stored.name).text("role", role);
     match admin
         .engine
-        .add_token(hash_of(token.expose_secret()), stored, &act)
+        .create_operator_token(hash_of(token.expose_secret()), stored, &act)
         .await
     {
         Ok(()) => {
             let view = view.text("token", token.expose_secret());
             Ok(json::private(json::bytes_as_json(view.to_json())))
         }
-        Err(Denied::Used) => Err(taken()),
-        Err(_) => Err(not_now()),
+        Err(OperationError::AlreadyUsed) => Err(taken()),
+        Err(_) => Err(unavailable()),
     }
 }
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Revoke {
+pub(super) struct RevokeTokenRequest {
     name: String,
 }
 
-impl Asks for Revoke {
-    const TASK: Task = Task::Trust;
+impl OperatorRequest for RevokeTokenRequest {
+    const TASK: Permission = Permission::ManageTokens;
 }
 
-pub(super) async fn post_revoke(Admitted { admin, act, wanted }: Admitted<Revoke>) -> Result<Response, ApiError> {
-    if admin.doors.knows(&wanted.name) {
+pub(super) async fn post_revoke(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RevokeTokenRequest>) -> Result<Response, ApiError> {
+    if admin.doors.is_configured(&wanted.name) {
         let error = "This token stands in the settings.";
         return Err(
             ApiError::new(StatusCode::CONFLICT, "token_in_settings", error).hint("Take it out there and restart.")
         );
     }
-    match admin.engine.revoke_token(&wanted.name, &act).await {
+    match admin.engine.revoke_operator_token(&wanted.name, &act).await {
         Ok(hash) => {
             let log = admin.revocations.clone();
             let ended = Entry::OperatorToken(hex::encode(hash));
             let noted = tokio::task::spawn_blocking(move || log.note(&[ended])).await;
             noted.map_err(|_| ApiError::internal())?;
-            let view = View::new().text("name", &wanted.name).flag("revoked", true);
+            let view = JsonObject::new().text("name", &wanted.name).boolean("revoked", true);
             Ok(json::private(json::bytes_as_json(view.to_json())))
         }
-        Err(Denied::Used) => Err(ApiError::not_found("token_unknown", "No token has this name.")),
-        Err(_) => Err(not_now()),
+        Err(OperationError::AlreadyUsed) => Err(ApiError::not_found("token_unknown", "No token has this name.")),
+        Err(_) => Err(unavailable()),
     }
 }
 
@@ -147,7 +147,7 @@ pub async fn first_token(engine: &Engine, file: &Path, clock: &dyn Clock, entrop
         Err(error) => return Err(format!("{}: {error}", file.display())),
     };
     let mut hash = hash_of(token.expose_secret());
-    if let Some(known) = engine.access_token(&hash).await.map_err(|e| e.to_string())? {
+    if let Some(known) = engine.operator_token(&hash).await.map_err(|e| e.to_string())? {
         let suspended = engine.is_token_suspended(&hash, known.created_at).await;
         if known.revoked || !suspended.map_err(|e| e.to_string())? {
             return Ok(());
@@ -155,18 +155,18 @@ pub async fn first_token(engine: &Engine, file: &Path, clock: &dyn Clock, entrop
         hash = hash_of(fresh()?.expose_secret());
     }
     let now = clock.now();
-    let stored = AccessToken {
+    let stored = OperatorToken {
         // Its name is free even where an older file was lost.
         name: format!("sandbox-{}", &hex::encode(hash)[..8]),
         role: Role::Administrator,
         created_at: now,
         revoked: false,
     };
-    let act = Act {
-        by: house::START.to_owned(),
+    let act = OperatorAction {
+        operator: house::START.to_owned(),
         role: Role::Administrator,
-        request: id::RequestId::NONE,
+        request_id: id::RequestId::NONE,
     };
-    let added = engine.add_token(hash, stored, &act).await;
+    let added = engine.create_operator_token(hash, stored, &act).await;
     added.map_err(|_| "the first token could not be stored".to_owned())
 }

@@ -1,20 +1,20 @@
 //! Endpoints and deliveries of every account: look, and post again.
 
 use axum::response::Response;
-use purser_actors::engine::Denied;
-use purser_actors::engine::webhooks::Wanted;
-use purser_actors::id::{DeliveryId, EndpointId, Wallet};
-use purser_actors::kernel::{Entity as _, View};
-use purser_actors::webhook::Endpoint;
+use purser_actors::engine::OperationError;
+use purser_actors::engine::webhooks::DeliveryQuery;
+use purser_actors::id::{WebhookDeliveryId, WebhookId, Wallet};
+use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::webhook::WebhookEndpoint;
 
-use super::asked::{Admitted, Asks, Looked};
-use super::{Admin, not_now};
+use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead};
+use super::{AdminState, unavailable};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
-use crate::http::webhooks::{Again, Redelivery, STATES, accepted, over, stands, unknown, unknown_delivery};
+use crate::http::webhooks::{RedeliverParams, RedeliverWebhookRequest, STATES, accepted, already_deleted, check_state, unknown, unknown_delivery};
 
-pub(super) async fn get_webhooks(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+pub(super) async fn get_webhooks(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet", "limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
     let failed = |_| ApiError::internal();
@@ -25,7 +25,7 @@ pub(super) async fn get_webhooks(Looked { admin, query }: Looked) -> Result<Resp
         }
         None => {
             let after = match query.get("starting_after") {
-                Some(text) => Some(known(&admin, text).await?.1),
+                Some(text) => Some(load_endpoint(&admin, text).await?.1),
                 None => None,
             };
             let found = admin
@@ -37,36 +37,36 @@ pub(super) async fn get_webhooks(Looked { admin, query }: Looked) -> Result<Resp
             (found.into_iter().take(limit).collect(), more)
         }
     };
-    let listed = |(id, endpoint): &(EndpointId, Endpoint)| {
-        View::new()
+    let listed = |(id, endpoint): &(WebhookId, WebhookEndpoint)| {
+        JsonObject::new()
             .text("user_id", endpoint.owner.user_id())
             .object("webhook", &endpoint.view(id))
     };
-    let body = View::new()
+    let body = JsonObject::new()
         .list("webhooks", shown.iter().map(listed))
-        .flag("has_more", more);
+        .boolean("has_more", more);
     Ok(answer(&body))
 }
 
-pub(super) async fn get_deliveries(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+pub(super) async fn get_deliveries(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
     let query = Query::parse(
         query.as_deref(),
         &["wallet", "webhook_id", "state", "limit", "starting_after"],
     )?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
-    let state = query.get("state").map(|_| query.word("state", &STATES)).transpose()?;
+    let state = query.get("state").map(|_| query.choice("state", &STATES)).transpose()?;
     let (owner, endpoint) = match query.get("webhook_id") {
         Some(text) => {
-            let (id, endpoint) = known(&admin, text).await?;
+            let (id, endpoint) = load_endpoint(&admin, text).await?;
             (endpoint.owner, Some(id))
         }
         None => (wallet(query.required("wallet")?)?, None),
     };
-    let after: Option<DeliveryId> = query
+    let after: Option<WebhookDeliveryId> = query
         .get("starting_after")
         .map(|text| text.parse().map_err(|_| unknown_delivery()))
         .transpose()?;
-    let wanted = Wanted {
+    let wanted = DeliveryQuery {
         endpoint,
         state: state.map(str::to_owned),
         after,
@@ -74,40 +74,40 @@ pub(super) async fn get_deliveries(Looked { admin, query }: Looked) -> Result<Re
     };
     let page = admin.engine.webhook_deliveries_of(&owner, &wanted).await;
     let page = page.map_err(|_| ApiError::internal())?;
-    let body = View::new()
+    let body = JsonObject::new()
         .list("deliveries", page.found.iter().map(|(id, delivery)| delivery.view(id)))
-        .flag("has_more", page.more)
-        .maybe("next_starting_after", page.last.filter(|_| page.more));
+        .boolean("has_more", page.more)
+        .optional_text("next_starting_after", page.last.filter(|_| page.more));
     Ok(answer(&body))
 }
 
-impl Asks for Redelivery {}
+impl OperatorRequest for RedeliverWebhookRequest {}
 
 pub(super) async fn post_redeliver(
-    Admitted { admin, act, wanted }: Admitted<Redelivery>,
+    AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RedeliverWebhookRequest>,
 ) -> Result<Response, ApiError> {
     let reply = match wanted.understood()? {
-        Again::One(text) => {
-            let id: DeliveryId = text.parse().map_err(|_| unknown_delivery())?;
+        RedeliverParams::One(text) => {
+            let id: WebhookDeliveryId = text.parse().map_err(|_| unknown_delivery())?;
             let found = admin
                 .engine
                 .webhook_delivery(&id)
                 .await
                 .map_err(|_| ApiError::internal())?;
             let to = found.ok_or_else(unknown_delivery)?.letter.endpoint;
-            stands(&known(&admin, &to.to_string()).await?.1)?;
+            check_state(&load_endpoint(&admin, &to.to_string()).await?.1)?;
             match admin.engine.redeliver_webhook(id, Some(act), None).await {
                 Ok(()) => accepted(to, Some(id), None),
-                Err(Denied::Rejected(_)) => return Err(unknown_delivery()),
-                Err(_) => return Err(not_now()),
+                Err(OperationError::Rejected(_)) => return Err(unknown_delivery()),
+                Err(_) => return Err(unavailable()),
             }
         }
-        Again::Since(text, since) => {
-            let (id, _) = known(&admin, text).await?;
-            match admin.engine.resend_webhooks(id, since, Some(act), None).await {
+        RedeliverParams::Since(text, since) => {
+            let (id, _) = load_endpoint(&admin, text).await?;
+            match admin.engine.redeliver_since(id, since, Some(act), None).await {
                 Ok(()) => accepted(id, None, Some(since)),
-                Err(Denied::Rejected(why)) => return Err(over(why)),
-                Err(_) => return Err(not_now()),
+                Err(OperationError::Rejected(why)) => return Err(already_deleted(why)),
+                Err(_) => return Err(unavailable()),
             }
         }
     };
@@ -122,12 +122,12 @@ fn wallet(text: &str) -> Result<Wallet, ApiError> {
         .map_err(|_| ApiError::parameter("parameter_invalid", "wallet", error))
 }
 
-async fn known(admin: &Admin, text: &str) -> Result<(EndpointId, Endpoint), ApiError> {
-    let id: EndpointId = text.parse().map_err(|_| unknown())?;
+async fn load_endpoint(admin: &AdminState, text: &str) -> Result<(WebhookId, WebhookEndpoint), ApiError> {
+    let id: WebhookId = text.parse().map_err(|_| unknown())?;
     let found = admin.engine.webhook(&id).await.map_err(|_| ApiError::internal())?;
     found.map(|endpoint| (id, endpoint)).ok_or_else(unknown)
 }
 
-fn answer(view: &View) -> Response {
+fn answer(view: &JsonObject) -> Response {
     json::private(json::bytes_as_json(view.to_json()))
 }

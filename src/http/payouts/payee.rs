@@ -1,10 +1,10 @@
 //! Whom an app payment goes to, as the caller says.
 
-use purser_actors::id::RecipientId;
+use purser_actors::id::PaymentRecipientId;
 use purser_actors::money::Cents;
 use purser_actors::product::{AppPayee, Platform};
 
-use super::Payouts;
+use super::PayoutState;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::readable::is_readable;
@@ -25,15 +25,15 @@ const PARAMETERS: &[&str] = &[
     "recipient_email",
 ];
 
-impl Payouts {
+impl PayoutState {
     /// How much is paid through which app, and to whom. Of a saved recipient the id is enough.
     pub(super) async fn wanted(&self, query: Option<&str>) -> Result<(Cents, Option<Platform>, AppPayee), ApiError> {
         let query = Query::parse(query, PARAMETERS)?;
         let saved = query
             .get("recipient_id")
-            .and_then(|text| text.parse::<RecipientId>().ok());
+            .and_then(|text| text.parse::<PaymentRecipientId>().ok());
         let needed = if saved.is_some() { BY_ID } else { PARAMETERS };
-        let query = query.needing(needed);
+        let query = query.require(needed);
         let amount = query.amount(&self.app_payment)?;
         let platform = match saved {
             None => Some(self.platform(&query)?),
@@ -56,7 +56,7 @@ impl Payouts {
 
     /// The app that is named for a saved recipient, if one is. The recipient's own must have countries too: whoever knows the
     /// id, of 128 bits that nobody can make up, learns no more by that.
-    async fn platform_of(&self, query: &Query, id: RecipientId) -> Result<Option<Platform>, ApiError> {
+    async fn platform_of(&self, query: &Query, id: PaymentRecipientId) -> Result<Option<Platform>, ApiError> {
         let named = platform(query)?;
         let saved = self.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
         if let Some(platform) = named.or(saved.map(|saved| saved.platform)) {
@@ -84,7 +84,7 @@ pub(in crate::http) fn platform(query: &Query) -> Result<Option<Platform>, ApiEr
     if query.get("platform").is_none() {
         return Ok(None);
     }
-    let word = query.word("platform", &Platform::ALL.map(Platform::name))?;
+    let word = query.choice("platform", &Platform::ALL.map(Platform::name))?;
     Ok(Platform::ALL.into_iter().find(|platform| platform.name() == word))
 }
 

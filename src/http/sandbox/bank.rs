@@ -16,10 +16,10 @@ use serde_json::value::RawValue;
 use utoipa::{OpenApi, ToSchema};
 
 use super::super::error::ApiError;
-use super::super::{json, shapes};
-use crate::provider::sandbox::banking::fault::{BankCall, BankFault, BankTrouble};
-use crate::provider::sandbox::banking::{DepositError, SandboxBank};
-use crate::provider::sandbox::rules::Rule;
+use super::super::{json, schemas};
+use crate::provider::sandbox::bank::faults::{BankCall, BankFault, BankFaultKind};
+use crate::provider::sandbox::bank::{DepositError, SandboxBank};
+use crate::provider::sandbox::fault_rules::FaultRule;
 
 /// Longest delay that can be asked for, in milliseconds.
 const LONGEST_MS: u64 = 600_000;
@@ -27,7 +27,7 @@ const LONGEST_MS: u64 = 600_000;
 const RULES_LIMIT: usize = 1_000;
 
 /// What these routes need.
-pub struct BankDesk {
+pub struct BankControl {
     /// The bank.
     pub bank: Arc<SandboxBank>,
     /// Names deposits.
@@ -38,7 +38,7 @@ pub struct BankDesk {
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<BankDesk>>;
+type Shared = State<Arc<BankControl>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -46,7 +46,7 @@ type Shared = State<Arc<BankDesk>>;
 pub struct Api;
 
 /// The routes.
-pub fn router(desk: Arc<BankDesk>) -> Router {
+pub fn router(desk: Arc<BankControl>) -> Router {
     Router::new()
         .route("/sandbox/bank", post(post_bank))
         .route("/sandbox/bank-deposits", post(post_bank_deposits))
@@ -56,13 +56,13 @@ pub fn router(desk: Arc<BankDesk>) -> Router {
 /// What is to go wrong.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct BankRequest {
+struct BankFaultRequest {
     /// Where; every call if absent.
     #[schema(inline)]
-    call: Option<CallName>,
+    call: Option<BankCallParam>,
     /// What goes wrong.
     #[schema(inline)]
-    fault: FaultName,
+    fault: BankFaultParam,
     /// How often; 1 if absent, 0 until cleared.
     times: Option<u32>,
     /// For `slow`: milliseconds; 3,000 if absent.
@@ -71,7 +71,7 @@ struct BankRequest {
 
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum CallName {
+enum BankCallParam {
     Review,
     Open,
     Transfer,
@@ -82,21 +82,21 @@ enum CallName {
 /// What the bank can be told.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum FaultName {
+enum BankFaultParam {
     /// Answer nothing.
     Unreachable,
     /// Be slow.
     Slow,
     /// Answer nonsense.
-    Garbage,
+    MalformedResponse,
     /// Do it and lose the answer.
-    LoseAnswer,
+    LoseResponse,
     /// Do nothing and say nothing.
     Stall,
     /// Refuse for good.
     Decline,
     /// Tell twice what came in.
-    Twice,
+    Duplicate,
     /// Tell what came in with the newest first.
     OutOfOrder,
     /// Forget every fault.
@@ -105,7 +105,7 @@ enum FaultName {
 
 /// The bank.
 #[derive(Serialize, ToSchema)]
-struct BankSeen {
+struct SandboxBankView {
     /// Applications decided.
     reviewed: u64,
     /// Accounts open.
@@ -118,14 +118,14 @@ struct BankSeen {
     standing_cents: u64,
     /// Faults waiting.
     #[schema(inline)]
-    faults: Vec<BankFaultSeen>,
+    faults: Vec<PendingBankFault>,
     /// Calls that met a fault since the start.
     faults_injected: u64,
 }
 
 /// A fault waiting for a call.
 #[derive(Serialize, ToSchema)]
-struct BankFaultSeen {
+struct PendingBankFault {
     /// Where; null is everywhere.
     call: Option<&'static str>,
     /// Its name.
@@ -138,11 +138,11 @@ struct BankFaultSeen {
 ///
 /// Applications of people named `Refused` are rejected, of those named `Wanted` another document is wanted first; a transfer
 /// with 13 cents is refused.
-#[utoipa::path(post, path = "/sandbox/bank", tag = "Sandbox", request_body = inline(BankRequest),
-    responses((status = 200, description = "The bank after it.", body = inline(BankSeen)),
+#[utoipa::path(post, path = "/sandbox/bank", tag = "Sandbox", request_body = inline(BankFaultRequest),
+    responses((status = 200, description = "The bank after it.", body = inline(SandboxBankView)),
         (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_bank(State(desk): Shared, body: Body) -> Result<Response, ApiError> {
-    let request: BankRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
+    let request: BankFaultRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
     match fault(&request)? {
         None => desk.bank.clear_faults(),
         Some(_) if desk.seen().await?.faults.len() >= RULES_LIMIT => {
@@ -153,35 +153,35 @@ async fn post_bank(State(desk): Shared, body: Body) -> Result<Response, ApiError
                 Some(0) => None,
                 times => Some(times.unwrap_or(1)),
             };
-            desk.bank.add_fault(Rule { fault, remaining });
+            desk.bank.add_fault(FaultRule { fault, remaining });
         }
     }
     Ok(json::ok(&desk.seen().await?))
 }
 
 /// `None` clears.
-fn fault(request: &BankRequest) -> Result<Option<BankFault>, ApiError> {
+fn fault(request: &BankFaultRequest) -> Result<Option<BankFault>, ApiError> {
     let ms = request.ms.unwrap_or(3_000);
     if ms > LONGEST_MS {
         return Err(invalid("ms", "too long"));
     }
     let trouble = match request.fault {
-        FaultName::Unreachable => BankTrouble::Unreachable,
-        FaultName::Slow => BankTrouble::Slow { ms },
-        FaultName::Garbage => BankTrouble::Garbage,
-        FaultName::LoseAnswer => BankTrouble::LoseAnswer,
-        FaultName::Stall => BankTrouble::Stall,
-        FaultName::Decline => BankTrouble::Decline,
-        FaultName::Twice => BankTrouble::Twice,
-        FaultName::OutOfOrder => BankTrouble::OutOfOrder,
-        FaultName::Clear => return Ok(None),
+        BankFaultParam::Unreachable => BankFaultKind::Unreachable,
+        BankFaultParam::Slow => BankFaultKind::Slow { ms },
+        BankFaultParam::MalformedResponse => BankFaultKind::MalformedResponse,
+        BankFaultParam::LoseResponse => BankFaultKind::LoseResponse,
+        BankFaultParam::Stall => BankFaultKind::Stall,
+        BankFaultParam::Decline => BankFaultKind::Decline,
+        BankFaultParam::Duplicate => BankFaultKind::Duplicate,
+        BankFaultParam::OutOfOrder => BankFaultKind::OutOfOrder,
+        BankFaultParam::Clear => return Ok(None),
     };
     let call = request.call.map(|call| match call {
-        CallName::Review => BankCall::Review,
-        CallName::Open => BankCall::Open,
-        CallName::Transfer => BankCall::Transfer,
-        CallName::Incoming => BankCall::Incoming,
-        CallName::Balance => BankCall::Balance,
+        BankCallParam::Review => BankCall::Review,
+        BankCallParam::Open => BankCall::Open,
+        BankCallParam::Transfer => BankCall::Transfer,
+        BankCallParam::Incoming => BankCall::Incoming,
+        BankCallParam::Balance => BankCall::Balance,
     });
     Ok(Some(BankFault { call, trouble }))
 }
@@ -189,11 +189,11 @@ fn fault(request: &BankRequest) -> Result<Option<BankFault>, ApiError> {
 /// Money that somebody outside pays in.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct DepositRequest {
+struct BankDepositRequest {
     /// An on-ramp; with `returns` the off-ramp.
     account_id: String,
     /// US dollars.
-    #[schema(value_type = shapes::Exact)]
+    #[schema(value_type = schemas::ExactDecimal)]
     amount: Box<RawValue>,
     /// Who pays.
     sender: Option<String>,
@@ -205,17 +205,17 @@ struct DepositRequest {
 
 /// A deposit.
 #[derive(Serialize, ToSchema)]
-struct DepositMade {
+struct BankDepositResponse {
     /// The bank's name of it.
     reference: String,
 }
 
 /// Pay into an on-ramp, or have a transfer come back from an off-ramp
-#[utoipa::path(post, path = "/sandbox/bank-deposits", tag = "Sandbox", request_body = inline(DepositRequest),
-    responses((status = 200, description = "It will be told.", body = inline(DepositMade)),
+#[utoipa::path(post, path = "/sandbox/bank-deposits", tag = "Sandbox", request_body = inline(BankDepositRequest),
+    responses((status = 200, description = "It will be told.", body = inline(BankDepositResponse)),
         (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_bank_deposits(State(desk): Shared, body: Body) -> Result<Response, ApiError> {
-    let request: DepositRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
+    let request: BankDepositRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
     let unknown = || invalid("account_id", "no such on-ramp account");
     let account: BankAccountId = request.account_id.parse().map_err(|_| unknown())?;
     let amount = Cents::parse(request.amount.get().trim_matches('"'));
@@ -234,24 +234,24 @@ async fn post_bank_deposits(State(desk): Shared, body: Body) -> Result<Response,
     };
     let kept = match returns {
         None => desk.bank.deposit(account, amount, (sender, reference.clone())).await,
-        Some(transfer) => desk.bank.give_back(transfer, account, amount, reference.clone()).await,
+        Some(transfer) => desk.bank.return_transfer(transfer, account, amount, reference.clone()).await,
     };
     match kept {
-        Ok(()) => Ok(json::ok(&DepositMade { reference })),
+        Ok(()) => Ok(json::ok(&BankDepositResponse { reference })),
         Err(DepositError::NoAccount) => Err(unknown()),
         Err(DepositError::Stopped(_)) => Err(stopped()),
     }
 }
 
-impl BankDesk {
-    async fn seen(&self) -> Result<BankSeen, ApiError> {
+impl BankControl {
+    async fn seen(&self) -> Result<SandboxBankView, ApiError> {
         let state = self.bank.state().await.map_err(|_| stopped())?;
-        let faults = state.rules.iter().map(|rule| BankFaultSeen {
+        let faults = state.rules.iter().map(|rule| PendingBankFault {
             call: rule.fault.call.map(BankCall::name),
             fault: rule.fault.trouble.name(),
             remaining: rule.remaining,
         });
-        Ok(BankSeen {
+        Ok(SandboxBankView {
             reviewed: state.reviewed,
             accounts: state.accounts,
             moved: state.moved,

@@ -12,19 +12,19 @@ use utoipa::OpenApi;
 
 use crate::http::error::ApiError;
 use crate::http::json;
-use crate::sandbox::desk::catalogs::{CatalogDesk, CatalogsState, GiftFaultRequest, MerchantFaultRequest, RateRequest};
+use crate::sandbox::control::catalogs::{CatalogControl, SandboxCatalogView, GiftCardControlRequest, MerchantFaultRequest, RateRequest};
 
 /// What these routes need.
-pub struct CatalogRoutes {
+pub struct CatalogControlState {
     /// Merchants, gift cards, rates.
-    pub desk: CatalogDesk,
+    pub desk: CatalogControl,
     /// Largest body.
     pub max_body_bytes: usize,
     /// A body must arrive within this.
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<CatalogRoutes>>;
+type Shared = State<Arc<CatalogControlState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -32,7 +32,7 @@ type Shared = State<Arc<CatalogRoutes>>;
 pub struct Api;
 
 /// The routes.
-pub fn router(state: Arc<CatalogRoutes>) -> Router {
+pub fn router(state: Arc<CatalogControlState>) -> Router {
     Router::new()
         .route("/sandbox/catalogs", get(get_catalogs))
         .route("/sandbox/merchants", post(post_merchants))
@@ -41,7 +41,7 @@ pub fn router(state: Arc<CatalogRoutes>) -> Router {
         .with_state(state)
 }
 
-impl CatalogRoutes {
+impl CatalogControlState {
     async fn body<T: serde::de::DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
         json::read(body, self.max_body_bytes, self.body_timeout).await
     }
@@ -49,34 +49,34 @@ impl CatalogRoutes {
 
 /// Merchants, gift cards and rates at a glance
 #[utoipa::path(get, path = "/sandbox/catalogs", tag = "Sandbox",
-    responses((status = 200, description = "The simulated catalogs.", body = CatalogsState)))]
+    responses((status = 200, description = "The simulated catalogs.", body = SandboxCatalogView)))]
 async fn get_catalogs(State(sandbox): Shared) -> Result<Response, ApiError> {
     Ok(json::ok(&sandbox.desk.state().await?))
 }
 
 /// Make the directory of merchants misbehave
 #[utoipa::path(post, path = "/sandbox/merchants", tag = "Sandbox", request_body = inline(MerchantFaultRequest),
-    responses((status = 200, description = "The catalogs after it.", body = CatalogsState),
+    responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
         (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_merchants(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: MerchantFaultRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.steer_merchants(&request).await?))
+    Ok(json::ok(&sandbox.desk.set_merchant_fault(&request).await?))
 }
 
 /// Make the catalog of gift cards misbehave, sell out or change its price
-#[utoipa::path(post, path = "/sandbox/gift-cards", tag = "Sandbox", request_body = inline(GiftFaultRequest),
-    responses((status = 200, description = "The catalogs after it.", body = CatalogsState),
+#[utoipa::path(post, path = "/sandbox/gift-cards", tag = "Sandbox", request_body = inline(GiftCardControlRequest),
+    responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
         (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_gift_cards(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
-    let request: GiftFaultRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.steer_gift_cards(&request).await?))
+    let request: GiftCardControlRequest = sandbox.body(body).await?;
+    Ok(json::ok(&sandbox.desk.update_gift_cards(&request).await?))
 }
 
 /// Move an exchange rate, or let its source fall silent
 #[utoipa::path(post, path = "/sandbox/rates", tag = "Sandbox", request_body = inline(RateRequest),
-    responses((status = 200, description = "The catalogs after it.", body = CatalogsState),
+    responses((status = 200, description = "The catalogs after it.", body = SandboxCatalogView),
         (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_rates(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: RateRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.steer_rates(&request).await?))
+    Ok(json::ok(&sandbox.desk.update_rates(&request).await?))
 }

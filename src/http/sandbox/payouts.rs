@@ -12,19 +12,19 @@ use utoipa::OpenApi;
 
 use crate::http::error::ApiError;
 use crate::http::json;
-use crate::sandbox::desk::payouts::{BankRecipientMade, BankRecipientRequest, PayoutDesk, RailRequest, RailsSeen};
+use crate::sandbox::control::payouts::{BankRecipientResponse, BankRecipientRequest, PayoutControl, PayoutControlRequest, SandboxPayoutView};
 
 /// What these routes need.
-pub struct PayoutRoutes {
+pub struct PayoutControlState {
     /// Rails and destinations.
-    pub desk: PayoutDesk,
+    pub desk: PayoutControl,
     /// Largest body.
     pub max_body_bytes: usize,
     /// A body must arrive within this.
     pub body_timeout: Duration,
 }
 
-type Shared = State<Arc<PayoutRoutes>>;
+type Shared = State<Arc<PayoutControlState>>;
 
 /// The operations of this room.
 #[derive(OpenApi)]
@@ -32,14 +32,14 @@ type Shared = State<Arc<PayoutRoutes>>;
 pub struct Api;
 
 /// The routes.
-pub fn router(state: Arc<PayoutRoutes>) -> Router {
+pub fn router(state: Arc<PayoutControlState>) -> Router {
     Router::new()
         .route("/sandbox/payouts", get(get_payouts).post(post_payouts))
         .route("/sandbox/bank-recipients", post(post_bank_recipients))
         .with_state(state)
 }
 
-impl PayoutRoutes {
+impl PayoutControlState {
     async fn body<T: serde::de::DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
         json::read(body, self.max_body_bytes, self.body_timeout).await
     }
@@ -47,23 +47,23 @@ impl PayoutRoutes {
 
 /// The payout rails at a glance
 #[utoipa::path(get, path = "/sandbox/payouts", tag = "Sandbox",
-    responses((status = 200, description = "The simulated rails.", body = RailsSeen)))]
+    responses((status = 200, description = "The simulated rails.", body = SandboxPayoutView)))]
 async fn get_payouts(State(sandbox): Shared) -> Result<Response, ApiError> {
     Ok(json::ok(&sandbox.desk.state().await?))
 }
 
 /// Make the payout rails misbehave, or say something of a payout
-#[utoipa::path(post, path = "/sandbox/payouts", tag = "Sandbox", request_body = inline(RailRequest),
-    responses((status = 200, description = "The rails after it.", body = RailsSeen),
+#[utoipa::path(post, path = "/sandbox/payouts", tag = "Sandbox", request_body = inline(PayoutControlRequest),
+    responses((status = 200, description = "The rails after it.", body = SandboxPayoutView),
         (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_payouts(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
-    let request: RailRequest = sandbox.body(body).await?;
-    Ok(json::ok(&sandbox.desk.steer(&request).await?))
+    let request: PayoutControlRequest = sandbox.body(body).await?;
+    Ok(json::ok(&sandbox.desk.apply(&request).await?))
 }
 
 /// Register a bank recipient with its destinations
 #[utoipa::path(post, path = "/sandbox/bank-recipients", tag = "Sandbox", request_body = inline(BankRecipientRequest),
-    responses((status = 200, description = "Its ids.", body = BankRecipientMade)))]
+    responses((status = 200, description = "Its ids.", body = BankRecipientResponse)))]
 async fn post_bank_recipients(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: BankRecipientRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.desk.register(request).await?))

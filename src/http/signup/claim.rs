@@ -8,19 +8,19 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use purser_actors::api_key::{LONGEST_NAME, Rejection};
-use purser_actors::engine::Denied;
+use purser_actors::api_key::{MAX_NAME_LEN, Rejection};
+use purser_actors::engine::OperationError;
 
 use super::super::agent_wallet::text;
 use super::super::api_keys::refused;
-use super::super::caller::Authenticator as _;
-use super::super::error::{ApiError, complete};
-use super::super::identity_page::framed;
+use super::super::auth::Authenticator as _;
+use super::super::error::{ApiError, with_prebuilt_body};
+use super::super::sandbox_identity_page::framed;
 use super::super::json;
 use super::super::login::cookie_of;
-use super::super::owner::{accepts, back, owner, refused_page, told, utf8};
+use super::super::owner::{accepts, back, owner, refused_page, redirect_or_error, parse_form};
 use super::super::query::Query;
-use super::{Shared, SigningUp, too_late};
+use super::{Shared, SignupState, expired};
 use crate::identity::api_key::Signup;
 
 const HTML: &str = include_str!("../pages/claim.html");
@@ -41,7 +41,7 @@ pub(super) async fn get_claim(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["signup"]).ok();
-    let Some(signup) = query.and_then(|query| room.signups.of_page(query.get("signup")?)) else {
+    let Some(signup) = query.and_then(|query| room.signups.parse_claim_key(query.get("signup")?)) else {
         return Ok(page(
             StatusCode::NOT_FOUND,
             "<p role=\"alert\">This link is not one of ours.</p>",
@@ -51,7 +51,7 @@ pub(super) async fn get_claim(
         let said = "<p role=\"status\">This was answered already.</p>\n  <p><a href=\"/login\">Your account</a></p>";
         return Ok(page(StatusCode::GONE, said));
     }
-    if signup.is_over(room.login.clock.now()) {
+    if signup.is_expired(room.login.clock.now()) {
         let said = "<p role=\"status\">This link is too old. The agent has to ask again.</p>";
         return Ok(page(StatusCode::GONE, said));
     }
@@ -79,25 +79,25 @@ pub(super) async fn post_claim(State(room): Shared, headers: HeaderMap, body: Bo
         Err(error) if error.status == StatusCode::UNAUTHORIZED && !accepts(&headers, "json") => {
             Ok(refused_page(&room.login, &error))
         }
-        done => told(&room.login, &headers, done),
+        done => redirect_or_error(&room.login, &headers, done),
     }
 }
 
 fn page(status: StatusCode, content: &str) -> Response {
     // A form that is sent without a referrer has no origin to be known by.
-    complete(framed(HTML, content, "same-origin", status))
+    with_prebuilt_body(framed(HTML, content, "same-origin", status))
 }
 
-impl SigningUp {
+impl SignupState {
     /// The code, and for somebody who may say yes the form; else what to do first. A browser that comes from elsewhere does not
     /// send the cookie with this page, and does when it is asked for by a link of ours.
     fn offer(&self, signup: Signup, may: bool) -> String {
-        let (code, pass) = (self.signups.code(signup), self.signups.page_pass(signup));
+        let (code, pass) = (self.signups.code(signup), self.signups.claim_key(signup));
         let answer = match may {
             true => format!(
                 "<form method=\"post\" action=\"/claim\" class=\"fields\">\n    \
                  <input type=\"hidden\" name=\"signup\" value=\"{pass}\">\n    \
-                 <label>What to call it <input name=\"name\" maxlength=\"{LONGEST_NAME}\" autocomplete=\"off\" \
+                 <label>What to call it <input name=\"name\" maxlength=\"{MAX_NAME_LEN}\" autocomplete=\"off\" \
                  placeholder=\"Agent {code}\"></label>\n    \
                  <button type=\"submit\">Yes, it shows the same code</button>\n  </form>"
             ),
@@ -124,27 +124,27 @@ impl SigningUp {
             _ => error,
         })?;
         let body = json::collect(body, MAX_FORM_BYTES, self.login.body_timeout).await?;
-        let form = Query::parse(Some(utf8(&body)?), &["signup", "name"])?;
+        let form = Query::parse(Some(parse_form(&body)?), &["signup", "name"])?;
         let signup = self
             .signups
-            .of_page(form.required("signup")?)
+            .parse_claim_key(form.required("signup")?)
             .ok_or_else(|| ApiError::not_found("signup_unknown", "This signup is not one of ours."))?;
         let name = match form.get("name").map(str::trim).filter(|name| !name.is_empty()) {
-            Some(name) => text("name", name, LONGEST_NAME)?,
+            Some(name) => text("name", name, MAX_NAME_LEN)?,
             None => format!("Agent {}", self.signups.code(signup)),
         };
-        if signup.is_over(self.login.clock.now()) && self.key_of(signup).await?.is_none() {
-            return Err(too_late());
+        if signup.is_expired(self.login.clock.now()) && self.key_of(signup).await?.is_none() {
+            return Err(expired());
         }
         let most = self.login.keys_per_account;
         match self
             .login
             .engine
-            .open_api_key(signup.key, claims.wallet, &name, most)
+            .issue_api_key(signup.key, claims.wallet, &name, most)
             .await
         {
             Ok(()) => Ok(back()),
-            Err(Denied::Rejected(Rejection::Taken)) => Err(ApiError::new(
+            Err(OperationError::Rejected(Rejection::AlreadyClaimed)) => Err(ApiError::new(
                 StatusCode::CONFLICT,
                 "signup_claimed",
                 "This signup was answered already.",

@@ -1,32 +1,32 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::identity::secret::Key32;
-use crate::identity::test_ports::Counting;
+use crate::identity::test_entropy::CountingEntropy;
 
 const NOW: Timestamp = Timestamp(1_768_473_000_250);
 
-fn challenges(origin: &str) -> (Challenges, Nonces) {
+fn challenges(origin: &str) -> (SignInChallenges, Nonces) {
     let origin = Origin::parse(origin).unwrap();
     let nonces = Nonces::new(&Key32::new([1; 32]), &origin);
     let terms = ChallengeTerms {
-        base: BaseTerms {
+        base: BasePaymentTerms {
             asset: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913".to_owned(),
             pay_to: "0x00000000000000000000000000000000000000aA".to_owned(),
             name: "USD Coin".to_owned(),
             version: "2".to_owned(),
         },
-        solana: SolanaTerms {
+        solana: SolanaPaymentTerms {
             asset: "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v".to_owned(),
             pay_to: "PayTo".to_owned(),
             fee_payer: "FeePayer".to_owned(),
         },
         max_timeout_seconds: 300,
     };
-    (Challenges::new(&origin, &terms, nonces.clone()), nonces)
+    (SignInChallenges::new(&origin, &terms, nonces.clone()), nonces)
 }
 
-fn issue(challenges: &Challenges, first: Network, refusal: Option<Refusal>) -> (Value, Value) {
-    let challenge = challenges.issue(first, refusal, NOW, &Counting::new(4));
+fn issue(challenges: &SignInChallenges, first: Network, refusal: Option<SignInError>) -> (Value, Value) {
+    let challenge = challenges.issue(first, refusal, NOW, &CountingEntropy::new(4));
     let header = STANDARD.decode(&challenge.header).unwrap();
     (
         serde_json::from_slice(&header).unwrap(),
@@ -50,7 +50,7 @@ fn the_header_is_a_payment_required_with_the_extension() {
     assert_eq!(info["issuedAt"], "2026-01-15T10:30:00.250Z");
     assert_eq!(info["expirationTime"], "2026-01-15T10:35:00.250Z");
     assert!(info["statement"].as_str().unwrap().contains("127.0.0.1:8402"));
-    assert!(nonces.recognise(info["nonce"].as_str().unwrap()).is_some());
+    assert!(nonces.verify(info["nonce"].as_str().unwrap()).is_some());
     assert_eq!(
         extension["supportedChains"],
         json!([
@@ -132,9 +132,9 @@ fn the_body_is_the_header_with_the_contracts_names() {
 fn case_42_a_refusal_is_named_in_a_fresh_challenge() {
     let (challenges, _) = challenges("https://api.example.com");
     for refusal in [
-        Refusal::NonceUsed,
-        Refusal::Header("not standard base64"),
-        Refusal::UnsupportedChain,
+        SignInError::NonceUsed,
+        SignInError::Header("not standard base64"),
+        SignInError::UnsupportedChain,
     ] {
         let (header, body) = issue(&challenges, Network::Base, Some(refusal));
         assert_eq!(header["error"], refusal.reason());
@@ -142,7 +142,7 @@ fn case_42_a_refusal_is_named_in_a_fresh_challenge() {
         assert_eq!(body["error"], format!("Sign-in refused: {refusal}"));
         assert_eq!(body["code"], "sign_in_required");
     }
-    let entropy = Counting::new(4);
+    let entropy = CountingEntropy::new(4);
     let first = challenges.issue(Network::Base, None, NOW, &entropy);
     assert_ne!(first, challenges.issue(Network::Base, None, NOW, &entropy));
 }
@@ -152,7 +152,7 @@ fn case_42_a_refusal_is_named_in_a_fresh_challenge() {
 fn the_header_is_small_padded_standard_base64() {
     let (challenges, _) = challenges("https://api.example.com");
     let header = challenges
-        .issue(Network::Solana, Some(Refusal::Nonce), NOW, &Counting::new(1))
+        .issue(Network::Solana, Some(SignInError::Nonce), NOW, &CountingEntropy::new(1))
         .header;
     assert!(header.len() < 3500, "{}", header.len());
     assert_eq!(header.len() % 4, 0);

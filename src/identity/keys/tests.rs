@@ -1,13 +1,13 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::identity::test_ports::Counting;
+use crate::identity::test_entropy::CountingEntropy;
 
 /// Aim: what is written is what is read, and writing twice gives the same text.
 #[test]
 fn the_text_form_goes_both_ways() {
-    let entropy = Counting::new(1);
-    let keys = Keys::generate(Timestamp(10), &entropy).rotated(Timestamp(20), &entropy);
-    let again = Keys::from_text(&keys.to_text()).unwrap();
+    let entropy = CountingEntropy::new(1);
+    let keys = IdentityKeyRing::generate(Timestamp(10), &entropy).rotated(Timestamp(20), &entropy);
+    let again = IdentityKeyRing::from_text(&keys.to_text()).unwrap();
     assert_eq!(*again.to_text(), *keys.to_text());
     assert_eq!(again.derive("a").expose(), keys.derive("a").expose());
     assert_eq!(again.ring().count(), 2);
@@ -16,22 +16,22 @@ fn the_text_form_goes_both_ways() {
 /// Aim: cut off at any byte or changed in any byte, the text is refused.
 #[test]
 fn every_damage_to_the_text_is_noticed() {
-    let text = Keys::generate(Timestamp(10), &Counting::new(1)).to_text();
+    let text = IdentityKeyRing::generate(Timestamp(10), &CountingEntropy::new(1)).to_text();
     for end in 0..text.len() {
-        assert!(Keys::from_text(&text[..end]).is_err(), "cut at {end}");
+        assert!(IdentityKeyRing::from_text(&text[..end]).is_err(), "cut at {end}");
     }
     for at in 0..text.len() {
         let mut bytes = text.as_bytes().to_vec();
         bytes[at] ^= 1;
         let damaged = String::from_utf8(bytes).unwrap();
-        assert!(Keys::from_text(&damaged).is_err(), "changed at {at}");
+        assert!(IdentityKeyRing::from_text(&damaged).is_err(), "changed at {at}");
     }
 }
 
 /// Aim: a file whose sum is right but whose lines are not is refused with the line's number.
 #[test]
 fn wrong_lines_are_named() {
-    let good = Keys::generate(Timestamp(10), &Counting::new(1)).to_text();
+    let good = IdentityKeyRing::generate(Timestamp(10), &CountingEntropy::new(1)).to_text();
     let lines: Vec<&str> = good.lines().collect();
     let (master, token) = (lines[1], lines[2]);
     let older = token.replace("token 10 ", "token 9 ");
@@ -48,16 +48,16 @@ fn wrong_lines_are_named() {
     ] {
         let body = body.join("\n") + "\n";
         let text = format!("{body}sum {}\n", hex::encode(Sha256::digest(&body)));
-        assert_eq!(Keys::from_text(&text).unwrap_err().line, line, "{text}");
+        assert_eq!(IdentityKeyRing::from_text(&text).unwrap_err().line, line, "{text}");
     }
 }
 
 /// Aim: a retired key stays exactly until the last token it signed has expired.
 #[test]
 fn an_old_key_stays_until_its_tokens_expired() {
-    let entropy = Counting::new(1);
+    let entropy = CountingEntropy::new(1);
     let hour = ID_TOKEN_LIFETIME_S * 1000;
-    let first = Keys::generate(Timestamp(0), &entropy);
+    let first = IdentityKeyRing::generate(Timestamp(0), &entropy);
     let second = first.rotated(Timestamp(1000), &entropy);
     assert_eq!(second.ring().count(), 2);
     assert_eq!(second.ring().nth(1).unwrap().kid(), first.newest().kid());
@@ -70,8 +70,8 @@ fn an_old_key_stays_until_its_tokens_expired() {
 /// Aim: purposes do not share keys, and no key depends on rotation.
 #[test]
 fn each_purpose_has_its_key() {
-    let entropy = Counting::new(1);
-    let keys = Keys::generate(Timestamp(0), &entropy);
+    let entropy = CountingEntropy::new(1);
+    let keys = IdentityKeyRing::generate(Timestamp(0), &entropy);
     assert_ne!(keys.derive("a").expose(), keys.derive("b").expose());
     assert_eq!(
         keys.derive("a").expose(),
@@ -82,7 +82,7 @@ fn each_purpose_has_its_key() {
 /// Aim: printing keys shows names only.
 #[test]
 fn debug_shows_no_key() {
-    let keys = Keys::generate(Timestamp(0), &Counting::new(1));
+    let keys = IdentityKeyRing::generate(Timestamp(0), &CountingEntropy::new(1));
     let shown = format!("{keys:?}");
     assert!(shown.contains(keys.newest().kid()));
     assert!(!shown.contains(&hex::encode(keys.newest().expose().as_bytes())));

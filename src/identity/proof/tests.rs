@@ -8,7 +8,7 @@ use sha3::{Digest, Keccak256};
 
 use super::*;
 use crate::identity::secret::Key32;
-use crate::identity::test_ports::Counting;
+use crate::identity::test_entropy::CountingEntropy;
 
 const NOW: Timestamp = Timestamp(1_768_473_000_250);
 const EVM_SECRET: [u8; 32] = [0x11; 32];
@@ -18,18 +18,18 @@ const SOLANA_SEED: [u8; 32] = [0x22; 32];
 mod forms;
 
 struct Service {
-    checker: ProofChecker,
+    checker: ProofVerifier,
     nonces: Nonces,
-    entropy: Counting,
+    entropy: CountingEntropy,
 }
 
 fn service() -> Service {
     let origin = Origin::parse("https://api.example.com").unwrap();
     let nonces = Nonces::new(&Key32::new([1; 32]), &origin);
     Service {
-        checker: ProofChecker::new(origin, nonces.clone()),
+        checker: ProofVerifier::new(origin, nonces.clone()),
         nonces,
-        entropy: Counting::new(6),
+        entropy: CountingEntropy::new(6),
     }
 }
 
@@ -39,7 +39,7 @@ fn solana_key() -> SigningKey {
 
 impl Service {
     /// A good proof's fields, unsigned, for a challenge issued at `issued`.
-    fn answer(&self, network: Network, issued: Timestamp) -> Proof {
+    fn answer(&self, network: Network, issued: Timestamp) -> SignInProof {
         let (address, kind) = match network {
             Network::Base => (EVM_ADDRESS.to_owned(), "eip191"),
             Network::Solana => (
@@ -47,7 +47,7 @@ impl Service {
                 "ed25519",
             ),
         };
-        Proof {
+        SignInProof {
             domain: "api.example.com".to_owned(),
             address,
             statement: Some("Sign in to api.example.com".to_owned()),
@@ -66,7 +66,7 @@ impl Service {
         }
     }
 
-    fn check(&self, proof: &Proof) -> Result<SignedIn, Refusal> {
+    fn check(&self, proof: &SignInProof) -> Result<VerifiedWallet, SignInError> {
         self.checker.check(header(proof).as_bytes(), NOW)
     }
 }
@@ -83,7 +83,7 @@ fn evm_signature(message: &str) -> [u8; 65] {
 }
 
 /// Signs the fields as they are, with the address's own key.
-fn sign(mut proof: Proof, network: Network) -> Proof {
+fn sign(mut proof: SignInProof, network: Network) -> SignInProof {
     let message = proof.message(network);
     proof.signature = match network {
         Network::Base => format!("0x{}", hex::encode(evm_signature(&message))),
@@ -92,7 +92,7 @@ fn sign(mut proof: Proof, network: Network) -> Proof {
     proof
 }
 
-fn fields(proof: &Proof) -> Map<String, Value> {
+fn fields(proof: &SignInProof) -> Map<String, Value> {
     let all = json!({
         "domain": proof.domain, "address": proof.address, "statement": proof.statement, "uri": proof.uri,
         "version": proof.version, "chainId": proof.chain_id, "type": proof.kind, "nonce": proof.nonce,
@@ -106,7 +106,7 @@ fn fields(proof: &Proof) -> Map<String, Value> {
     map.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }
 
-fn header(proof: &Proof) -> String {
+fn header(proof: &SignInProof) -> String {
     STANDARD.encode(Value::Object(fields(proof)).to_string())
 }
 
@@ -115,19 +115,19 @@ fn header(proof: &Proof) -> String {
 fn a_proper_answer_signs_in_on_both_chains() {
     let service = service();
     for network in Network::ALL {
-        let full = Proof {
+        let full = SignInProof {
             not_before: Some(rfc3339::format(NOW)),
             request_id: Some("request 1".to_owned()),
             resources: Some(vec!["https://a.example".to_owned(), "ipfs://b".to_owned()]),
             signature_scheme: Some(if network == Network::Base { "eip191" } else { "siws" }.to_owned()),
             ..service.answer(network, NOW)
         };
-        let bare = Proof {
+        let bare = SignInProof {
             statement: None,
             expiration_time: None,
             ..service.answer(network, NOW)
         };
-        let empty_list = Proof {
+        let empty_list = SignInProof {
             resources: Some(Vec::new()),
             ..service.answer(network, NOW)
         };
@@ -146,7 +146,7 @@ fn a_proper_answer_signs_in_on_both_chains() {
 fn case_42_a_nonce_on_another_chain_is_the_same_nonce() {
     let service = service();
     let on_base = service.answer(Network::Base, NOW);
-    let on_solana = Proof {
+    let on_solana = SignInProof {
         nonce: on_base.nonce.clone(),
         ..service.answer(Network::Solana, NOW)
     };
@@ -163,16 +163,16 @@ fn case_42_a_challenge_is_good_for_five_minutes() {
     for (age_ms, with_expiry, without) in [
         (0, Ok(()), Ok(())),
         (299_999, Ok(()), Ok(())),
-        (300_000, Err(Refusal::Expired), Ok(())),
-        (300_001, Err(Refusal::IssuedTooLongAgo), Err(Refusal::IssuedTooLongAgo)),
+        (300_000, Err(SignInError::Expired), Ok(())),
+        (300_001, Err(SignInError::IssuedTooOld), Err(SignInError::IssuedTooOld)),
         (
             86_400_000,
-            Err(Refusal::IssuedTooLongAgo),
-            Err(Refusal::IssuedTooLongAgo),
+            Err(SignInError::IssuedTooOld),
+            Err(SignInError::IssuedTooOld),
         ),
     ] {
         let proof = service.answer(Network::Base, Timestamp(NOW.0 - age_ms));
-        let open = Proof {
+        let open = SignInProof {
             expiration_time: None,
             ..proof.clone()
         };
@@ -208,15 +208,15 @@ fn case_43_a_clients_own_time_of_issue_is_right() {
         }
         let mut old = service.answer(network, Timestamp(NOW.0 - 300_001));
         (old.issued_at, old.expiration_time) = (rfc3339::format(NOW), None);
-        assert_eq!(service.check(&sign(old, network)), Err(Refusal::IssuedTooLongAgo));
+        assert_eq!(service.check(&sign(old, network)), Err(SignInError::IssuedTooOld));
     }
 }
 
 /// Makes a proof that differs in one field, before it is signed.
-type Change = Box<dyn Fn(&mut Proof)>;
+type Change = Box<dyn Fn(&mut SignInProof)>;
 
 /// Signs each changed answer as it is and demands the refusal beside the change, on both chains.
-fn refuse_each(changes: &[(Refusal, Change)]) {
+fn refuse_each(changes: &[(SignInError, Change)]) {
     let service = service();
     for network in Network::ALL {
         for (at, (refusal, change)) in changes.iter().enumerate() {
@@ -236,32 +236,32 @@ fn refuse_each(changes: &[(Refusal, Change)]) {
 fn case_42_a_message_for_another_place_is_refused_by_name() {
     refuse_each(&[
         (
-            Refusal::DomainMismatch,
+            SignInError::DomainMismatch,
             Box::new(|p| p.domain = "evil.example".to_owned()),
         ),
         (
-            Refusal::DomainMismatch,
+            SignInError::DomainMismatch,
             Box::new(|p| p.domain = "API.example.com".to_owned()),
         ),
         (
-            Refusal::DomainMismatch,
+            SignInError::DomainMismatch,
             Box::new(|p| p.domain = "api.example.com:443".to_owned()),
         ),
-        (Refusal::DomainMismatch, Box::new(|p| p.domain.clear())),
+        (SignInError::DomainMismatch, Box::new(|p| p.domain.clear())),
         (
-            Refusal::UriMismatch,
+            SignInError::UriMismatch,
             Box::new(|p| p.uri = "http://api.example.com/auth".to_owned()),
         ),
         (
-            Refusal::UriMismatch,
+            SignInError::UriMismatch,
             Box::new(|p| p.uri = "https://api.example.com.evil.example/auth".to_owned()),
         ),
         (
-            Refusal::UriMismatch,
+            SignInError::UriMismatch,
             Box::new(|p| p.uri = "https://api.example.com@evil.example/".to_owned()),
         ),
-        (Refusal::UriMismatch, Box::new(|p| p.uri = "/auth".to_owned())),
-        (Refusal::Version, Box::new(|p| p.version = "2".to_owned())),
+        (SignInError::UriMismatch, Box::new(|p| p.uri = "/auth".to_owned())),
+        (SignInError::Version, Box::new(|p| p.version = "2".to_owned())),
     ]);
 }
 
@@ -272,33 +272,33 @@ fn case_43_a_message_of_another_time_is_refused_by_name() {
     let earlier = |ms| rfc3339::format(Timestamp(NOW.0 - ms));
     refuse_each(&[
         (
-            Refusal::IssuedAt,
+            SignInError::IssuedAt,
             Box::new(|p| p.issued_at = "2026-01-15T10:30:00+00:00".to_owned()),
         ),
-        (Refusal::IssuedAt, Box::new(|p| p.issued_at.clear())),
-        (Refusal::IssuedInFuture, Box::new(move |p| p.issued_at = later(300_001))),
+        (SignInError::IssuedAt, Box::new(|p| p.issued_at.clear())),
+        (SignInError::IssuedInFuture, Box::new(move |p| p.issued_at = later(300_001))),
         (
-            Refusal::IssuedInFuture,
+            SignInError::IssuedInFuture,
             Box::new(move |p| p.issued_at = later(3_600_000)),
         ),
         (
-            Refusal::IssuedTooLongAgo,
+            SignInError::IssuedTooOld,
             Box::new(move |p| p.issued_at = earlier(300_001)),
         ),
         (
-            Refusal::Nonce,
+            SignInError::Nonce,
             Box::new(|p| p.nonce = "a1b2c3d4e5f67890a1b2c3d4e5f67890".to_owned()),
         ),
-        (Refusal::Nonce, Box::new(|p| p.nonce.clear())),
+        (SignInError::Nonce, Box::new(|p| p.nonce.clear())),
         (
-            Refusal::ExpirationTime,
+            SignInError::ExpirationTime,
             Box::new(|p| p.expiration_time = Some("tomorrow".to_owned())),
         ),
         (
-            Refusal::Expired,
+            SignInError::Expired,
             Box::new(move |p| p.expiration_time = Some(earlier(0))),
         ),
-        (Refusal::NotBefore, Box::new(|p| p.not_before = Some(String::new()))),
-        (Refusal::NotYetValid, Box::new(move |p| p.not_before = Some(later(1)))),
+        (SignInError::NotBefore, Box::new(|p| p.not_before = Some(String::new()))),
+        (SignInError::NotYetValid, Box::new(move |p| p.not_before = Some(later(1)))),
     ]);
 }

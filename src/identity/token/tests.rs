@@ -3,27 +3,27 @@ use serde_json::Value;
 
 use super::*;
 use crate::identity::secret::{Key32, MacKey};
-use crate::identity::test_ports::Counting;
+use crate::identity::test_entropy::CountingEntropy;
 
 const ISSUER: &str = "https://api.example.com";
 const NOW: Timestamp = Timestamp(1_768_473_000_500);
 const WALLET: Wallet = Wallet::Solana([0x5a; 32]);
 
-fn keys(seed: u64) -> Keys {
-    Keys::generate(Timestamp(0), &Counting::new(seed))
+fn keys(seed: u64) -> IdentityKeyRing {
+    IdentityKeyRing::generate(Timestamp(0), &CountingEntropy::new(seed))
 }
 
-fn tokens(keys: &Keys) -> Tokens {
-    Tokens::new(keys, ISSUER, "purser", 100)
+fn tokens(keys: &IdentityKeyRing) -> IdTokens {
+    IdTokens::new(keys, ISSUER, "purser", 100)
 }
 
-fn mint(tokens: &Tokens) -> String {
-    let token = tokens.mint(&WALLET, SessionId(9), SignInMethod::Wallet, NOW, &Counting::new(77));
+fn mint(tokens: &IdTokens) -> String {
+    let token = tokens.mint(&WALLET, SessionId(9), TokenAuthMethod::Wallet, NOW, &CountingEntropy::new(77));
     token.expose().to_owned()
 }
 
 /// Signs any header and claims with the server's own key, as only a bug of ours could.
-fn forge(keys: &Keys, header: &str, claims: &str) -> String {
+fn forge(keys: &IdentityKeyRing, header: &str, claims: &str) -> String {
     let signed = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
     let signature = keys.newest().expose().sign(signed.as_bytes());
     format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature.to_bytes()))
@@ -39,10 +39,10 @@ fn a_minted_token_says_who_and_verifies() {
     let keys = keys(1);
     let tokens = tokens(&keys);
     for (wallet, method, word) in [
-        (WALLET, SignInMethod::Wallet, "wallet"),
-        (Wallet::Evm([0xab; 20]), SignInMethod::Payment(PaymentId(4)), "payment"),
+        (WALLET, TokenAuthMethod::Wallet, "wallet"),
+        (Wallet::Evm([0xab; 20]), TokenAuthMethod::Payment(PaymentId(4)), "payment"),
     ] {
-        let token = tokens.mint(&wallet, SessionId(9), method, NOW, &Counting::new(5));
+        let token = tokens.mint(&wallet, SessionId(9), method, NOW, &CountingEntropy::new(5));
         let header: Value = serde_json::from_str(&part(token.expose(), 0)).unwrap();
         assert_eq!(
             header,
@@ -97,7 +97,7 @@ fn case_44_a_header_that_we_do_not_write_is_refused() {
     ] {
         assert_eq!(
             tokens.verify(&forge(&keys, &header, &claims), NOW),
-            Err(TokenError::UnknownKey),
+            Err(IdTokenError::UnknownKey),
             "{header}"
         );
     }
@@ -116,9 +116,9 @@ fn case_44_an_hmac_with_the_public_key_is_not_a_signature() {
     let public = Key32::new(keys.newest().expose().verifying_key().to_bytes());
     let tag = MacKey::new(&public).tag(&[signed.as_bytes()]);
     let short = format!("{signed}.{}", URL_SAFE_NO_PAD.encode(tag));
-    assert_eq!(tokens(&keys).verify(&short, NOW), Err(TokenError::Malformed));
+    assert_eq!(tokens(&keys).verify(&short, NOW), Err(IdTokenError::Malformed));
     let padded = format!("{signed}.{}", URL_SAFE_NO_PAD.encode([tag, tag].concat()));
-    assert_eq!(tokens(&keys).verify(&padded, NOW), Err(TokenError::Signature));
+    assert_eq!(tokens(&keys).verify(&padded, NOW), Err(IdTokenError::Signature));
 }
 
 /// Aim (case 44): forms that a lenient reader might take for the same token are refused.
@@ -130,20 +130,20 @@ fn case_44_only_the_exact_form_is_read() {
     let (header, claims, signature) = (parts[0], parts[1], parts[2]);
     let long = "a".repeat(4096);
     for (token, error) in [
-        (String::new(), TokenError::Malformed),
-        ("a".to_owned(), TokenError::Malformed),
-        (format!("{header}.{claims}"), TokenError::Malformed),
-        (format!("{header}.{claims}."), TokenError::Malformed),
-        (format!("{header}.{claims}.{signature}."), TokenError::Malformed),
-        (format!("{header}.{claims}.{signature}.x"), TokenError::Malformed),
-        (format!("{header}..{signature}"), TokenError::Signature),
-        (format!("{header}.{claims}.{signature}="), TokenError::Malformed),
-        (format!("{header}.{claims}.{signature}\n"), TokenError::Malformed),
-        (format!(" {good}"), TokenError::UnknownKey),
-        (format!("{header}=.{claims}.{signature}"), TokenError::UnknownKey),
-        (format!("{header}.{claims}=.{signature}"), TokenError::Signature),
-        (format!("{header}.{claims}.{long}"), TokenError::TooLong),
-        (long.clone() + "a", TokenError::TooLong),
+        (String::new(), IdTokenError::Malformed),
+        ("a".to_owned(), IdTokenError::Malformed),
+        (format!("{header}.{claims}"), IdTokenError::Malformed),
+        (format!("{header}.{claims}."), IdTokenError::Malformed),
+        (format!("{header}.{claims}.{signature}."), IdTokenError::Malformed),
+        (format!("{header}.{claims}.{signature}.x"), IdTokenError::Malformed),
+        (format!("{header}..{signature}"), IdTokenError::Signature),
+        (format!("{header}.{claims}.{signature}="), IdTokenError::Malformed),
+        (format!("{header}.{claims}.{signature}\n"), IdTokenError::Malformed),
+        (format!(" {good}"), IdTokenError::UnknownKey),
+        (format!("{header}=.{claims}.{signature}"), IdTokenError::UnknownKey),
+        (format!("{header}.{claims}=.{signature}"), IdTokenError::Signature),
+        (format!("{header}.{claims}.{long}"), IdTokenError::TooLong),
+        (long.clone() + "a", IdTokenError::TooLong),
     ] {
         assert_eq!(tokens.verify(&token, NOW), Err(error), "{token}");
     }
@@ -170,11 +170,11 @@ fn case_44_every_changed_character_is_noticed() {
 fn case_44_tokens_of_other_services_are_refused() {
     let (stranger, keys) = (keys(2), keys(1));
     let ours = tokens(&keys);
-    let other_issuer = Tokens::new(&keys, "https://evil.example", "purser", 10);
-    let other_audience = Tokens::new(&keys, ISSUER, "purser-staging", 10);
-    assert_eq!(ours.verify(&mint(&other_issuer), NOW), Err(TokenError::Issuer));
-    assert_eq!(ours.verify(&mint(&other_audience), NOW), Err(TokenError::Audience));
-    assert_eq!(ours.verify(&mint(&tokens(&stranger)), NOW), Err(TokenError::UnknownKey));
+    let other_issuer = IdTokens::new(&keys, "https://evil.example", "purser", 10);
+    let other_audience = IdTokens::new(&keys, ISSUER, "purser-staging", 10);
+    assert_eq!(ours.verify(&mint(&other_issuer), NOW), Err(IdTokenError::Issuer));
+    assert_eq!(ours.verify(&mint(&other_audience), NOW), Err(IdTokenError::Audience));
+    assert_eq!(ours.verify(&mint(&tokens(&stranger)), NOW), Err(IdTokenError::UnknownKey));
 }
 
 /// Aim (case 44): a token ends with its second, on the first look and when it is remembered.
@@ -195,7 +195,7 @@ fn case_44_a_token_expires_to_the_second() {
         let again = warm.verify(&token, Timestamp(now));
         assert_eq!(
             again.as_ref().err(),
-            if valid { None } else { Some(&TokenError::Expired) },
+            if valid { None } else { Some(&IdTokenError::Expired) },
             "again at {now}"
         );
     }
@@ -234,14 +234,14 @@ fn claims_that_are_not_ours_are_refused() {
         let token = changed(member, value.clone());
         assert_eq!(
             tokens.verify(&token, NOW),
-            Err(TokenError::Malformed),
+            Err(IdTokenError::Malformed),
             "{member}: {value}"
         );
     }
     let twice = claims.replacen('{', r#"{"iss":"https://evil.example","#, 1);
     assert_eq!(
         tokens.verify(&forge(&keys, &header, &twice), NOW),
-        Err(TokenError::Malformed)
+        Err(IdTokenError::Malformed)
     );
 }
 
@@ -251,12 +251,12 @@ fn a_rotation_invalidates_nothing() {
     let keys = keys(1);
     let before = tokens(&keys);
     let old_token = mint(&before);
-    let rotated = keys.rotated(NOW, &Counting::new(3));
+    let rotated = keys.rotated(NOW, &CountingEntropy::new(3));
     let tokens = tokens(&rotated);
     assert!(tokens.verify(&old_token, NOW).is_ok());
     let new_token = mint(&tokens);
     assert!(part(&new_token, 0).contains(rotated.newest().kid()));
-    assert_eq!(before.verify(&new_token, NOW), Err(TokenError::UnknownKey));
+    assert_eq!(before.verify(&new_token, NOW), Err(IdTokenError::UnknownKey));
     let jwks: Value = serde_json::from_str(tokens.jwks()).unwrap();
     let kids: Vec<_> = jwks["keys"]
         .as_array()
@@ -293,10 +293,10 @@ fn the_jwks_verifies_a_token_and_holds_no_secret() {
 #[test]
 fn a_full_memory_changes_no_answer() {
     let keys = keys(1);
-    let tokens = Tokens::new(&keys, ISSUER, "purser", 4);
-    let entropy = Counting::new(8);
+    let tokens = IdTokens::new(&keys, ISSUER, "purser", 4);
+    let entropy = CountingEntropy::new(8);
     let minted: Vec<_> = (0..50)
-        .map(|n| tokens.mint(&WALLET, SessionId(n), SignInMethod::Wallet, NOW, &entropy))
+        .map(|n| tokens.mint(&WALLET, SessionId(n), TokenAuthMethod::Wallet, NOW, &entropy))
         .collect();
     for _ in 0..2 {
         for (n, token) in (0..).zip(&minted) {

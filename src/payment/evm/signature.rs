@@ -4,11 +4,11 @@ use purser_actors::port::EvmSignature;
 use purser_chains::evm::contract_wallet::{Undeployed, is_wrapped};
 
 use super::HALF_ORDER;
-use crate::payment::refusal::{Reason, Refusal};
+use crate::payment::error::{Reason, VerificationError};
 
 /// Decodes the signature of a key, of a contract, or of a wallet that one of these factories deploys (ERC-6492).
-pub(super) fn signature_bytes(text: &str, factories: &[[u8; 20]]) -> Result<EvmSignature, Refusal> {
-    let refused = |message: &'static str| Refusal::new(Reason::EvmSignature, message);
+pub(super) fn signature_bytes(text: &str, factories: &[[u8; 20]]) -> Result<EvmSignature, VerificationError> {
+    let refused = |message: &'static str| VerificationError::new(Reason::EvmSignature, message);
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let mut of_key = [0; 65];
     if digits.len() == 2 * of_key.len() {
@@ -25,7 +25,7 @@ pub(super) fn signature_bytes(text: &str, factories: &[[u8; 20]]) -> Result<EvmS
     if is_wrapped(&bytes) {
         let listed = Undeployed::unwrap(&bytes).is_some_and(|wallet| factories.contains(&wallet.factory.into_array()));
         if !listed {
-            return Err(Refusal::new(
+            return Err(VerificationError::new(
                 Reason::PayloadType,
                 "an ERC-6492 signature must name a listed factory",
             ));
@@ -43,9 +43,9 @@ pub(super) fn any_signature(text: &str) -> Option<EvmSignature> {
 }
 
 /// 27 or 28, of a signature with a low s.
-pub(super) fn canonical_v(signature: &[u8; 65]) -> Result<u8, Refusal> {
+pub(super) fn canonical_v(signature: &[u8; 65]) -> Result<u8, VerificationError> {
     if signature[32..64] > HALF_ORDER[..] {
-        return Err(Refusal::new(
+        return Err(VerificationError::new(
             Reason::EvmSignature,
             "the signature's s is in the upper half",
         ));
@@ -53,6 +53,6 @@ pub(super) fn canonical_v(signature: &[u8; 65]) -> Result<u8, Refusal> {
     match signature[64] {
         v @ (27 | 28) => Ok(v),
         v @ (0 | 1) => Ok(v + 27),
-        _ => Err(Refusal::new(Reason::EvmSignature, "the signature's v must be 27 or 28")),
+        _ => Err(VerificationError::new(Reason::EvmSignature, "the signature's v must be 27 or 28")),
     }
 }

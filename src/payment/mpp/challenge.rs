@@ -7,13 +7,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use purser_actors::money::Usdc;
 use serde::Deserialize;
 
-use super::Bound;
+use super::BoundRequest;
 use crate::identity::secret::MacKey;
 use crate::payment::terms::BasePayee;
 
 /// Everything that an id stands for. What is absent is empty.
 #[derive(Clone, Copy, Debug)]
-pub struct Covered<'a> {
+pub struct ChallengeFields<'a> {
     /// Our host name.
     pub realm: &'a str,
     /// Payment method.
@@ -30,7 +30,7 @@ pub struct Covered<'a> {
     pub opaque: &'a str,
 }
 
-impl Covered<'_> {
+impl ChallengeFields<'_> {
     /// The id under a key: base64url of HMAC-SHA256 over the values with `|` between them.
     ///
     /// No value that we write holds a `|`, so the count of them tells that no other values give the same text.
@@ -39,7 +39,7 @@ impl Covered<'_> {
     }
 
     /// Whether the whole id is the one under this key, in constant time.
-    pub fn is_named(&self, id: &str, key: &MacKey) -> bool {
+    pub fn matches_id(&self, id: &str, key: &MacKey) -> bool {
         let tag = URL_SAFE_NO_PAD.decode(id);
         tag.is_ok_and(|tag| tag.len() == 32 && key.verify(&self.parts(), &tag))
     }
@@ -82,14 +82,14 @@ pub fn request(payee: &BasePayee, amount: Usdc) -> String {
 /// The parameter `opaque`: the request that the challenge is for.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Opaque {
+pub(super) struct OpaqueRequest {
     n: String,
     request: String,
     route: String,
 }
 
-impl Opaque {
-    pub(super) fn new(bound: &Bound<'_>, serial: u64) -> Self {
+impl OpaqueRequest {
+    pub(super) fn new(bound: &BoundRequest<'_>, serial: u64) -> Self {
         Self {
             n: format!("{serial:016x}"),
             request: URL_SAFE_NO_PAD.encode(bound.request),
@@ -109,7 +109,7 @@ impl Opaque {
         serde_json::from_slice(&URL_SAFE_NO_PAD.decode(wire).ok()?).ok()
     }
 
-    pub(super) fn is_for(&self, bound: &Bound<'_>) -> bool {
+    pub(super) fn is_for(&self, bound: &BoundRequest<'_>) -> bool {
         self.route == bound.route && self.request == URL_SAFE_NO_PAD.encode(bound.request)
     }
 }

@@ -8,9 +8,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
 
-use super::Rejection;
-use super::challenge::Covered;
-use super::problem::Problem;
+use super::CredentialError;
+use super::challenge::ChallengeFields;
+use super::problem::MppProblem;
 use crate::identity::rfc3339;
 use crate::payment::decode::{EvmFields, EvmPayload, MAX_HEADER_BYTES};
 
@@ -18,7 +18,7 @@ use crate::payment::decode::{EvmFields, EvmPayload, MAX_HEADER_BYTES};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credential {
     /// What it says that it answers.
-    pub challenge: Echo,
+    pub challenge: EchoedChallenge,
     /// The signed part.
     pub payload: EvmPayload,
     /// The payer as a DID, if it was sent.
@@ -27,7 +27,7 @@ pub struct Credential {
 
 /// A challenge as the client echoes it. Its description is nobody's business.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Echo {
+pub struct EchoedChallenge {
     /// Names it.
     pub id: String,
     /// Whose it is.
@@ -46,10 +46,10 @@ pub struct Echo {
     pub opaque: Option<String>,
 }
 
-impl Echo {
+impl EchoedChallenge {
     /// What its id would stand for.
-    pub fn covered(&self) -> Covered<'_> {
-        Covered {
+    pub fn covered(&self) -> ChallengeFields<'_> {
+        ChallengeFields {
             realm: &self.realm,
             method: &self.method,
             intent: &self.intent,
@@ -68,7 +68,7 @@ impl Echo {
 
 #[derive(Deserialize)]
 struct Wire {
-    challenge: Echo,
+    challenge: EchoedChallenge,
     payload: WirePayload,
     source: Option<String>,
 }
@@ -90,7 +90,7 @@ struct WirePayload {
 ///
 /// # Errors
 /// [`Problem::MalformedCredential`].
-pub fn decode(text: &[u8]) -> Result<Credential, Rejection> {
+pub fn decode(text: &[u8]) -> Result<Credential, CredentialError> {
     if text.len() > MAX_HEADER_BYTES {
         return Err(malformed("the credential is too long"));
     }
@@ -100,8 +100,8 @@ pub fn decode(text: &[u8]) -> Result<Credential, Rejection> {
     // serde's own message can quote as much of the input as the client likes; the place is enough.
     let wire: Wire = serde_json::from_slice(&json).map_err(|error| {
         let (line, column) = (error.line(), error.column());
-        Rejection::new(
-            Problem::MalformedCredential,
+        CredentialError::new(
+            MppProblem::MalformedCredential,
             format!("not a credential in JSON (line {line}, column {column})"),
         )
     })?;
@@ -126,6 +126,6 @@ pub fn decode(text: &[u8]) -> Result<Credential, Rejection> {
     })
 }
 
-fn malformed(detail: &'static str) -> Rejection {
-    Rejection::new(Problem::MalformedCredential, detail)
+fn malformed(detail: &'static str) -> CredentialError {
+    CredentialError::new(MppProblem::MalformedCredential, detail)
 }

@@ -7,7 +7,7 @@ const TYPES: &str = "https://paymentauth.org/problems/";
 
 /// A type of problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum MppProblem {
     /// No payment yet.
     PaymentRequired,
     /// The credential cannot be read.
@@ -20,7 +20,7 @@ pub enum Problem {
     PaymentExpired,
 }
 
-impl Problem {
+impl MppProblem {
     /// Every type there is.
     pub const ALL: [Self; 5] = [
         Self::PaymentRequired,

@@ -2,23 +2,23 @@
 
 use purser_actors::id::BankAccountId;
 use purser_actors::money::Cents;
-use purser_actors::port::banking::{AccountOrder, Incoming, MoveOrder, Moved, Opening, Review, Ruling};
+use purser_actors::port::banking::{OpenAccountRequest, IncomingTransfer, BankTransferRequest, BankTransferResult, OpenAccountResult, ReviewDecision, BankDecision};
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 
-use super::{Remote, failed, unreadable};
-use crate::provider::banking::{BankingProvider, PlainApplication};
-use crate::provider::wire::Unreadable;
+use super::{RemoteClient, failed, unreadable};
+use crate::provider::banking::{BankApi, PlainApplication};
+use crate::provider::wire::MalformedResponse;
 use crate::provider::wire::applications::{
-    BankApplication, BankDocumentBytes, BankDocumentTaken, BankReview, Reviewed,
+    BankApplication, BankDocumentBytes, BankDocumentReceived, BankReview, ApplicationReview,
 };
-use crate::provider::wire::banking::{BankAccountAnswer, BankAccountOrder, BankTransfer, BankTransferAnswer};
-use crate::provider::wire::deposits::{BankBalance, BankDeposits};
+use crate::provider::wire::banking::{BankAccountResponse, OpenBankAccountRequest, BankTransferRequest, BankTransferResponse};
+use crate::provider::wire::deposits::{BankBalance, BankDepositList};
 
 /// A bank over HTTP.
-pub struct RemoteBank(pub Remote);
+pub struct RemoteBank(pub RemoteClient);
 
 impl RemoteBank {
-    async fn submitted(&self, application: &PlainApplication) -> Result<Reviewed, PortError> {
+    async fn submitted(&self, application: &PlainApplication) -> Result<ApplicationReview, PortError> {
         const CALL: &str = "review";
         let (id, key) = (application.id, application.key);
         let wanted = BankApplication::from(application);
@@ -27,57 +27,57 @@ impl RemoteBank {
     }
 }
 
-impl BankingProvider for RemoteBank {
-    fn review(&self, application: PlainApplication) -> BoxFuture<'_, Result<Ruling<Review>, PortError>> {
+impl BankApi for RemoteBank {
+    fn review(&self, application: PlainApplication) -> BoxFuture<'_, Result<BankDecision<ReviewDecision>, PortError>> {
         const CALL: &str = "review";
         Box::pin(async move {
             let missing = match self.submitted(&application).await? {
-                Reviewed::Said(said) => return Ok(said),
-                Reviewed::Wants(missing) => missing,
+                ApplicationReview::Answered(said) => return Ok(said),
+                ApplicationReview::DocumentsRequired(missing) => missing,
             };
             let papers = application.documents.iter();
             for paper in papers.filter(|paper| missing.contains(&paper.id)) {
                 let path = ["bank-documents", &paper.id.to_string()];
                 let bytes = BankDocumentBytes::of(&paper.bytes);
-                let said: BankDocumentTaken = self.0.post(CALL, &path, None, &bytes).await?;
+                let said: BankDocumentReceived = self.0.post(CALL, &path, None, &bytes).await?;
                 if said.document_id.0 != paper.id {
-                    return Err(unreadable(CALL)(Unreadable("it is about another document")));
+                    return Err(unreadable(CALL)(MalformedResponse("it is about another document")));
                 }
             }
             match self.submitted(&application).await? {
-                Reviewed::Said(said) => Ok(said),
+                ApplicationReview::Answered(said) => Ok(said),
                 // Nothing was decided; the next try may find them all.
-                Reviewed::Wants(_) => Err(failed(ErrorKind::Temporary, CALL, "the bank lost a document")),
+                ApplicationReview::DocumentsRequired(_) => Err(failed(ErrorKind::Temporary, CALL, "the bank lost a document")),
             }
         })
     }
 
-    fn open<'a>(&'a self, order: &'a AccountOrder) -> BoxFuture<'a, Result<Ruling<Opening>, PortError>> {
+    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
         const CALL: &str = "open bank account";
         Box::pin(async move {
-            let wanted = BankAccountOrder::from(order);
-            let said: BankAccountAnswer = self.0.post(CALL, &["bank-accounts"], Some(order.key), &wanted).await?;
+            let wanted = OpenBankAccountRequest::from(order);
+            let said: BankAccountResponse = self.0.post(CALL, &["bank-accounts"], Some(order.key), &wanted).await?;
             said.read(order).map_err(unreadable(CALL))
         })
     }
 
-    fn transfer<'a>(&'a self, order: &'a MoveOrder) -> BoxFuture<'a, Result<Ruling<Moved>, PortError>> {
+    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
         const CALL: &str = "bank transfer";
         Box::pin(async move {
-            let wanted = BankTransfer::from(order);
-            let said: BankTransferAnswer = self.0.post(CALL, &["bank-transfers"], Some(order.key), &wanted).await?;
+            let wanted = BankTransferRequest::from(order);
+            let said: BankTransferResponse = self.0.post(CALL, &["bank-transfers"], Some(order.key), &wanted).await?;
             said.read(order).map_err(unreadable(CALL))
         })
     }
 
-    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Incoming>, PortError>> {
+    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>> {
         const CALL: &str = "bank deposits";
         Box::pin(async move {
             if !self.0.is_configured() {
                 return Ok(Vec::new());
             }
             let query = [("after", after), ("limit", limit as u64)];
-            let said: BankDeposits = self.0.get(CALL, &["bank-deposits"], &query).await?;
+            let said: BankDepositList = self.0.get(CALL, &["bank-deposits"], &query).await?;
             said.read(after).map_err(unreadable(CALL))
         })
     }

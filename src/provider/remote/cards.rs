@@ -1,18 +1,18 @@
 //! A card issuer elsewhere.
 
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, CardWord, IssueCard, PortError, Standing, SteerCard};
+use purser_actors::port::{BoxFuture, CardEvent, IssueCardRequest, PortError, CardSnapshot, CardActionRequest};
 
-use super::{Remote, unreadable};
-use crate::provider::wire::Text;
-use crate::provider::wire::cards::{CardAnswer, CardOrder, CardReport, Cvv};
-use crate::provider::wire::program::{CardWords, WishAnswer, WishOrder};
-use crate::provider::{BillingAddress, Issuer, PlainIssuance};
+use super::{RemoteClient, unreadable};
+use crate::provider::wire::TextValue;
+use crate::provider::wire::cards::{IssueCardResponse, IssueCardRequest, CardReport, CvvResponse};
+use crate::provider::wire::reloadable_cards::{CardEventList, CardActionResponse, CardActionRequest};
+use crate::provider::{BillingAddress, CardIssuerApi, PlainIssueResult};
 use crate::secret::Secret;
 
 /// An issuer over HTTP.
 pub struct RemoteIssuer {
-    remote: Remote,
+    remote: RemoteClient,
     /// Asked for once, at the start: every card has it.
     billing_address: BillingAddress,
 }
@@ -22,7 +22,7 @@ impl RemoteIssuer {
     ///
     /// # Errors
     /// When the issuer does not answer.
-    pub async fn connect(remote: Remote) -> Result<Self, PortError> {
+    pub async fn connect(remote: RemoteClient) -> Result<Self, PortError> {
         const CALL: &str = "billing address";
         let said: crate::provider::wire::cards::BillingAddress = remote.get(CALL, &["billing-address"], &()).await?;
         Ok(Self {
@@ -34,7 +34,7 @@ impl RemoteIssuer {
     /// See [`Remote::unconfigured`]. The billing address is empty.
     pub(crate) const fn unconfigured() -> Self {
         Self {
-            remote: Remote::unconfigured(),
+            remote: RemoteClient::unconfigured(),
             billing_address: BillingAddress {
                 line1: String::new(),
                 city: String::new(),
@@ -45,61 +45,61 @@ impl RemoteIssuer {
         }
     }
 
-    async fn look(&self, operation: &'static str, issuer_ref: &str) -> Result<Standing, PortError> {
+    async fn fetch_card(&self, operation: &'static str, issuer_ref: &str) -> Result<CardSnapshot, PortError> {
         let said: CardReport = self.remote.get(operation, &["cards", issuer_ref], &()).await?;
         said.read(issuer_ref).map_err(unreadable(operation))
     }
 }
 
-impl Issuer for RemoteIssuer {
-    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<PlainIssuance, PortError>> {
+impl CardIssuerApi for RemoteIssuer {
+    fn issue<'a>(&'a self, order: &'a IssueCardRequest) -> BoxFuture<'a, Result<PlainIssueResult, PortError>> {
         const CALL: &str = "issue";
         Box::pin(async move {
-            let wanted = CardOrder::from(order);
-            let said: CardAnswer = self.remote.post(CALL, &["cards"], Some(order.key), &wanted).await?;
+            let wanted = IssueCardRequest::from(order);
+            let said: IssueCardResponse = self.remote.post(CALL, &["cards"], Some(order.key), &wanted).await?;
             said.read(order).map_err(unreadable(CALL))
         })
     }
 
     fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>> {
         Box::pin(async move {
-            let said: Cvv = self.remote.get("cvv", &["cards", issuer_ref, "cvv"], &()).await?;
+            let said: CvvResponse = self.remote.get("cvv", &["cards", issuer_ref, "cvv"], &()).await?;
             Ok(said.cvv.0)
         })
     }
 
     fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
         Box::pin(async move {
-            let said = self.look("available balance", issuer_ref).await?;
+            let said = self.fetch_card("available balance", issuer_ref).await?;
             Ok(said.activity.available)
         })
     }
 
-    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>> {
-        Box::pin(self.look("standing", issuer_ref))
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+        Box::pin(self.fetch_card("standing", issuer_ref))
     }
 
-    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>> {
+    fn steer<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
         const CALL: &str = "steer card";
         Box::pin(async move {
             let path = ["cards", &order.issuer_ref, "wishes"];
-            let wanted = WishOrder {
-                card_id: Text(order.card),
+            let wanted = CardActionRequest {
+                card_id: TextValue(order.card),
                 wish: order.wish.into(),
             };
-            let said: WishAnswer = self.remote.post(CALL, &path, Some(order.key), &wanted).await?;
+            let said: CardActionResponse = self.remote.post(CALL, &path, Some(order.key), &wanted).await?;
             said.read(order).map_err(unreadable(CALL))
         })
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
         const CALL: &str = "prepaid card words";
         Box::pin(async move {
             if !self.remote.is_configured() {
                 return Ok(Vec::new());
             }
             let query = [("after", after), ("limit", limit as u64)];
-            let said: CardWords = self.remote.get(CALL, &["prepaid-card-words"], &query).await?;
+            let said: CardEventList = self.remote.get(CALL, &["prepaid-card-words"], &query).await?;
             said.read(after).map_err(unreadable(CALL))
         })
     }

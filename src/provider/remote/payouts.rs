@@ -1,56 +1,56 @@
 //! Payout rails elsewhere.
 
-use purser_actors::id::{EffectId, PayoutId};
-use purser_actors::port::payout::{Recall, Report, Told};
+use purser_actors::id::{JobId, PayoutId};
+use purser_actors::port::payouts::{RecallResult, PayoutStatusUpdate, PayoutEvent};
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 use purser_actors::product::Country;
 use serde_json::json;
 
-use super::{Remote, failed, unreadable};
-use crate::provider::payouts::{PlainPayout, Rails};
-use crate::provider::wire::payout_reports::{OrderedAnswer, PayoutReport, RecallAnswer, Reports, Word};
-use crate::provider::wire::payouts::{DebitCard, DebitCardCountry, PayoutOrder};
-use crate::provider::wire::{Hidden, Unreadable};
+use super::{RemoteClient, failed, unreadable};
+use crate::provider::payouts::{PlainPayout, PayoutApi};
+use crate::provider::wire::payout_events::{PayoutLookupResponse, PayoutStatusUpdate, RecallResponse, PayoutEventList, PayoutUpdateBody};
+use crate::provider::wire::payouts::{DebitCardQuery, DebitCardCountryResponse, PayoutRequest};
+use crate::provider::wire::{SecretText, MalformedResponse};
 use crate::secret::Secret;
 
 /// Rails over HTTP.
-pub struct RemoteRails(pub Remote);
+pub struct RemotePayouts(pub RemoteClient);
 
-impl Rails for RemoteRails {
-    fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<Report, PortError>> {
+impl PayoutApi for RemotePayouts {
+    fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<PayoutStatusUpdate, PortError>> {
         const CALL: &str = "pay out";
         Box::pin(async move {
             let (key, wanted) = (order.key, order.payout);
-            let order = PayoutOrder::of(order).map_err(|e| failed(ErrorKind::Permanent, CALL, e.0))?;
-            let said: PayoutReport = self.0.post(CALL, &["payouts"], Some(key), &order).await?;
+            let order = PayoutRequest::of(order).map_err(|e| failed(ErrorKind::Permanent, CALL, e.0))?;
+            let said: PayoutStatusUpdate = self.0.post(CALL, &["payouts"], Some(key), &order).await?;
             let (payout, report) = said.read();
             if payout != wanted {
-                return Err(unreadable(CALL)(Unreadable("it is about another payout")));
+                return Err(unreadable(CALL)(MalformedResponse("it is about another payout")));
             }
             Ok(report)
         })
     }
 
-    fn ordered(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Report>, PortError>> {
+    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
         const CALL: &str = "ask after";
         Box::pin(async move {
             let key = key.to_string();
-            let said: OrderedAnswer = self.0.get(CALL, &["payout-orders", &key], &()).await?;
+            let said: PayoutLookupResponse = self.0.get(CALL, &["payout-orders", &key], &()).await?;
             // A payer is credited on its no: another's does not count.
             if said.key != key {
-                return Err(unreadable(CALL)(Unreadable("it is about another order")));
+                return Err(unreadable(CALL)(MalformedResponse("it is about another order")));
             }
-            Ok(said.report.map(Word::read))
+            Ok(said.report.map(PayoutUpdateBody::read))
         })
     }
 
-    fn recall(&self, key: EffectId, payout: PayoutId) -> BoxFuture<'_, Result<Recall, PortError>> {
+    fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>> {
         const CALL: &str = "recall";
         Box::pin(async move {
             let path = ["payouts", &payout.to_string(), "recall"];
-            let said: RecallAnswer = self.0.post(CALL, &path, Some(key), &json!({})).await?;
+            let said: RecallResponse = self.0.post(CALL, &path, Some(key), &json!({})).await?;
             if said.payout_id.0 != payout {
-                return Err(unreadable(CALL)(Unreadable("it is about another payout")));
+                return Err(unreadable(CALL)(MalformedResponse("it is about another payout")));
             }
             Ok(said.outcome.into())
         })
@@ -59,10 +59,10 @@ impl Rails for RemoteRails {
     fn card_country<'a>(&'a self, number: &'a Secret<String>) -> BoxFuture<'a, Result<Option<Country>, PortError>> {
         Box::pin(async move {
             // A number in a path or a query would end in somebody's log.
-            let card = DebitCard {
-                number: Hidden(number.clone()),
+            let card = DebitCardQuery {
+                number: SecretText(number.clone()),
             };
-            let said: DebitCardCountry = self
+            let said: DebitCardCountryResponse = self
                 .0
                 .post("debit card country", &["debit-card-country"], None, &card)
                 .await?;
@@ -70,14 +70,14 @@ impl Rails for RemoteRails {
         })
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Told>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
         const CALL: &str = "told";
         Box::pin(async move {
             if !self.0.is_configured() {
                 return Ok(Vec::new());
             }
             let query = [("after", after), ("limit", limit as u64)];
-            let said: Reports = self.0.get(CALL, &["payout-reports"], &query).await?;
+            let said: PayoutEventList = self.0.get(CALL, &["payout-reports"], &query).await?;
             said.read(after).map_err(unreadable(CALL))
         })
     }

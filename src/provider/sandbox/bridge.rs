@@ -4,9 +4,9 @@
 //! Messages have the real layout and are signed; a mint checks the signature, and its nonce makes it once.
 
 mod base;
-mod book;
-pub mod fault;
-mod listing;
+mod records;
+pub mod faults;
+mod reconciliation;
 mod message;
 mod solana;
 
@@ -18,27 +18,27 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Attestation, Attested, BoxFuture, Bridge, Clock, Crossing, Decline, ErrorKind, Lookup, Minting, PortError,
-    SignedBurn, SignedMint, Submitted, Timestamp,
+    AttestationStatus, AttestedMessage, BoxFuture, Bridge, Clock, BridgeTransfer, Decline, ErrorKind, ChainStatus, MintResult, PortError,
+    SignedBurn, SignedMint, SubmitResult, Timestamp,
 };
 
-use self::book::{BridgeBook, Noted, Signed, What};
-use self::fault::{BridgeFault, BridgeFaults, BridgeLeg, BridgeRule, magic_amounts};
-use crate::sandbox::archive::{Archive, Book as _};
+use self::records::{BridgeRecords, BridgeRecord, SignedBurnRecord, BridgeRecordKind};
+use self::faults::{BridgeFault, BridgeFaults, BridgeLeg, BridgeFaultRule, magic_amounts};
+use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::keys::bridge_wallet;
-use crate::sandbox::record_log::{Durable, LogError};
-use crate::settlement::sandbox::afar::Chains;
+use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::settlement::sandbox::remote::ChainRpc;
 use crate::wallet::TestWallet;
 
 const KIND: [u8; 8] = *b"SBXBRI02";
 
 /// A simulated bridge.
 pub struct SandboxBridge {
-    chains: Arc<dyn Chains>,
+    chains: Arc<dyn ChainRpc>,
     wallet: TestWallet,
     clock: Arc<dyn Clock>,
     attest_after_ms: u64,
-    book: Mutex<BridgeBook>,
+    book: Mutex<BridgeRecords>,
     archive: Archive,
     faults: BridgeFaults,
     /// Whether Solana knows the bridge's token account.
@@ -47,11 +47,11 @@ pub struct SandboxBridge {
 
 /// The bridge at a glance.
 #[derive(Clone, Debug)]
-pub struct BridgeState {
+pub struct SandboxBridgeSummary {
     /// Burns that the attesters have seen.
     pub seen: u64,
     /// The faults waiting for a call.
-    pub rules: Vec<BridgeRule>,
+    pub rules: Vec<BridgeFaultRule>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
 }
@@ -63,11 +63,11 @@ impl SandboxBridge {
     /// When the disk fails, another process has the file, or it is damaged before its tail.
     pub fn open(
         directory: &Path,
-        chains: Arc<dyn Chains>,
+        chains: Arc<dyn ChainRpc>,
         clock: Arc<dyn Clock>,
         attest_after_ms: u64,
     ) -> Result<Self, LogError> {
-        let mut book = BridgeBook::default();
+        let mut book = BridgeRecords::default();
         let archive = Archive::open(&directory.join("bridge.messages"), KIND, &mut book)?;
         Ok(Self {
             chains,
@@ -83,7 +83,7 @@ impl SandboxBridge {
     }
 
     /// Adds a fault.
-    pub fn add_fault(&self, rule: BridgeRule) {
+    pub fn add_fault(&self, rule: BridgeFaultRule) {
         self.faults.add(rule);
     }
 
@@ -93,8 +93,8 @@ impl SandboxBridge {
     }
 
     /// Totals and faults.
-    pub fn state(&self) -> BridgeState {
-        BridgeState {
+    pub fn state(&self) -> SandboxBridgeSummary {
+        SandboxBridgeSummary {
             seen: self.book.lock().seen,
             rules: self.faults.rules(),
             faults_injected: self.faults.injected(),
@@ -105,7 +105,7 @@ impl SandboxBridge {
     async fn note<R>(
         &self,
         transaction: &str,
-        decide: impl FnOnce(&[Noted], Timestamp) -> (Option<What>, R) + Send,
+        decide: impl FnOnce(&[BridgeRecord], Timestamp) -> (Option<BridgeRecordKind>, R) + Send,
     ) -> Result<R, PortError> {
         let (result, durable) = {
             let mut book = self.book.lock();
@@ -113,7 +113,7 @@ impl SandboxBridge {
             let now = book.now;
             let known = book.of(transaction);
             let (what, result) = decide(&known, now);
-            let noted = what.map(|what| Noted {
+            let noted = what.map(|what| BridgeRecord {
                 transaction: transaction.to_owned(),
                 at: now,
                 what,
@@ -131,9 +131,9 @@ impl SandboxBridge {
         Ok(result)
     }
 
-    fn keep(&self, book: &mut BridgeBook, noted: &Noted) -> Durable {
+    fn keep(&self, book: &mut BridgeRecords, noted: &BridgeRecord) -> DurablePromise {
         if self.archive.has_failed() || book.apply(noted).is_err() {
-            return Durable::broken();
+            return DurablePromise::broken();
         }
         // Encoding plain data into memory has no failing case.
         let record = bincode::encode_to_vec(noted, bincode::config::standard()).unwrap_or_default();
@@ -141,7 +141,7 @@ impl SandboxBridge {
     }
 
     /// The fault that a call meets: of the desk, or of its amount, which is met once unless it is for good.
-    fn fault(&self, leg: BridgeLeg, known: &[Noted]) -> Option<BridgeFault> {
+    fn fault(&self, leg: BridgeLeg, known: &[BridgeRecord]) -> Option<BridgeFault> {
         if let Some(fault) = self.faults.take(leg) {
             return Some(fault);
         }
@@ -151,48 +151,48 @@ impl SandboxBridge {
             .into_iter()
             .find(|(cents, at, ..)| *at == leg && Usdc::from_cents(*cents) == Ok(arrives))?;
         let met = match (leg, fault) {
-            (BridgeLeg::Burn, BridgeFault::LoseAnswer) => has(known, &What::Sent),
+            (BridgeLeg::Burn, BridgeFault::LoseResponse) => has(known, &BridgeRecordKind::Sent),
             (BridgeLeg::Burn, BridgeFault::Expire) => self.book.lock().rounds(signed.key) > 1,
-            (BridgeLeg::Attestation, BridgeFault::Expire) => has(known, &What::Lapsed),
-            (BridgeLeg::Attestation, BridgeFault::Slow { .. }) => has(known, &What::Seen),
-            (BridgeLeg::Mint, BridgeFault::Refuse) => has(known, &What::Refused),
+            (BridgeLeg::Attestation, BridgeFault::Expire) => has(known, &BridgeRecordKind::Lapsed),
+            (BridgeLeg::Attestation, BridgeFault::Slow { .. }) => has(known, &BridgeRecordKind::BurnObserved),
+            (BridgeLeg::Mint, BridgeFault::RetryableDecline) => has(known, &BridgeRecordKind::Refused),
             _ => false,
         };
         (!met).then_some(fault)
     }
 
     /// All that is known of a burn, durably.
-    async fn known(&self, transaction: &str) -> Result<Vec<Noted>, PortError> {
+    async fn known(&self, transaction: &str) -> Result<Vec<BridgeRecord>, PortError> {
         self.note(transaction, |known, _| (None, known.to_vec())).await
     }
 }
 
 impl Bridge for SandboxBridge {
-    fn sign_burn<'a>(&'a self, crossing: &'a Crossing) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
+    fn sign_burn<'a>(&'a self, crossing: &'a BridgeTransfer) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
         Box::pin(self.signed_burn(crossing))
     }
 
-    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Submitted, PortError>> {
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         Box::pin(self.sent_burn(burn))
     }
 
-    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Lookup, PortError>> {
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(self.found_burn(burn))
     }
 
-    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Attestation, PortError>> {
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<AttestationStatus, PortError>> {
         Box::pin(self.attested(burn))
     }
 
-    fn attest_again<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>> {
+    fn reattest<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>> {
         Box::pin(async move {
             let burned = self.book.lock().with_nonce(nonce);
             let transaction = burned.ok_or_else(|| failed(ErrorKind::Temporary, "no such message"))?;
-            self.note(&transaction, |_, _| (Some(What::AskedAgain), ())).await
+            self.note(&transaction, |_, _| (Some(BridgeRecordKind::Reattested), ())).await
         })
     }
 
-    fn sign_mint<'a>(&'a self, attested: &'a Attested) -> BoxFuture<'a, Result<SignedMint, PortError>> {
+    fn sign_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<SignedMint, PortError>> {
         Box::pin(async move {
             Ok(SignedMint {
                 bytes: [&attested.message[..], &attested.attestation].concat(),
@@ -202,22 +202,22 @@ impl Bridge for SandboxBridge {
         })
     }
 
-    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<Minting, PortError>> {
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<MintResult, PortError>> {
         Box::pin(self.minted(mint))
     }
 
-    fn find_mint<'a>(&'a self, attested: &'a Attested) -> BoxFuture<'a, Result<Lookup, PortError>> {
+    fn find_mint<'a>(&'a self, attested: &'a AttestedMessage) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(self.found_mint(attested))
     }
 }
 
-fn has(known: &[Noted], what: &What) -> bool {
+fn has(known: &[BridgeRecord], what: &BridgeRecordKind) -> bool {
     known.iter().any(|noted| noted.what == *what)
 }
 
-fn signed_of(known: &[Noted]) -> Option<Signed> {
+fn signed_of(known: &[BridgeRecord]) -> Option<SignedBurnRecord> {
     known.iter().find_map(|noted| match noted.what {
-        What::Signed(signed) => Some(signed),
+        BridgeRecordKind::Signed(signed) => Some(signed),
         _ => None,
     })
 }
@@ -228,7 +228,7 @@ async fn before(fault: Option<BridgeFault>) -> Result<(), PortError> {
         Some(BridgeFault::Unreachable) => Err(failed(ErrorKind::Temporary, "the sandbox bridge is unreachable")),
         Some(BridgeFault::RateLimited) => Err(failed(ErrorKind::Temporary, "too many requests")),
         // Nonsense says nothing about what happened behind it.
-        Some(BridgeFault::Garbage) => Err(failed(ErrorKind::Unknown, "the answer is not a bridge's answer")),
+        Some(BridgeFault::MalformedResponse) => Err(failed(ErrorKind::Unknown, "the answer is not a bridge's answer")),
         Some(BridgeFault::Slow { ms }) => {
             tokio::time::sleep(Duration::from_millis(ms)).await;
             Ok(())
@@ -237,7 +237,7 @@ async fn before(fault: Option<BridgeFault>) -> Result<(), PortError> {
     }
 }
 
-fn refusal(reason: &str) -> Decline {
+fn decline(reason: &str) -> Decline {
     Decline {
         reason: reason.into(),
         message: "the sandbox was told to refuse it".into(),

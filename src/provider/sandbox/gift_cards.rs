@@ -1,10 +1,10 @@
 //! The sandbox's gift cards: products of its own, orders idempotent by key in a file of their own that is synced before it
 //! answers, stock that sells out, and products that force an outcome.
 
-mod book;
+mod records;
 mod catalog;
-pub mod fault;
-mod listing;
+pub mod faults;
+mod reconciliation;
 mod orders;
 mod redemption;
 
@@ -17,19 +17,19 @@ use purser_actors::money::Cents;
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
 use rust_decimal::Decimal;
 
-use self::book::{GiftBook, Record};
+use self::records::{GiftCardRecords, GiftCardRecord};
 use self::catalog::Catalog;
-use self::fault::GiftFault;
-use super::rules::{Rule, Rules};
-use crate::provider::gift_cards::{GiftAnswer, GiftCatalog, GiftPage, GiftProduct, GiftSearch, Offer, OrderGiftCard};
-use crate::sandbox::archive::{Archive, Book as _};
-use crate::sandbox::record_log::{Durable, LogError};
+use self::faults::GiftCardFault;
+use super::fault_rules::{FaultRule, FaultRules};
+use crate::provider::gift_cards::{GiftCardOrderStatus, GiftCardApi, GiftCardPage, GiftCardProduct, GiftCardQuery, GiftCardQuote, GiftCardOrderRequest};
+use crate::sandbox::archive::{Archive, ArchiveState as _};
+use crate::sandbox::record_log::{DurablePromise, LogError};
 
 const KIND: [u8; 8] = *b"SBXGFT01";
 
 /// How the sandbox's catalog behaves.
 #[derive(Clone, Copy, Debug)]
-pub struct GiftSettings {
+pub struct SandboxGiftCardSettings {
     /// From the order until the gift card is ready, in milliseconds.
     pub ready_after_ms: u64,
     /// The same for the slow magic product.
@@ -38,7 +38,7 @@ pub struct GiftSettings {
     pub timeout_after_ms: u64,
 }
 
-impl Default for GiftSettings {
+impl Default for SandboxGiftCardSettings {
     fn default() -> Self {
         Self {
             ready_after_ms: 2_000,
@@ -50,17 +50,17 @@ impl Default for GiftSettings {
 
 /// A simulated catalog.
 pub struct SandboxGiftCards {
-    settings: GiftSettings,
+    settings: SandboxGiftCardSettings,
     clock: Arc<dyn Clock>,
     catalog: Catalog,
-    book: Mutex<GiftBook>,
+    book: Mutex<GiftCardRecords>,
     archive: Archive,
-    faults: Rules<GiftFault>,
+    faults: FaultRules<GiftCardFault>,
 }
 
 /// The catalog at a glance.
 #[derive(Clone, Debug)]
-pub struct GiftsState {
+pub struct SandboxGiftCardSummary {
     /// Products in it.
     pub products: usize,
     /// Of these, sold out.
@@ -70,7 +70,7 @@ pub struct GiftsState {
     /// Orders refused for good.
     pub declined: usize,
     /// The faults waiting for a call.
-    pub rules: Vec<Rule<GiftFault>>,
+    pub rules: Vec<FaultRule<GiftCardFault>>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
 }
@@ -91,9 +91,9 @@ impl SandboxGiftCards {
     ///
     /// # Errors
     /// When the disk fails, another process has the file, or it is damaged before its tail.
-    pub fn open(directory: &Path, settings: GiftSettings, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+    pub fn open(directory: &Path, settings: SandboxGiftCardSettings, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         let catalog = Catalog::read(catalog::PRODUCTS).map_err(OpenError::Products)?;
-        let mut book = GiftBook::default();
+        let mut book = GiftCardRecords::default();
         let archive = Archive::open(&directory.join("gift_cards.orders"), KIND, &mut book)?;
         Ok(Self {
             settings,
@@ -101,13 +101,13 @@ impl SandboxGiftCards {
             catalog,
             book: Mutex::new(book),
             archive,
-            faults: Rules::default(),
+            faults: FaultRules::default(),
         })
     }
 
     /// Adds a fault.
-    pub fn add_fault(&self, fault: GiftFault, remaining: Option<u32>) {
-        self.faults.add(Rule { fault, remaining });
+    pub fn add_fault(&self, fault: GiftCardFault, remaining: Option<u32>) {
+        self.faults.add(FaultRule { fault, remaining });
     }
 
     /// Makes the catalog well again; stock and prices stay.
@@ -121,7 +121,7 @@ impl SandboxGiftCards {
     /// When the file has stopped.
     pub async fn set_stock(&self, product_id: &str, stock: u32) -> Result<bool, LogError> {
         let product = product_id.to_owned();
-        self.change(product_id, Record::Stock { product, stock }).await
+        self.change(product_id, GiftCardRecord::Stock { product, stock }).await
     }
 
     /// Sets a product's fee rate, durably. False for no product.
@@ -129,14 +129,14 @@ impl SandboxGiftCards {
     /// # Errors
     /// When the file has stopped.
     pub async fn set_fee_rate(&self, product_id: &str, fee_rate: Decimal) -> Result<bool, LogError> {
-        let record = Record::Price {
+        let record = GiftCardRecord::Price {
             product: product_id.to_owned(),
             fee_rate: fee_rate.to_string(),
         };
         self.change(product_id, record).await
     }
 
-    async fn change(&self, product_id: &str, record: Record) -> Result<bool, LogError> {
+    async fn change(&self, product_id: &str, record: GiftCardRecord) -> Result<bool, LogError> {
         if self.catalog.get(product_id).is_none() {
             return Ok(false);
         }
@@ -145,9 +145,9 @@ impl SandboxGiftCards {
     }
 
     /// Takes a record into the book and the file.
-    fn keep(&self, book: &mut GiftBook, record: &Record) -> Durable {
+    fn keep(&self, book: &mut GiftCardRecords, record: &GiftCardRecord) -> DurablePromise {
         if self.archive.has_failed() || book.apply(record).is_err() {
-            return Durable::broken();
+            return DurablePromise::broken();
         }
         self.archive.append(book, record.encode())
     }
@@ -156,17 +156,17 @@ impl SandboxGiftCards {
     ///
     /// # Errors
     /// When the file has stopped.
-    pub async fn state(&self) -> Result<GiftsState, LogError> {
+    pub async fn state(&self) -> Result<SandboxGiftCardSummary, LogError> {
         let (state, durable) = {
             let book = self.book.lock();
             let (gift_cards, declined) = book.totals();
             let all = self.catalog.all();
-            let state = GiftsState {
+            let state = SandboxGiftCardSummary {
                 products: all.len(),
                 sold_out: all.iter().filter(|listed| book.stock(listed) == 0).count(),
                 gift_cards,
                 declined,
-                rules: self.faults.waiting(),
+                rules: self.faults.pending(),
                 faults_injected: self.faults.injected(),
             };
             (state, self.archive.barrier())
@@ -175,20 +175,20 @@ impl SandboxGiftCards {
     }
 
     /// What a fault does before the catalog has understood the call.
-    async fn before(&self, operation: &'static str, fault: Option<GiftFault>) -> Result<(), PortError> {
+    async fn before(&self, operation: &'static str, fault: Option<GiftCardFault>) -> Result<(), PortError> {
         match fault {
-            Some(GiftFault::Unreachable) => Err(failed(
+            Some(GiftCardFault::Unreachable) => Err(failed(
                 operation,
                 ErrorKind::Temporary,
                 "the sandbox's catalog is unreachable",
             )),
             // Nonsense says nothing about what happened behind it.
-            Some(GiftFault::Garbage) => Err(failed(
+            Some(GiftCardFault::MalformedResponse) => Err(failed(
                 operation,
                 ErrorKind::Unknown,
                 "the answer is not a catalog's answer",
             )),
-            Some(GiftFault::Slow { ms }) => {
+            Some(GiftCardFault::Slow { ms }) => {
                 tokio::time::sleep(Duration::from_millis(ms)).await;
                 Ok(())
             }
@@ -196,7 +196,7 @@ impl SandboxGiftCards {
         }
     }
 
-    fn page(&self, wanted: &GiftSearch) -> Option<GiftPage> {
+    fn page(&self, wanted: &GiftCardQuery) -> Option<GiftCardPage> {
         let (found, facets) = self.catalog.find(wanted);
         let from = match &wanted.starting_after {
             None => 0,
@@ -204,7 +204,7 @@ impl SandboxGiftCards {
         };
         let rest = &found[from..];
         let book = self.book.lock();
-        Some(GiftPage {
+        Some(GiftCardPage {
             products: rest
                 .iter()
                 .take(wanted.limit)
@@ -216,24 +216,24 @@ impl SandboxGiftCards {
         })
     }
 
-    fn look(&self, product_id: &str, country: &str, amount: Cents) -> Offer {
+    fn look(&self, product_id: &str, country: &str, amount: Cents) -> GiftCardQuote {
         let Some(product) = self
             .catalog
             .get(product_id)
             .map(|listed| self.book.lock().now_of(listed))
         else {
-            return Offer::UnknownProduct;
+            return GiftCardQuote::UnknownProduct;
         };
         if !product.reach.covers(country) {
-            return Offer::NotInCountry;
+            return GiftCardQuote::NotInCountry;
         }
         if !product.values.offer(amount) {
-            return Offer::NotThisAmount(product.values);
+            return GiftCardQuote::InvalidAmount(product.values);
         }
         if !product.in_stock {
-            return Offer::OutOfStock;
+            return GiftCardQuote::OutOfStock;
         }
-        Offer::Open {
+        GiftCardQuote::Available {
             currency: product.currency,
             fee_rate: product.fee_rate,
         }
@@ -248,18 +248,18 @@ fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError 
     }
 }
 
-impl GiftCatalog for SandboxGiftCards {
-    fn search<'a>(&'a self, wanted: &'a GiftSearch) -> BoxFuture<'a, Result<Option<GiftPage>, PortError>> {
+impl GiftCardApi for SandboxGiftCards {
+    fn search<'a>(&'a self, wanted: &'a GiftCardQuery) -> BoxFuture<'a, Result<Option<GiftCardPage>, PortError>> {
         Box::pin(async move {
-            let fault = self.faults.take(GiftFault::meets_reading);
+            let fault = self.faults.take(GiftCardFault::meets_reading);
             self.before("search_gift_cards", fault).await?;
             Ok(self.page(wanted))
         })
     }
 
-    fn product<'a>(&'a self, product_id: &'a str) -> BoxFuture<'a, Result<Option<GiftProduct>, PortError>> {
+    fn product<'a>(&'a self, product_id: &'a str) -> BoxFuture<'a, Result<Option<GiftCardProduct>, PortError>> {
         Box::pin(async move {
-            let fault = self.faults.take(GiftFault::meets_reading);
+            let fault = self.faults.take(GiftCardFault::meets_reading);
             self.before("gift_product", fault).await?;
             let listed = self.catalog.get(product_id);
             Ok(listed.map(|listed| self.book.lock().now_of(listed)))
@@ -271,18 +271,18 @@ impl GiftCatalog for SandboxGiftCards {
         product_id: &'a str,
         country: &'a str,
         amount: Cents,
-    ) -> BoxFuture<'a, Result<Offer, PortError>> {
+    ) -> BoxFuture<'a, Result<GiftCardQuote, PortError>> {
         Box::pin(async move {
-            let fault = self.faults.take(GiftFault::meets_looking);
+            let fault = self.faults.take(GiftCardFault::meets_looking);
             self.before("gift_offer", fault).await?;
-            if fault == Some(GiftFault::OutOfStock) {
-                return Ok(Offer::OutOfStock);
+            if fault == Some(GiftCardFault::OutOfStock) {
+                return Ok(GiftCardQuote::OutOfStock);
             }
             Ok(self.look(product_id, country, amount))
         })
     }
 
-    fn order<'a>(&'a self, order: &'a OrderGiftCard) -> BoxFuture<'a, Result<GiftAnswer, PortError>> {
+    fn order<'a>(&'a self, order: &'a GiftCardOrderRequest) -> BoxFuture<'a, Result<GiftCardOrderStatus, PortError>> {
         Box::pin(self.take_order(order))
     }
 }

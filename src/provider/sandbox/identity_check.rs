@@ -1,9 +1,9 @@
 //! The sandbox's identity check: a form for the person, a file of its own synced before it answers, a verdict after a
 //! realistic delay, and a signed callback that may be lost, doubled or forged like anybody's.
 
-mod answers;
-mod book;
-mod telling;
+mod form;
+mod records;
+mod callbacks;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,16 +12,16 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::port::{
-    BegunCheck, BoxFuture, CheckStatus, Clock, ErrorKind, IdentityCheck, PortError, StartCheck, Timestamp, Verdict,
+    StartedCheck, BoxFuture, CheckStatus, Clock, ErrorKind, IdentityCheck, PortError, IdentityCheckRequest, Timestamp, Verdict,
 };
 
-use self::answers::Judged;
-pub use self::answers::{MAGIC_NAMES, MagicName, Telling, Unreadable};
-use self::book::{Check, CheckBook, Entry, reference, token};
-use super::rules::{Rule, Rules};
+use self::form::FormResult;
+pub use self::form::{MAGIC_NAMES, MagicFamilyName, VerdictDelivery, InvalidField};
+use self::records::{CheckSummary, CheckRecords, CheckRecord, reference, token};
+use super::fault_rules::{FaultRule, FaultRules};
 use crate::provider::callback::CallbackKey;
 use crate::sandbox::archive::Archive;
-use crate::sandbox::record_log::{Durable, LogError};
+use crate::sandbox::record_log::{DurablePromise, LogError};
 
 /// Where people answer; the address goes on with the check's own secret.
 pub const PAGES: &str = "/sandbox/identity-check?token=";
@@ -45,7 +45,7 @@ pub enum CheckFault {
         ms: u64,
     },
     /// The answer is nonsense.
-    Garbage,
+    MalformedResponse,
     /// The check is begun and the answer never comes.
     Timeout,
     /// No check is begun and none will be.
@@ -58,7 +58,7 @@ impl CheckFault {
         match self {
             Self::Unreachable => "unreachable",
             Self::Slow { .. } => "slow",
-            Self::Garbage => "garbage",
+            Self::MalformedResponse => "garbage",
             Self::Timeout => "timeout",
             Self::Decline => "decline",
         }
@@ -67,7 +67,7 @@ impl CheckFault {
 
 /// The check's provider at a glance.
 #[derive(Clone, Debug)]
-pub struct CheckState {
+pub struct SandboxCheckSummary {
     /// Checks begun.
     pub begun: u64,
     /// Verdicts that say yes, due ones included.
@@ -77,29 +77,29 @@ pub struct CheckState {
     /// The provider's name of the newest check.
     pub last_reference: Option<String>,
     /// The faults waiting for a call.
-    pub rules: Vec<Rule<CheckFault>>,
+    pub rules: Vec<FaultRule<CheckFault>>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
 }
 
 /// What the person's page shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Page {
+pub enum CheckPage {
     /// The form.
     Open,
     /// It was answered.
     Answered,
     /// Nobody answered in time.
-    GivenUp,
+    Expired,
 }
 
 /// A simulated provider of identity checks.
 pub struct SandboxIdentityCheck {
     decides_after_ms: u64,
     clock: Arc<dyn Clock>,
-    book: Mutex<CheckBook>,
+    book: Mutex<CheckRecords>,
     archive: Archive,
-    rules: Rules<CheckFault>,
+    rules: FaultRules<CheckFault>,
     /// Where the service takes callbacks, and the key they are signed with; unknown until it listens.
     callbacks: OnceLock<(String, CallbackKey)>,
     /// What the addresses of its pages begin with; nothing while the service itself shows them.
@@ -112,14 +112,14 @@ impl SandboxIdentityCheck {
     /// # Errors
     /// When the disk fails, another process has the file, or it is damaged before its tail.
     pub fn open(directory: &Path, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = CheckBook::default();
+        let mut book = CheckRecords::default();
         let archive = Archive::open(&directory.join("identity.checks"), KIND, &mut book)?;
         Ok(Self {
             decides_after_ms,
             clock,
             book: Mutex::new(book),
             archive,
-            rules: Rules::default(),
+            rules: FaultRules::default(),
             callbacks: OnceLock::new(),
             pages_at: OnceLock::new(),
         })
@@ -136,7 +136,7 @@ impl SandboxIdentityCheck {
     }
 
     /// Adds a fault.
-    pub fn add_fault(&self, rule: Rule<CheckFault>) {
+    pub fn add_fault(&self, rule: FaultRule<CheckFault>) {
         self.rules.add(rule);
     }
 
@@ -149,15 +149,15 @@ impl SandboxIdentityCheck {
     ///
     /// # Errors
     /// When the file has stopped.
-    pub async fn state(&self) -> Result<CheckState, LogError> {
+    pub async fn state(&self) -> Result<SandboxCheckSummary, LogError> {
         let (state, durable) = {
             let book = self.book.lock();
-            let state = CheckState {
+            let state = SandboxCheckSummary {
                 begun: book.begun,
                 passed: book.passed,
                 failed: book.failed,
                 last_reference: book.last.map(reference),
-                rules: self.rules.waiting(),
+                rules: self.rules.pending(),
                 faults_injected: self.rules.injected(),
             };
             (state, self.archive.barrier())
@@ -166,16 +166,16 @@ impl SandboxIdentityCheck {
     }
 
     /// What a person's page shows; `None` for an address of nobody's.
-    pub fn page(&self, token: &str) -> Option<Page> {
+    pub fn page(&self, token: &str) -> Option<CheckPage> {
         let mut book = self.book.lock();
         book.now = book.now.max(self.clock.now());
         let check = book.by_token(token)?;
         Some(if check.answered.is_some() {
-            Page::Answered
+            CheckPage::Answered
         } else if given_up(&check, book.now) {
-            Page::GivenUp
+            CheckPage::Expired
         } else {
-            Page::Open
+            CheckPage::Open
         })
     }
 
@@ -183,10 +183,10 @@ impl SandboxIdentityCheck {
     ///
     /// # Errors
     /// What is wrong with the form; nothing is decided then.
-    pub async fn answer(self: &Arc<Self>, token: &str, form: &BTreeMap<String, String>) -> Result<Page, Unreadable> {
-        let none = Unreadable("There is no such check.");
-        let found = |book: &CheckBook| book.by_token(token).ok_or(none);
-        let decided = self.decide(found, |now| answers::judge(form, now, self.decides_after_ms));
+    pub async fn answer(self: &Arc<Self>, token: &str, form: &BTreeMap<String, String>) -> Result<CheckPage, InvalidField> {
+        let none = InvalidField("There is no such check.");
+        let found = |book: &CheckRecords| book.by_token(token).ok_or(none);
+        let decided = self.decide(found, |now| form::judge(form, now, self.decides_after_ms));
         decided.await.map(|(page, _)| page)
     }
 
@@ -194,31 +194,31 @@ impl SandboxIdentityCheck {
     ///
     /// # Errors
     /// When there is no such check.
-    pub async fn decree(self: &Arc<Self>, wanted: &str, verdict: Verdict) -> Result<bool, Unreadable> {
-        let none = Unreadable("There is no such check.");
-        let found = |book: &CheckBook| book.by_reference(wanted).ok_or(none);
-        let judged = |_| Ok(Judged::at_once(verdict));
+    pub async fn set_result(self: &Arc<Self>, wanted: &str, verdict: Verdict) -> Result<bool, InvalidField> {
+        let none = InvalidField("There is no such check.");
+        let found = |book: &CheckRecords| book.by_reference(wanted).ok_or(none);
+        let judged = |_| Ok(FormResult::at_once(verdict));
         self.decide(found, judged).await.map(|(_, decided)| decided)
     }
 
     /// The page after it, and whether this decided.
     async fn decide(
         self: &Arc<Self>,
-        found: impl Fn(&CheckBook) -> Result<Check, Unreadable>,
-        judge: impl FnOnce(Timestamp) -> Result<Judged, Unreadable>,
-    ) -> Result<(Page, bool), Unreadable> {
+        found: impl Fn(&CheckRecords) -> Result<CheckSummary, InvalidField>,
+        judge: impl FnOnce(Timestamp) -> Result<FormResult, InvalidField>,
+    ) -> Result<(CheckPage, bool), InvalidField> {
         let (told, durable) = {
             let mut book = self.book.lock();
             let now = book.now.max(self.clock.now());
             let check = found(&book)?;
             if check.answered.is_some() {
-                return Ok((Page::Answered, false));
+                return Ok((CheckPage::Answered, false));
             }
             if given_up(&check, now) {
-                return Ok((Page::GivenUp, false));
+                return Ok((CheckPage::Expired, false));
             }
             let judged = judge(now)?;
-            let entry = Entry::Answered {
+            let entry = CheckRecord::Answered {
                 key: check.key,
                 at: now,
                 decided_at: now.plus_ms(judged.after_ms),
@@ -227,7 +227,7 @@ impl SandboxIdentityCheck {
             ((check, judged), self.keep(&mut book, &entry))
         };
         if durable.wait().await.is_err() {
-            return Err(Unreadable("The sandbox has stopped. Try again later."));
+            return Err(InvalidField("The sandbox has stopped. Try again later."));
         }
         let provider = Arc::downgrade(self);
         let (check, judged) = told;
@@ -238,20 +238,20 @@ impl SandboxIdentityCheck {
                 provider.tell(&check, &judged.verdict, judged.telling).await;
             }
         });
-        Ok((Page::Answered, true))
+        Ok((CheckPage::Answered, true))
     }
 
-    fn keep(&self, book: &mut CheckBook, entry: &Entry) -> Durable {
-        use crate::sandbox::archive::Book as _;
+    fn keep(&self, book: &mut CheckRecords, entry: &CheckRecord) -> DurablePromise {
+        use crate::sandbox::archive::ArchiveState as _;
         if self.archive.has_failed() || book.apply(entry).is_err() {
-            return Durable::broken();
+            return DurablePromise::broken();
         }
         // Encoding plain data into memory has no failing case.
         let record = bincode::encode_to_vec(entry, bincode::config::standard()).unwrap_or_default();
         self.archive.append(book, record)
     }
 
-    async fn begin(&self, order: &StartCheck) -> Result<BegunCheck, PortError> {
+    async fn begin(&self, order: &IdentityCheckRequest) -> Result<StartedCheck, PortError> {
         let fault = self.rules.take(|_| true);
         self.before(fault, "identity start").await?;
         if fault == Some(CheckFault::Decline) {
@@ -274,7 +274,7 @@ impl SandboxIdentityCheck {
                 }
                 Some(_) => self.archive.barrier(),
                 None => {
-                    let begun = Entry::Begun {
+                    let begun = CheckRecord::Begun {
                         key: order.key,
                         wallet: order.wallet,
                         at: book.now,
@@ -289,7 +289,7 @@ impl SandboxIdentityCheck {
             tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
             return Err(failed(ErrorKind::Unknown, "identity start", "no answer in time"));
         }
-        Ok(BegunCheck {
+        Ok(StartedCheck {
             reference: reference(order.key),
             // A page of the service itself has an address without an origin, which outlives a move.
             url: format!(
@@ -316,11 +316,11 @@ impl SandboxIdentityCheck {
         durable.wait().await.map_err(stopped)?;
         let check = check.ok_or_else(|| failed(ErrorKind::Temporary, "identity status", "no such check"))?;
         Ok(match &check.answered {
-            Some((decided_at, verdict)) if *decided_at <= now => CheckStatus::Over(verdict.clone()),
+            Some((decided_at, verdict)) if *decided_at <= now => CheckStatus::Decided(verdict.clone()),
             Some((decided_at, _)) => CheckStatus::Pending {
                 retry_after_ms: (decided_at.0 - now.0).min(RETRY_AT_MOST_MS),
             },
-            None if given_up(&check, now) => CheckStatus::Over(Verdict::Failed {
+            None if given_up(&check, now) => CheckStatus::Decided(Verdict::Failed {
                 reason: "not_completed".into(),
             }),
             None => CheckStatus::Pending {
@@ -333,7 +333,7 @@ impl SandboxIdentityCheck {
     async fn before(&self, fault: Option<CheckFault>, operation: &'static str) -> Result<(), PortError> {
         match fault {
             Some(CheckFault::Unreachable) => Err(failed(ErrorKind::Temporary, operation, "the sandbox is unreachable")),
-            Some(CheckFault::Garbage) => Err(failed(ErrorKind::Unknown, operation, "the answer is no answer")),
+            Some(CheckFault::MalformedResponse) => Err(failed(ErrorKind::Unknown, operation, "the answer is no answer")),
             Some(CheckFault::Slow { ms }) => {
                 tokio::time::sleep(Duration::from_millis(ms)).await;
                 Ok(())
@@ -344,7 +344,7 @@ impl SandboxIdentityCheck {
 }
 
 impl IdentityCheck for SandboxIdentityCheck {
-    fn start<'a>(&'a self, check: &'a StartCheck) -> BoxFuture<'a, Result<BegunCheck, PortError>> {
+    fn start<'a>(&'a self, check: &'a IdentityCheckRequest) -> BoxFuture<'a, Result<StartedCheck, PortError>> {
         Box::pin(self.begin(check))
     }
 
@@ -353,7 +353,7 @@ impl IdentityCheck for SandboxIdentityCheck {
     }
 }
 
-fn given_up(check: &Check, now: Timestamp) -> bool {
+fn given_up(check: &CheckSummary, now: Timestamp) -> bool {
     check.answered.is_none() && now >= check.at.plus_ms(OPEN_FOR_MS)
 }
 

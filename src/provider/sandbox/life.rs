@@ -1,14 +1,14 @@
 //! What became of the sandbox's prepaid cards since they were made: the desk plays the merchant, holders pause and close.
 
-use purser_actors::id::{CardId, EffectId};
+use purser_actors::id::{CardId, JobId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    CardActivity, CardState, CardTransaction, Standing, Timestamp, TransactionStatus, Wish, month_end,
+    CardActivity, CardState, CardTransaction, CardSnapshot, Timestamp, TransactionStatus, CardAction, month_end,
 };
 
-use super::book::Ordered;
-use super::card;
-use crate::sandbox::archive::{Book, Item, Shelf, name};
+use super::issuer_records::CardOrderRecord;
+use super::card_numbers;
+use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
 
 /// What the file holds.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -28,7 +28,7 @@ pub(super) enum What {
     Became(String, TransactionStatus),
     /// It was paused, resumed or closed; what was given back.
     Moved {
-        key: Option<EffectId>,
+        key: Option<JobId>,
         state: CardState,
         released: Cents,
         at: Timestamp,
@@ -46,11 +46,11 @@ fn by_ref(issuer_ref: &str) -> u64 {
     name(&[b"life", issuer_ref.as_bytes()])
 }
 
-fn by_key(key: EffectId) -> u64 {
+fn by_key(key: JobId) -> u64 {
     name(&[b"wish", &key.0.to_be_bytes()])
 }
 
-impl Item for Event {
+impl ArchiveRecord for Event {
     fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
         let (events, used) =
             bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
@@ -61,7 +61,7 @@ impl Item for Event {
         }
     }
 
-    fn names(&self) -> Vec<u64> {
+    fn index_keys(&self) -> Vec<u64> {
         let key = match &self.what {
             What::Moved { key: Some(key), .. } => Some(by_key(*key)),
             _ => None,
@@ -70,7 +70,7 @@ impl Item for Event {
     }
 
     /// All of it is told.
-    fn counts(&self) -> bool {
+    fn is_counted(&self) -> bool {
         true
     }
 }
@@ -78,7 +78,7 @@ impl Item for Event {
 /// A card as it stands.
 #[derive(Clone, Debug)]
 pub(super) struct CardFile {
-    order: Ordered,
+    order: CardOrderRecord,
     pub(super) state: CardState,
     released: Cents,
     /// When that last grew.
@@ -104,9 +104,9 @@ impl CardFile {
         (self.released > Cents::ZERO).then_some((self.released, self.released_at))
     }
 
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn standing(&self) -> CardSnapshot {
         let newest = self.charges.iter().rev().take(CardActivity::LONGEST);
-        Standing {
+        CardSnapshot {
             sequence: self.changes,
             state: self.state,
             activity: CardActivity {
@@ -119,7 +119,7 @@ impl CardFile {
 
     /// What becomes of a merchant's charge: taken, or refused for a reason.
     pub(super) fn judged(&self, merchant: &str, amount: Cents, settles: bool, now: Timestamp) -> What {
-        let (year, month) = card::expiry(self.order.at);
+        let (year, month) = card_numbers::expiry(self.order.at);
         let refused = match self.state {
             CardState::Paused => Some("card_paused"),
             CardState::Closed => Some("card_closed"),
@@ -127,7 +127,7 @@ impl CardFile {
             CardState::Open if amount > self.left() => Some("insufficient_funds"),
             CardState::Open => None,
         };
-        let name = card::issuer_ref(self.order.key);
+        let name = card_numbers::issuer_ref(self.order.key);
         What::Charged(CardTransaction {
             id: format!("{name}_txn_{:06}", self.charges.len() + 1),
             merchant: merchant.to_owned(),
@@ -165,11 +165,11 @@ impl CardFile {
     }
 
     /// What comes of a holder's wish; nothing where it cannot be done, or is so already.
-    pub(super) fn wished(&self, key: EffectId, wish: Wish, at: Timestamp) -> Option<What> {
+    pub(super) fn wished(&self, key: JobId, wish: CardAction, at: Timestamp) -> Option<What> {
         let (state, released) = match (self.state, wish) {
-            (CardState::Open, Wish::Pause) => (CardState::Paused, Cents::ZERO),
-            (CardState::Paused, Wish::Resume) => (CardState::Open, Cents::ZERO),
-            (CardState::Open | CardState::Paused, Wish::Close) => (CardState::Closed, self.left()),
+            (CardState::Open, CardAction::Pause) => (CardState::Paused, Cents::ZERO),
+            (CardState::Paused, CardAction::Resume) => (CardState::Open, Cents::ZERO),
+            (CardState::Open | CardState::Paused, CardAction::Close) => (CardState::Closed, self.left()),
             _ => return None,
         };
         let key = Some(key);
@@ -185,13 +185,13 @@ impl CardFile {
 /// What became of all cards.
 #[derive(Default)]
 pub(super) struct Lives {
-    pub(super) shelf: Shelf<Event>,
+    pub(super) shelf: RecordBuffer<Event>,
 }
 
 impl Lives {
     /// A card that was made by this order, as it stands.
-    pub(super) fn of(&self, order: Ordered) -> CardFile {
-        let name = card::issuer_ref(order.key);
+    pub(super) fn of(&self, order: CardOrderRecord) -> CardFile {
+        let name = card_numbers::issuer_ref(order.key);
         let mut file = CardFile {
             order,
             state: CardState::Open,
@@ -228,7 +228,7 @@ impl Lives {
     }
 
     /// Whether the wish under this key was carried out.
-    pub(super) fn is_done(&self, key: EffectId) -> bool {
+    pub(super) fn is_done(&self, key: JobId) -> bool {
         self.shelf
             .find(by_key(key))
             .iter()
@@ -246,7 +246,7 @@ impl Lives {
     }
 }
 
-impl Book for Lives {
+impl ArchiveState for Lives {
     type Item = Event;
 
     fn apply(&mut self, event: &Event) -> Result<(), String> {
@@ -254,7 +254,7 @@ impl Book for Lives {
         Ok(())
     }
 
-    fn shelf(&mut self) -> &mut Shelf<Event> {
+    fn buffer(&mut self) -> &mut RecordBuffer<Event> {
         &mut self.shelf
     }
 

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 
-use super::rules::{Rule, Rules};
-use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantPage, MerchantSearch, Merchants};
-use crate::search::address::{Host, registered};
-use crate::search::{Name, SAME, Wanted, ranked};
+use super::fault_rules::{FaultRule, FaultRules};
+use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantPage, MerchantQuery, MerchantDirectory};
+use crate::search::host::{Host, registered};
+use crate::search::{SearchName, SAME, SearchQuery, ranked};
 
 const DIRECTORY: &str = include_str!("merchants/directory.txt");
 
 /// An entry of the directory.
-struct Entry {
+struct DirectoryEntry {
     id: String,
     name: String,
     domain: String,
@@ -23,9 +23,9 @@ struct Entry {
     accepted: [Acceptance; 3],
     notes: Option<String>,
     /// Name and aliases.
-    names: Vec<Name>,
+    names: Vec<SearchName>,
     /// What its domain says, taken literally.
-    label: Option<Name>,
+    label: Option<SearchName>,
 }
 
 /// A way to fail.
@@ -52,19 +52,19 @@ impl MerchantFault {
 
 /// A simulated directory.
 pub struct SandboxMerchants {
-    entries: Vec<Entry>,
+    entries: Vec<DirectoryEntry>,
     /// Places in `entries`, by name.
     by_name: Vec<usize>,
-    faults: Rules<MerchantFault>,
+    faults: FaultRules<MerchantFault>,
 }
 
 /// The directory at a glance.
 #[derive(Clone, Debug)]
-pub struct MerchantsState {
+pub struct SandboxMerchantSummary {
     /// Merchants in it.
     pub merchants: usize,
     /// The faults waiting for a call.
-    pub rules: Vec<Rule<MerchantFault>>,
+    pub rules: Vec<FaultRule<MerchantFault>>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
 }
@@ -79,7 +79,7 @@ impl SandboxMerchants {
     }
 
     fn read(text: &str) -> Result<Self, String> {
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<DirectoryEntry> = Vec::new();
         let mut section = None;
         for (n, line) in text.lines().enumerate() {
             let wrong = |what: &str| format!("line {}: {what}", n + 1);
@@ -87,7 +87,7 @@ impl SandboxMerchants {
                 continue;
             }
             if let Some(head) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
-                section = Some(Section::read(head).ok_or_else(|| wrong("not a head"))?);
+                section = Some(DirectorySection::read(head).ok_or_else(|| wrong("not a head"))?);
                 continue;
             }
             let section = section.as_ref().ok_or_else(|| wrong("no head above"))?;
@@ -102,13 +102,13 @@ impl SandboxMerchants {
         Ok(Self {
             entries,
             by_name,
-            faults: Rules::default(),
+            faults: FaultRules::default(),
         })
     }
 
     /// Adds a fault.
     pub fn add_fault(&self, fault: MerchantFault, remaining: Option<u32>) {
-        self.faults.add(Rule { fault, remaining });
+        self.faults.add(FaultRule { fault, remaining });
     }
 
     /// Makes the directory well again.
@@ -117,27 +117,27 @@ impl SandboxMerchants {
     }
 
     /// Totals and faults.
-    pub fn state(&self) -> MerchantsState {
-        MerchantsState {
+    pub fn state(&self) -> SandboxMerchantSummary {
+        SandboxMerchantSummary {
             merchants: self.entries.len(),
-            rules: self.faults.waiting(),
+            rules: self.faults.pending(),
             faults_injected: self.faults.injected(),
         }
     }
 
-    fn find(&self, q: &str) -> Vec<&Entry> {
+    fn find(&self, q: &str) -> Vec<&DirectoryEntry> {
         let is_domain = |text: &str| self.entries.iter().any(|e| e.domain == text);
         if let Some(host) = Host::known(q, is_domain) {
             return self.at(&host);
         }
-        let Some(wanted) = Wanted::new(q) else {
+        let Some(wanted) = SearchQuery::new(q) else {
             return Vec::new();
         };
         ranked(self.entries.iter().map(|entry| (entry.points(&wanted), entry)))
     }
 
     /// Whose address it is: the longest domain wins, so that `aws.amazon.com` is not the shop.
-    fn at(&self, host: &Host) -> Vec<&Entry> {
+    fn at(&self, host: &Host) -> Vec<&DirectoryEntry> {
         let longest = self.entries.iter().map(|e| host.within(&e.domain)).max().unwrap_or(0);
         if longest > 0 {
             return self
@@ -149,7 +149,7 @@ impl SandboxMerchants {
         self.entries.iter().filter(|e| host.is_abroad(&e.domain)).collect()
     }
 
-    fn page(&self, wanted: &MerchantSearch) -> Option<MerchantPage> {
+    fn page(&self, wanted: &MerchantQuery) -> Option<MerchantPage> {
         let found = match &wanted.q {
             Some(q) => self.find(q),
             None => self.by_name.iter().filter_map(|&at| self.entries.get(at)).collect(),
@@ -170,8 +170,8 @@ impl SandboxMerchants {
     }
 }
 
-impl Merchants for SandboxMerchants {
-    fn search<'a>(&'a self, wanted: &'a MerchantSearch) -> BoxFuture<'a, Result<Option<MerchantPage>, PortError>> {
+impl MerchantDirectory for SandboxMerchants {
+    fn search<'a>(&'a self, wanted: &'a MerchantQuery) -> BoxFuture<'a, Result<Option<MerchantPage>, PortError>> {
         Box::pin(async move {
             match self.faults.take(|_| true) {
                 Some(MerchantFault::Unreachable) => {
@@ -189,12 +189,12 @@ impl Merchants for SandboxMerchants {
     }
 }
 
-impl Entry {
-    fn points(&self, wanted: &Wanted) -> u32 {
-        let named = self.names.iter().map(|name| wanted.points(name)).max().unwrap_or(0);
-        let by_domain = self.label.as_ref().is_some_and(|label| wanted.points(label) == SAME);
+impl DirectoryEntry {
+    fn points(&self, wanted: &SearchQuery) -> u32 {
+        let named = self.names.iter().map(|name| wanted.score(name)).max().unwrap_or(0);
+        let by_domain = self.label.as_ref().is_some_and(|label| wanted.score(label) == SAME);
         // An alias that is somebody else's name comes behind it.
-        let alias = u32::from(self.names.first().is_none_or(|name| wanted.points(name) < named));
+        let alias = u32::from(self.names.first().is_none_or(|name| wanted.score(name) < named));
         if by_domain {
             named.max(SAME - 2)
         } else {
@@ -221,14 +221,14 @@ impl Entry {
 }
 
 /// What the merchants under one head share.
-struct Section {
+struct DirectorySection {
     category: String,
     countries: Vec<String>,
     accepted: [Acceptance; 3],
     notes: Option<String>,
 }
 
-impl Section {
+impl DirectorySection {
     fn read(head: &str) -> Option<Self> {
         let mut parts = head.split('|').map(str::trim);
         let (category, countries, cards, notes) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -248,15 +248,15 @@ impl Section {
         })
     }
 
-    fn entry(&self, line: &str) -> Option<Entry> {
+    fn entry(&self, line: &str) -> Option<DirectoryEntry> {
         let mut parts = line.split('|').map(str::trim);
         let (name, domain, aliases) = (parts.next()?, parts.next()?, parts.next()?);
         let aliases = aliases.split(',').map(str::trim).filter(|alias| !alias.is_empty());
-        let names: Vec<Name> = std::iter::once(name)
+        let names: Vec<SearchName> = std::iter::once(name)
             .chain(aliases)
-            .map(Name::new)
+            .map(SearchName::new)
             .collect::<Option<_>>()?;
-        Some(Entry {
+        Some(DirectoryEntry {
             id: format!("mer_{}", domain.replace('.', "_")),
             name: name.to_owned(),
             domain: domain.to_owned(),
@@ -265,7 +265,7 @@ impl Section {
             accepted: self.accepted,
             notes: self.notes.clone(),
             names,
-            label: registered(domain).and_then(Name::new),
+            label: registered(domain).and_then(SearchName::new),
         })
     }
 }

@@ -4,9 +4,9 @@
 //! No card or account number is in the file, nor a digest of one.
 
 mod bins;
-mod book;
-pub mod fault;
-mod listing;
+mod records;
+pub mod faults;
+mod reconciliation;
 mod orders;
 
 use std::path::Path;
@@ -14,26 +14,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use purser_actors::id::{EffectId, PayoutId};
-use purser_actors::port::payout::{Recall, Report, Told};
+use purser_actors::id::{JobId, PayoutId};
+use purser_actors::port::payouts::{RecallResult, PayoutStatusUpdate, PayoutEvent};
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
 use purser_actors::product::Country;
 
-use self::book::{RailBook, Record, Says};
-use self::fault::RailFault;
-use super::rules::{Rule, Rules};
-use crate::provider::payouts::{PlainPayout, Rails};
-use crate::sandbox::archive::{Archive, Book as _};
-use crate::sandbox::record_log::{Durable, LogError};
+use self::records::{PayoutRecords, PayoutRecord, PayoutEventRecord};
+use self::faults::PayoutFault;
+use super::fault_rules::{FaultRule, FaultRules};
+use crate::provider::payouts::{PlainPayout, PayoutApi};
+use crate::sandbox::archive::{Archive, ArchiveState as _};
+use crate::sandbox::record_log::{DurablePromise, LogError};
 use crate::secret::Secret;
 
-pub use self::book::Words;
+pub use self::records::PayoutEventKind;
 
 const KIND: [u8; 8] = *b"SBXPAY02";
 
 /// How the sandbox's rails behave.
 #[derive(Clone, Copy, Debug)]
-pub struct RailSettings {
+pub struct SandboxPayoutSettings {
     /// From the order until the money is paid, in milliseconds.
     pub paid_after_ms: u64,
     /// The same for the slow magic amount.
@@ -44,7 +44,7 @@ pub struct RailSettings {
     pub timeout_after_ms: u64,
 }
 
-impl Default for RailSettings {
+impl Default for SandboxPayoutSettings {
     fn default() -> Self {
         Self {
             paid_after_ms: 1_500,
@@ -56,17 +56,17 @@ impl Default for RailSettings {
 }
 
 /// Simulated rails.
-pub struct SandboxRails {
-    settings: RailSettings,
+pub struct SandboxPayouts {
+    settings: SandboxPayoutSettings,
     clock: Arc<dyn Clock>,
-    book: Mutex<RailBook>,
+    book: Mutex<PayoutRecords>,
     archive: Archive,
-    faults: Rules<RailFault>,
+    faults: FaultRules<PayoutFault>,
 }
 
 /// The rails at a glance.
 #[derive(Clone, Debug)]
-pub struct RailsState {
+pub struct SandboxPayoutSummary {
     /// Orders taken.
     pub orders: usize,
     /// Words told.
@@ -74,31 +74,31 @@ pub struct RailsState {
     /// Of the orders, those whose money was taken back.
     pub recalled: usize,
     /// The faults waiting for a call.
-    pub rules: Vec<Rule<RailFault>>,
+    pub rules: Vec<FaultRule<PayoutFault>>,
     /// Calls that met a fault since the start.
     pub faults_injected: u64,
 }
 
-impl SandboxRails {
+impl SandboxPayouts {
     /// Opens or makes `payouts.rails` in the directory, which must exist.
     ///
     /// # Errors
     /// When the disk fails, another process has the file, or it is damaged before its tail.
-    pub fn open(directory: &Path, settings: RailSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = RailBook::default();
+    pub fn open(directory: &Path, settings: SandboxPayoutSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
+        let mut book = PayoutRecords::default();
         let archive = Archive::open(&directory.join("payouts.rails"), KIND, &mut book)?;
         Ok(Self {
             settings,
             clock,
             book: Mutex::new(book),
             archive,
-            faults: Rules::default(),
+            faults: FaultRules::default(),
         })
     }
 
     /// Adds a fault.
-    pub fn add_fault(&self, fault: RailFault, remaining: Option<u32>) {
-        self.faults.add(Rule { fault, remaining });
+    pub fn add_fault(&self, fault: PayoutFault, remaining: Option<u32>) {
+        self.faults.add(FaultRule { fault, remaining });
     }
 
     /// Makes the rails well again.
@@ -110,16 +110,16 @@ impl SandboxRails {
     ///
     /// # Errors
     /// When the file has stopped.
-    pub async fn state(&self) -> Result<RailsState, LogError> {
+    pub async fn state(&self) -> Result<SandboxPayoutSummary, LogError> {
         let (state, durable) = {
             let mut book = self.book.lock();
             let durable = self.speak(&mut book);
             let (orders, words, recalled) = book.totals();
-            let state = RailsState {
+            let state = SandboxPayoutSummary {
                 orders,
                 words,
                 recalled,
-                rules: self.faults.waiting(),
+                rules: self.faults.pending(),
                 faults_injected: self.faults.injected(),
             };
             (state, durable)
@@ -132,7 +132,7 @@ impl SandboxRails {
     ///
     /// # Errors
     /// When the file has stopped.
-    pub async fn say(&self, payout: PayoutId, says: Words, sequence: Option<u64>) -> Result<bool, LogError> {
+    pub async fn emit_event(&self, payout: PayoutId, says: PayoutEventKind, sequence: Option<u64>) -> Result<bool, LogError> {
         let durable = {
             let mut book = self.book.lock();
             drop(self.speak(&mut book));
@@ -143,7 +143,7 @@ impl SandboxRails {
             let at = book.now;
             self.keep(
                 &mut book,
-                &Record::Word(Says {
+                &PayoutRecord::Word(PayoutEventRecord {
                     at,
                     key: order.key,
                     payout,
@@ -156,34 +156,34 @@ impl SandboxRails {
     }
 
     /// Says every word whose time has come, in the order of their times.
-    fn speak(&self, book: &mut RailBook) -> Durable {
+    fn speak(&self, book: &mut PayoutRecords) -> DurablePromise {
         book.now = book.now.max(self.clock.now());
         let mut durable = self.archive.barrier();
         while let Some(word) = book.due() {
-            durable = self.keep(book, &Record::Word(word));
+            durable = self.keep(book, &PayoutRecord::Word(word));
         }
         durable
     }
 
     /// Takes a record into the book and the file.
-    fn keep(&self, book: &mut RailBook, record: &Record) -> Durable {
+    fn keep(&self, book: &mut PayoutRecords, record: &PayoutRecord) -> DurablePromise {
         if self.archive.has_failed() || book.apply(record).is_err() {
-            return Durable::broken();
+            return DurablePromise::broken();
         }
         self.archive.append(book, record.encode())
     }
 
     /// What a fault does before the rails have understood the call.
-    async fn before(&self, operation: &'static str, fault: Option<RailFault>) -> Result<(), PortError> {
+    async fn before(&self, operation: &'static str, fault: Option<PayoutFault>) -> Result<(), PortError> {
         match fault {
-            Some(RailFault::Unreachable) => Err(failed(operation, ErrorKind::Temporary, "the rails are unreachable")),
+            Some(PayoutFault::Unreachable) => Err(failed(operation, ErrorKind::Temporary, "the rails are unreachable")),
             // Nonsense says nothing about what happened behind it.
-            Some(RailFault::Garbage) => Err(failed(
+            Some(PayoutFault::MalformedResponse) => Err(failed(
                 operation,
                 ErrorKind::Unknown,
                 "the answer is not a rail's answer",
             )),
-            Some(RailFault::Slow { ms }) => {
+            Some(PayoutFault::Slow { ms }) => {
                 tokio::time::sleep(Duration::from_millis(ms)).await;
                 Ok(())
             }
@@ -191,9 +191,9 @@ impl SandboxRails {
         }
     }
 
-    async fn read(&self, after: u64, limit: usize) -> Result<Vec<Told>, PortError> {
+    async fn read(&self, after: u64, limit: usize) -> Result<Vec<PayoutEvent>, PortError> {
         const CALL: &str = "told";
-        self.before(CALL, self.faults.take(RailFault::meets_listening)).await?;
+        self.before(CALL, self.faults.take(PayoutFault::meets_listening)).await?;
         let (told, durable) = {
             let mut book = self.book.lock();
             let durable = self.speak(&mut book);
@@ -213,16 +213,16 @@ fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError 
     }
 }
 
-impl Rails for SandboxRails {
-    fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<Report, PortError>> {
+impl PayoutApi for SandboxPayouts {
+    fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<PayoutStatusUpdate, PortError>> {
         Box::pin(self.take_order(order))
     }
 
-    fn ordered(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Report>, PortError>> {
+    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
         Box::pin(self.known_order(key))
     }
 
-    fn recall(&self, key: EffectId, payout: PayoutId) -> BoxFuture<'_, Result<Recall, PortError>> {
+    fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>> {
         Box::pin(self.take_back(key, payout))
     }
 
@@ -231,7 +231,7 @@ impl Rails for SandboxRails {
         Box::pin(std::future::ready(Ok(country)))
     }
 
-    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Told>, PortError>> {
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
         Box::pin(self.read(after, limit))
     }
 }

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
 use rust_decimal::Decimal;
 
-use crate::provider::rates::{RateTable, Rates};
+use crate::provider::rates::{RateTable, RateSource};
 
 /// A simulated source of rates.
 pub struct SandboxRates {
@@ -24,7 +24,7 @@ struct State {
 
 /// The source at a glance.
 #[derive(Clone, Debug)]
-pub struct RatesState {
+pub struct SandboxRateSummary {
     /// What is told now.
     pub table: Arc<RateTable>,
     /// Calls that still meet no answer; `None` is until cleared.
@@ -56,7 +56,7 @@ impl SandboxRates {
     }
 
     /// Lets so many calls meet no answer; `None` until cleared.
-    pub fn fall_silent(&self, times: Option<u32>) {
+    pub fn set_unreachable(&self, times: Option<u32>) {
         self.state.lock().silent = times;
     }
 
@@ -68,16 +68,16 @@ impl SandboxRates {
     }
 
     /// The table and what waits.
-    pub fn state(&self) -> RatesState {
+    pub fn state(&self) -> SandboxRateSummary {
         let state = self.state.lock();
-        RatesState {
+        SandboxRateSummary {
             table: state.table.clone(),
             silent: state.silent,
         }
     }
 }
 
-impl Rates for SandboxRates {
+impl RateSource for SandboxRates {
     fn current(&self) -> BoxFuture<'_, Result<Arc<RateTable>, PortError>> {
         Box::pin(async {
             let mut state = self.state.lock();
@@ -101,11 +101,11 @@ mod tests {
     use purser_actors::port::Timestamp;
 
     use super::*;
-    use crate::config::{Config, Sources};
+    use crate::config::{Config, ConfigSources};
 
-    struct Fixed(u64);
+    struct StaticRates(u64);
 
-    impl Clock for Fixed {
+    impl Clock for StaticRates {
         fn now(&self) -> Timestamp {
             Timestamp(self.0)
         }
@@ -118,9 +118,9 @@ mod tests {
     // Aim: a moved rate is told with its own time, exactly, and a clear goes back to the settings.
     #[tokio::test]
     async fn a_moved_rate_has_a_later_time_and_ends_with_clear() {
-        let settings = Config::load(&Sources::default()).unwrap().rates.table();
+        let settings = Config::load(&ConfigSources::default()).unwrap().rates.table();
         let later = settings.as_of.0 + 1;
-        let rates = SandboxRates::new(settings.clone(), Arc::new(Fixed(later)));
+        let rates = SandboxRates::new(settings.clone(), Arc::new(StaticRates(later)));
         assert_eq!(*rates.current().await.unwrap(), settings);
         assert!(rates.set("EUR", decimal("1.23456789")));
         let moved = rates.current().await.unwrap();
@@ -137,14 +137,14 @@ mod tests {
     // Aim: a silent source is a temporary failure, as often as it was told.
     #[tokio::test]
     async fn a_silent_source_fails_as_often_as_told() {
-        let settings = Config::load(&Sources::default()).unwrap().rates.table();
-        let rates = SandboxRates::new(settings, Arc::new(Fixed(0)));
-        rates.fall_silent(Some(2));
+        let settings = Config::load(&ConfigSources::default()).unwrap().rates.table();
+        let rates = SandboxRates::new(settings, Arc::new(StaticRates(0)));
+        rates.set_unreachable(Some(2));
         for _ in 0..2 {
             assert_eq!(rates.current().await.unwrap_err().kind, ErrorKind::Temporary);
         }
         assert!(rates.current().await.is_ok());
-        rates.fall_silent(None);
+        rates.set_unreachable(None);
         for _ in 0..5 {
             assert!(rates.current().await.is_err());
         }

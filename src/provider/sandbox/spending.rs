@@ -1,13 +1,13 @@
 //! What is bought with the sandbox's prepaid cards, and what their holders want of them.
 
 use purser_actors::money::Cents;
-use purser_actors::port::{CardTransaction, CardWord, ErrorKind, PortError, Standing, SteerCard, TransactionStatus};
+use purser_actors::port::{CardTransaction, CardEvent, ErrorKind, PortError, CardSnapshot, CardActionRequest, TransactionStatus};
 
 use super::SandboxIssuer;
-use super::book::Ordered;
+use super::issuer_records::CardOrderRecord;
 use super::life::{CardFile, Event, Lives, What};
-use crate::sandbox::archive::Book as _;
-use crate::sandbox::record_log::Durable;
+use crate::sandbox::archive::ArchiveState as _;
+use crate::sandbox::record_log::DurablePromise;
 
 /// How a merchant charges.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ impl SandboxIssuer {
         }
     }
 
-    pub(super) async fn steered(&self, order: &SteerCard) -> Result<Standing, PortError> {
+    pub(super) async fn steered(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
         let known = self.find("steer card", &order.issuer_ref).await?;
         if known.card != order.card {
             return Err(failed("steer card", ErrorKind::Permanent, "no such card"));
@@ -76,7 +76,7 @@ impl SandboxIssuer {
     }
 
     /// How a card stands, durably.
-    pub(super) async fn stands(&self, order: Ordered) -> Result<Standing, PortError> {
+    pub(super) async fn stands(&self, order: CardOrderRecord) -> Result<CardSnapshot, PortError> {
         let (standing, durable) = {
             let lives = self.lives.lock();
             (lives.of(order).standing(), self.lived.barrier())
@@ -85,14 +85,14 @@ impl SandboxIssuer {
         Ok(standing)
     }
 
-    pub(super) async fn words(&self, after: u64, limit: usize) -> Result<Vec<CardWord>, PortError> {
+    pub(super) async fn words(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {
         let (words, durable) = {
             let book = self.book.lock();
             let lives = self.lives.lock();
             let told = lives.told(after, limit).into_iter();
             let word = |(number, card, name): (u64, _, String)| {
                 let standing = lives.of(book.by_ref(&name)?).standing();
-                Some(CardWord { number, card, standing })
+                Some(CardEvent { number, card, standing })
             };
             (told.filter_map(word).collect(), self.lived.barrier())
         };
@@ -102,20 +102,20 @@ impl SandboxIssuer {
 
     async fn live(
         &self,
-        order: Ordered,
+        order: CardOrderRecord,
         issuer_ref: &str,
         lived: impl FnOnce(&CardFile) -> Option<Vec<What>> + Send,
-    ) -> Result<Option<Standing>, PortError> {
+    ) -> Result<Option<CardSnapshot>, PortError> {
         self.live_on(order, issuer_ref, |_, file| lived(file)).await
     }
 
     /// Judges what happens to a card and writes it down under one lock: how it stands then; `None` where nothing happens.
     async fn live_on(
         &self,
-        order: Ordered,
+        order: CardOrderRecord,
         issuer_ref: &str,
         lived: impl FnOnce(&Lives, &CardFile) -> Option<Vec<What>> + Send,
-    ) -> Result<Option<Standing>, PortError> {
+    ) -> Result<Option<CardSnapshot>, PortError> {
         let (standing, durable) = {
             let mut lives = self.lives.lock();
             let card = order.card;
@@ -130,7 +130,7 @@ impl SandboxIssuer {
             };
             let events: Vec<Event> = happened.into_iter().map(event).collect();
             let durable = match self.lived.has_failed() || events.iter().any(|event| lives.apply(event).is_err()) {
-                true => Durable::broken(),
+                true => DurablePromise::broken(),
                 false => {
                     // Encoding plain data into memory has no failing case.
                     let record = bincode::encode_to_vec(&events, bincode::config::standard()).unwrap_or_default();
@@ -152,7 +152,7 @@ fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError 
     }
 }
 
-async fn durably(operation: &'static str, durable: Durable) -> Result<(), PortError> {
+async fn durably(operation: &'static str, durable: DurablePromise) -> Result<(), PortError> {
     let kept = durable.wait().await;
     kept.map_err(|error| failed(operation, ErrorKind::Unknown, &error.to_string()))
 }

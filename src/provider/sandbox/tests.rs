@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_actors::id::{CardId, EffectId};
-use purser_actors::port::{CardIssuer as _, Entropy, Issuance};
+use purser_actors::id::{CardId, JobId};
+use purser_actors::port::{CardIssuer as _, Entropy, IssueResult};
 use tempfile::TempDir;
 
 use super::*;
-use crate::provider::VaultedIssuer;
+use crate::provider::SealingIssuer;
 use crate::vault::Vault;
 
 struct TestClock(AtomicU64);
@@ -54,9 +54,9 @@ impl House {
         self.clock.0.fetch_add(ms, Ordering::SeqCst);
     }
 
-    async fn ready(&self, order: &IssueCard) -> PlainCard {
+    async fn ready(&self, order: &IssueCardRequest) -> PlainCard {
         match self.issuer.issue(order).await.unwrap() {
-            PlainIssuance::Ready(card) => card,
+            PlainIssueResult::Ready(card) => card,
             other => panic!("not ready: {other:?}"),
         }
     }
@@ -75,9 +75,9 @@ fn open(dir: &Path, clock: &Arc<TestClock>) -> Arc<SandboxIssuer> {
     Arc::new(SandboxIssuer::open(dir, settings, clock).unwrap())
 }
 
-fn order(key: u128, cents: u64) -> IssueCard {
-    IssueCard {
-        key: EffectId(key),
+fn order(key: u128, cents: u64) -> IssueCardRequest {
+    IssueCardRequest {
+        key: JobId(key),
         card: CardId(key + 100),
         amount: Cents::new(cents),
     }
@@ -90,7 +90,7 @@ async fn a_key_makes_one_card() {
     let order_one = order(1, 500);
     let first = house.issuer.issue(&order_one).await.unwrap();
     assert!(
-        matches!(first, PlainIssuance::Pending { retry_after_ms: 2_000 }),
+        matches!(first, PlainIssueResult::Pending { retry_after_ms: 2_000 }),
         "{first:?}"
     );
     let after = house.killed();
@@ -105,7 +105,7 @@ async fn a_key_makes_one_card() {
         );
         assert_eq!(house.cards().await, 1);
     }
-    let other = IssueCard {
+    let other = IssueCardRequest {
         amount: Cents::new(501),
         ..order_one
     };
@@ -124,7 +124,7 @@ async fn a_hundred_calls_make_one_card() {
         })
         .collect();
     for task in tasks {
-        assert!(matches!(task.await.unwrap(), PlainIssuance::Pending { .. }));
+        assert!(matches!(task.await.unwrap(), PlainIssueResult::Pending { .. }));
     }
     assert_eq!(house.cards().await, 1);
     assert_eq!(house.issuer.state().await.unwrap().loaded, Cents::new(500));
@@ -135,7 +135,7 @@ async fn a_hundred_calls_make_one_card() {
 async fn card_details_are_fetched_through() {
     let house = House::new();
     house.issuer.issue(&order(1, 500)).await.unwrap();
-    let early = card::issuer_ref(EffectId(1));
+    let early = card_numbers::issuer_ref(JobId(1));
     assert_eq!(
         house.issuer.cvv(&early).await.unwrap_err().kind,
         ErrorKind::Permanent,
@@ -161,36 +161,36 @@ async fn card_details_are_fetched_through() {
 // case_38's rule for cards: every magic amount ends as its table says, and never as two cards.
 #[tokio::test]
 async fn magic_amounts_do_what_the_table_says() {
-    for (amount, magic, _) in fault::magic_amounts() {
+    for (amount, magic, _) in issuer_faults::magic_amounts() {
         let house = House::new();
         let order = order(1, amount.get());
         let first = house.issuer.issue(&order).await;
         match magic {
-            Magic::Declined => {
-                assert!(matches!(first, Ok(PlainIssuance::Declined { .. })));
+            MagicOutcome::Declined => {
+                assert!(matches!(first, Ok(PlainIssueResult::Declined { .. })));
                 let after = house.killed();
                 assert!(
-                    matches!(after.issuer.issue(&order).await, Ok(PlainIssuance::Declined { .. })),
+                    matches!(after.issuer.issue(&order).await, Ok(PlainIssueResult::Declined { .. })),
                     "for good"
                 );
                 assert_eq!(after.cards().await, 0);
                 continue;
             }
-            Magic::Slow => {
+            MagicOutcome::Slow => {
                 house.pass(9_999);
                 let waiting = house.issuer.issue(&order).await;
                 assert!(
-                    matches!(waiting, Ok(PlainIssuance::Pending { retry_after_ms: 1 })),
+                    matches!(waiting, Ok(PlainIssueResult::Pending { retry_after_ms: 1 })),
                     "{waiting:?}"
                 );
                 house.pass(1);
             }
-            Magic::TimeoutAfterSuccess => {
+            MagicOutcome::TimeoutAfterSuccess => {
                 assert_eq!(first.unwrap_err().kind, ErrorKind::Unknown);
                 assert_eq!(house.killed().cards().await, 1, "the card was made");
                 house.pass(2_000);
             }
-            Magic::TemporaryTwice => {
+            MagicOutcome::TemporaryTwice => {
                 assert_eq!(first.unwrap_err().kind, ErrorKind::Temporary);
                 assert_eq!(house.issuer.issue(&order).await.unwrap_err().kind, ErrorKind::Temporary);
                 assert!(house.issuer.issue(&order).await.is_ok());
@@ -208,11 +208,11 @@ async fn faults_have_their_kind() {
     let house = House::new();
     let table = [
         (IssuerFault::Unreachable, ErrorKind::Temporary, 0),
-        (IssuerFault::Garbage, ErrorKind::Unknown, 0),
+        (IssuerFault::MalformedResponse, ErrorKind::Unknown, 0),
         (IssuerFault::Timeout, ErrorKind::Unknown, 1),
     ];
     for (fault, kind, cards) in table {
-        house.issuer.add_fault(IssuerRule {
+        house.issuer.add_fault(IssuerFaultRule {
             fault,
             remaining: Some(1),
         });
@@ -233,11 +233,11 @@ async fn case_70_the_engine_sees_a_sealed_number() {
     let house = House::new();
     let entropy: Arc<dyn Entropy> = Arc::new(TestClock(AtomicU64::new(1)));
     let vault = Arc::new(Vault::from_file(&house.dir.path().join("keys"), true, entropy).unwrap());
-    let vaulted = VaultedIssuer::new(Arc::clone(&house.issuer), Arc::clone(&vault));
+    let vaulted = SealingIssuer::new(Arc::clone(&house.issuer), Arc::clone(&vault));
     let order = order(1, 500);
-    assert!(matches!(vaulted.issue(&order).await.unwrap(), Issuance::Pending { .. }));
+    assert!(matches!(vaulted.issue(&order).await.unwrap(), IssueResult::Pending { .. }));
     house.pass(2_000);
-    let Issuance::Ready(issued) = vaulted.issue(&order).await.unwrap() else {
+    let IssueResult::Ready(issued) = vaulted.issue(&order).await.unwrap() else {
         panic!("not ready")
     };
     let plain = house.ready(&order).await;
@@ -272,7 +272,7 @@ async fn an_old_card_is_still_the_keys_card() {
             .issuer
             .book
             .lock()
-            .is_given_out(card::account_part(EffectId(1), 0));
+            .is_number_used(card_numbers::account_part(JobId(1), 0));
         assert!(taken);
         let state = house.issuer.state().await.unwrap();
         assert_eq!((state.cards, state.loaded), (59, Cents::new(500 + 58 * 600)));

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use purser_actors::id::{ApplicationId, DocumentId, EffectId};
-use purser_actors::port::banking::{Review, Ruling};
+use purser_actors::id::{BankingApplicationId, DocumentId, JobId};
+use purser_actors::port::banking::{ReviewDecision, BankDecision};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use super::{Address, Hidden, Text, Unreadable, name};
+use super::{WalletAddress, SecretText, TextValue, MalformedResponse, name};
 use crate::provider::banking::{PlainApplication, PlainDocument};
 use crate::secret::Secret;
 
@@ -22,14 +22,14 @@ use crate::secret::Secret;
 pub struct BankApplication {
     /// The service's id of it.
     #[schema(value_type = String)]
-    pub application_id: Text<ApplicationId>,
+    pub application_id: TextValue<BankingApplicationId>,
     /// Whose.
     #[schema(value_type = String)]
-    pub wallet: Text<Address>,
+    pub wallet: TextValue<WalletAddress>,
     /// Profile and answers, by the names that the service's own functions have for them.
     pub answers: BTreeMap<String, String>,
     /// The tax number.
-    pub tax_id: Hidden,
+    pub tax_id: SecretText,
     /// What was uploaded.
     pub documents: Vec<BankDocument>,
 }
@@ -40,7 +40,7 @@ pub struct BankApplication {
 pub struct BankDocument {
     /// The service's id of it.
     #[schema(value_type = String)]
-    pub document_id: Text<DocumentId>,
+    pub document_id: TextValue<DocumentId>,
     /// What it shows.
     pub shows: String,
     /// Its media type.
@@ -54,21 +54,21 @@ pub struct BankDocument {
 #[serde(deny_unknown_fields)]
 pub struct BankDocumentBytes {
     /// In Base64 with padding; 10 MiB of them at most.
-    pub content: Hidden,
+    pub content: SecretText,
 }
 
 /// A document that has arrived.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct BankDocumentTaken {
+pub struct BankDocumentReceived {
     /// The service's id of it.
     #[schema(value_type = String)]
-    pub document_id: Text<DocumentId>,
+    pub document_id: TextValue<DocumentId>,
 }
 
 impl BankDocumentBytes {
     /// For the wire.
     pub fn of(bytes: &[u8]) -> Self {
-        let content = Hidden(Secret::new(BASE64.encode(bytes)));
+        let content = SecretText(Secret::new(BASE64.encode(bytes)));
         Self { content }
     }
 
@@ -76,30 +76,30 @@ impl BankDocumentBytes {
     ///
     /// # Errors
     /// When it is not Base64.
-    pub fn read(&self) -> Result<Zeroizing<Vec<u8>>, Unreadable> {
+    pub fn read(&self) -> Result<Zeroizing<Vec<u8>>, MalformedResponse> {
         let bytes = BASE64.decode(self.content.0.expose_secret());
         bytes
             .map(Zeroizing::new)
-            .map_err(|_| Unreadable("a document in Base64"))
+            .map_err(|_| MalformedResponse("a document in Base64"))
     }
 }
 
 impl From<&PlainApplication> for BankApplication {
     fn from(asked: &PlainApplication) -> Self {
         let documents = asked.documents.iter().map(|paper| BankDocument {
-            document_id: Text(paper.id),
+            document_id: TextValue(paper.id),
             shows: paper.shows.to_string(),
             media: paper.media.to_string(),
             sha256: hex::encode(paper.sha256),
         });
         let answers = asked.answers.iter();
         Self {
-            application_id: Text(asked.id),
-            wallet: Text(Address(asked.wallet)),
+            application_id: TextValue(asked.id),
+            wallet: TextValue(WalletAddress(asked.wallet)),
             answers: answers
                 .map(|(name, answer)| (name.to_string(), answer.clone()))
                 .collect(),
-            tax_id: Hidden(asked.tax_id.clone()),
+            tax_id: SecretText(asked.tax_id.clone()),
             documents: documents.collect(),
         }
     }
@@ -112,13 +112,13 @@ impl BankApplication {
     /// When a document's hash is none.
     pub fn read(
         self,
-        key: EffectId,
+        key: JobId,
         bytes_of: impl Fn(DocumentId) -> Option<Zeroizing<Vec<u8>>>,
-    ) -> Result<Result<PlainApplication, Vec<DocumentId>>, Unreadable> {
+    ) -> Result<Result<PlainApplication, Vec<DocumentId>>, MalformedResponse> {
         let (mut documents, mut missing) = (Vec::with_capacity(self.documents.len()), Vec::new());
         for paper in self.documents {
             let mut sha256 = [0; 32];
-            hex::decode_to_slice(&paper.sha256, &mut sha256).map_err(|_| Unreadable("a SHA-256 in hex"))?;
+            hex::decode_to_slice(&paper.sha256, &mut sha256).map_err(|_| MalformedResponse("a SHA-256 in hex"))?;
             let Some(bytes) = bytes_of(paper.document_id.0) else {
                 missing.push(paper.document_id.0);
                 continue;
@@ -148,11 +148,11 @@ impl BankApplication {
 
 /// What an answer to an application says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reviewed {
+pub enum ApplicationReview {
     /// The bank has something to say.
-    Said(Ruling<Review>),
+    Answered(BankDecision<ReviewDecision>),
     /// These documents are not there.
-    Wants(Vec<DocumentId>),
+    DocumentsRequired(Vec<DocumentId>),
 }
 
 /// What the bank says to an application.
@@ -160,28 +160,28 @@ pub enum Reviewed {
 pub struct BankReview {
     /// The application's.
     #[schema(value_type = String)]
-    pub application_id: Text<ApplicationId>,
+    pub application_id: TextValue<BankingApplicationId>,
     /// The key of this submission: a holder may submit again, with more.
     pub key: String,
     /// What it says.
     #[serde(flatten)]
-    pub state: BankReviewState,
+    pub state: BankReviewStatus,
 }
 
 /// What the bank says to an application.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum BankReviewState {
+pub enum BankReviewStatus {
     /// Not decided; ask again with the same key after this time.
     Pending {
         /// In milliseconds.
         retry_after_ms: u64,
     },
     /// Nothing is decided while these are not here: send each by `POST /v1/bank-documents/{document_id}`, then ask again.
-    DocumentsWanted {
+    DocumentsRequired {
         /// The service's ids of them.
         #[schema(value_type = Vec<String>)]
-        document_ids: Vec<Text<DocumentId>>,
+        document_ids: Vec<TextValue<DocumentId>>,
     },
     /// Accounts may be opened.
     Approved {
@@ -202,15 +202,15 @@ pub enum BankReviewState {
 
 impl BankReview {
     /// As the bank says it.
-    pub fn of(id: ApplicationId, key: EffectId, said: Ruling<Review>) -> Self {
+    pub fn of(id: BankingApplicationId, key: JobId, said: BankDecision<ReviewDecision>) -> Self {
         Self {
-            application_id: Text(id),
+            application_id: TextValue(id),
             key: key.to_string(),
             state: match said {
-                Ruling::Pending { retry_after_ms } => BankReviewState::Pending { retry_after_ms },
-                Ruling::Over(Review::Approved { customer }) => BankReviewState::Approved { customer },
-                Ruling::Over(Review::Rejected { reason }) => BankReviewState::Rejected { reason },
-                Ruling::Over(Review::Wanted { what }) => BankReviewState::Wanted { what },
+                BankDecision::Pending { retry_after_ms } => BankReviewStatus::Pending { retry_after_ms },
+                BankDecision::Final(ReviewDecision::Approved { customer }) => BankReviewStatus::Approved { customer },
+                BankDecision::Final(ReviewDecision::Rejected { reason }) => BankReviewStatus::Rejected { reason },
+                BankDecision::Final(ReviewDecision::InformationRequested { what }) => BankReviewStatus::Wanted { what },
             },
         }
     }
@@ -219,30 +219,30 @@ impl BankReview {
     ///
     /// # Errors
     /// When it is about another submission.
-    pub fn read(self, id: ApplicationId, key: EffectId) -> Result<Reviewed, Unreadable> {
+    pub fn read(self, id: BankingApplicationId, key: JobId) -> Result<ApplicationReview, MalformedResponse> {
         if self.application_id.0 != id || self.key != key.to_string() {
-            return Err(Unreadable("it is about another submission"));
+            return Err(MalformedResponse("it is about another submission"));
         }
-        Ok(Reviewed::Said(match self.state {
-            BankReviewState::DocumentsWanted { document_ids } => {
-                return Ok(Reviewed::Wants(document_ids.into_iter().map(|id| id.0).collect()));
+        Ok(ApplicationReview::Answered(match self.state {
+            BankReviewStatus::DocumentsRequired { document_ids } => {
+                return Ok(ApplicationReview::DocumentsRequired(document_ids.into_iter().map(|id| id.0).collect()));
             }
-            BankReviewState::Pending { retry_after_ms } => Ruling::Pending { retry_after_ms },
-            BankReviewState::Approved { customer } => Ruling::Over(Review::Approved {
+            BankReviewStatus::Pending { retry_after_ms } => BankDecision::Pending { retry_after_ms },
+            BankReviewStatus::Approved { customer } => BankDecision::Final(ReviewDecision::Approved {
                 customer: name(customer)?,
             }),
-            BankReviewState::Rejected { reason } => Ruling::Over(Review::Rejected { reason }),
-            BankReviewState::Wanted { what } => Ruling::Over(Review::Wanted { what }),
+            BankReviewStatus::Rejected { reason } => BankDecision::Final(ReviewDecision::Rejected { reason }),
+            BankReviewStatus::Wanted { what } => BankDecision::Final(ReviewDecision::InformationRequested { what }),
         }))
     }
 
     /// That documents are not there.
-    pub fn wants(id: ApplicationId, key: EffectId, missing: Vec<DocumentId>) -> Self {
-        let document_ids = missing.into_iter().map(Text).collect();
+    pub fn wants(id: BankingApplicationId, key: JobId, missing: Vec<DocumentId>) -> Self {
+        let document_ids = missing.into_iter().map(TextValue).collect();
         Self {
-            application_id: Text(id),
+            application_id: TextValue(id),
             key: key.to_string(),
-            state: BankReviewState::DocumentsWanted { document_ids },
+            state: BankReviewStatus::DocumentsRequired { document_ids },
         }
     }
 }

@@ -1,16 +1,16 @@
 //! A bank's accounts and moves on the wire: `POST /v1/bank-accounts`, `POST /v1/bank-transfers`.
 
-use purser_actors::id::{BankAccountId, BankTransferId, EffectId};
-use purser_actors::port::banking::{self as port, Coordinates, MoveOrder, Moved, Opening, Ramp, Ruling};
+use purser_actors::id::{BankAccountId, BankTransferId, JobId};
+use purser_actors::port::banking::{self as port, AccountNumbers, BankTransferRequest, BankTransferResult, OpenAccountResult, AccountType, BankDecision};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Amount, Text, Unreadable, name};
+use super::{DecimalAmount, TextValue, MalformedResponse, name};
 
 /// What an account is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum BankRamp {
+pub enum BankAccountType {
     /// Money that comes in is the service's, which credits its holder.
     Onramp,
     /// The holder keeps dollars there.
@@ -20,39 +20,39 @@ pub enum BankRamp {
 /// An account to be opened.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct BankAccountOrder {
+pub struct OpenBankAccountRequest {
     /// The service's id of it.
     #[schema(value_type = String)]
-    pub account_id: Text<BankAccountId>,
+    pub account_id: TextValue<BankAccountId>,
     /// Whose: the bank's name of the customer.
     pub customer: String,
     /// What it is for.
-    pub ramp: BankRamp,
+    pub ramp: BankAccountType,
 }
 
-impl From<&port::AccountOrder> for BankAccountOrder {
-    fn from(order: &port::AccountOrder) -> Self {
+impl From<&port::OpenAccountRequest> for OpenBankAccountRequest {
+    fn from(order: &port::OpenAccountRequest) -> Self {
         Self {
-            account_id: Text(order.account),
+            account_id: TextValue(order.account),
             customer: order.customer.clone(),
             ramp: match order.ramp {
-                Ramp::On => BankRamp::Onramp,
-                Ramp::Off => BankRamp::Offramp,
+                AccountType::OnRamp => BankAccountType::Onramp,
+                AccountType::OffRamp => BankAccountType::Offramp,
             },
         }
     }
 }
 
-impl BankAccountOrder {
+impl OpenBankAccountRequest {
     /// As the bank reads it.
-    pub fn read(self, key: EffectId) -> port::AccountOrder {
-        port::AccountOrder {
+    pub fn read(self, key: JobId) -> port::OpenAccountRequest {
+        port::OpenAccountRequest {
             key,
             account: self.account_id.0,
             customer: self.customer,
             ramp: match self.ramp {
-                BankRamp::Onramp => Ramp::On,
-                BankRamp::Offramp => Ramp::Off,
+                BankAccountType::Onramp => AccountType::OnRamp,
+                BankAccountType::Offramp => AccountType::OffRamp,
             },
         }
     }
@@ -60,21 +60,21 @@ impl BankAccountOrder {
 
 /// What came of opening an account. It names the order again.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct BankAccountAnswer {
+pub struct BankAccountResponse {
     /// The order's.
     #[schema(value_type = String)]
-    pub account_id: Text<BankAccountId>,
+    pub account_id: TextValue<BankAccountId>,
     /// The order's.
     pub customer: String,
     /// Where it stands.
     #[serde(flatten)]
-    pub state: BankAccountState,
+    pub state: BankAccountStatus,
 }
 
 /// Where an account stands.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum BankAccountState {
+pub enum BankAccountStatus {
     /// Not yet; ask again with the same key after this time.
     Pending {
         /// In milliseconds.
@@ -100,21 +100,21 @@ pub enum BankAccountState {
     },
 }
 
-impl BankAccountAnswer {
+impl BankAccountResponse {
     /// As the bank says it.
-    pub fn of(order: &port::AccountOrder, said: Ruling<Opening>) -> Self {
+    pub fn of(order: &port::OpenAccountRequest, said: BankDecision<OpenAccountResult>) -> Self {
         Self {
-            account_id: Text(order.account),
+            account_id: TextValue(order.account),
             customer: order.customer.clone(),
             state: match said {
-                Ruling::Pending { retry_after_ms } => BankAccountState::Pending { retry_after_ms },
-                Ruling::Over(Opening::Open(at)) => BankAccountState::Open {
+                BankDecision::Pending { retry_after_ms } => BankAccountStatus::Pending { retry_after_ms },
+                BankDecision::Final(OpenAccountResult::Open(at)) => BankAccountStatus::Open {
                     bank_name: at.bank_name,
                     routing_number: at.routing_number,
                     account_number: at.account_number,
                     memo: at.memo,
                 },
-                Ruling::Over(Opening::Refused { reason }) => BankAccountState::Refused { reason },
+                BankDecision::Final(OpenAccountResult::Rejected { reason }) => BankAccountStatus::Refused { reason },
             },
         }
     }
@@ -123,29 +123,29 @@ impl BankAccountAnswer {
     ///
     /// # Errors
     /// When it is about another order, or no account that money can be sent to.
-    pub fn read(self, order: &port::AccountOrder) -> Result<Ruling<Opening>, Unreadable> {
+    pub fn read(self, order: &port::OpenAccountRequest) -> Result<BankDecision<OpenAccountResult>, MalformedResponse> {
         if self.account_id.0 != order.account || self.customer != order.customer {
-            return Err(Unreadable("it is about another order"));
+            return Err(MalformedResponse("it is about another order"));
         }
         Ok(match self.state {
-            BankAccountState::Pending { retry_after_ms } => Ruling::Pending { retry_after_ms },
-            BankAccountState::Open {
+            BankAccountStatus::Pending { retry_after_ms } => BankDecision::Pending { retry_after_ms },
+            BankAccountStatus::Open {
                 bank_name,
                 routing_number,
                 account_number,
                 memo,
             } => {
                 if routing_number.len() != 9 || !routing_number.bytes().all(|b| b.is_ascii_digit()) {
-                    return Err(Unreadable("a routing number has nine digits"));
+                    return Err(MalformedResponse("a routing number has nine digits"));
                 }
-                Ruling::Over(Opening::Open(Coordinates {
+                BankDecision::Final(OpenAccountResult::Open(AccountNumbers {
                     bank_name: name(bank_name)?,
                     routing_number,
                     account_number: name(account_number)?,
                     memo: memo.map(name).transpose()?,
                 }))
             }
-            BankAccountState::Refused { reason } => Ruling::Over(Opening::Refused { reason }),
+            BankAccountStatus::Refused { reason } => BankDecision::Final(OpenAccountResult::Rejected { reason }),
         })
     }
 }
@@ -153,7 +153,7 @@ impl BankAccountAnswer {
 /// Which way money goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum BankDirection {
+pub enum BankTransferDirection {
     /// From the service's money at the bank to the holder's account.
     ToAccount,
     /// From the holder's account to the service.
@@ -163,65 +163,65 @@ pub enum BankDirection {
 /// A move between the service's money at the bank and a holder's account.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct BankTransfer {
+pub struct BankTransferRequest {
     /// The service's id of it.
     #[schema(value_type = String)]
-    pub transfer_id: Text<BankTransferId>,
+    pub transfer_id: TextValue<BankTransferId>,
     /// Which account.
     #[schema(value_type = String)]
-    pub account_id: Text<BankAccountId>,
+    pub account_id: TextValue<BankAccountId>,
     /// In US dollars.
-    #[schema(value_type = Amount)]
-    pub amount: Text<Amount>,
+    #[schema(value_type = DecimalAmount)]
+    pub amount: TextValue<DecimalAmount>,
     /// Which way.
-    pub direction: BankDirection,
+    pub direction: BankTransferDirection,
 }
 
-impl From<&MoveOrder> for BankTransfer {
-    fn from(order: &MoveOrder) -> Self {
+impl From<&BankTransferRequest> for BankTransferRequest {
+    fn from(order: &BankTransferRequest) -> Self {
         Self {
-            transfer_id: Text(order.transfer),
-            account_id: Text(order.account),
-            amount: Text(Amount(order.amount)),
+            transfer_id: TextValue(order.transfer),
+            account_id: TextValue(order.account),
+            amount: TextValue(DecimalAmount(order.amount)),
             direction: match order.to_account {
-                true => BankDirection::ToAccount,
-                false => BankDirection::FromAccount,
+                true => BankTransferDirection::ToAccount,
+                false => BankTransferDirection::FromAccount,
             },
         }
     }
 }
 
-impl BankTransfer {
+impl BankTransferRequest {
     /// As the bank reads it.
-    pub fn read(&self, key: EffectId) -> MoveOrder {
-        MoveOrder {
+    pub fn read(&self, key: JobId) -> BankTransferRequest {
+        BankTransferRequest {
             key,
             transfer: self.transfer_id.0,
             account: self.account_id.0,
             amount: self.amount.0.0,
-            to_account: self.direction == BankDirection::ToAccount,
+            to_account: self.direction == BankTransferDirection::ToAccount,
         }
     }
 }
 
 /// What came of a move. It names the order again.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct BankTransferAnswer {
+pub struct BankTransferResponse {
     /// The order's.
     #[schema(value_type = String)]
-    pub transfer_id: Text<BankTransferId>,
+    pub transfer_id: TextValue<BankTransferId>,
     /// The order's.
-    #[schema(value_type = Amount)]
-    pub amount: Text<Amount>,
+    #[schema(value_type = DecimalAmount)]
+    pub amount: TextValue<DecimalAmount>,
     /// Where it stands.
     #[serde(flatten)]
-    pub state: BankTransferState,
+    pub state: BankTransferStatus,
 }
 
 /// Where a move stands.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum BankTransferState {
+pub enum BankTransferStatus {
     /// Not yet; ask again with the same key after this time.
     Pending {
         /// In milliseconds.
@@ -239,16 +239,16 @@ pub enum BankTransferState {
     },
 }
 
-impl BankTransferAnswer {
+impl BankTransferResponse {
     /// As the bank says it.
-    pub fn of(order: &MoveOrder, said: Ruling<Moved>) -> Self {
+    pub fn of(order: &BankTransferRequest, said: BankDecision<BankTransferResult>) -> Self {
         Self {
-            transfer_id: Text(order.transfer),
-            amount: Text(Amount(order.amount)),
+            transfer_id: TextValue(order.transfer),
+            amount: TextValue(DecimalAmount(order.amount)),
             state: match said {
-                Ruling::Pending { retry_after_ms } => BankTransferState::Pending { retry_after_ms },
-                Ruling::Over(Moved::Complete { reference }) => BankTransferState::Complete { reference },
-                Ruling::Over(Moved::Failed { reason }) => BankTransferState::Failed { reason },
+                BankDecision::Pending { retry_after_ms } => BankTransferStatus::Pending { retry_after_ms },
+                BankDecision::Final(BankTransferResult::Complete { reference }) => BankTransferStatus::Complete { reference },
+                BankDecision::Final(BankTransferResult::Failed { reason }) => BankTransferStatus::Failed { reason },
             },
         }
     }
@@ -257,16 +257,16 @@ impl BankTransferAnswer {
     ///
     /// # Errors
     /// When it is about another order.
-    pub fn read(self, order: &MoveOrder) -> Result<Ruling<Moved>, Unreadable> {
+    pub fn read(self, order: &BankTransferRequest) -> Result<BankDecision<BankTransferResult>, MalformedResponse> {
         if self.transfer_id.0 != order.transfer || self.amount.0.0 != order.amount {
-            return Err(Unreadable("it is about another order"));
+            return Err(MalformedResponse("it is about another order"));
         }
         Ok(match self.state {
-            BankTransferState::Pending { retry_after_ms } => Ruling::Pending { retry_after_ms },
-            BankTransferState::Complete { reference } => Ruling::Over(Moved::Complete {
+            BankTransferStatus::Pending { retry_after_ms } => BankDecision::Pending { retry_after_ms },
+            BankTransferStatus::Complete { reference } => BankDecision::Final(BankTransferResult::Complete {
                 reference: name(reference)?,
             }),
-            BankTransferState::Failed { reason } => Ruling::Over(Moved::Failed { reason }),
+            BankTransferStatus::Failed { reason } => BankDecision::Final(BankTransferResult::Failed { reason }),
         })
     }
 }

@@ -3,20 +3,20 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use purser_actors::port::{Crossing, Decline, Finality, Lookup, SignedBurn, Submitted};
+use purser_actors::port::{BridgeTransfer, Decline, Finality, ChainStatus, SignedBurn, SubmitResult};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{BaseAddress, Dollars, Text, Unreadable, name};
+use super::{BaseAddress, UsdcAmount, TextValue, MalformedResponse, name};
 
 /// The longest transaction or message, in bytes.
 const LONGEST: usize = 4 * 1024;
 
-pub(super) fn bytes_of(text: &str) -> Result<Vec<u8>, Unreadable> {
-    let bytes = BASE64.decode(text).map_err(|_| Unreadable("bytes in Base64"))?;
+pub(super) fn bytes_of(text: &str) -> Result<Vec<u8>, MalformedResponse> {
+    let bytes = BASE64.decode(text).map_err(|_| MalformedResponse("bytes in Base64"))?;
     match bytes.len() <= LONGEST {
         true => Ok(bytes),
-        false => Err(Unreadable("no more than 4 KiB")),
+        false => Err(MalformedResponse("no more than 4 KiB")),
     }
 }
 
@@ -24,47 +24,47 @@ pub(super) fn text_of(bytes: &[u8]) -> String {
     BASE64.encode(bytes)
 }
 
-pub(super) fn thirty_two(text: &str) -> Result<[u8; 32], Unreadable> {
+pub(super) fn thirty_two(text: &str) -> Result<[u8; 32], MalformedResponse> {
     let mut bytes = [0; 32];
     let read = hex::decode_to_slice(text, &mut bytes);
-    read.map(|()| bytes).map_err(|_| Unreadable("32 bytes in hex"))
+    read.map(|()| bytes).map_err(|_| MalformedResponse("32 bytes in hex"))
 }
 
 /// A crossing to be begun: USDC that is burned on Solana and minted on Base.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct BridgeCrossing {
+pub struct BridgeTransferRequest {
     /// The service's name of it, 32 hex digits. It may be signed more than once; one burn of them is sent.
     pub crossing: String,
     /// Who receives it on Base.
     #[schema(value_type = String)]
-    pub to: Text<BaseAddress>,
+    pub to: TextValue<BaseAddress>,
     /// What must arrive, in USDC. More is burned where the bridge takes a fee.
-    #[schema(value_type = Dollars)]
-    pub arrives: Text<Dollars>,
+    #[schema(value_type = UsdcAmount)]
+    pub arrives: TextValue<UsdcAmount>,
 }
 
-impl From<&Crossing> for BridgeCrossing {
-    fn from(crossing: &Crossing) -> Self {
+impl From<&BridgeTransfer> for BridgeTransferRequest {
+    fn from(crossing: &BridgeTransfer) -> Self {
         Self {
             crossing: format!("{:032x}", crossing.key),
-            to: Text(BaseAddress(crossing.to)),
-            arrives: Text(Dollars(crossing.arrives)),
+            to: TextValue(BaseAddress(crossing.to)),
+            arrives: TextValue(UsdcAmount(crossing.arrives)),
         }
     }
 }
 
-impl BridgeCrossing {
+impl BridgeTransferRequest {
     /// As the bridge reads it.
     ///
     /// # Errors
     /// When its name is not 32 hex digits.
-    pub fn read(&self) -> Result<Crossing, Unreadable> {
+    pub fn read(&self) -> Result<BridgeTransfer, MalformedResponse> {
         let key = u128::from_str_radix(&self.crossing, 16).ok();
-        Ok(Crossing {
+        Ok(BridgeTransfer {
             key: key
                 .filter(|_| self.crossing.len() == 32)
-                .ok_or(Unreadable("a name of 32 hex digits"))?,
+                .ok_or(MalformedResponse("a name of 32 hex digits"))?,
             to: self.to.0.0,
             arrives: self.arrives.0.0,
         })
@@ -74,7 +74,7 @@ impl BridgeCrossing {
 /// A burn, signed and not sent.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct BridgeBurn {
+pub struct SignedBurn {
     /// Its transaction's id on Solana, 1 to 200 bytes: what finds it again.
     pub transaction: String,
     /// The whole transaction in Base64, at most 4 KiB; empty for one that an operator has named.
@@ -82,27 +82,27 @@ pub struct BridgeBurn {
     /// The key of the account that will hold the bridge's message, 64 hex digits.
     pub event_key: String,
     /// What leaves the service's treasury, in USDC: what must arrive and the bridge's fee.
-    #[schema(value_type = Dollars)]
-    pub burned: Text<Dollars>,
+    #[schema(value_type = UsdcAmount)]
+    pub burned: TextValue<UsdcAmount>,
 }
 
-impl From<&SignedBurn> for BridgeBurn {
+impl From<&SignedBurn> for SignedBurn {
     fn from(burn: &SignedBurn) -> Self {
         Self {
             transaction: burn.transaction.clone(),
             bytes: text_of(&burn.bytes),
             event_key: hex::encode(burn.event_key),
-            burned: Text(Dollars(burn.burned)),
+            burned: TextValue(UsdcAmount(burn.burned)),
         }
     }
 }
 
-impl BridgeBurn {
+impl SignedBurn {
     /// As either side reads it.
     ///
     /// # Errors
     /// When it is no burn.
-    pub fn read(self) -> Result<SignedBurn, Unreadable> {
+    pub fn read(self) -> Result<SignedBurn, MalformedResponse> {
         Ok(SignedBurn {
             bytes: bytes_of(&self.bytes)?,
             transaction: name(self.transaction)?,
@@ -114,21 +114,21 @@ impl BridgeBurn {
 
 /// A burn of a crossing. It names the crossing again.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct BridgeSigned {
+pub struct SignedBurnResponse {
     /// The order's.
-    pub crossing: BridgeCrossing,
+    pub crossing: BridgeTransferRequest,
     /// What is to be sent.
-    pub burn: BridgeBurn,
+    pub burn: SignedBurn,
 }
 
-impl BridgeSigned {
+impl SignedBurnResponse {
     /// As this service reads it.
     ///
     /// # Errors
     /// When it is about another crossing.
-    pub fn read(self, crossing: &Crossing) -> Result<SignedBurn, Unreadable> {
+    pub fn read(self, crossing: &BridgeTransfer) -> Result<SignedBurn, MalformedResponse> {
         if self.crossing.read()? != *crossing {
-            return Err(Unreadable("it is about another crossing"));
+            return Err(MalformedResponse("it is about another crossing"));
         }
         self.burn.read()
     }
@@ -136,18 +136,18 @@ impl BridgeSigned {
 
 /// What came of sending a burn.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct BridgeBurned {
+pub struct SubmitBurnResponse {
     /// The burn's.
     pub transaction: String,
     /// What Solana said.
     #[serde(flatten)]
-    pub state: BridgeBurnState,
+    pub state: SubmitStatus,
 }
 
 /// What a chain said to a transaction.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum BridgeBurnState {
+pub enum SubmitStatus {
     /// It is on the chain.
     Settled {
         /// Under this id, 1 to 200 bytes.
@@ -165,17 +165,17 @@ pub enum BridgeBurnState {
     },
 }
 
-impl BridgeBurned {
+impl SubmitBurnResponse {
     /// As the bridge says it.
-    pub fn of(burn: &SignedBurn, said: Submitted) -> Self {
+    pub fn of(burn: &SignedBurn, said: SubmitResult) -> Self {
         Self {
             transaction: burn.transaction.clone(),
             state: match said {
-                Submitted::Settled { transaction, finality } => BridgeBurnState::Settled {
+                SubmitResult::Settled { transaction, finality } => SubmitStatus::Settled {
                     settled_as: transaction,
                     reversible: finality == Finality::Seen,
                 },
-                Submitted::Declined(decline) => BridgeBurnState::Declined {
+                SubmitResult::Declined(decline) => SubmitStatus::Declined {
                     reason: decline.reason.to_string(),
                     message: decline.message.to_string(),
                 },
@@ -187,16 +187,16 @@ impl BridgeBurned {
     ///
     /// # Errors
     /// When it is about another burn.
-    pub fn read(self, burn: &SignedBurn) -> Result<Submitted, Unreadable> {
+    pub fn read(self, burn: &SignedBurn) -> Result<SubmitResult, MalformedResponse> {
         if self.transaction != burn.transaction {
-            return Err(Unreadable("it is about another burn"));
+            return Err(MalformedResponse("it is about another burn"));
         }
         Ok(match self.state {
-            BridgeBurnState::Settled { settled_as, reversible } => Submitted::Settled {
+            SubmitStatus::Settled { settled_as, reversible } => SubmitResult::Settled {
                 transaction: name(settled_as)?,
                 finality: finality(reversible),
             },
-            BridgeBurnState::Declined { reason, message } => Submitted::Declined(Decline {
+            SubmitStatus::Declined { reason, message } => SubmitResult::Declined(Decline {
                 reason: reason.into(),
                 message: message.into(),
             }),
@@ -213,18 +213,18 @@ const fn finality(reversible: bool) -> Finality {
 
 /// What a chain shows of a burn or a mint.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct BridgeFound {
+pub struct ChainStatusResponse {
     /// The burn's transaction, or the nonce of the mint.
     pub of: String,
     /// What is there.
     #[serde(flatten)]
-    pub state: BridgeFoundState,
+    pub state: ChainStatus,
 }
 
 /// What a chain shows.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum BridgeFoundState {
+pub enum ChainStatus {
     /// It is there.
     Landed {
         /// Under this id, 1 to 200 bytes.
@@ -239,16 +239,16 @@ pub enum BridgeFoundState {
     Impossible,
 }
 
-impl BridgeFound {
+impl ChainStatusResponse {
     /// As the bridge says it.
-    pub fn of(of: String, said: Lookup) -> Self {
+    pub fn of(of: String, said: ChainStatus) -> Self {
         let state = match said {
-            Lookup::Landed { transaction, finality } => BridgeFoundState::Landed {
+            ChainStatus::Landed { transaction, finality } => ChainStatus::Landed {
                 landed_as: transaction,
                 reversible: finality == Finality::Seen,
             },
-            Lookup::Pending => BridgeFoundState::Pending,
-            Lookup::Impossible => BridgeFoundState::Impossible,
+            ChainStatus::Pending => ChainStatus::Pending,
+            ChainStatus::Impossible => ChainStatus::Impossible,
         };
         Self { of, state }
     }
@@ -257,17 +257,17 @@ impl BridgeFound {
     ///
     /// # Errors
     /// When it is about something else.
-    pub fn read(self, of: &str) -> Result<Lookup, Unreadable> {
+    pub fn read(self, of: &str) -> Result<ChainStatus, MalformedResponse> {
         if self.of != of {
-            return Err(Unreadable("it is about another one"));
+            return Err(MalformedResponse("it is about another one"));
         }
         Ok(match self.state {
-            BridgeFoundState::Landed { landed_as, reversible } => Lookup::Landed {
+            ChainStatus::Landed { landed_as, reversible } => ChainStatus::Landed {
                 transaction: name(landed_as)?,
                 finality: finality(reversible),
             },
-            BridgeFoundState::Pending => Lookup::Pending,
-            BridgeFoundState::Impossible => Lookup::Impossible,
+            ChainStatus::Pending => ChainStatus::Pending,
+            ChainStatus::Impossible => ChainStatus::Impossible,
         })
     }
 }

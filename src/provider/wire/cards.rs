@@ -3,44 +3,44 @@
 
 use purser_actors::id::CardId;
 use purser_actors::port::{
-    CardActivity, CardState, CardTransaction, IssueCard, Standing, Timestamp, TransactionStatus,
+    CardActivity, CardState, CardTransaction, IssueCardRequest, CardSnapshot, Timestamp, TransactionStatus,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Amount, Hidden, Text, Unreadable};
-use crate::provider::{PlainCard, PlainIssuance};
+use super::{DecimalAmount, SecretText, TextValue, MalformedResponse};
+use crate::provider::{PlainCard, PlainIssueResult};
 
 /// An order of one card.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CardOrder {
+pub struct IssueCardRequest {
     /// The service's id of it.
     #[schema(value_type = String)]
-    pub card_id: Text<CardId>,
+    pub card_id: TextValue<CardId>,
     /// To be loaded, in US dollars.
-    #[schema(value_type = Amount)]
-    pub amount: Text<Amount>,
+    #[schema(value_type = DecimalAmount)]
+    pub amount: TextValue<DecimalAmount>,
 }
 
-impl From<&IssueCard> for CardOrder {
-    fn from(order: &IssueCard) -> Self {
+impl From<&IssueCardRequest> for IssueCardRequest {
+    fn from(order: &IssueCardRequest) -> Self {
         Self {
-            card_id: Text(order.card),
-            amount: Text(Amount(order.amount)),
+            card_id: TextValue(order.card),
+            amount: TextValue(DecimalAmount(order.amount)),
         }
     }
 }
 
 /// What became of an order. It names the order again.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct CardAnswer {
+pub struct IssueCardResponse {
     /// The order's.
     #[schema(value_type = String)]
-    pub card_id: Text<CardId>,
+    pub card_id: TextValue<CardId>,
     /// The order's.
-    #[schema(value_type = Amount)]
-    pub amount: Text<Amount>,
+    #[schema(value_type = DecimalAmount)]
+    pub amount: TextValue<DecimalAmount>,
     /// Where it stands.
     #[serde(flatten)]
     pub state: OrderState,
@@ -73,33 +73,33 @@ pub struct Card {
     /// The issuer's name of it.
     pub reference: String,
     /// 12 to 19 digits.
-    pub number: Hidden,
+    pub number: SecretText,
     /// 1 to 12.
     pub exp_month: u8,
     /// Four digits.
     pub exp_year: u16,
 }
 
-impl CardAnswer {
+impl IssueCardResponse {
     /// As the issuer says it.
-    pub fn of(order: &IssueCard, said: PlainIssuance) -> Self {
+    pub fn of(order: &IssueCardRequest, said: PlainIssueResult) -> Self {
         let state = match said {
-            PlainIssuance::Ready(card) => OrderState::Ready {
+            PlainIssueResult::Ready(card) => OrderState::Ready {
                 card: Card {
                     reference: card.issuer_ref,
-                    number: Hidden(card.number),
+                    number: SecretText(card.number),
                     exp_month: card.exp_month,
                     exp_year: card.exp_year,
                 },
             },
-            PlainIssuance::Pending { retry_after_ms } => OrderState::Pending { retry_after_ms },
-            PlainIssuance::Declined { reason } => OrderState::Declined {
+            PlainIssueResult::Pending { retry_after_ms } => OrderState::Pending { retry_after_ms },
+            PlainIssueResult::Declined { reason } => OrderState::Declined {
                 reason: reason.to_string(),
             },
         };
         Self {
-            card_id: Text(order.card),
-            amount: Text(Amount(order.amount)),
+            card_id: TextValue(order.card),
+            amount: TextValue(DecimalAmount(order.amount)),
             state,
         }
     }
@@ -108,28 +108,28 @@ impl CardAnswer {
     ///
     /// # Errors
     /// When it is about another order: whoever mixes answers up has said nothing about this one.
-    pub fn read(self, order: &IssueCard) -> Result<PlainIssuance, Unreadable> {
+    pub fn read(self, order: &IssueCardRequest) -> Result<PlainIssueResult, MalformedResponse> {
         if self.card_id.0 != order.card || self.amount.0.0 != order.amount {
-            return Err(Unreadable("it is about another order"));
+            return Err(MalformedResponse("it is about another order"));
         }
         Ok(match self.state {
-            OrderState::Ready { card } => PlainIssuance::Ready(PlainCard {
+            OrderState::Ready { card } => PlainIssueResult::Ready(PlainCard {
                 issuer_ref: card.reference,
                 number: card.number.0,
                 exp_month: card.exp_month,
                 exp_year: card.exp_year,
             }),
-            OrderState::Pending { retry_after_ms } => PlainIssuance::Pending { retry_after_ms },
-            OrderState::Declined { reason } => PlainIssuance::Declined { reason: reason.into() },
+            OrderState::Pending { retry_after_ms } => PlainIssueResult::Pending { retry_after_ms },
+            OrderState::Declined { reason } => PlainIssueResult::Declined { reason: reason.into() },
         })
     }
 }
 
 /// A card's security code, which this service fetches through and does not keep.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Cvv {
+pub struct CvvResponse {
     /// Three or four digits.
-    pub cvv: Hidden,
+    pub cvv: SecretText,
 }
 
 /// A card as it stands, by the issuer's name of it.
@@ -140,21 +140,21 @@ pub struct CardReport {
     /// Raised by each change of the card; 0 as it was made. Of two words about a card the one with more counts.
     pub sequence: u64,
     /// Whether it takes charges.
-    pub state: CardIs,
+    pub state: CardStatus,
     /// Left to spend, in US dollars.
-    #[schema(value_type = Amount)]
-    pub available: Text<Amount>,
+    #[schema(value_type = DecimalAmount)]
+    pub available: TextValue<DecimalAmount>,
     /// Of what was left when it ended, all that the issuer gave back to the service so far, in US dollars. It only grows.
-    #[schema(value_type = Amount)]
-    pub released: Text<Amount>,
+    #[schema(value_type = DecimalAmount)]
+    pub released: TextValue<DecimalAmount>,
     /// What was charged, newest first.
-    pub transactions: Vec<Transaction>,
+    pub transactions: Vec<CardTransaction>,
 }
 
 /// Whether a card takes charges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum CardIs {
+pub enum CardStatus {
     /// It does.
     Open,
     /// It refuses them for now.
@@ -163,7 +163,7 @@ pub enum CardIs {
     Closed,
 }
 
-impl From<CardState> for CardIs {
+impl From<CardState> for CardStatus {
     fn from(state: CardState) -> Self {
         match state {
             CardState::Open => Self::Open,
@@ -173,26 +173,26 @@ impl From<CardState> for CardIs {
     }
 }
 
-impl From<CardIs> for CardState {
-    fn from(state: CardIs) -> Self {
+impl From<CardStatus> for CardState {
+    fn from(state: CardStatus) -> Self {
         match state {
-            CardIs::Open => Self::Open,
-            CardIs::Paused => Self::Paused,
-            CardIs::Closed => Self::Closed,
+            CardStatus::Open => Self::Open,
+            CardStatus::Paused => Self::Paused,
+            CardStatus::Closed => Self::Closed,
         }
     }
 }
 
 /// A charge of a card, taken or refused.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Transaction {
+pub struct CardTransaction {
     /// The issuer's name of it.
     pub id: String,
     /// Where.
     pub merchant: String,
     /// In US dollars.
-    #[schema(value_type = Amount)]
-    pub amount: Text<Amount>,
+    #[schema(value_type = DecimalAmount)]
+    pub amount: TextValue<DecimalAmount>,
     /// What came of it.
     pub status: TransactionIs,
     /// Of a refused one: the issuer's word for why. Null for all else.
@@ -217,12 +217,12 @@ pub enum TransactionIs {
     Refunded,
 }
 
-impl From<CardTransaction> for Transaction {
+impl From<CardTransaction> for CardTransaction {
     fn from(one: CardTransaction) -> Self {
         Self {
             id: one.id,
             merchant: one.merchant,
-            amount: Text(Amount(one.amount)),
+            amount: TextValue(DecimalAmount(one.amount)),
             status: match one.status {
                 TransactionStatus::Pending => TransactionIs::Pending,
                 TransactionStatus::Settled => TransactionIs::Settled,
@@ -235,8 +235,8 @@ impl From<CardTransaction> for Transaction {
     }
 }
 
-impl From<Transaction> for CardTransaction {
-    fn from(one: Transaction) -> Self {
+impl From<CardTransaction> for CardTransaction {
+    fn from(one: CardTransaction) -> Self {
         Self {
             id: one.id,
             merchant: one.merchant,
@@ -255,13 +255,13 @@ impl From<Transaction> for CardTransaction {
 
 impl CardReport {
     /// As the issuer says it.
-    pub fn of(reference: &str, said: Standing) -> Self {
+    pub fn of(reference: &str, said: CardSnapshot) -> Self {
         Self {
             reference: reference.to_owned(),
             sequence: said.sequence,
             state: said.state.into(),
-            available: Text(Amount(said.activity.available)),
-            released: Text(Amount(said.released)),
+            available: TextValue(DecimalAmount(said.activity.available)),
+            released: TextValue(DecimalAmount(said.released)),
             transactions: said.activity.transactions.into_iter().map(Into::into).collect(),
         }
     }
@@ -270,11 +270,11 @@ impl CardReport {
     ///
     /// # Errors
     /// When it is about another card.
-    pub fn read(self, reference: &str) -> Result<Standing, Unreadable> {
+    pub fn read(self, reference: &str) -> Result<CardSnapshot, MalformedResponse> {
         if self.reference != reference {
-            return Err(Unreadable("it is about another card"));
+            return Err(MalformedResponse("it is about another card"));
         }
-        Ok(Standing {
+        Ok(CardSnapshot {
             sequence: self.sequence,
             state: self.state.into(),
             activity: CardActivity {

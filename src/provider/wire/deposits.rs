@@ -3,15 +3,15 @@
 
 use purser_actors::id::{BankAccountId, BankTransferId};
 use purser_actors::money::Cents;
-use purser_actors::port::banking::Incoming;
+use purser_actors::port::banking::IncomingTransfer;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Amount, Text, Unreadable};
+use super::{DecimalAmount, TextValue, MalformedResponse};
 
 /// Money that came into on-ramps, and what comes back of transfers to accounts, in the order in which the bank counted it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct BankDeposits {
+pub struct BankDepositList {
     /// Oldest first; each number is higher than the one before.
     pub deposits: Vec<BankDeposit>,
 }
@@ -25,28 +25,28 @@ pub struct BankDeposit {
     pub reference: String,
     /// Into which account.
     #[schema(value_type = String)]
-    pub account_id: Text<BankAccountId>,
+    pub account_id: TextValue<BankAccountId>,
     /// In US dollars.
-    #[schema(value_type = Amount)]
-    pub amount: Text<Amount>,
+    #[schema(value_type = DecimalAmount)]
+    pub amount: TextValue<DecimalAmount>,
     /// Who sent it, as the bank tells.
     pub sender: String,
     /// The transfer that this gives back, of which the service moved the money earlier; null for money of others.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(value_type = Option<String>)]
-    pub returned_transfer_id: Option<Text<BankTransferId>>,
+    pub returned_transfer_id: Option<TextValue<BankTransferId>>,
 }
 
-impl BankDeposits {
+impl BankDepositList {
     /// As the bank says it.
-    pub fn of(told: Vec<Incoming>) -> Self {
+    pub fn of(told: Vec<IncomingTransfer>) -> Self {
         let deposits = told.into_iter().map(|one| BankDeposit {
             number: one.number,
             reference: one.reference,
-            account_id: Text(one.account),
-            amount: Text(Amount(one.amount)),
+            account_id: TextValue(one.account),
+            amount: TextValue(DecimalAmount(one.amount)),
             sender: one.sender,
-            returned_transfer_id: one.returns.map(Text),
+            returned_transfer_id: one.returns.map(TextValue),
         });
         Self {
             deposits: deposits.collect(),
@@ -57,13 +57,13 @@ impl BankDeposits {
     ///
     /// # Errors
     /// When the numbers do not rise (money that is skipped over would be lost), or one has no name or no amount.
-    pub fn read(self, after: u64) -> Result<Vec<Incoming>, Unreadable> {
+    pub fn read(self, after: u64) -> Result<Vec<IncomingTransfer>, MalformedResponse> {
         super::rising(after, self.deposits.iter().map(|one| one.number))?;
         let told = self.deposits.into_iter().map(|one| {
             if one.amount.0.0 == Cents::ZERO {
-                return Err(Unreadable("it is about no money"));
+                return Err(MalformedResponse("it is about no money"));
             }
-            Ok(Incoming {
+            Ok(IncomingTransfer {
                 number: one.number,
                 reference: super::name(one.reference)?,
                 account: one.account_id.0,
@@ -81,10 +81,10 @@ impl BankDeposits {
 pub struct BankBalance {
     /// Which account.
     #[schema(value_type = String)]
-    pub account_id: Text<BankAccountId>,
+    pub account_id: TextValue<BankAccountId>,
     /// In US dollars.
-    #[schema(value_type = Amount)]
-    pub balance: Text<Amount>,
+    #[schema(value_type = DecimalAmount)]
+    pub balance: TextValue<DecimalAmount>,
 }
 
 impl BankBalance {
@@ -92,10 +92,10 @@ impl BankBalance {
     ///
     /// # Errors
     /// When it is about another account.
-    pub fn read(&self, account: BankAccountId) -> Result<Cents, Unreadable> {
+    pub fn read(&self, account: BankAccountId) -> Result<Cents, MalformedResponse> {
         match self.account_id.0 == account {
             true => Ok(self.balance.0.0),
-            false => Err(Unreadable("it is about another account")),
+            false => Err(MalformedResponse("it is about another account")),
         }
     }
 }

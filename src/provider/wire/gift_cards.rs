@@ -7,14 +7,14 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Amount, Text, Unreadable};
-use crate::provider::gift_cards::{GiftFacets, GiftPage, GiftProduct, GiftSearch, Offer, Reach, Values};
+use super::{DecimalAmount, TextValue, MalformedResponse};
+use crate::provider::gift_cards::{GiftCardFacets, GiftCardPage, GiftCardProduct, GiftCardQuery, GiftCardQuote, Redeemability, Denominations};
 
 /// What is looked for.
 #[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub struct GiftQuery {
+pub struct GiftCardQuery {
     /// A product, brand or category by name, with slips.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub q: Option<String>,
@@ -34,9 +34,9 @@ pub struct GiftQuery {
     pub limit: usize,
 }
 
-impl From<GiftSearch> for GiftQuery {
-    fn from(wanted: GiftSearch) -> Self {
-        let GiftSearch {
+impl From<GiftCardQuery> for GiftCardQuery {
+    fn from(wanted: GiftCardQuery) -> Self {
+        let GiftCardQuery {
             q,
             country,
             currency,
@@ -55,9 +55,9 @@ impl From<GiftSearch> for GiftQuery {
     }
 }
 
-impl From<GiftQuery> for GiftSearch {
-    fn from(wanted: GiftQuery) -> Self {
-        let GiftQuery {
+impl From<GiftCardQuery> for GiftCardQuery {
+    fn from(wanted: GiftCardQuery) -> Self {
+        let GiftCardQuery {
             q,
             country,
             currency,
@@ -78,11 +78,11 @@ impl From<GiftQuery> for GiftSearch {
 
 /// A page of products, best match first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Products {
+pub struct GiftCardProductList {
     /// The page; `null` when `starting_after` is not among what was found.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required)]
-    pub products: Option<Vec<Product>>,
+    pub products: Option<Vec<GiftCardProduct>>,
     /// Products found in all.
     pub count: usize,
     /// Whether more follow.
@@ -97,7 +97,7 @@ pub struct Products {
 
 /// One product as it is offered now.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Product {
+pub struct GiftCardProduct {
     /// The catalog's name of it; stable.
     pub product_id: String,
     /// For people.
@@ -111,10 +111,10 @@ pub struct Product {
     /// ISO 4217, of every amount.
     pub currency: String,
     /// How much.
-    pub values: ValuesOnWire,
+    pub values: Denominations,
     /// Fraction of the amount that its buyer pays on top.
     #[schema(value_type = String)]
-    pub fee_rate: Text<Decimal>,
+    pub fee_rate: TextValue<Decimal>,
     /// Whether an order now would find one.
     pub in_stock: bool,
     /// What it is good for.
@@ -125,47 +125,47 @@ pub struct Product {
 
 /// One product, or none.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct MaybeProduct {
+pub struct GiftCardProductResponse {
     /// What was asked for.
     pub product_id: String,
     /// `null` for no such product.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required)]
-    pub product: Option<Product>,
+    pub product: Option<GiftCardProduct>,
 }
 
 /// Which amounts a gift card comes in.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum ValuesOnWire {
+pub enum Denominations {
     /// Exactly these, rising.
     Fixed {
         /// Them.
-        #[schema(value_type = Vec<Amount>)]
-        amounts: Vec<Text<Amount>>,
+        #[schema(value_type = Vec<DecimalAmount>)]
+        amounts: Vec<TextValue<DecimalAmount>>,
     },
     /// From `least` to `most`, both included, in steps from `least`.
     Range {
         /// Smallest.
-        #[schema(value_type = Amount)]
-        least: Text<Amount>,
+        #[schema(value_type = DecimalAmount)]
+        least: TextValue<DecimalAmount>,
         /// Largest.
-        #[schema(value_type = Amount)]
-        most: Text<Amount>,
+        #[schema(value_type = DecimalAmount)]
+        most: TextValue<DecimalAmount>,
         /// Above zero.
-        #[schema(value_type = Amount)]
-        step: Text<Amount>,
+        #[schema(value_type = DecimalAmount)]
+        step: TextValue<DecimalAmount>,
     },
 }
 
-impl From<Values> for ValuesOnWire {
-    fn from(values: Values) -> Self {
-        let text = |cents| Text(Amount(cents));
+impl From<Denominations> for Denominations {
+    fn from(values: Denominations) -> Self {
+        let text = |cents| TextValue(DecimalAmount(cents));
         match values {
-            Values::Fixed(amounts) => Self::Fixed {
+            Denominations::Fixed(amounts) => Self::Fixed {
                 amounts: amounts.into_iter().map(text).collect(),
             },
-            Values::Range { least, most, step } => Self::Range {
+            Denominations::Range { least, most, step } => Self::Range {
                 least: text(least),
                 most: text(most),
                 step: text(step),
@@ -174,13 +174,13 @@ impl From<Values> for ValuesOnWire {
     }
 }
 
-impl TryFrom<ValuesOnWire> for Values {
-    type Error = Unreadable;
+impl TryFrom<Denominations> for Denominations {
+    type Error = MalformedResponse;
 
-    fn try_from(values: ValuesOnWire) -> Result<Self, Unreadable> {
+    fn try_from(values: Denominations) -> Result<Self, MalformedResponse> {
         let values = match values {
-            ValuesOnWire::Fixed { amounts } => Self::Fixed(amounts.into_iter().map(|a| a.0.0).collect()),
-            ValuesOnWire::Range { least, most, step } => Self::Range {
+            Denominations::Fixed { amounts } => Self::Fixed(amounts.into_iter().map(|a| a.0.0).collect()),
+            Denominations::Range { least, most, step } => Self::Range {
                 least: least.0.0,
                 most: most.0.0,
                 step: step.0.0,
@@ -190,24 +190,24 @@ impl TryFrom<ValuesOnWire> for Values {
             Self::Fixed(amounts) => amounts.windows(2).all(|pair| pair[0] < pair[1]),
             Self::Range { least, most, step } => least <= most && step.get() > 0,
         };
-        if sound { Ok(values) } else { Err(Unreadable("amounts")) }
+        if sound { Ok(values) } else { Err(MalformedResponse("amounts")) }
     }
 }
 
-impl From<GiftProduct> for Product {
-    fn from(product: GiftProduct) -> Self {
+impl From<GiftCardProduct> for GiftCardProduct {
+    fn from(product: GiftCardProduct) -> Self {
         Self {
             product_id: product.product_id,
             name: product.name,
             brand: product.brand,
             category: product.category,
             countries: match product.reach {
-                Reach::Borderless => None,
-                Reach::Countries(countries) => Some(countries),
+                Redeemability::Worldwide => None,
+                Redeemability::Countries(countries) => Some(countries),
             },
             currency: product.currency,
             values: product.values.into(),
-            fee_rate: Text(product.fee_rate),
+            fee_rate: TextValue(product.fee_rate),
             in_stock: product.in_stock,
             description: product.description,
             terms: product.terms,
@@ -215,16 +215,16 @@ impl From<GiftProduct> for Product {
     }
 }
 
-impl TryFrom<Product> for GiftProduct {
-    type Error = Unreadable;
+impl TryFrom<GiftCardProduct> for GiftCardProduct {
+    type Error = MalformedResponse;
 
-    fn try_from(product: Product) -> Result<Self, Unreadable> {
+    fn try_from(product: GiftCardProduct) -> Result<Self, MalformedResponse> {
         Ok(Self {
             product_id: product.product_id,
             name: product.name,
             brand: product.brand,
             category: product.category,
-            reach: product.countries.map_or(Reach::Borderless, Reach::Countries),
+            reach: product.countries.map_or(Redeemability::Worldwide, Redeemability::Countries),
             currency: product.currency,
             values: product.values.try_into()?,
             fee_rate: rate(product.fee_rate)?,
@@ -236,20 +236,20 @@ impl TryFrom<Product> for GiftProduct {
 }
 
 /// A catalog that pays its buyers, or takes more than the card, is out of its mind.
-fn rate(rate: Text<Decimal>) -> Result<Decimal, Unreadable> {
+fn rate(rate: TextValue<Decimal>) -> Result<Decimal, MalformedResponse> {
     if rate.0 < Decimal::ZERO || rate.0 > Decimal::ONE {
-        return Err(Unreadable("a fee rate"));
+        return Err(MalformedResponse("a fee rate"));
     }
     Ok(rate.0)
 }
 
-impl Products {
+impl GiftCardProductList {
     /// As the catalog says it.
-    pub fn of(page: Option<GiftPage>) -> Self {
+    pub fn of(page: Option<GiftCardPage>) -> Self {
         let found = page.is_some();
         let page = page.unwrap_or_default();
         Self {
-            products: found.then(|| page.products.into_iter().map(Product::from).collect()),
+            products: found.then(|| page.products.into_iter().map(GiftCardProduct::from).collect()),
             count: page.count,
             has_more: page.has_more,
             countries: page.facets.countries,
@@ -262,13 +262,13 @@ impl Products {
     ///
     /// # Errors
     /// When a product cannot be.
-    pub fn read(self) -> Result<Option<GiftPage>, Unreadable> {
+    pub fn read(self) -> Result<Option<GiftCardPage>, MalformedResponse> {
         let Some(products) = self.products else { return Ok(None) };
-        Ok(Some(GiftPage {
+        Ok(Some(GiftCardPage {
             products: products.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
             count: self.count,
             has_more: self.has_more,
-            facets: GiftFacets {
+            facets: GiftCardFacets {
                 countries: self.countries,
                 currencies: self.currencies,
                 categories: self.categories,
@@ -281,25 +281,25 @@ impl Products {
 #[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
-pub struct OfferQuery {
+pub struct GiftCardQuoteQuery {
     /// ISO 3166-1 alpha-2.
     pub country: String,
     /// In the product's currency.
     #[param(value_type = String)]
-    pub amount: Text<Amount>,
+    pub amount: TextValue<DecimalAmount>,
 }
 
 /// What the catalog says of it. It reserves nothing.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum OfferAnswer {
+pub enum GiftCardQuote {
     /// It could be ordered now.
     Open {
         /// ISO 4217.
         currency: String,
         /// Fraction of the amount that comes on top.
         #[schema(value_type = String)]
-        fee_rate: Text<Decimal>,
+        fee_rate: TextValue<Decimal>,
     },
     /// No such product.
     UnknownProduct,
@@ -308,40 +308,40 @@ pub enum OfferAnswer {
     /// It does not come in that amount.
     NotThisAmount {
         /// In which it does.
-        values: ValuesOnWire,
+        values: Denominations,
     },
     /// Sold out for now.
     OutOfStock,
 }
 
-impl From<Offer> for OfferAnswer {
-    fn from(said: Offer) -> Self {
+impl From<GiftCardQuote> for GiftCardQuote {
+    fn from(said: GiftCardQuote) -> Self {
         match said {
-            Offer::Open { currency, fee_rate } => Self::Open {
+            GiftCardQuote::Available { currency, fee_rate } => Self::Open {
                 currency,
-                fee_rate: Text(fee_rate),
+                fee_rate: TextValue(fee_rate),
             },
-            Offer::UnknownProduct => Self::UnknownProduct,
-            Offer::NotInCountry => Self::NotInCountry,
-            Offer::NotThisAmount(values) => Self::NotThisAmount { values: values.into() },
-            Offer::OutOfStock => Self::OutOfStock,
+            GiftCardQuote::UnknownProduct => Self::UnknownProduct,
+            GiftCardQuote::NotInCountry => Self::NotInCountry,
+            GiftCardQuote::InvalidAmount(values) => Self::NotThisAmount { values: values.into() },
+            GiftCardQuote::OutOfStock => Self::OutOfStock,
         }
     }
 }
 
-impl TryFrom<OfferAnswer> for Offer {
-    type Error = Unreadable;
+impl TryFrom<GiftCardQuote> for GiftCardQuote {
+    type Error = MalformedResponse;
 
-    fn try_from(said: OfferAnswer) -> Result<Self, Unreadable> {
+    fn try_from(said: GiftCardQuote) -> Result<Self, MalformedResponse> {
         Ok(match said {
-            OfferAnswer::Open { currency, fee_rate } => Self::Open {
+            GiftCardQuote::Open { currency, fee_rate } => Self::Available {
                 currency,
                 fee_rate: rate(fee_rate)?,
             },
-            OfferAnswer::UnknownProduct => Self::UnknownProduct,
-            OfferAnswer::NotInCountry => Self::NotInCountry,
-            OfferAnswer::NotThisAmount { values } => Self::NotThisAmount(values.try_into()?),
-            OfferAnswer::OutOfStock => Self::OutOfStock,
+            GiftCardQuote::UnknownProduct => Self::UnknownProduct,
+            GiftCardQuote::NotInCountry => Self::NotInCountry,
+            GiftCardQuote::NotThisAmount { values } => Self::InvalidAmount(values.try_into()?),
+            GiftCardQuote::OutOfStock => Self::OutOfStock,
         })
     }
 }

@@ -1,18 +1,18 @@
 //! Orders of payouts on the wire: `POST /v1/payouts`, `POST /v1/debit-card-country`.
 
 use purser_actors::id::PayoutId;
-use purser_actors::product::{AppPayee, Country, Currency, Line, Platform};
+use purser_actors::product::{AppPayee, Country, Currency, ProductLine, Platform};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Amount, Hidden, Text, Unreadable};
-use crate::provider::payouts::{Payee, PlainPayout};
-use crate::vault::CardNumber;
+use super::{DecimalAmount, SecretText, TextValue, MalformedResponse};
+use crate::provider::payouts::{PlainPayee, PlainPayout};
+use crate::vault::CardNumberRecord;
 
 /// Which rail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Rail {
+pub enum PayoutRail {
     /// To a debit card.
     PushToCard,
     /// To a bank account.
@@ -24,30 +24,30 @@ pub enum Rail {
 /// An order to a rail.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PayoutOrder {
+pub struct PayoutRequest {
     /// The service's id, which every word about it names.
     #[schema(value_type = String)]
-    pub payout_id: Text<PayoutId>,
+    pub payout_id: TextValue<PayoutId>,
     /// Which rail.
-    pub rail: Rail,
+    pub rail: PayoutRail,
     /// What the recipient gets.
-    #[schema(value_type = Amount)]
-    pub amount: Text<Amount>,
+    #[schema(value_type = DecimalAmount)]
+    pub amount: TextValue<DecimalAmount>,
     /// ISO 4217.
     #[schema(value_type = String)]
-    pub currency: Text<Currency>,
+    pub currency: TextValue<Currency>,
     /// Who.
-    pub payee: PayeeOnWire,
+    pub payee: Payee,
 }
 
 /// Who gets a payout.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum PayeeOnWire {
+pub enum Payee {
     /// A debit card.
     Card {
         /// 12 to 19 digits.
-        number: Hidden,
+        number: SecretText,
         /// 1 to 12.
         exp_month: u8,
         /// Four digits.
@@ -58,7 +58,7 @@ pub enum PayeeOnWire {
         /// Nine digits, or the bank's part of an IBAN.
         routing_number: String,
         /// As the bank knows it.
-        account_number: Hidden,
+        account_number: SecretText,
         /// Whose.
         account_holder_name: String,
     },
@@ -78,37 +78,37 @@ pub enum PayeeOnWire {
 }
 
 /// Only the lines that rails serve have one.
-const fn rail(line: Line) -> Result<Rail, Unreadable> {
+const fn rail(line: ProductLine) -> Result<PayoutRail, MalformedResponse> {
     match line {
-        Line::PushToCard => Ok(Rail::PushToCard),
-        Line::BankPayment => Ok(Rail::BankPayment),
-        Line::AppPayment => Ok(Rail::AppPayment),
-        _ => Err(Unreadable("no payout")),
+        ProductLine::PushToCard => Ok(PayoutRail::PushToCard),
+        ProductLine::BankPayment => Ok(PayoutRail::BankPayment),
+        ProductLine::AppPayment => Ok(PayoutRail::AppPayment),
+        _ => Err(MalformedResponse("no payout")),
     }
 }
 
-impl PayoutOrder {
+impl PayoutRequest {
     /// For the wire.
     ///
     /// # Errors
     /// When it is for a line that no rail serves.
-    pub fn of(order: PlainPayout) -> Result<Self, Unreadable> {
+    pub fn of(order: PlainPayout) -> Result<Self, MalformedResponse> {
         let payee = match order.to {
-            Payee::Card(card) => PayeeOnWire::Card {
-                number: Hidden(card.number().clone()),
+            PlainPayee::Card(card) => Payee::Card {
+                number: SecretText(card.number().clone()),
                 exp_month: card.exp_month(),
                 exp_year: card.exp_year(),
             },
-            Payee::Bank {
+            PlainPayee::Bank {
                 routing_number,
                 account_number,
                 account_holder_name,
-            } => PayeeOnWire::Bank {
+            } => Payee::Bank {
                 routing_number,
-                account_number: Hidden(account_number),
+                account_number: SecretText(account_number),
                 account_holder_name,
             },
-            Payee::App(platform, payee) => PayeeOnWire::App {
+            PlainPayee::App(platform, payee) => Payee::App {
                 platform: platform.name().to_owned(),
                 recipient: payee.recipient,
                 first_name: payee.first_name,
@@ -117,10 +117,10 @@ impl PayoutOrder {
             },
         };
         Ok(Self {
-            payout_id: Text(order.payout),
+            payout_id: TextValue(order.payout),
             rail: rail(order.line)?,
-            amount: Text(Amount(order.amount)),
-            currency: Text(order.currency),
+            amount: TextValue(DecimalAmount(order.amount)),
+            currency: TextValue(order.currency),
             payee,
         })
     }
@@ -129,26 +129,26 @@ impl PayoutOrder {
     ///
     /// # Errors
     /// When the payee is not one.
-    pub fn read(self, key: purser_actors::id::EffectId) -> Result<PlainPayout, Unreadable> {
+    pub fn read(self, key: purser_actors::id::JobId) -> Result<PlainPayout, MalformedResponse> {
         let to = match self.payee {
-            PayeeOnWire::Card {
+            Payee::Card {
                 number,
                 exp_month,
                 exp_year,
             } => {
-                let card = CardNumber::new(number.0, exp_month, exp_year);
-                Payee::Card(card.map_err(|_| Unreadable("a card number"))?)
+                let card = CardNumberRecord::new(number.0, exp_month, exp_year);
+                PlainPayee::Card(card.map_err(|_| MalformedResponse("a card number"))?)
             }
-            PayeeOnWire::Bank {
+            Payee::Bank {
                 routing_number,
                 account_number,
                 account_holder_name,
-            } => Payee::Bank {
+            } => PlainPayee::Bank {
                 routing_number,
                 account_number: account_number.0,
                 account_holder_name,
             },
-            PayeeOnWire::App {
+            Payee::App {
                 platform,
                 recipient,
                 first_name,
@@ -162,16 +162,16 @@ impl PayoutOrder {
                     last_name,
                     email,
                 };
-                Payee::App(known.ok_or(Unreadable("a payment app"))?, payee)
+                PlainPayee::App(known.ok_or(MalformedResponse("a payment app"))?, payee)
             }
         };
         Ok(PlainPayout {
             key,
             payout: self.payout_id.0,
             line: match self.rail {
-                Rail::PushToCard => Line::PushToCard,
-                Rail::BankPayment => Line::BankPayment,
-                Rail::AppPayment => Line::AppPayment,
+                PayoutRail::PushToCard => ProductLine::PushToCard,
+                PayoutRail::BankPayment => ProductLine::BankPayment,
+                PayoutRail::AppPayment => ProductLine::AppPayment,
             },
             amount: self.amount.0.0,
             currency: self.currency.0,
@@ -183,16 +183,16 @@ impl PayoutOrder {
 /// A debit card whose bank is looked for.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct DebitCard {
+pub struct DebitCardQuery {
     /// 12 to 19 digits.
-    pub number: Hidden,
+    pub number: SecretText,
 }
 
 /// Where its bank is.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct DebitCardCountry {
+pub struct DebitCardCountryResponse {
     /// ISO 3166-1 alpha-2; `null` for a card that no rail pays to.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(value_type = Option<String>, required)]
-    pub country: Option<Text<Country>>,
+    pub country: Option<TextValue<Country>>,
 }

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::Item;
-use super::run::{Run, RunHead, entries};
-use crate::sandbox::record_log::{Entry, LogFile, Point, Snapshot, Spill, frame_in};
+use super::ArchiveRecord;
+use super::run::{SortedRun, RunHeader, entries};
+use crate::sandbox::record_log::{IndexKey, LogFile, LogPosition, LogSnapshot, FlushedRange, frame_in};
 
 /// The second: gift cards were not numbered in the first.
 const MAGIC: [u8; 8] = *b"SBXIDX02";
@@ -21,7 +21,7 @@ const MAGIC: [u8; 8] = *b"SBXIDX02";
 #[derive(Debug)]
 pub(crate) struct Index {
     log: File,
-    view: Mutex<Arc<View>>,
+    view: Mutex<Arc<IndexSnapshot>>,
     changed: Condvar,
     failed: AtomicBool,
     closed: AtomicBool,
@@ -29,15 +29,15 @@ pub(crate) struct Index {
 
 /// The index at one moment.
 #[derive(Debug, Default)]
-pub(super) struct View {
-    runs: Vec<Arc<Run>>,
+pub(super) struct IndexSnapshot {
+    runs: Vec<Arc<SortedRun>>,
     /// Where each spill began: the number of the next record that counts, and its place; the last is the end of all.
     steps: Vec<(u64, u64)>,
     /// Spills taken since the start.
     pub(super) spills: u64,
 }
 
-impl View {
+impl IndexSnapshot {
     /// Where the log is not indexed any more.
     pub(super) fn upto(&self) -> u64 {
         self.steps.last().map_or(0, |(_, place)| *place)
@@ -51,7 +51,7 @@ impl View {
 }
 
 impl Index {
-    pub(super) fn view(&self) -> Arc<View> {
+    pub(super) fn view(&self) -> Arc<IndexSnapshot> {
         Arc::clone(&self.view.lock())
     }
 
@@ -86,7 +86,7 @@ impl Index {
     }
 
     /// The frames that may hold something of this name, in order.
-    pub(super) fn frames_of(&self, view: &View, name: u64) -> Vec<u64> {
+    pub(super) fn frames_of(&self, view: &IndexSnapshot, name: u64) -> Vec<u64> {
         let mut places = Vec::new();
         for run in &view.runs {
             if let Err(error) = run.find(name, &mut places) {
@@ -99,7 +99,7 @@ impl Index {
     }
 
     /// Everything in a frame, and where the next one begins.
-    pub(super) fn read<T: Item>(&self, at: u64) -> (Vec<T>, u64) {
+    pub(super) fn read<T: ArchiveRecord>(&self, at: u64) -> (Vec<T>, u64) {
         let bad = |what| io::Error::new(io::ErrorKind::InvalidData, what);
         let read = || {
             let frame = frame_in(&self.log, at)?;
@@ -117,28 +117,28 @@ impl Index {
 }
 
 #[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
-struct Head {
-    point: Point,
-    runs: Vec<RunHead>,
+struct IndexHeader {
+    point: LogPosition,
+    runs: Vec<RunHeader>,
     steps: Vec<(u64, u64)>,
-    snapshot: Snapshot,
+    snapshot: LogSnapshot,
 }
 
 /// Writes the index; there is one.
 #[derive(Debug)]
-pub(super) struct Spiller {
+pub(super) struct IndexWriter {
     pub(super) index: Arc<Index>,
     dir: PathBuf,
     first: u64,
     next_run: u64,
 }
 
-impl Spiller {
+impl IndexWriter {
     /// Opens the index of this log, if there is a good one, and tells what it knows; else begins a new one.
     ///
     /// # Errors
     /// When the disk fails.
-    pub(super) fn open(path: &Path, log: &LogFile) -> io::Result<(Self, Option<(Point, Snapshot)>)> {
+    pub(super) fn open(path: &Path, log: &LogFile) -> io::Result<(Self, Option<(LogPosition, LogSnapshot)>)> {
         let mut name = path.as_os_str().to_owned();
         name.push(".index");
         let index = Index {
@@ -173,14 +173,14 @@ impl Spiller {
             _ => {}
         }
         std::fs::create_dir(&self.dir)?;
-        *self.index.view.lock() = Arc::new(View {
+        *self.index.view.lock() = Arc::new(IndexSnapshot {
             steps: vec![(0, self.first)],
-            ..View::default()
+            ..IndexSnapshot::default()
         });
         Ok(())
     }
 
-    fn restore(&mut self, log: &LogFile) -> io::Result<Head> {
+    fn restore(&mut self, log: &LogFile) -> io::Result<IndexHeader> {
         let bad = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what);
         let bytes = std::fs::read(self.dir.join("head"))?;
         let (crc, rest) = bytes
@@ -190,7 +190,7 @@ impl Spiller {
         if crc32c::crc32c(rest) != u32::from_le_bytes(*crc) {
             return Err(bad("a damaged head"));
         }
-        let (head, _) = bincode::decode_from_slice::<Head, _>(rest, bincode::config::standard())
+        let (head, _) = bincode::decode_from_slice::<IndexHeader, _>(rest, bincode::config::standard())
             .map_err(|e| bad(&e.to_string()))?;
         if !log.has(&head.point) {
             return Err(bad("not the index of this log"));
@@ -198,7 +198,7 @@ impl Spiller {
         let mut runs = Vec::new();
         for run in &head.runs {
             // A missing run is damage; a missing head is a log from before there were indexes.
-            let open = Run::open(&self.path_of(run.id), *run).map_err(|e| bad(&e.to_string()))?;
+            let open = SortedRun::open(&self.path_of(run.id), *run).map_err(|e| bad(&e.to_string()))?;
             runs.push(Arc::new(open));
             self.next_run = self.next_run.max(run.id + 1);
         }
@@ -210,7 +210,7 @@ impl Spiller {
             }
         }
         let steps = head.steps.clone();
-        *self.index.view.lock() = Arc::new(View { runs, steps, spills: 0 });
+        *self.index.view.lock() = Arc::new(IndexSnapshot { runs, steps, spills: 0 });
         Ok(head)
     }
 
@@ -222,8 +222,8 @@ impl Spiller {
     ///
     /// # Errors
     /// When the disk fails.
-    pub(super) fn take(&mut self, spill: Spill) -> io::Result<()> {
-        let Spill {
+    pub(super) fn take(&mut self, spill: FlushedRange) -> io::Result<()> {
+        let FlushedRange {
             mut entries,
             point,
             snapshot,
@@ -239,7 +239,7 @@ impl Spiller {
         let head = self.publish(
             point,
             snapshot,
-            View {
+            IndexSnapshot {
                 runs,
                 steps,
                 spills: view.spills + 1,
@@ -248,14 +248,14 @@ impl Spiller {
         self.merge(head)
     }
 
-    fn write(&mut self, most: u64, entries: impl Iterator<Item = io::Result<Entry>>) -> io::Result<Arc<Run>> {
+    fn write(&mut self, most: u64, entries: impl Iterator<Item = io::Result<IndexKey>>) -> io::Result<Arc<SortedRun>> {
         let id = self.next_run;
         self.next_run += 1;
-        Run::write(&self.path_of(id), id, most, entries).map(Arc::new)
+        SortedRun::write(&self.path_of(id), id, most, entries).map(Arc::new)
     }
 
-    fn publish(&self, point: Point, snapshot: Snapshot, view: View) -> io::Result<Head> {
-        let head = Head {
+    fn publish(&self, point: LogPosition, snapshot: LogSnapshot, view: IndexSnapshot) -> io::Result<IndexHeader> {
+        let head = IndexHeader {
             point,
             runs: view.runs.iter().map(|run| run.head).collect(),
             steps: view.steps.clone(),
@@ -275,7 +275,7 @@ impl Spiller {
 
     /// Makes one run of the newest, as long as an older one is no longer than they are: their number grows with the
     /// logarithm of the entries, and an entry is copied as often.
-    fn merge(&mut self, head: Head) -> io::Result<()> {
+    fn merge(&mut self, head: IndexHeader) -> io::Result<()> {
         let view = self.index.view();
         let (mut first, mut sum) = (view.runs.len(), 0);
         while let Some(before) = first.checked_sub(1)
@@ -301,7 +301,7 @@ impl Spiller {
         self.publish(
             head.point,
             head.snapshot,
-            View {
+            IndexSnapshot {
                 runs,
                 steps,
                 spills: view.spills,
@@ -312,8 +312,8 @@ impl Spiller {
     }
 }
 
-fn smallest(inputs: &mut [std::iter::Peekable<impl Iterator<Item = io::Result<Entry>>>]) -> Option<io::Result<Entry>> {
-    let mut least: Option<(usize, Entry)> = None;
+fn smallest(inputs: &mut [std::iter::Peekable<impl Iterator<Item = io::Result<IndexKey>>>]) -> Option<io::Result<IndexKey>> {
+    let mut least: Option<(usize, IndexKey)> = None;
     for (place, input) in inputs.iter_mut().enumerate() {
         match input.peek() {
             Some(Ok(entry)) if least.is_none_or(|(_, other)| *entry < other) => least = Some((place, *entry)),

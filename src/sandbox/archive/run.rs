@@ -5,7 +5,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::sandbox::record_log::Entry;
+use crate::sandbox::record_log::IndexKey;
 
 const ENTRY: usize = 16;
 /// Entries that one read brings in; the first name of each is in memory.
@@ -19,7 +19,7 @@ const LINE: u64 = 512;
 
 /// A run as the index's head names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct RunHead {
+pub(super) struct RunHeader {
     pub(super) id: u64,
     pub(super) entries: u64,
     pub(super) crc: u32,
@@ -27,22 +27,22 @@ pub(super) struct RunHead {
 
 /// An open run.
 #[derive(Debug)]
-pub(super) struct Run {
-    pub(super) head: RunHead,
+pub(super) struct SortedRun {
+    pub(super) head: RunHeader,
     file: File,
     fences: Vec<u64>,
-    filter: Filter,
+    filter: BloomFilter,
 }
 
-impl Run {
+impl SortedRun {
     /// Writes a run of `most` entries or less, which come in order; durable when it returns.
     pub(super) fn write(
         path: &Path,
         id: u64,
         most: u64,
-        entries: impl Iterator<Item = io::Result<Entry>>,
+        entries: impl Iterator<Item = io::Result<IndexKey>>,
     ) -> io::Result<Self> {
-        let mut shape = Shape::new(most);
+        let mut shape = RunStats::new(most);
         let mut out = BufWriter::with_capacity(PAGE * ENTRY, File::create(path)?);
         for entry in entries {
             let entry = entry?;
@@ -55,8 +55,8 @@ impl Run {
     }
 
     /// Opens a run and reads all of it once: 16 bytes an entry.
-    pub(super) fn open(path: &Path, head: RunHead) -> io::Result<Self> {
-        let mut shape = Shape::new(head.entries);
+    pub(super) fn open(path: &Path, head: RunHeader) -> io::Result<Self> {
+        let mut shape = RunStats::new(head.entries);
         for entry in entries(path)? {
             let entry = entry?;
             shape.add(entry, &bytes_of(entry));
@@ -95,7 +95,7 @@ impl Run {
 }
 
 /// A run's entries in order.
-pub(super) fn entries(path: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>> + use<>> {
+pub(super) fn entries(path: &Path) -> io::Result<impl Iterator<Item = io::Result<IndexKey>> + use<>> {
     let mut reader = BufReader::with_capacity(16 * PAGE * ENTRY, File::open(path)?);
     Ok(std::iter::from_fn(move || {
         let mut bytes = [0; ENTRY];
@@ -107,14 +107,14 @@ pub(super) fn entries(path: &Path) -> io::Result<impl Iterator<Item = io::Result
     }))
 }
 
-fn bytes_of((name, place): Entry) -> [u8; ENTRY] {
+fn bytes_of((name, place): IndexKey) -> [u8; ENTRY] {
     let mut bytes = [0; ENTRY];
     bytes[..8].copy_from_slice(&name.to_le_bytes());
     bytes[8..].copy_from_slice(&place.to_le_bytes());
     bytes
 }
 
-fn entry_of(bytes: &[u8]) -> Option<Entry> {
+fn entry_of(bytes: &[u8]) -> Option<IndexKey> {
     let (name, place) = bytes.split_first_chunk::<8>()?;
     Some((
         u64::from_le_bytes(*name),
@@ -123,24 +123,24 @@ fn entry_of(bytes: &[u8]) -> Option<Entry> {
 }
 
 /// What is known of a run after all its entries have passed by.
-struct Shape {
+struct RunStats {
     entries: u64,
     crc: u32,
     fences: Vec<u64>,
-    filter: Filter,
+    filter: BloomFilter,
 }
 
-impl Shape {
+impl RunStats {
     fn new(entries: u64) -> Self {
         Self {
             entries: 0,
             crc: 0,
             fences: Vec::new(),
-            filter: Filter::new(entries),
+            filter: BloomFilter::new(entries),
         }
     }
 
-    fn add(&mut self, (name, _): Entry, bytes: &[u8]) {
+    fn add(&mut self, (name, _): IndexKey, bytes: &[u8]) {
         if self.entries.is_multiple_of(PAGE as u64) {
             self.fences.push(name);
         }
@@ -149,10 +149,10 @@ impl Shape {
         self.filter.add(name);
     }
 
-    fn run(self, id: u64, file: File) -> Run {
+    fn run(self, id: u64, file: File) -> SortedRun {
         let (entries, crc) = (self.entries, self.crc);
-        Run {
-            head: RunHead { id, entries, crc },
+        SortedRun {
+            head: RunHeader { id, entries, crc },
             file,
             fences: self.fences,
             filter: self.filter,
@@ -163,9 +163,9 @@ impl Shape {
 /// A Bloom filter: whoever pays anew is in no run, and should not have to read one to know it. Names are hashes, so
 /// their bits are taken as they are: some for a line, four times nine for bits in it.
 #[derive(Debug)]
-struct Filter(Vec<u64>);
+struct BloomFilter(Vec<u64>);
 
-impl Filter {
+impl BloomFilter {
     fn new(entries: u64) -> Self {
         let bits = entries
             .saturating_mul(FILTER_BITS)

@@ -7,17 +7,17 @@ use super::*;
 
 const KIND: [u8; 8] = *b"TESTARC1";
 
-impl Item for u64 {
+impl ArchiveRecord for u64 {
     fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
         let bytes = record.try_into().map_err(|_| "not eight bytes")?;
         Ok(vec![Self::from_le_bytes(bytes)])
     }
 
-    fn names(&self) -> Vec<u64> {
+    fn index_keys(&self) -> Vec<u64> {
         vec![named(*self)]
     }
 
-    fn counts(&self) -> bool {
+    fn is_counted(&self) -> bool {
         true
     }
 }
@@ -29,12 +29,12 @@ fn named(number: u64) -> u64 {
 /// Adds up what it is given.
 #[derive(Default)]
 struct Sum {
-    shelf: Shelf<u64>,
+    shelf: RecordBuffer<u64>,
     sum: u64,
     applied: usize,
 }
 
-impl Book for Sum {
+impl ArchiveState for Sum {
     type Item = u64;
 
     fn apply(&mut self, number: &u64) -> Result<(), String> {
@@ -44,7 +44,7 @@ impl Book for Sum {
         Ok(())
     }
 
-    fn shelf(&mut self) -> &mut Shelf<u64> {
+    fn buffer(&mut self) -> &mut RecordBuffer<u64> {
         &mut self.shelf
     }
 
@@ -91,7 +91,7 @@ impl House {
     /// Closed, with everything on disk; only the files are left.
     fn closed(self) -> TempDir {
         let Self { dir, archive, book } = self;
-        book.shelf.settle();
+        book.shelf.evict();
         drop(archive);
         dir
     }
@@ -147,7 +147,7 @@ fn memory_holds_no_more_than_the_bound() {
         assert!(house.book.shelf.resident() <= 2 * MOST, "after {number}");
     }
     house.check(500);
-    house.book.shelf.settle();
+    house.book.shelf.evict();
     house.check(500);
 }
 

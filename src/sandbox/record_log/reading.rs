@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::{FRAME_HEADER, FRAME_LIMIT, FRAME_MAGIC, LogError, Point, Tail};
+use super::{FRAME_HEADER, FRAME_LIMIT, FRAME_MAGIC, LogError, LogPosition, LogTail};
 
 /// What the reader takes from the disk at once.
 const READ_AHEAD: usize = 256 << 10;
@@ -22,7 +22,7 @@ pub(crate) struct LogFile {
 /// A good frame of the file.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    pub(crate) point: Point,
+    pub(crate) point: LogPosition,
     payload: Vec<u8>,
 }
 
@@ -95,7 +95,7 @@ impl LogFile {
     }
 
     /// Whether this very frame is where the point says.
-    pub(crate) fn has(&self, point: &Point) -> bool {
+    pub(crate) fn has(&self, point: &LogPosition) -> bool {
         frame_in(&self.file, point.frame).is_ok_and(|frame| frame.point == *point)
     }
 
@@ -154,7 +154,7 @@ impl LogFile {
     ///
     /// # Errors
     /// When the disk fails.
-    pub(crate) fn split(mut self, tail: &Tail) -> Result<(File, String), LogError> {
+    pub(crate) fn split(mut self, tail: &LogTail) -> Result<(File, String), LogError> {
         self.file.seek(SeekFrom::Start(tail.end)).map_err(|e| self.io(e))?;
         Ok((self.file, self.path.display().to_string()))
     }
@@ -201,7 +201,7 @@ fn header_of(header: &[u8]) -> Option<(usize, u32)> {
 
 fn frame(payload: Vec<u8>, crc: u32, at: u64) -> Option<Frame> {
     let end = at + (FRAME_HEADER + payload.len()) as u64;
-    let point = Point { frame: at, crc, end };
+    let point = LogPosition { frame: at, crc, end };
     (crc32c::crc32c(&payload) == crc).then_some(Frame { point, payload })
 }
 

@@ -16,8 +16,8 @@ fn open(path: &Path) -> Result<(RecordLog, Vec<Vec<u8>>), LogError> {
     Ok((RecordLog::start(file, name, tail(end), channel().0).unwrap(), seen))
 }
 
-const fn tail(end: u64) -> Tail {
-    Tail {
+const fn tail(end: u64) -> LogTail {
+    LogTail {
         end,
         point: None,
         entries: Vec::new(),
@@ -116,7 +116,7 @@ async fn many_at_once_keep_their_order() {
 
 struct FullDisk;
 
-impl Sink for FullDisk {
+impl FrameSink for FullDisk {
     fn write_durably(&mut self, _: &[u8]) -> io::Result<()> {
         Err(io::Error::from(io::ErrorKind::StorageFull))
     }

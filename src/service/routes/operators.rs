@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::House;
-use crate::http::front::{Front, Inside};
+use super::AppState;
+use crate::http::front::{Front, FrontConfig};
 use crate::http::operator;
-use crate::http::rate::RateLimiter;
+use crate::http::rate_limit::RateLimiter;
 use crate::metrics::Metrics;
 use crate::service::copies::LiveCopies;
 
@@ -14,29 +14,29 @@ use crate::service::copies::LiveCopies;
 const COPYING: Duration = Duration::from_secs(3_600);
 
 /// The same front around other routes, with a budget of its own: a busy public side keeps no operator out.
-pub(super) fn front(house: &House, public: &Inside, metrics: Metrics) -> Front {
+pub(super) fn front(house: &AppState, public: &FrontConfig, metrics: Metrics) -> Front {
     let metrics = Arc::new(metrics);
-    let inside = Inside {
+    let inside = FrontConfig {
         meter: metrics.requests.clone(),
         routes: operator::router(Arc::new(admin(house, metrics))),
-        no_head: Vec::new(),
+        head_not_allowed: Vec::new(),
         callables: Vec::new(),
-        large: Vec::new(),
-        patient: vec![("/copy", COPYING)],
-        authenticator: Arc::new(operator::NoWallets),
+        body_limit_overrides: Vec::new(),
+        timeout_overrides: vec![("/copy", COPYING)],
+        authenticator: Arc::new(operator::NoWalletAuth),
         limiter: Arc::new(RateLimiter::new(&house.config.limits)),
         clock: public.clock.clone(),
         entropy: public.entropy.clone(),
         docs_version: public.docs_version.clone(),
-        open_to_pages: false,
+        cors: false,
     };
     Front::new(&house.config, inside)
 }
 
-fn admin(house: &House, metrics: Arc<Metrics>) -> operator::Admin {
+fn admin(house: &AppState, metrics: Arc<Metrics>) -> operator::AdminState {
     let config = &house.config;
-    operator::Admin {
-        doors: operator::Doors::new(house.engine.clone(), config.operator.tokens.clone()),
+    operator::AdminState {
+        doors: operator::OperatorAuth::new(house.engine.clone(), config.operator.tokens.clone()),
         engine: house.engine.clone(),
         metrics,
         segment_bytes: config.storage.segment_bytes,

@@ -2,7 +2,7 @@
 
 use purser_actors::id::Wallet;
 use purser_actors::port::{
-    Authorization, BoxFuture, Decline, ErrorKind, Lookup, PortError, Preparation, Settlement as _, Timestamp, Transfer,
+    Authorization, BoxFuture, Decline, ErrorKind, ChainStatus, PortError, Preparation, Settlement as _, Timestamp, OutgoingTransferRequest,
 };
 use purser_chains::solana::Pubkey;
 use serde_json::Value;
@@ -75,7 +75,7 @@ impl ChainReader for BaseSettlement {
         authorization: &'a Authorization,
         _: Option<&'a str>,
         how: Look,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(async move {
             if how == Look::Newest {
                 let key = payment("lookup", authorization)?.key();
@@ -88,7 +88,7 @@ impl ChainReader for BaseSettlement {
 
     fn sign_for<'a>(
         &'a self,
-        transfer: &'a Transfer,
+        transfer: &'a OutgoingTransferRequest,
         _: Option<Pubkey>,
     ) -> BoxFuture<'a, Result<Authorization, PortError>> {
         self.sign(transfer)

@@ -2,7 +2,7 @@
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, Cursor, Departure, Finality, Movement, Page, PortError, Timestamp, TreasuryList};
+use purser_actors::port::{BoxFuture, ListCursor, OutgoingTransfer, Finality, ChainMovement, ListPage, PortError, Timestamp, TreasuryList};
 use purser_storage::codec;
 
 use super::BaseSettlement;
@@ -76,7 +76,7 @@ impl BaseSettlement {
         from: [u8; 20],
         since: Timestamp,
         until: Timestamp,
-    ) -> Result<Vec<Departure>, PortError> {
+    ) -> Result<Vec<OutgoingTransfer>, PortError> {
         let (mut left, mut place) = (Vec::new(), 0);
         loop {
             let page = self.read_from(place, READ).await;
@@ -94,21 +94,21 @@ impl BaseSettlement {
         Ok(left)
     }
 
-    async fn page(&self, after: u64, limit: usize) -> Result<Page<Movement>, RowError> {
+    async fn page(&self, after: u64, limit: usize) -> Result<ListPage<ChainMovement>, RowError> {
         let treasury = self.core.treasury();
         let (mut items, mut place) = (Vec::new(), after);
         loop {
             let read = self.read_from(place, READ).await?;
             if read.is_empty() {
-                let next = (!items.is_empty()).then(|| Cursor::of_number(place));
-                return Ok(Page { items, next });
+                let next = (!items.is_empty()).then(|| ListCursor::of_number(place));
+                return Ok(ListPage { items, next });
             }
             for (at, row) in read {
                 place = at + 1;
                 items.extend(row.movement(treasury));
                 if items.len() >= limit {
-                    let next = Some(Cursor::of_number(place));
-                    return Ok(Page { items, next });
+                    let next = Some(ListCursor::of_number(place));
+                    return Ok(ListPage { items, next });
                 }
             }
         }
@@ -150,9 +150,9 @@ impl TreasuryList for BaseSettlement {
     fn movements<'a>(
         &'a self,
         network: Network,
-        after: Option<&'a Cursor>,
+        after: Option<&'a ListCursor>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Page<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
         Box::pin(async move {
             if network != Network::Base {
                 return Err(temporary("movements", &"the port for Base knows Base alone"));
@@ -175,7 +175,7 @@ impl TreasuryList for BaseSettlement {
         &'a self,
         network: Network,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
         Box::pin(async move {
             if network != Network::Base {
                 return Err(temporary("in transaction", &"the port for Base knows Base alone"));
@@ -195,7 +195,7 @@ impl TreasuryList for BaseSettlement {
         network: Network,
         payer: Option<&'a Wallet>,
         mark: &'a [u8; 32],
-    ) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<Option<ChainMovement>, PortError>> {
         Box::pin(async move {
             let treasury = self.core.treasury();
             let from = match payer {
@@ -219,7 +219,7 @@ impl TreasuryList for BaseSettlement {
     fn movement_finality<'a>(
         &'a self,
         network: Network,
-        moved: &'a Movement,
+        moved: &'a ChainMovement,
     ) -> BoxFuture<'a, Result<Finality, PortError>> {
         const MOVEMENT_FINALITY: &str = "movement finality";
         Box::pin(async move {

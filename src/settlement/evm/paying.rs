@@ -6,8 +6,8 @@ use std::time::Duration;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Decline, Departure, ErrorKind, EvmAuthorization, EvmSignature, Finality,
-    Lookup, PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Decline, OutgoingTransfer, ErrorKind, EvmAuthorization, EvmSignature, Finality,
+    ChainStatus, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp, OutgoingTransferRequest,
 };
 use purser_chains::evm::Address;
 use purser_chains::evm::node::{BlockTag, Held};
@@ -88,7 +88,7 @@ impl BaseSettlement {
         let payment = payment("prepare", authorization)?;
         let key = payment.key();
         let ready = || {
-            Preparation::Ready(Prepared {
+            Preparation::Ready(PreparedTransaction {
                 bytes: Vec::new(),
                 transaction: String::new(),
             })
@@ -152,7 +152,7 @@ impl BaseSettlement {
         room.map_err(|error| temporary("prepare", &error))
     }
 
-    async fn submit_payment(&self, authorization: &Authorization) -> Result<Submitted, PortError> {
+    async fn submit_payment(&self, authorization: &Authorization) -> Result<SubmitResult, PortError> {
         let payment = payment("submit", authorization)?;
         let key = payment.key();
         // Before the rows are read, so that no block comes in between.
@@ -162,7 +162,7 @@ impl BaseSettlement {
                 self.core.watched.insert(key, payment.valid_before);
                 self.hand_over(Arc::new(Job::Payment(payment.clone()))).await?;
                 match outcome.await {
-                    Ok(Outcome::Declined(decline)) => Ok(Submitted::Declined(decline)),
+                    Ok(Outcome::Declined(decline)) => Ok(SubmitResult::Declined(decline)),
                     Ok(Outcome::Moved) => submitted(self.core.seen("submit", &payment).await?),
                     Err(_) => Err(unknown("submit", "the port is closed")),
                 }
@@ -200,7 +200,7 @@ impl BaseSettlement {
         }
     }
 
-    async fn sign_transfer(&self, transfer: &Transfer) -> Result<Authorization, PortError> {
+    async fn sign_transfer(&self, transfer: &OutgoingTransferRequest) -> Result<Authorization, PortError> {
         let Wallet::Evm(to) = transfer.to else {
             return Err(PortError {
                 kind: ErrorKind::Permanent,
@@ -263,12 +263,12 @@ impl BaseSettlement {
     }
 }
 
-fn submitted(seen: Seen) -> Result<Submitted, PortError> {
+fn submitted(seen: Seen) -> Result<SubmitResult, PortError> {
     match seen {
-        Seen::Landed { transaction, finality } => Ok(Submitted::Settled { transaction, finality }),
+        Seen::Landed { transaction, finality } => Ok(SubmitResult::Settled { transaction, finality }),
         Seen::Used { .. } => {
             let why = "the authorization was used for another transfer";
-            Ok(Submitted::Declined(decline(
+            Ok(SubmitResult::Declined(decline(
                 "invalid_exact_evm_nonce_already_used",
                 why,
             )))
@@ -279,7 +279,7 @@ fn submitted(seen: Seen) -> Result<Submitted, PortError> {
 }
 
 impl Settlement for BaseSettlement {
-    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
         Box::pin(self.sign_transfer(transfer))
     }
 
@@ -294,23 +294,23 @@ impl Settlement for BaseSettlement {
     fn submit<'a>(
         &'a self,
         authorization: &'a Authorization,
-        _prepared: &'a Prepared,
-    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        _prepared: &'a PreparedTransaction,
+    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         Box::pin(self.submit_payment(authorization))
     }
 
     fn lookup<'a>(
         &'a self,
         authorization: &'a Authorization,
-        _prepared: Option<&'a Prepared>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        _prepared: Option<&'a PreparedTransaction>,
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(self.look_up(authorization))
     }
 
     fn standing<'a>(
         &'a self,
         authorization: &'a Authorization,
-        _prepared: Option<&'a Prepared>,
+        _prepared: Option<&'a PreparedTransaction>,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
         Box::pin(self.find_standing(authorization, transaction))
@@ -344,7 +344,7 @@ impl Settlement for BaseSettlement {
         })
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move {
             match from {
                 Wallet::Evm(from) => self.left(*from, since, Timestamp(u64::MAX)).await,
@@ -353,7 +353,7 @@ impl Settlement for BaseSettlement {
         })
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(async move { self.left(self.core.treasury(), since, until).await })
     }
 }

@@ -1,6 +1,6 @@
 //! That a payment can never land: from rows of final blocks, or by two endpoints that are past the point in question.
 
-use purser_actors::port::{Authorization, Lookup, PortError};
+use purser_actors::port::{Authorization, ChainStatus, PortError};
 use purser_chains::evm::blocks::NextBlock;
 use purser_chains::evm::expiry::{ExpiryProof, MIN_ENDPOINTS, expiry_proof};
 use purser_chains::evm::node::LogFilter;
@@ -21,24 +21,24 @@ const WINDOW: u64 = 5_000;
 const WINDOWS: usize = 120;
 
 impl BaseSettlement {
-    pub(super) async fn look_up(&self, authorization: &Authorization) -> Result<Lookup, PortError> {
+    pub(super) async fn look_up(&self, authorization: &Authorization) -> Result<ChainStatus, PortError> {
         let payment = payment("lookup", authorization)?;
         match self.core.seen("lookup", &payment).await? {
-            Seen::Landed { transaction, finality } => return Ok(Lookup::Landed { transaction, finality }),
-            Seen::Used { for_good: true } => return Ok(Lookup::Impossible),
-            Seen::Used { for_good: false } => return Ok(Lookup::Pending),
+            Seen::Landed { transaction, finality } => return Ok(ChainStatus::Landed { transaction, finality }),
+            Seen::Used { for_good: true } => return Ok(ChainStatus::Impossible),
+            Seen::Used { for_good: false } => return Ok(ChainStatus::Pending),
             Seen::Nothing => {}
         }
         self.core.watched.insert(payment.key(), payment.valid_before);
         if !self.core.may_prove(&payment) {
-            return Ok(Lookup::Pending);
+            return Ok(ChainStatus::Pending);
         }
         let never = self.core.never_lands(&payment).await;
         // What was read meanwhile decides.
         match (never, self.core.seen("lookup", &payment).await?) {
-            (_, Seen::Landed { transaction, finality }) => Ok(Lookup::Landed { transaction, finality }),
-            (Ok(true), Seen::Nothing) | (_, Seen::Used { for_good: true }) => Ok(Lookup::Impossible),
-            (Ok(_), _) => Ok(Lookup::Pending),
+            (_, Seen::Landed { transaction, finality }) => Ok(ChainStatus::Landed { transaction, finality }),
+            (Ok(true), Seen::Nothing) | (_, Seen::Used { for_good: true }) => Ok(ChainStatus::Impossible),
+            (Ok(_), _) => Ok(ChainStatus::Pending),
             (Err(error), _) => Err(temporary("lookup", &error)),
         }
     }

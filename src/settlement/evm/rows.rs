@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purser_actors::id::Wallet;
 use purser_actors::kernel::table;
 use purser_actors::money::Usdc;
-use purser_actors::port::{Departure, Movement, Timestamp};
+use purser_actors::port::{OutgoingTransfer, ChainMovement, Timestamp};
 use purser_chains::evm::blocks::Header;
 use purser_chains::evm::contract_wallet::is_wrapped;
 use purser_chains::evm::usdc::{Authorization, TransferRef};
@@ -180,7 +180,7 @@ impl MovementRow {
 
     /// What its authorization is recognised by. A transfer without one has a mark of its own, that no authorization has.
     pub(super) fn mark(&self) -> [u8; 32] {
-        let plain = || Movement::plain_mark(&self.transaction(), self.index);
+        let plain = || ChainMovement::plain_mark(&self.transaction(), self.index);
         self.nonce.unwrap_or_else(plain)
     }
 
@@ -196,8 +196,8 @@ impl MovementRow {
         }
     }
 
-    pub(super) fn departure(&self) -> Departure {
-        Departure {
+    pub(super) fn departure(&self) -> OutgoingTransfer {
+        OutgoingTransfer {
             transaction: self.transaction(),
             to: Wallet::Evm(self.to),
             amount: self.value,
@@ -208,13 +208,13 @@ impl MovementRow {
     }
 
     /// As the treasury sees it; `None` for what moved between others, or to itself.
-    pub(super) fn movement(&self, treasury: [u8; 20]) -> Option<Movement> {
+    pub(super) fn movement(&self, treasury: [u8; 20]) -> Option<ChainMovement> {
         let incoming = match (self.from == treasury, self.to == treasury) {
             (true, false) => false,
             (false, true) => true,
             _ => return None,
         };
-        self.stands().then(|| Movement {
+        self.stands().then(|| ChainMovement {
             transaction: self.transaction(),
             index: self.index,
             incoming,

@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Clock, Cursor, Decline, Departure, ErrorKind, Finality, Lookup, Movement,
-    Page, PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
+    Authorization, BoxFuture, ChainStanding, Clock, ListCursor, Decline, OutgoingTransfer, ErrorKind, Finality, ChainStatus, ChainMovement,
+    ListPage, PortError, Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp, OutgoingTransferRequest, TreasuryList,
 };
 
 use super::list::{List, Member};
@@ -184,7 +184,7 @@ impl<C: ChainReader> Facilitated<C> {
         let look = self
             .chain
             .look(authorization, handed.transaction.as_deref(), Look::Asked);
-        Ok(matches!(look.await?, Lookup::Landed { .. }))
+        Ok(matches!(look.await?, ChainStatus::Landed { .. }))
     }
 
     /// As the chain declines it, unless a facilitator has it and the chain shows it or cannot be read.
@@ -203,14 +203,14 @@ impl<C: ChainReader> Facilitated<C> {
         Ok(handed.map_err(unread(operation))?.and_then(|handed| handed.transaction))
     }
 
-    async fn look_up(&self, authorization: &Authorization, prepared: Option<&Prepared>) -> Result<Lookup, PortError> {
+    async fn look_up(&self, authorization: &Authorization, prepared: Option<&PreparedTransaction>) -> Result<ChainStatus, PortError> {
         let named = self.named("lookup", authorization).await?;
         let by_us = prepared.is_some_and(|prepared| !prepared.transaction.is_empty());
         if named.is_none() && (by_us || self.chain.sends_itself(authorization)) {
             return self.chain.lookup(authorization, prepared).await;
         }
         let found = self.chain.look(authorization, named.as_deref(), Look::Asked).await?;
-        if found == Lookup::Impossible {
+        if found == ChainStatus::Impossible {
             self.forget(authorization).await;
         }
         Ok(found)
@@ -228,19 +228,19 @@ impl<C: ChainReader> Facilitated<C> {
 
 /// Prepared for the facilitator that has the payment.
 fn ready(handed: &Handed) -> Preparation {
-    Preparation::Ready(Prepared {
+    Preparation::Ready(PreparedTransaction {
         bytes: [TAG, handed.facilitator.as_bytes()].concat(),
         transaction: String::new(),
     })
 }
 
 /// The facilitator that a payment was prepared for.
-pub(super) fn tagged(prepared: &Prepared) -> Option<&str> {
+pub(super) fn tagged(prepared: &PreparedTransaction) -> Option<&str> {
     std::str::from_utf8(prepared.bytes.strip_prefix(TAG)?).ok()
 }
 
 impl<C: ChainReader> Settlement for Facilitated<C> {
-    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
         self.chain.sign_for(transfer, self.list.fee_payer())
     }
 
@@ -255,23 +255,23 @@ impl<C: ChainReader> Settlement for Facilitated<C> {
     fn submit<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: &'a Prepared,
-    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        prepared: &'a PreparedTransaction,
+    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         Box::pin(self.submit_payment(authorization, prepared))
     }
 
     fn lookup<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: Option<&'a Prepared>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        prepared: Option<&'a PreparedTransaction>,
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(self.look_up(authorization, prepared))
     }
 
     fn standing<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: Option<&'a Prepared>,
+        prepared: Option<&'a PreparedTransaction>,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
         Box::pin(async move {
@@ -294,11 +294,11 @@ impl<C: ChainReader> Settlement for Facilitated<C> {
         self.chain.treasury_holds(network)
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         self.chain.sent_by(from, since)
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         self.chain.departures(since, until)
     }
 }
@@ -307,9 +307,9 @@ impl<C: ChainReader> TreasuryList for Facilitated<C> {
     fn movements<'a>(
         &'a self,
         network: Network,
-        after: Option<&'a Cursor>,
+        after: Option<&'a ListCursor>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Page<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
         self.chain.movements(network, after, limit)
     }
 
@@ -317,7 +317,7 @@ impl<C: ChainReader> TreasuryList for Facilitated<C> {
         &'a self,
         network: Network,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
         self.chain.in_transaction(network, transaction)
     }
 
@@ -326,14 +326,14 @@ impl<C: ChainReader> TreasuryList for Facilitated<C> {
         network: Network,
         payer: Option<&'a Wallet>,
         mark: &'a [u8; 32],
-    ) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<Option<ChainMovement>, PortError>> {
         self.chain.authorized(network, payer, mark)
     }
 
     fn movement_finality<'a>(
         &'a self,
         network: Network,
-        moved: &'a Movement,
+        moved: &'a ChainMovement,
     ) -> BoxFuture<'a, Result<Finality, PortError>> {
         self.chain.movement_finality(network, moved)
     }

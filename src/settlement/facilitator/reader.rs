@@ -1,6 +1,6 @@
 //! What a facilitated payment needs of its chain's own port: nothing here needs a gas key.
 
-use purser_actors::port::{Authorization, BoxFuture, Decline, Lookup, PortError, Timestamp, Transfer};
+use purser_actors::port::{Authorization, BoxFuture, Decline, ChainStatus, PortError, Timestamp, OutgoingTransferRequest};
 use purser_chains::solana::Pubkey;
 use serde_json::Value;
 
@@ -55,12 +55,12 @@ pub trait ChainReader: Chain {
         authorization: &'a Authorization,
         transaction: Option<&'a str>,
         how: Look,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>>;
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>>;
 
     /// Signs a transfer out of our treasury so that a facilitator can settle it, with its fee payer where the chain needs one.
     fn sign_for<'a>(
         &'a self,
-        transfer: &'a Transfer,
+        transfer: &'a OutgoingTransferRequest,
         fee_payer: Option<Pubkey>,
     ) -> BoxFuture<'a, Result<Authorization, PortError>>;
 

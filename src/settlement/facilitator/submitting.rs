@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use purser_actors::port::{Authorization, Decline, ErrorKind, Lookup, PortError, Prepared, Submitted};
+use purser_actors::port::{Authorization, Decline, ErrorKind, ChainStatus, PortError, PreparedTransaction, SubmitResult};
 use serde_json::Value;
 
 use super::answer::{Settled, Verified};
@@ -21,8 +21,8 @@ impl<C: ChainReader> Facilitated<C> {
     pub(super) async fn submit_payment(
         &self,
         authorization: &Authorization,
-        prepared: &Prepared,
-    ) -> Result<Submitted, PortError> {
+        prepared: &PreparedTransaction,
+    ) -> Result<SubmitResult, PortError> {
         let mark = mark(authorization);
         let handed = self.list.rows.handed(&mark).await;
         let handed = handed.map_err(|error| temporary(SUBMIT, error))?;
@@ -114,7 +114,7 @@ impl<C: ChainReader> Facilitated<C> {
                     let other = self.list.choose().map(|next| next.client.name());
                     let is_bound = self.chain.fee_payer(authorization).is_some();
                     if is_bound || other.is_none_or(|name| name == member.client.name()) || self.list.all_paused() {
-                        return Ok(Verification::Ended(Ok(Submitted::Declined(unreached(member, &lost)))));
+                        return Ok(Verification::Ended(Ok(SubmitResult::Declined(unreached(member, &lost)))));
                     }
                     let next = self.in_hand(SUBMIT, authorization, None).await?;
                     if !self.take_unsent(&mark) || !next.new {
@@ -132,7 +132,7 @@ impl<C: ChainReader> Facilitated<C> {
         authorization: &Authorization,
         (member, handed, first): (&Member, &Handed, bool),
         decline: &Decline,
-    ) -> Option<Result<Submitted, PortError>> {
+    ) -> Option<Result<SubmitResult, PortError>> {
         let named = handed.transaction.as_deref();
         let newest = self.chain.look(authorization, named, Look::Newest).await;
         let proven = newest.is_ok();
@@ -144,7 +144,7 @@ impl<C: ChainReader> Facilitated<C> {
         }
         self.list.good(member);
         self.is_unsent(mark(authorization));
-        Some(Ok(Submitted::Declined(decline.clone())))
+        Some(Ok(SubmitResult::Declined(decline.clone())))
     }
 
     /// Notes what an answer says: how the facilitator is, and the transaction that it names.
@@ -192,7 +192,7 @@ impl<C: ChainReader> Facilitated<C> {
     }
 
     /// Until the chain shows how the payment has ended.
-    async fn landed(&self, authorization: &Authorization, handed: &Handed, how: Look) -> Result<Submitted, PortError> {
+    async fn landed(&self, authorization: &Authorization, handed: &Handed, how: Look) -> Result<SubmitResult, PortError> {
         let transaction = handed.transaction.as_deref();
         loop {
             let look = self.chain.look(authorization, transaction, how).await;
@@ -220,7 +220,7 @@ fn unreached(member: &Member, lost: &NoAnswer) -> Decline {
 enum Verification<'a> {
     /// This facilitator settles it. False: it may have been settled already.
     Settle(&'a Member, Handed, bool),
-    Ended(Result<Submitted, PortError>),
+    Ended(Result<SubmitResult, PortError>),
 }
 
 /// Before a first request there is nothing that nodes could show.
@@ -232,10 +232,10 @@ const fn asking(first: bool) -> Look {
 }
 
 /// What a look at the chain ends; an error of a look ends nothing.
-fn ended(look: Result<Lookup, PortError>) -> Option<Result<Submitted, PortError>> {
+fn ended(look: Result<ChainStatus, PortError>) -> Option<Result<SubmitResult, PortError>> {
     match look.ok()? {
-        Lookup::Landed { transaction, finality } => Some(Ok(Submitted::Settled { transaction, finality })),
-        Lookup::Impossible => Some(Err(error(ErrorKind::Permanent, SUBMIT, "the payment can never land"))),
-        Lookup::Pending => None,
+        ChainStatus::Landed { transaction, finality } => Some(Ok(SubmitResult::Settled { transaction, finality })),
+        ChainStatus::Impossible => Some(Err(error(ErrorKind::Permanent, SUBMIT, "the payment can never land"))),
+        ChainStatus::Pending => None,
     }
 }

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, EvmAuthorization, Preparation, Prepared, Settlement as _, Submitted};
+use purser_actors::port::{Authorization, EvmAuthorization, Preparation, PreparedTransaction, Settlement as _, SubmitResult};
 use purser_chains::rpc::{BoxFuture, Clock};
 use purser_chains::solana::address::base58;
-use purser_storage::{JournalStore, Limits, Options, Store};
+use purser_storage::{JournalStore, StoreLimits, StoreOptions, Store};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -69,9 +69,9 @@ impl World {
 
     async fn on(chain: TestChain, modes: &[Mode]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let options = Options {
+        let options = StoreOptions {
             dir: folder.path().join("store"),
-            limits: Limits::sandbox(),
+            limits: StoreLimits::sandbox(),
             clock: Arc::new(|| 1_000_000),
         };
         let chain = Arc::new(chain);
@@ -125,14 +125,14 @@ fn payment(n: u8) -> Authorization {
     })
 }
 
-async fn ready(port: &Port, payment: &Authorization) -> Prepared {
+async fn ready(port: &Port, payment: &Authorization) -> PreparedTransaction {
     match port.prepare(payment).await.unwrap() {
         Preparation::Ready(prepared) => prepared,
         Preparation::Declined(decline) => panic!("{decline:?}"),
     }
 }
 
-async fn submit(port: &Port, payment: &Authorization) -> Submitted {
+async fn submit(port: &Port, payment: &Authorization) -> SubmitResult {
     let prepared = ready(port, payment).await;
     port.submit(payment, &prepared).await.unwrap()
 }

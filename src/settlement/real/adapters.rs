@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, ErrorKind, Movement, PortError, Timestamp};
+use purser_actors::port::{BoxFuture, ErrorKind, ChainMovement, PortError, Timestamp};
 use purser_chains::solana::status::Commitment;
 
 use crate::payment::solana::address::Pubkey;
@@ -113,7 +113,7 @@ impl TransferList for SolanaSettlement {
 }
 
 /// Only what is final is listed, so that nothing is removed again.
-fn listed_on_solana(position: u64, moved: Movement, treasury: Wallet) -> Listed {
+fn listed_on_solana(position: u64, moved: ChainMovement, treasury: Wallet) -> Listed {
     let (from, to) = match moved.incoming {
         true => (moved.other, treasury),
         false => (treasury, moved.other),

@@ -10,26 +10,26 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Clock, Decline, Entropy, ErrorKind, Finality, PortError, Submitted, Timestamp};
+use purser_actors::port::{Clock, Decline, Entropy, ErrorKind, Finality, PortError, SubmitResult, Timestamp};
 use tokio::sync::watch;
 
 use self::empty::EmptyWallets;
 pub(crate) use self::together::Plain;
 use self::together::Together;
 use super::evm;
-use super::fault::{ChainFault, ChainFaults, Stage, magic_amounts};
-use super::ledger::{Key, Ledger, Plan, Record, Transfer, decline};
+use super::faults::{ChainFault, ChainFaults, ChainCall, magic_amounts};
+use super::ledger::{ReplayKey, ChainLedger, ScheduledEvent, LedgerRecord, ChainTransfer, decline};
 use super::svm::{Blockhashes, SLOT_MS};
-use crate::sandbox::archive::{Archive, Book as _};
+use crate::sandbox::archive::{Archive, ArchiveState as _};
 use crate::sandbox::keys::treasury;
-use crate::sandbox::record_log::{Durable, LogError};
+use crate::sandbox::record_log::{DurablePromise, LogError};
 
 const KIND: [u8; 8] = *b"SBXCHN01";
 
-pub(crate) struct Chain {
+pub(crate) struct SandboxChain {
     pub(crate) network: Network,
     clock: Arc<dyn Clock>,
-    state: Mutex<State>,
+    state: Mutex<ChainState>,
     archive: Archive,
     pub(crate) faults: ChainFaults,
     held: watch::Sender<bool>,
@@ -39,17 +39,17 @@ pub(crate) struct Chain {
 }
 
 /// What a call decides under the lock.
-pub(crate) struct State {
-    pub(crate) ledger: Ledger,
+pub(crate) struct ChainState {
+    pub(crate) ledger: ChainLedger,
     /// Empty on Base.
     pub(crate) hashes: Blockhashes,
     /// How long a transfer that has landed is only seen, in milliseconds of the chain's clock.
     final_after_ms: u64,
 }
 
-impl State {
+impl ChainState {
     /// How sure a transfer is that is on the chain now.
-    pub(crate) fn finality(&self, now: Timestamp, landed: &Transfer) -> Finality {
+    pub(crate) fn finality(&self, now: Timestamp, landed: &ChainTransfer) -> Finality {
         let may_drop = self.ledger.may_drop(&landed.key);
         match may_drop || now < landed.at.plus_ms(self.final_after_ms) {
             true => Finality::Seen,
@@ -68,9 +68,9 @@ impl State {
 
 /// A payment whose signatures hold; the rest is checked against the chain at the moment of execution.
 #[derive(Clone)]
-pub(crate) struct Intent {
-    pub(crate) key: Key,
-    pub(crate) to: Target,
+pub(crate) struct TransferIntent {
+    pub(crate) key: ReplayKey,
+    pub(crate) to: TransferTarget,
     pub(crate) amount: Usdc,
     /// Empty where the chain gives the id.
     pub(crate) transaction: String,
@@ -79,7 +79,7 @@ pub(crate) struct Intent {
 
 /// Where the money goes.
 #[derive(Clone)]
-pub(crate) enum Target {
+pub(crate) enum TransferTarget {
     Wallet(Wallet),
     /// The Solana token account of a wallet that the chain must know.
     TokenAccount([u8; 32]),
@@ -93,15 +93,15 @@ pub(crate) enum Validity {
 
 /// How an execution ended.
 #[derive(Debug)]
-pub(crate) enum Executed {
+pub(crate) enum ExecutionResult {
     /// Moved now.
     Moved(String, Finality),
     /// This very payment had landed before, by whoever.
-    Already(String, Finality),
+    AlreadyExecuted(String, Finality),
     Declined(Decline),
 }
 
-impl Chain {
+impl SandboxChain {
     pub(crate) fn open(
         path: &Path,
         network: Network,
@@ -109,10 +109,10 @@ impl Chain {
         clock: Arc<dyn Clock>,
         entropy: &dyn Entropy,
     ) -> Result<Self, LogError> {
-        let mut ledger = Ledger::new(grant, treasury(network));
+        let mut ledger = ChainLedger::new(grant, treasury(network));
         let archive = Archive::open(path, KIND, &mut ledger)?;
         let (held, _) = watch::channel(false);
-        let state = Mutex::new(State {
+        let state = Mutex::new(ChainState {
             ledger,
             hashes: Blockhashes::default(),
             final_after_ms: 0,
@@ -137,14 +137,14 @@ impl Chain {
             secret[..16].copy_from_slice(&entropy.random().to_be_bytes());
             secret[16..].copy_from_slice(&entropy.random().to_be_bytes());
             // Not waited for: every later answer waits for this record too.
-            let ((), _durable) = chain.transact(|_, _| (vec![Record::Born(secret)], ()));
+            let ((), _durable) = chain.transact(|_, _| (vec![LedgerRecord::Genesis(secret)], ()));
         }
         Ok(chain)
     }
 
     /// Runs a decision at the chain's present: what came due first, then `decide`, whose records are applied and queued
     /// before anybody else sees the state. The result must not be told before the second value is waited for.
-    pub(crate) fn transact<R>(&self, decide: impl FnOnce(&State, Timestamp) -> (Vec<Record>, R)) -> (R, Durable) {
+    pub(crate) fn transact<R>(&self, decide: impl FnOnce(&ChainState, Timestamp) -> (Vec<LedgerRecord>, R)) -> (R, DurablePromise) {
         let mut state = self.state.lock();
         let now = state.ledger.tick(self.clock.now());
         let mut all = Vec::new();
@@ -156,7 +156,7 @@ impl Chain {
         let (records, result) = decide(&state, now);
         if self.archive.has_failed() {
             // Decided without seeing everything: nobody may be told, and nothing comes of it.
-            return (result, Durable::broken());
+            return (result, DurablePromise::broken());
         }
         apply(&mut state.ledger, &records);
         all.extend(records);
@@ -177,14 +177,14 @@ impl Chain {
     }
 
     /// Reads the chain's present, durably.
-    pub(crate) async fn read<R>(&self, look: impl FnOnce(&State, Timestamp) -> R) -> Result<R, LogError> {
+    pub(crate) async fn read<R>(&self, look: impl FnOnce(&ChainState, Timestamp) -> R) -> Result<R, LogError> {
         let (result, durable) = self.transact(|state, now| (Vec::new(), look(state, now)));
         durable.wait().await.map(|()| result)
     }
 
     /// A call that can only find nobody at home.
-    pub(crate) fn reach(&self, operation: &'static str, payer: &Wallet) -> Result<(), PortError> {
-        match self.faults.take(Stage::Read, payer) {
+    pub(crate) fn check_reachable(&self, operation: &'static str, payer: &Wallet) -> Result<(), PortError> {
+        match self.faults.take(ChainCall::Read, payer) {
             Some(_) => Err(unreachable(operation)),
             None => Ok(()),
         }
@@ -206,14 +206,14 @@ impl Chain {
 
     /// Takes a payment into the mempool and answers with its outcome. Once called it runs to its end even if the
     /// caller goes away, as a broadcast transaction would.
-    pub(crate) async fn submit(self: Arc<Self>, intent: Intent) -> Result<Submitted, PortError> {
+    pub(crate) async fn submit(self: Arc<Self>, intent: TransferIntent) -> Result<SubmitResult, PortError> {
         let running = tokio::spawn(async move { self.run(intent).await });
-        running.await.unwrap_or_else(|_| Err(lost("the sandbox chain stopped")))
+        running.await.unwrap_or_else(|_| Err(response_lost("the sandbox chain stopped")))
     }
 
-    async fn run(&self, intent: Intent) -> Result<Submitted, PortError> {
+    async fn run(&self, intent: TransferIntent) -> Result<SubmitResult, PortError> {
         let payer = intent.key.payer;
-        let ruled = self.faults.take(Stage::Submit, &payer);
+        let ruled = self.faults.take(ChainCall::Submit, &payer);
         let magic = ruled.is_none();
         let fault = ruled.or_else(|| self.magic_fault(intent.amount));
         match &fault {
@@ -225,16 +225,16 @@ impl Chain {
         // The sender lives as long as the chain, so this ends only when resumed.
         let _ = held.wait_for(|held| !*held).await;
         let (executed, durable) = self.transact(|state, now| self.execute(state, now, &intent, fault.as_ref()));
-        durable.wait().await.map_err(|e| lost(&e.to_string()))?;
+        durable.wait().await.map_err(|e| response_lost(&e.to_string()))?;
         match executed {
-            Executed::Moved(..) if fault == Some(ChainFault::LoseAnswer) => Err(lost("the answer was lost")),
-            Executed::Already(..) if fault == Some(ChainFault::LoseAnswer) && !magic => {
-                Err(lost("the answer was lost"))
+            ExecutionResult::Moved(..) if fault == Some(ChainFault::LoseResponse) => Err(response_lost("the answer was lost")),
+            ExecutionResult::AlreadyExecuted(..) if fault == Some(ChainFault::LoseResponse) && !magic => {
+                Err(response_lost("the answer was lost"))
             }
-            Executed::Moved(transaction, finality) | Executed::Already(transaction, finality) => {
-                Ok(Submitted::Settled { transaction, finality })
+            ExecutionResult::Moved(transaction, finality) | ExecutionResult::AlreadyExecuted(transaction, finality) => {
+                Ok(SubmitResult::Settled { transaction, finality })
             }
-            Executed::Declined(decline) => Ok(Submitted::Declined(self.noted(payer, decline))),
+            ExecutionResult::Declined(decline) => Ok(SubmitResult::Declined(self.noted(payer, decline))),
         }
     }
 
@@ -247,30 +247,30 @@ impl Chain {
     /// The chain's own rules, and the fault if there is one.
     pub(crate) fn execute(
         &self,
-        state: &State,
+        state: &ChainState,
         now: Timestamp,
-        intent: &Intent,
+        intent: &TransferIntent,
         fault: Option<&ChainFault>,
-    ) -> (Vec<Record>, Executed) {
+    ) -> (Vec<LedgerRecord>, ExecutionResult) {
         match self.attempt(state, now, intent, fault) {
             Ok((records, executed)) => (records, executed),
-            Err(decline) => (Vec::new(), Executed::Declined(decline)),
+            Err(decline) => (Vec::new(), ExecutionResult::Declined(decline)),
         }
     }
 
     fn attempt(
         &self,
-        state: &State,
+        state: &ChainState,
         now: Timestamp,
-        intent: &Intent,
+        intent: &TransferIntent,
         fault: Option<&ChainFault>,
-    ) -> Result<(Vec<Record>, Executed), Decline> {
+    ) -> Result<(Vec<LedgerRecord>, ExecutionResult), Decline> {
         let to = resolve(state, &intent.to)?;
         if let Some(landed) = state.ledger.find(&intent.key) {
             // Somebody else may have submitted it first: the same transfer is this payment, another is not.
             return if landed.to == to && landed.amount == intent.amount {
                 let finality = state.finality(now, &landed);
-                Ok((Vec::new(), Executed::Already(landed.transaction, finality)))
+                Ok((Vec::new(), ExecutionResult::AlreadyExecuted(landed.transaction, finality)))
             } else {
                 Err(decline(
                     "invalid_exact_evm_nonce_already_used",
@@ -279,9 +279,9 @@ impl Chain {
             };
         }
         check_validity(state, now, &intent.validity)?;
-        let preempted = fault == Some(&ChainFault::Preempt);
+        let preempted = fault == Some(&ChainFault::FrontRun);
         let submitter = if preempted { "an observer" } else { "the server" };
-        let transfer = Transfer {
+        let transfer = ChainTransfer {
             transaction: self.transaction_id(state, intent, submitter),
             key: intent.key,
             to,
@@ -293,12 +293,12 @@ impl Chain {
             Some(ChainFault::Insufficient) => Err(decline("insufficient_funds", "the sandbox was told to refuse it")),
             Some(ChainFault::FailThenLand { after_ms }) => {
                 let due = now.plus_ms(*after_ms);
-                let refused = Executed::Declined(decline("invalid_transaction_state", "transaction failed"));
-                let late = Plan::Land(Transfer { at: due, ..transfer });
+                let refused = ExecutionResult::Declined(decline("invalid_transaction_state", "transaction failed"));
+                let late = ScheduledEvent::Settle(ChainTransfer { at: due, ..transfer });
                 let lands = valid_at(state, due, &intent.validity);
                 Ok((
                     if lands {
-                        vec![Record::Planned { due, plan: late }]
+                        vec![LedgerRecord::Planned { due, plan: late }]
                     } else {
                         Vec::new()
                     },
@@ -310,24 +310,24 @@ impl Chain {
                 let (transfer, index) = self.placed(transfer, intent.transaction.is_empty());
                 let mut records = state.ledger.transfer_beside(&transfer, index)?;
                 let mut finality = state.finality(now, &transfer);
-                if let Some(ChainFault::Drop { after_ms } | ChainFault::DropFinal { after_ms }) = fault
+                if let Some(ChainFault::Reorg { after_ms } | ChainFault::DropFinal { after_ms }) = fault
                     && !state.ledger.was_reorganised(&intent.key)
                 {
                     let due = now.plus_ms((*after_ms).max(1));
-                    let plan = if matches!(fault, Some(ChainFault::Drop { .. })) {
+                    let plan = if matches!(fault, Some(ChainFault::Reorg { .. })) {
                         finality = Finality::Seen;
-                        Plan::Drop(intent.key)
+                        ScheduledEvent::Reorg(intent.key)
                     } else {
-                        Plan::DropFinal(intent.key)
+                        ScheduledEvent::DropFinal(intent.key)
                     };
-                    records.push(Record::Planned { due, plan });
+                    records.push(LedgerRecord::Planned { due, plan });
                 }
-                Ok((records, Executed::Moved(transfer.transaction, finality)))
+                Ok((records, ExecutionResult::Moved(transfer.transaction, finality)))
             }
         }
     }
 
-    fn transaction_id(&self, state: &State, intent: &Intent, submitter: &str) -> String {
+    fn transaction_id(&self, state: &ChainState, intent: &TransferIntent, submitter: &str) -> String {
         if intent.transaction.is_empty() {
             evm::transaction_id(&intent.key, submitter, state.ledger.landed())
         } else {
@@ -337,10 +337,10 @@ impl Chain {
 }
 
 /// The wallet behind a target; a token account that nobody here has does not exist.
-pub(crate) fn resolve(state: &State, target: &Target) -> Result<Wallet, Decline> {
+pub(crate) fn resolve(state: &ChainState, target: &TransferTarget) -> Result<Wallet, Decline> {
     match target {
-        Target::Wallet(wallet) => Ok(*wallet),
-        Target::TokenAccount(account) => state.ledger.owner_of(account).ok_or_else(|| {
+        TransferTarget::Wallet(wallet) => Ok(*wallet),
+        TransferTarget::TokenAccount(account) => state.ledger.owner_of(account).ok_or_else(|| {
             decline(
                 "invalid_exact_svm_transaction_failed",
                 "the destination account does not exist",
@@ -349,7 +349,7 @@ pub(crate) fn resolve(state: &State, target: &Target) -> Result<Wallet, Decline>
     }
 }
 
-fn check_validity(state: &State, now: Timestamp, validity: &Validity) -> Result<(), Decline> {
+fn check_validity(state: &ChainState, now: Timestamp, validity: &Validity) -> Result<(), Decline> {
     match validity {
         Validity::Evm(authorization) => evm::check_time(authorization, now),
         Validity::Blockhash(hash) if state.hashes.is_recent(hash) => Ok(()),
@@ -358,7 +358,7 @@ fn check_validity(state: &State, now: Timestamp, validity: &Validity) -> Result<
 }
 
 /// Whether a payment that is valid now still is at a later time.
-fn valid_at(state: &State, due: Timestamp, validity: &Validity) -> bool {
+fn valid_at(state: &ChainState, due: Timestamp, validity: &Validity) -> bool {
     match validity {
         Validity::Evm(authorization) => evm::check_time(authorization, due).is_ok(),
         Validity::Blockhash(hash) => state
@@ -368,7 +368,7 @@ fn valid_at(state: &State, due: Timestamp, validity: &Validity) -> bool {
     }
 }
 
-fn apply(ledger: &mut Ledger, records: &[Record]) {
+fn apply(ledger: &mut ChainLedger, records: &[LedgerRecord]) {
     for record in records {
         if let Err(error) = ledger.apply(record) {
             // The records came from this ledger a moment ago under the same lock.
@@ -377,7 +377,7 @@ fn apply(ledger: &mut Ledger, records: &[Record]) {
     }
 }
 
-fn encode(records: &[Record]) -> Vec<u8> {
+fn encode(records: &[LedgerRecord]) -> Vec<u8> {
     // Encoding plain data into memory has no failing case.
     bincode::encode_to_vec(records, bincode::config::standard()).unwrap_or_default()
 }
@@ -390,7 +390,7 @@ pub(crate) fn unreachable(operation: &'static str) -> PortError {
     }
 }
 
-pub(crate) fn lost(message: &str) -> PortError {
+pub(crate) fn response_lost(message: &str) -> PortError {
     PortError {
         kind: ErrorKind::Unknown,
         operation: "submit",

@@ -7,7 +7,7 @@ use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
 use sha3::{Digest as _, Keccak256};
 
 use super::contract_wallet;
-use super::ledger::{Key, decline};
+use super::ledger::{ReplayKey, decline};
 use crate::sandbox::keys::evm_address;
 use crate::settlement::chain::Acceptance;
 
@@ -33,8 +33,8 @@ const HALF_ORDER: [u8; 32] = [
     0x73, 0x57, 0xa4, 0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0,
 ];
 
-pub(crate) const fn key(authorization: &EvmAuthorization) -> Key {
-    Key {
+pub(crate) const fn key(authorization: &EvmAuthorization) -> ReplayKey {
+    ReplayKey {
         payer: Wallet::Evm(authorization.from),
         nonce: authorization.nonce,
     }
@@ -124,7 +124,7 @@ fn digest(authorization: &EvmAuthorization, domain: &[u8; 32]) -> [u8; 32] {
 }
 
 /// A transaction id for the submission of this key that is the `ordinal`th thing on the chain.
-pub(crate) fn transaction_id(key: &Key, submitter: &str, ordinal: u64) -> String {
+pub(crate) fn transaction_id(key: &ReplayKey, submitter: &str, ordinal: u64) -> String {
     let text = format!("sandbox transaction {ordinal} by {submitter}");
     let id = hash(&[text.as_bytes(), &key.payer.key(), &key.nonce].concat());
     format!("0x{}", hex::encode(id))

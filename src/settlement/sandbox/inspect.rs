@@ -2,11 +2,11 @@
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Decline, Departure, SolanaTransfer, Timestamp};
+use purser_actors::port::{Decline, OutgoingTransfer, SolanaTransfer, Timestamp};
 use serde::Serialize;
 
 use super::chain::Plain;
-use super::fault::FaultRule;
+use super::faults::FaultRule;
 use super::svm;
 use super::wire::Transaction;
 use super::{LogError, SandboxSettlement};
@@ -14,7 +14,7 @@ use crate::sandbox::keys::treasury;
 
 /// A transfer that is or was on a sandbox chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct TransferSeen {
+pub struct SandboxTransfer {
     /// Its place in the chain's history, from 1: the cursor for the next page.
     pub position: u64,
     /// The transaction's id.
@@ -39,7 +39,7 @@ pub struct TransferSeen {
 
 /// One chain at a glance.
 #[derive(Clone, Debug)]
-pub struct ChainState {
+pub struct SandboxChainSummary {
     /// Which.
     pub network: Network,
     /// Where the service is paid.
@@ -75,11 +75,11 @@ impl SandboxSettlement {
     ///
     /// # Errors
     /// When the chain's file has stopped.
-    pub async fn transfers(&self, network: Network, after: u64, limit: usize) -> Result<Vec<TransferSeen>, LogError> {
+    pub async fn transfers(&self, network: Network, after: u64, limit: usize) -> Result<Vec<SandboxTransfer>, LogError> {
         self.chain(network)
             .read(|state, _| {
                 let page = state.ledger.history(after, limit).into_iter();
-                page.map(|(place, landed)| TransferSeen {
+                page.map(|(place, landed)| SandboxTransfer {
                     position: place + 1,
                     id: landed.transfer.transaction,
                     index: landed.index,
@@ -113,7 +113,7 @@ impl SandboxSettlement {
         from: Wallet,
         since: Timestamp,
         until: Timestamp,
-    ) -> Result<Vec<Departure>, LogError> {
+    ) -> Result<Vec<OutgoingTransfer>, LogError> {
         const PAGE: usize = 1_000;
         let (mut left, mut after) = (Vec::new(), 0);
         loop {
@@ -127,7 +127,7 @@ impl SandboxSettlement {
                 let away = landed.transfer.key.payer == from && landed.transfer.to != from;
                 !landed.dropped && away && (since..=until).contains(&landed.transfer.at)
             });
-            left.extend(own.map(|(_, landed)| Departure {
+            left.extend(own.map(|(_, landed)| OutgoingTransfer {
                 transaction: landed.transfer.transaction,
                 to: landed.transfer.to,
                 amount: landed.transfer.amount,
@@ -152,11 +152,11 @@ impl SandboxSettlement {
     ///
     /// # Errors
     /// When the chain's file has stopped.
-    pub async fn state(&self, network: Network) -> Result<ChainState, LogError> {
+    pub async fn state(&self, network: Network) -> Result<SandboxChainSummary, LogError> {
         let chain = self.chain(network);
         let treasury = treasury(network);
         chain
-            .read(|state, _| ChainState {
+            .read(|state, _| SandboxChainSummary {
                 network,
                 treasury,
                 treasury_balance: state.ledger.balance(&treasury),

@@ -5,7 +5,7 @@
 //! all balances is always what was made.
 
 mod history;
-mod saved;
+mod archive;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,22 +13,22 @@ use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Decline, Timestamp};
 
-use self::saved::{by_drop, by_key};
+use self::archive::{by_drop, by_key};
 use super::svm::token_account;
-use crate::sandbox::archive::Shelf;
+use crate::sandbox::archive::RecordBuffer;
 
 /// What the chain consumes once: the payer with its EIP-3009 nonce on Base, the payer with the message hash on Solana.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
-pub(crate) struct Key {
+pub(crate) struct ReplayKey {
     pub(crate) payer: Wallet,
     pub(crate) nonce: [u8; 32],
 }
 
 /// A transfer on the chain.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(crate) struct Transfer {
+pub(crate) struct ChainTransfer {
     pub(crate) transaction: String,
-    pub(crate) key: Key,
+    pub(crate) key: ReplayKey,
     pub(crate) to: Wallet,
     pub(crate) amount: Usdc,
     pub(crate) at: Timestamp,
@@ -36,60 +36,60 @@ pub(crate) struct Transfer {
 
 /// Something that will happen by itself.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(crate) enum Plan {
+pub(crate) enum ScheduledEvent {
     /// The transfer lands although its submission was declined.
-    Land(Transfer),
+    Settle(ChainTransfer),
     /// The landed transfer is dropped by a reorganisation.
-    Drop(Key),
+    Reorg(ReplayKey),
     /// The same, though it was final.
-    DropFinal(Key),
+    DropFinal(ReplayKey),
 }
 
-impl Plan {
-    const fn key(&self) -> Key {
+impl ScheduledEvent {
+    const fn key(&self) -> ReplayKey {
         match self {
-            Self::Land(transfer) => transfer.key,
-            Self::Drop(key) | Self::DropFinal(key) => *key,
+            Self::Settle(transfer) => transfer.key,
+            Self::Reorg(key) | Self::DropFinal(key) => *key,
         }
     }
 }
 
 /// What the file holds.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(crate) enum Record {
+pub(crate) enum LedgerRecord {
     /// The chain's own randomness: nobody can name a block hash before its time.
-    Born([u8; 32]),
+    Genesis([u8; 32]),
     /// Test dollars made; `grant` marks the wallet's one first-sight grant.
     Funded {
         wallet: Wallet,
         amount: Usdc,
         grant: bool,
     },
-    Transferred(Transfer),
+    Transferred(ChainTransfer),
     Planned {
         due: Timestamp,
-        plan: Plan,
+        plan: ScheduledEvent,
     },
     /// A plan that came due and could not happen any more.
-    Lapsed {
+    Expired {
         due: Timestamp,
-        key: Key,
+        key: ReplayKey,
     },
-    Dropped {
-        key: Key,
+    Reorged {
+        key: ReplayKey,
         at: Timestamp,
     },
     /// A transfer beside others in its transaction.
     Beside {
-        transfer: Transfer,
+        transfer: ChainTransfer,
         /// Its place there, from 1.
         index: u32,
     },
 }
 
-impl Record {
+impl LedgerRecord {
     /// The transfer that it is of, and its place in its transaction.
-    const fn transferred(&self) -> Option<(&Transfer, u32)> {
+    const fn transferred(&self) -> Option<(&ChainTransfer, u32)> {
         match self {
             Self::Transferred(transfer) => Some((transfer, 0)),
             Self::Beside { transfer, index } => Some((transfer, *index)),
@@ -106,8 +106,8 @@ struct Account {
 
 /// A transfer with its fate.
 #[derive(Clone, Debug)]
-pub(crate) struct Landed {
-    pub(crate) transfer: Transfer,
+pub(crate) struct SettledTransfer {
+    pub(crate) transfer: ChainTransfer,
     /// Its place in its transaction.
     pub(crate) index: u32,
     /// Whether a reorganisation removed it again.
@@ -115,7 +115,7 @@ pub(crate) struct Landed {
 }
 
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct ChainLedger {
     grant: Usdc,
     treasury: Wallet,
     pub(crate) secret: Option<[u8; 32]>,
@@ -123,14 +123,14 @@ pub(crate) struct Ledger {
     /// Owners of the Solana token accounts that exist: the treasury's and those of wallets seen here.
     token_accounts: HashMap<[u8; 32], Wallet>,
     /// Everything that ever landed or was dropped, in order.
-    shelf: Shelf<Record>,
-    plans: BTreeMap<(Timestamp, Key), Plan>,
+    shelf: RecordBuffer<LedgerRecord>,
+    plans: BTreeMap<(Timestamp, ReplayKey), ScheduledEvent>,
     minted: Usdc,
     /// Chain time never runs backwards, whatever the wall clock does.
     now: Timestamp,
 }
 
-impl Ledger {
+impl ChainLedger {
     /// `grant` is what a wallet other than the treasury starts with.
     pub(crate) fn new(grant: Usdc, treasury: Wallet) -> Self {
         let mut ledger = Self {
@@ -139,7 +139,7 @@ impl Ledger {
             secret: None,
             accounts: HashMap::new(),
             token_accounts: HashMap::new(),
-            shelf: Shelf::default(),
+            shelf: RecordBuffer::default(),
             plans: BTreeMap::new(),
             minted: Usdc::ZERO,
             now: Timestamp(0),
@@ -171,7 +171,7 @@ impl Ledger {
     /// What a wallet can spend. A wallet never seen has its grant already.
     pub(crate) fn balance(&self, wallet: &Wallet) -> Usdc {
         let account = self.accounts.get(wallet).copied().unwrap_or_default();
-        account.balance.plus(self.grant_due(wallet)).unwrap_or(account.balance)
+        account.balance.checked_add(self.grant_due(wallet)).unwrap_or(account.balance)
     }
 
     fn grant_due(&self, wallet: &Wallet) -> Usdc {
@@ -184,22 +184,22 @@ impl Ledger {
     }
 
     /// The live transfer of a key.
-    pub(crate) fn find(&self, key: &Key) -> Option<Transfer> {
+    pub(crate) fn find(&self, key: &ReplayKey) -> Option<ChainTransfer> {
         let last = self.landed_of(key).pop()?;
         (!last.dropped).then_some(last.transfer)
     }
 
     /// Every transfer of a key, oldest first: all but the last are dropped.
-    fn landed_of(&self, key: &Key) -> Vec<Landed> {
-        let mut all: Vec<Landed> = Vec::new();
+    fn landed_of(&self, key: &ReplayKey) -> Vec<SettledTransfer> {
+        let mut all: Vec<SettledTransfer> = Vec::new();
         for record in self.shelf.find(by_key(key)) {
             if let Some((transfer, index)) = record.transferred().filter(|(transfer, _)| transfer.key == *key) {
-                all.push(Landed {
+                all.push(SettledTransfer {
                     transfer: transfer.clone(),
                     index,
                     dropped: false,
                 });
-            } else if let Record::Dropped { key: dropped, .. } = record
+            } else if let LedgerRecord::Reorged { key: dropped, .. } = record
                 && dropped == *key
                 && let Some(last) = all.last_mut()
             {
@@ -210,16 +210,16 @@ impl Ledger {
     }
 
     /// Whether a reorganisation hit this key once; it hits none twice.
-    pub(crate) fn was_reorganised(&self, key: &Key) -> bool {
+    pub(crate) fn was_reorganised(&self, key: &ReplayKey) -> bool {
         let mut near = self.shelf.find(by_drop(key)).into_iter();
-        near.any(|record| matches!(record, Record::Dropped { key: dropped, .. } if dropped == *key))
+        near.any(|record| matches!(record, LedgerRecord::Reorged { key: dropped, .. } if dropped == *key))
     }
 
     /// Whether a reorganisation is on its way that frees this key again.
-    pub(crate) fn may_drop(&self, key: &Key) -> bool {
+    pub(crate) fn may_drop(&self, key: &ReplayKey) -> bool {
         self.plans
             .values()
-            .any(|plan| matches!(plan, Plan::Drop(dropped) if dropped == key))
+            .any(|plan| matches!(plan, ScheduledEvent::Reorg(dropped) if dropped == key))
     }
 
     /// How much ever landed.
@@ -238,13 +238,13 @@ impl Ledger {
     }
 
     /// The records of a wallet's faucet money.
-    pub(crate) fn fund(&self, wallet: Wallet, amount: Usdc) -> Result<Vec<Record>, Decline> {
+    pub(crate) fn fund(&self, wallet: Wallet, amount: Usdc) -> Result<Vec<LedgerRecord>, Decline> {
         self.balance(&wallet)
-            .plus(amount)
-            .and_then(|_| self.minted.plus(amount))
+            .checked_add(amount)
+            .and_then(|_| self.minted.checked_add(amount))
             .map_err(|_| overflow())?;
         let mut records = self.first_sight(wallet)?;
-        records.push(Record::Funded {
+        records.push(LedgerRecord::Funded {
             wallet,
             amount,
             grant: false,
@@ -252,10 +252,10 @@ impl Ledger {
         Ok(records)
     }
 
-    fn first_sight(&self, wallet: Wallet) -> Result<Vec<Record>, Decline> {
+    fn first_sight(&self, wallet: Wallet) -> Result<Vec<LedgerRecord>, Decline> {
         let amount = self.grant_due(&wallet);
-        self.minted.plus(amount).map_err(|_| overflow())?;
-        let grant = Record::Funded {
+        self.minted.checked_add(amount).map_err(|_| overflow())?;
+        let grant = LedgerRecord::Funded {
             wallet,
             amount,
             grant: true,
@@ -264,66 +264,66 @@ impl Ledger {
     }
 
     /// The records of moving the money, if it is there.
-    pub(crate) fn transfer(&self, transfer: &Transfer) -> Result<Vec<Record>, Decline> {
+    pub(crate) fn transfer(&self, transfer: &ChainTransfer) -> Result<Vec<LedgerRecord>, Decline> {
         self.transfer_beside(transfer, 0)
     }
 
     /// The same of one that has this place in its transaction.
-    pub(crate) fn transfer_beside(&self, transfer: &Transfer, index: u32) -> Result<Vec<Record>, Decline> {
+    pub(crate) fn transfer_beside(&self, transfer: &ChainTransfer, index: u32) -> Result<Vec<LedgerRecord>, Decline> {
         let payer = transfer.key.payer;
         if self.balance(&payer) < transfer.amount {
             return Err(insufficient());
         }
         self.balance(&transfer.to)
-            .plus(transfer.amount)
+            .checked_add(transfer.amount)
             .map_err(|_| overflow())?;
         let mut records = self.first_sight(payer)?;
         let transfer = transfer.clone();
         records.push(match index {
-            0 => Record::Transferred(transfer),
-            index => Record::Beside { transfer, index },
+            0 => LedgerRecord::Transferred(transfer),
+            index => LedgerRecord::Beside { transfer, index },
         });
         Ok(records)
     }
 
     /// The records of the earliest plan that is due, if any.
-    pub(crate) fn due(&self) -> Option<Vec<Record>> {
+    pub(crate) fn due(&self) -> Option<Vec<LedgerRecord>> {
         let ((due, key), plan) = self.plans.first_key_value().filter(|((due, _), _)| *due <= self.now)?;
-        let lapsed = vec![Record::Lapsed { due: *due, key: *key }];
+        let lapsed = vec![LedgerRecord::Expired { due: *due, key: *key }];
         Some(match plan {
-            Plan::Land(transfer) if self.find(key).is_none() => self.transfer(transfer).unwrap_or(lapsed),
-            Plan::Land(_) => lapsed,
+            ScheduledEvent::Settle(transfer) if self.find(key).is_none() => self.transfer(transfer).unwrap_or(lapsed),
+            ScheduledEvent::Settle(_) => lapsed,
             // The money may have moved on; a chain would drop what follows too, the sandbox keeps both.
-            Plan::Drop(_) | Plan::DropFinal(_) if self.find(key).is_some_and(|t| self.balance(&t.to) >= t.amount) => {
-                vec![Record::Dropped { key: *key, at: *due }]
+            ScheduledEvent::Reorg(_) | ScheduledEvent::DropFinal(_) if self.find(key).is_some_and(|t| self.balance(&t.to) >= t.amount) => {
+                vec![LedgerRecord::Reorged { key: *key, at: *due }]
             }
-            Plan::Drop(_) | Plan::DropFinal(_) => lapsed,
+            ScheduledEvent::Reorg(_) | ScheduledEvent::DropFinal(_) => lapsed,
         })
     }
 
-    fn take(&mut self, record: &Record) -> Result<(), String> {
+    fn take(&mut self, record: &LedgerRecord) -> Result<(), String> {
         match record {
-            Record::Born(secret) => self.secret = Some(*secret),
-            Record::Funded { wallet, amount, grant } => {
+            LedgerRecord::Genesis(secret) => self.secret = Some(*secret),
+            LedgerRecord::Funded { wallet, amount, grant } => {
                 let bad = |_| "amounts that do not add up".to_owned();
-                self.minted = self.minted.plus(*amount).map_err(bad)?;
+                self.minted = self.minted.checked_add(*amount).map_err(bad)?;
                 let account = self.open_account(*wallet);
-                account.balance = account.balance.plus(*amount).map_err(bad)?;
+                account.balance = account.balance.checked_add(*amount).map_err(bad)?;
                 account.granted |= grant;
             }
-            Record::Transferred(transfer) | Record::Beside { transfer, .. } => {
+            LedgerRecord::Transferred(transfer) | LedgerRecord::Beside { transfer, .. } => {
                 self.now = self.now.max(transfer.at);
                 self.shift(transfer.key.payer, transfer.to, transfer.amount)?;
                 self.plans
-                    .retain(|_, plan| !matches!(plan, Plan::Land(t) if t.key == transfer.key));
+                    .retain(|_, plan| !matches!(plan, ScheduledEvent::Settle(t) if t.key == transfer.key));
             }
-            Record::Planned { due, plan } => {
+            LedgerRecord::Planned { due, plan } => {
                 self.plans.insert((*due, plan.key()), plan.clone());
             }
-            Record::Lapsed { due, key } => {
+            LedgerRecord::Expired { due, key } => {
                 self.plans.remove(&(*due, *key));
             }
-            Record::Dropped { key, at } => {
+            LedgerRecord::Reorged { key, at } => {
                 self.now = self.now.max(*at);
                 self.plans.remove(&(*at, *key));
                 let landed = self.find(key).ok_or("a drop of nothing")?;
@@ -336,9 +336,9 @@ impl Ledger {
     fn shift(&mut self, from: Wallet, to: Wallet, amount: Usdc) -> Result<(), String> {
         let bad = |_| "amounts that do not add up".to_owned();
         let source = self.open_account(from);
-        source.balance = source.balance.minus(amount).map_err(bad)?;
+        source.balance = source.balance.checked_sub(amount).map_err(bad)?;
         let target = self.open_account(to);
-        target.balance = target.balance.plus(amount).map_err(bad)?;
+        target.balance = target.balance.checked_add(amount).map_err(bad)?;
         Ok(())
     }
 }

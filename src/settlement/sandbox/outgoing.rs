@@ -1,6 +1,6 @@
 //! Transfers out of the sandbox's treasury, signed with its published keys as any payer signs.
 
-use purser_actors::port::{Authorization, ErrorKind, PortError, Transfer};
+use purser_actors::port::{Authorization, ErrorKind, PortError, OutgoingTransferRequest};
 
 use super::SandboxSettlement;
 use super::svm::{BLOCKHASH_LIFE, FINALIZED, SLOT_MS};
@@ -16,7 +16,7 @@ pub const LONGEST_SIGNED_S: u64 = {
 
 impl SandboxSettlement {
     /// See [`Settlement::sign`](purser_actors::port::Settlement::sign).
-    pub(super) fn sign_outgoing(&self, transfer: &Transfer) -> Result<Authorization, PortError> {
+    pub(super) fn sign_outgoing(&self, transfer: &OutgoingTransferRequest) -> Result<Authorization, PortError> {
         let treasury = treasury_wallet().map_err(|_| PortError {
             kind: ErrorKind::Permanent,
             operation: "sign",

@@ -7,7 +7,7 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{BoxFuture, EvmAuthorization, PortError, Timestamp};
 
 use super::svm::SLOT_MS;
-use super::{SandboxSettlement, TransferSeen, evm, temporary};
+use super::{SandboxSettlement, SandboxTransfer, evm, temporary};
 use crate::payment::solana::address::Pubkey;
 use crate::payment::{BaseChain, Chains, SolanaChain};
 use crate::sandbox::keys::treasury;
@@ -84,7 +84,7 @@ impl TransferList for SandboxSettlement {
     }
 }
 
-fn listed(seen: TransferSeen) -> Result<Listed, PortError> {
+fn listed(seen: SandboxTransfer) -> Result<Listed, PortError> {
     let wallet = |text: &str| {
         let wallet = text.parse::<Wallet>();
         wallet.map_err(|_| temporary("transfers", &format!("{text} is no address")))
@@ -114,7 +114,7 @@ impl FeePayers for SandboxSettlement {
 
 impl ContractWallets for SandboxSettlement {
     fn accepts<'a>(&'a self, signed: &'a EvmAuthorization) -> BoxFuture<'a, Result<Acceptance, PortError>> {
-        let reached = self.base.reach("accepts", &Wallet::Evm(signed.from));
+        let reached = self.base.check_reachable("accepts", &Wallet::Evm(signed.from));
         Box::pin(std::future::ready(reached.map(|()| evm::acceptance(signed))))
     }
 }

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use purser_actors::port::{Decline, Finality, Timestamp};
 use serde_json::{Value, json};
 
-use super::chain::{Executed, State};
+use super::chain::{ExecutionResult, ChainState};
 use super::svm::{self, InstructionError, SLOT_MS, TransactionError};
 use super::wire::{MAX_WIRE, Transaction};
 use super::{SandboxSettlement, solana_intent};
@@ -111,9 +111,9 @@ impl SandboxSettlement {
             .await
             .map_err(|stopped| error(INTERNAL, stopped.to_string()))?;
         match executed {
-            Executed::Moved(id, _) => Ok(json!(id)),
-            Executed::Already(..) => Err(preflight(&TransactionError::AlreadyProcessed)),
-            Executed::Declined(decline) => Err(preflight(&error_of(&transaction, &decline))),
+            ExecutionResult::Moved(id, _) => Ok(json!(id)),
+            ExecutionResult::AlreadyExecuted(..) => Err(preflight(&TransactionError::AlreadyProcessed)),
+            ExecutionResult::Declined(decline) => Err(preflight(&error_of(&transaction, &decline))),
         }
     }
 }
@@ -135,7 +135,7 @@ fn envelope(id: &Value, outcome: Result<Value, RpcError>) -> Value {
 }
 
 /// Every call that only reads.
-fn call(state: &State, now: Timestamp, method: &str, params: &[Value]) -> Result<Value, RpcError> {
+fn call(state: &ChainState, now: Timestamp, method: &str, params: &[Value]) -> Result<Value, RpcError> {
     let slot = now.0 / SLOT_MS;
     let wrap = |value: Value| Ok(json!({ "context": { "slot": slot, "apiVersion": VERSION }, "value": value }));
     let config = params.get(1).unwrap_or(&Value::Null);
@@ -184,7 +184,7 @@ fn call(state: &State, now: Timestamp, method: &str, params: &[Value]) -> Result
     }
 }
 
-fn signature_status(state: &State, now: Timestamp, signature: &Value) -> Value {
+fn signature_status(state: &ChainState, now: Timestamp, signature: &Value) -> Value {
     let landed = signature.as_str().and_then(|s| state.ledger.find_transaction(s));
     landed.filter(|l| !l.dropped).map_or(Value::Null, |landed| {
         let status = match state.finality(now, &landed.transfer) {
@@ -201,7 +201,7 @@ fn signature_status(state: &State, now: Timestamp, signature: &Value) -> Value {
     })
 }
 
-fn simulate(state: &State, params: &[Value]) -> Result<Value, RpcError> {
+fn simulate(state: &ChainState, params: &[Value]) -> Result<Value, RpcError> {
     let config = params.get(1).unwrap_or(&Value::Null);
     let flag = |name: &str| config.get(name).and_then(Value::as_bool).unwrap_or(false);
     let (verify, replace) = (flag("sigVerify"), flag("replaceRecentBlockhash"));

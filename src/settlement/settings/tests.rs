@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::*;
-use crate::config::Sources;
+use crate::config::ConfigSources;
 use crate::config::chains::Location;
 use crate::wallet::TestWallet;
 
@@ -47,9 +47,9 @@ fn config(more: &str) -> Config {
         Wallet::Evm(wallet.evm_address()).address(),
         Wallet::Solana(wallet.solana_address()).address(),
     );
-    let sources = Sources {
+    let sources = ConfigSources {
         file: Some(("my.toml".into(), text)),
-        ..Sources::default()
+        ..ConfigSources::default()
     };
     // What other parts of production need is not looked at here.
     Config::read_unchecked(&sources)
@@ -284,12 +284,12 @@ fn the_bridge_is_that_of_the_network() {
 #[test]
 fn on_testnets_the_bridge_is_circles_sandbox() {
     use purser_chains::cctp::TESTNET;
-    let config = Config::read_unchecked(&Sources {
+    let config = Config::read_unchecked(&ConfigSources {
         file: Some((
             "my.toml".into(),
             "[chains.base]\nnetwork = \"sepolia\"\n[chains.solana]\nnetwork = \"devnet\"".into(),
         )),
-        ..Sources::default()
+        ..ConfigSources::default()
     });
     let mut reader = Reader {
         variable: &|_| None,

@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use purser_actors::id::Wallet;
 use purser_actors::port::{
-    Authorization, BoxFuture, Decline, ErrorKind, Lookup, PortError, Prepared, Settlement as _, SolanaTransfer,
-    Timestamp, Transfer,
+    Authorization, BoxFuture, Decline, ErrorKind, ChainStatus, PortError, PreparedTransaction, Settlement as _, SolanaTransfer,
+    Timestamp, OutgoingTransferRequest,
 };
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::parse_base58;
@@ -33,8 +33,8 @@ fn transfer<'a>(authorization: &'a Authorization, operation: &'static str) -> Re
     }
 }
 
-fn named(transaction: &str) -> Prepared {
-    Prepared {
+fn named(transaction: &str) -> PreparedTransaction {
+    PreparedTransaction {
         bytes: Vec::new(),
         transaction: transaction.to_owned(),
     }
@@ -102,12 +102,12 @@ impl SolanaSettlement {
 
     /// By the transaction that was named, else by the payer's token account. A proof needs both: the facilitator may have signed
     /// the same message twice.
-    async fn find_transfer(&self, transfer: &SolanaTransfer, transaction: Option<&str>) -> Result<Lookup, PortError> {
+    async fn find_transfer(&self, transfer: &SolanaTransfer, transaction: Option<&str>) -> Result<ChainStatus, PortError> {
         let Some(transaction) = transaction else {
             return self.look_up(transfer, None).await;
         };
         match self.look_up(transfer, Some(&named(transaction))).await? {
-            Lookup::Impossible => self.look_up(transfer, None).await,
+            ChainStatus::Impossible => self.look_up(transfer, None).await,
             found => Ok(found),
         }
     }
@@ -193,11 +193,11 @@ impl ChainReader for SolanaSettlement {
         authorization: &'a Authorization,
         transaction: Option<&'a str>,
         how: Look,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(async move {
             // Without a transaction only the chain says anything.
             if (how, transaction) == (Look::Known, None) {
-                return Ok(Lookup::Pending);
+                return Ok(ChainStatus::Pending);
             }
             let transfer = transfer(authorization, "lookup")?;
             if how == Look::Newest {
@@ -209,7 +209,7 @@ impl ChainReader for SolanaSettlement {
 
     fn sign_for<'a>(
         &'a self,
-        transfer: &'a Transfer,
+        transfer: &'a OutgoingTransferRequest,
         fee_payer: Option<Pubkey>,
     ) -> BoxFuture<'a, Result<Authorization, PortError>> {
         Box::pin(async move {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{BoxFuture, Cursor, Departure, Finality, Movement, Page, PortError, Timestamp, TreasuryList};
+use purser_actors::port::{BoxFuture, ListCursor, OutgoingTransfer, Finality, ChainMovement, ListPage, PortError, Timestamp, TreasuryList};
 use purser_chains::solana::address::{base58, parse_base58};
 
 use super::SolanaSettlement;
@@ -18,8 +18,8 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long a list waits for the follower.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-fn movement(moved: Moved) -> Movement {
-    Movement {
+fn movement(moved: Moved) -> ChainMovement {
+    ChainMovement {
         transaction: base58(&moved.transaction),
         index: moved.index,
         incoming: moved.incoming,
@@ -54,7 +54,7 @@ impl SolanaSettlement {
     }
 
     /// See [`purser_actors::port::Settlement::departures`].
-    pub(super) async fn departed(&self, since: Timestamp, until: Timestamp) -> Result<Vec<Departure>, PortError> {
+    pub(super) async fn departed(&self, since: Timestamp, until: Timestamp) -> Result<Vec<OutgoingTransfer>, PortError> {
         const DEPARTURES: &str = "departures";
         self.covers(until, DEPARTURES).await?;
         // Read first: what becomes final in between is in both.
@@ -78,7 +78,7 @@ impl SolanaSettlement {
     ///
     /// # Errors
     /// `Temporary` when the rows cannot be read.
-    pub async fn movements_after(&self, after: u64, limit: usize) -> Result<Vec<(u64, Movement)>, PortError> {
+    pub async fn movements_after(&self, after: u64, limit: usize) -> Result<Vec<(u64, ChainMovement)>, PortError> {
         let page = self.rows.movements(after, limit).await;
         let page = page.map_err(|e| temporary("movements", e))?;
         Ok(page
@@ -88,7 +88,7 @@ impl SolanaSettlement {
     }
 
     /// See [`purser_actors::port::Settlement::sent_by`].
-    pub(super) async fn sent(&self, from: &Wallet, since: Timestamp) -> Result<Vec<Departure>, PortError> {
+    pub(super) async fn sent(&self, from: &Wallet, since: Timestamp) -> Result<Vec<OutgoingTransfer>, PortError> {
         let Wallet::Solana(from) = from else {
             return Ok(Vec::new());
         };
@@ -103,9 +103,9 @@ impl TreasuryList for SolanaSettlement {
     fn movements<'a>(
         &'a self,
         network: Network,
-        after: Option<&'a Cursor>,
+        after: Option<&'a ListCursor>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Page<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
         const MOVEMENTS: &str = "movements";
         Box::pin(async move {
             if network != Network::Solana {
@@ -119,9 +119,9 @@ impl TreasuryList for SolanaSettlement {
             };
             self.if_up_to_date(MOVEMENTS)?;
             let page = self.movements_after(after, limit.max(1)).await?;
-            let next = page.last().map(|(position, _)| Cursor::of_number(*position));
+            let next = page.last().map(|(position, _)| ListCursor::of_number(*position));
             let items = page.into_iter().map(|(_, moved)| moved).collect();
-            Ok(Page { items, next })
+            Ok(ListPage { items, next })
         })
     }
 
@@ -129,7 +129,7 @@ impl TreasuryList for SolanaSettlement {
         &'a self,
         network: Network,
         transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
         const IN_TRANSACTION: &str = "in transaction";
         Box::pin(async move {
             if network != Network::Solana {
@@ -147,7 +147,7 @@ impl TreasuryList for SolanaSettlement {
     fn movement_finality<'a>(
         &'a self,
         network: Network,
-        moved: &'a Movement,
+        moved: &'a ChainMovement,
     ) -> BoxFuture<'a, Result<Finality, PortError>> {
         Box::pin(async move {
             // The list has what is final and nothing else.

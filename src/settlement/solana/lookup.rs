@@ -1,7 +1,7 @@
 //! What became of a payment, from what is known here.
 
 use purser_actors::money::Usdc;
-use purser_actors::port::{ChainStanding, ErrorKind, Finality, Lookup, PortError, Prepared, SolanaTransfer, Submitted};
+use purser_actors::port::{ChainStanding, ErrorKind, Finality, ChainStatus, PortError, PreparedTransaction, SolanaTransfer, SubmitResult};
 use purser_chains::solana::Signature;
 use purser_chains::solana::address::{base58, parse_base58};
 use purser_chains::solana::life::Stage;
@@ -122,7 +122,7 @@ impl SolanaSettlement {
     }
 
     /// The id that the transaction has once our fee payer has signed it; `None` if the fee payer is somebody else's.
-    fn id_of(&self, transfer: &SolanaTransfer, prepared: Option<&Prepared>) -> Option<Signature> {
+    fn id_of(&self, transfer: &SolanaTransfer, prepared: Option<&PreparedTransaction>) -> Option<Signature> {
         if let Some(id) = prepared.and_then(|prepared| parse_base58(&prepared.transaction)) {
             return Some(id);
         }
@@ -146,20 +146,20 @@ impl SolanaSettlement {
     pub(super) async fn look_up(
         &self,
         transfer: &SolanaTransfer,
-        prepared: Option<&Prepared>,
-    ) -> Result<Lookup, PortError> {
+        prepared: Option<&PreparedTransaction>,
+    ) -> Result<ChainStatus, PortError> {
         const LOOKUP: &str = "lookup";
         let Some(id) = self.id_of(transfer, prepared) else {
             return self.search(transfer).await;
         };
         match self.known(&id, LOOKUP).await? {
-            Known::Landed(shown) => Ok(Lookup::Landed {
+            Known::Landed(shown) => Ok(ChainStatus::Landed {
                 transaction: base58(&id),
                 finality: self.finality(transfer.value, shown),
             }),
-            Known::Impossible => Ok(Lookup::Impossible),
-            Known::Open => Ok(Lookup::Pending),
-            Known::Nothing => self.adopt(transfer, id).await.map(|()| Lookup::Pending),
+            Known::Impossible => Ok(ChainStatus::Impossible),
+            Known::Open => Ok(ChainStatus::Pending),
+            Known::Nothing => self.adopt(transfer, id).await.map(|()| ChainStatus::Pending),
         }
     }
 
@@ -218,15 +218,15 @@ impl SolanaSettlement {
     pub(super) async fn submit_transfer(
         &self,
         transfer: &SolanaTransfer,
-        prepared: &Prepared,
-    ) -> Result<Submitted, PortError> {
+        prepared: &PreparedTransaction,
+    ) -> Result<SubmitResult, PortError> {
         const SUBMIT: &str = "submit";
         let refused = |message: &str| error(ErrorKind::Permanent, SUBMIT, message);
         let id: Signature = parse_base58(&prepared.transaction).ok_or_else(|| refused("not a prepared transaction"))?;
         loop {
             match self.known(&id, SUBMIT).await? {
                 Known::Landed(shown) => {
-                    return Ok(Submitted::Settled {
+                    return Ok(SubmitResult::Settled {
                         transaction: base58(&id),
                         finality: self.finality(transfer.value, shown),
                     });
@@ -252,7 +252,7 @@ impl SolanaSettlement {
             let stage = self.flights.lock().stage(&id).cloned();
             match stage {
                 Some(Stage::Failed { level, error, .. }) if level >= Commitment::Confirmed => {
-                    return Ok(Submitted::Declined(on_chain(&error)));
+                    return Ok(SubmitResult::Declined(on_chain(&error)));
                 }
                 Some(Stage::Seen { level, .. }) if level >= Commitment::Confirmed => {}
                 // A sender that is gone means an end: the rows have it.
@@ -263,13 +263,13 @@ impl SolanaSettlement {
     }
 
     /// What a transaction that can never land is answered with.
-    async fn ended(&self, id: &Signature) -> Result<Submitted, PortError> {
+    async fn ended(&self, id: &Signature) -> Result<SubmitResult, PortError> {
         let closed = self.rows.closed(id).await.map_err(|e| temporary("submit", e))?;
         match closed.map(|closed| closed.end) {
             Some(End::Failed(text)) => {
                 let read = serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text));
                 let error = purser_chains::solana::status::TransactionError::from_json(&read);
-                Ok(Submitted::Declined(on_chain(&error.unwrap_or_else(unnamed))))
+                Ok(SubmitResult::Declined(on_chain(&error.unwrap_or_else(unnamed))))
             }
             _ => Err(error(ErrorKind::Permanent, "submit", "the transaction has expired")),
         }

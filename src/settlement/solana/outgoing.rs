@@ -3,7 +3,7 @@
 use futures_util::future::{join, join_all};
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, ErrorKind, PortError, SolanaTransfer, Transfer};
+use purser_actors::port::{Authorization, ErrorKind, PortError, SolanaTransfer, OutgoingTransferRequest};
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::{SYSTEM, is_on_curve};
 use purser_chains::solana::draft::Draft;
@@ -38,7 +38,7 @@ enum Receives {
 
 impl SolanaSettlement {
     /// See [`purser_actors::port::Settlement::sign`]. The receiver's token account is created if a setting allows its rent.
-    pub(super) async fn sign_transfer(&self, transfer: &Transfer) -> Result<Authorization, PortError> {
+    pub(super) async fn sign_transfer(&self, transfer: &OutgoingTransferRequest) -> Result<Authorization, PortError> {
         let fee_payer = self.choose_fee_payer();
         let fee_payer = fee_payer.ok_or_else(|| temporary(SIGN, "every fee payer is below its floor"))?;
         self.sign_with(transfer, fee_payer, true).await
@@ -47,7 +47,7 @@ impl SolanaSettlement {
     /// With this fee payer, which pays for the receiver's token account only if it `may_create` one.
     pub(super) async fn sign_with(
         &self,
-        transfer: &Transfer,
+        transfer: &OutgoingTransferRequest,
         fee_payer: Pubkey,
         may_create: bool,
     ) -> Result<Authorization, PortError> {

@@ -3,8 +3,8 @@
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Decline, Departure, ErrorKind, Lookup, PortError, Preparation, Prepared,
-    Settlement, SolanaTransfer, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, ChainStanding, Decline, OutgoingTransfer, ErrorKind, ChainStatus, PortError, Preparation, PreparedTransaction,
+    Settlement, SolanaTransfer, SubmitResult, Timestamp, OutgoingTransferRequest,
 };
 
 use super::SolanaSettlement;
@@ -18,7 +18,7 @@ fn on_solana<'a>(authorization: &'a Authorization, operation: &'static str) -> R
 }
 
 impl Settlement for SolanaSettlement {
-    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, transfer: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
         Box::pin(self.sign_transfer(transfer))
     }
 
@@ -36,8 +36,8 @@ impl Settlement for SolanaSettlement {
     fn submit<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: &'a Prepared,
-    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        prepared: &'a PreparedTransaction,
+    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         Box::pin(async move {
             self.submit_transfer(on_solana(authorization, "submit")?, prepared)
                 .await
@@ -47,15 +47,15 @@ impl Settlement for SolanaSettlement {
     fn lookup<'a>(
         &'a self,
         authorization: &'a Authorization,
-        prepared: Option<&'a Prepared>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        prepared: Option<&'a PreparedTransaction>,
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         Box::pin(async move { self.look_up(on_solana(authorization, "lookup")?, prepared).await })
     }
 
     fn standing<'a>(
         &'a self,
         authorization: &'a Authorization,
-        _: Option<&'a Prepared>,
+        _: Option<&'a PreparedTransaction>,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
         Box::pin(async move { self.stands(on_solana(authorization, "standing")?, transaction).await })
@@ -78,11 +78,11 @@ impl Settlement for SolanaSettlement {
         })
     }
 
-    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(self.sent(from, since))
     }
 
-    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         Box::pin(self.departed(since, until))
     }
 }

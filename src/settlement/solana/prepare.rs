@@ -1,6 +1,6 @@
 //! From a signed payment to bytes that may be sent: judged, simulated, durable.
 
-use purser_actors::port::{Decline, ErrorKind, PortError, Preparation, Prepared, SolanaTransfer};
+use purser_actors::port::{Decline, ErrorKind, PortError, Preparation, PreparedTransaction, SolanaTransfer};
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::base58;
 use purser_chains::solana::fees::{Fees, fees_of};
@@ -69,7 +69,7 @@ impl SolanaSettlement {
             return Ok(Preparation::Declined(too_many_failures(ms)));
         }
         let signed = co_sign(&transfer.transaction, key).map_err(permanent)?;
-        let prepared = Prepared {
+        let prepared = PreparedTransaction {
             transaction: base58(&signed.id),
             bytes: signed.bytes.clone(),
         };
@@ -95,7 +95,7 @@ impl SolanaSettlement {
         &self,
         transfer: &SolanaTransfer,
         (signed, reservation): (&Signed, Reserved<'_>),
-        (prepared, with): (Prepared, Option<Write>),
+        (prepared, with): (PreparedTransaction, Option<Write>),
     ) -> Result<Preparation, PortError> {
         // Simulated some seconds ago, before the claim. Used once: a payment that is prepared again is simulated again.
         let known = self.prechecks.take_good(&transfer.message_hash, self.timer.now_ms());

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use purser_actors::port::{Movement, Timestamp};
+use purser_actors::port::{ChainMovement, Timestamp};
 use purser_chains::solana::address::base58;
 use purser_chains::solana::cross_check::witnesses;
 use purser_chains::solana::follow::Row;
@@ -168,7 +168,7 @@ impl SolanaSettlement {
         let is_known = self.fee_payer_addresses.contains(&found.fee_payer);
         if !prepared && !is_known && !self.others_fee_payers.contains(&found.fee_payer) {
             for plain in moved.iter_mut().filter(|moved| moved.incoming) {
-                plain.mark = Movement::plain_mark(&base58(&plain.transaction), plain.index);
+                plain.mark = ChainMovement::plain_mark(&base58(&plain.transaction), plain.index);
             }
         }
         moved

@@ -6,7 +6,7 @@ mod bounds;
 
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{ChainStanding, Departure, Lookup, PortError, SolanaTransfer, Timestamp};
+use purser_actors::port::{ChainStanding, OutgoingTransfer, ChainStatus, PortError, SolanaTransfer, Timestamp};
 use purser_chains::solana::address::{associated_token_account, base58};
 use purser_chains::solana::follow::{Entry, PAGE_LIMIT, PageRequest};
 use purser_chains::solana::life::{EXPIRY_PROOF_ENDPOINTS, Evidence};
@@ -52,15 +52,15 @@ struct Span {
 }
 
 impl SolanaSettlement {
-    pub(super) async fn search(&self, transfer: &SolanaTransfer) -> Result<Lookup, PortError> {
+    pub(super) async fn search(&self, transfer: &SolanaTransfer) -> Result<ChainStatus, PortError> {
         const LOOKUP: &str = "lookup";
         let account = self.token_account_of(&transfer.payer, LOOKUP)?;
         let hash = &transfer.message_hash;
         let begun = self.begun(transfer)?;
         let Begun::Search(foreign) = begun else {
             return Ok(match self.searches.lock().absent(hash) >= EXPIRY_PROOF_ENDPOINTS {
-                true => Lookup::Impossible,
-                false => Lookup::Pending,
+                true => ChainStatus::Impossible,
+                false => ChainStatus::Pending,
             });
         };
         let mut search = Search {
@@ -79,7 +79,7 @@ impl SolanaSettlement {
                 Ok(Found::Landed(entry)) => {
                     self.searches.lock().ended(hash, true, false);
                     let shown = self.sighting(endpoint, &entry).await;
-                    return Ok(Lookup::Landed {
+                    return Ok(ChainStatus::Landed {
                         transaction: base58(&entry.id),
                         finality: self.finality(transfer.value, shown),
                     });
@@ -92,13 +92,13 @@ impl SolanaSettlement {
         }
         self.searches.lock().ended(hash, false, is_cut);
         match failure {
-            _ if absent >= EXPIRY_PROOF_ENDPOINTS => Ok(Lookup::Impossible),
+            _ if absent >= EXPIRY_PROOF_ENDPOINTS => Ok(ChainStatus::Impossible),
             Some(error) => Err(temporary(LOOKUP, error)),
             None if is_cut && is_decisive => Err(temporary(
                 LOOKUP,
                 "the wallet has more transactions than are read at a time",
             )),
-            None => Ok(Lookup::Pending),
+            None => Ok(ChainStatus::Pending),
         }
     }
 
@@ -257,7 +257,7 @@ impl SolanaSettlement {
 
     /// What left a wallet that is not the treasury, final, oldest first: read from the chain, alike from two endpoints where there
     /// are two.
-    pub(super) async fn sent_by_other(&self, from: &Pubkey, since: Timestamp) -> Result<Vec<Departure>, PortError> {
+    pub(super) async fn sent_by_other(&self, from: &Pubkey, since: Timestamp) -> Result<Vec<OutgoingTransfer>, PortError> {
         const SENT: &str = "sent by";
         let account = self.token_account_of(from, SENT)?;
         let until = self.shared_finalized().await.map_err(|e| temporary(SENT, e))?;
@@ -323,8 +323,8 @@ impl SolanaSettlement {
 }
 
 /// A movement out, as the engine's list of departures has it.
-pub(super) fn departure(moved: &Moved) -> Departure {
-    Departure {
+pub(super) fn departure(moved: &Moved) -> OutgoingTransfer {
+    OutgoingTransfer {
         transaction: base58(&moved.transaction),
         to: Wallet::Solana(moved.other),
         amount: Usdc::from_atomic(moved.atomic),

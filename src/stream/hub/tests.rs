@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::config::{Config, Sources};
+use crate::config::{Config, ConfigSources};
 
 const A: Wallet = Wallet::Evm([1; 20]);
 const B: Wallet = Wallet::Evm([2; 20]);
 
 fn hub(buffer_bytes: usize, max_per_account: usize) -> Arc<Hub> {
-    let mut config = Config::load(&Sources::default()).unwrap().stream;
+    let mut config = Config::load(&ConfigSources::default()).unwrap().stream;
     config.buffer_bytes = buffer_bytes;
     config.max_per_account = max_per_account;
     config.max_connections = 3;
@@ -35,9 +35,9 @@ fn events_reach_their_account_only() {
     let a = hub.subscribe(A, session(1)).unwrap();
     let b = hub.subscribe(B, session(2)).unwrap();
     hub.publish(&[event(1, A), event(2, B), event(3, A)]);
-    assert_eq!(a.take(), Taken::Events(vec![event(1, A), event(3, A)]));
-    assert_eq!(b.take(), Taken::Events(vec![event(2, B)]));
-    assert_eq!(a.take(), Taken::Nothing);
+    assert_eq!(a.take(), BufferContents::Events(vec![event(1, A), event(3, A)]));
+    assert_eq!(b.take(), BufferContents::Events(vec![event(2, B)]));
+    assert_eq!(a.take(), BufferContents::Nothing);
 }
 
 // Aim (case 64): a queue never grows past its bytes; after an overflow the subscriber is told to read the store.
@@ -49,9 +49,9 @@ fn case_64_an_overflowing_queue_is_thrown_away() {
         hub.publish(&[event(seq, A)]);
     }
     assert_eq!((a.subscriber.live.lock().queue.len(), hub.overflows()), (0, 1));
-    assert_eq!(a.take(), Taken::Lagged);
+    assert_eq!(a.take(), BufferContents::Lagged);
     hub.publish(&[event(10_001, A)]);
-    assert_eq!(a.take(), Taken::Events(vec![event(10_001, A)]));
+    assert_eq!(a.take(), BufferContents::Events(vec![event(10_001, A)]));
 }
 
 // Aim: the limits of an account and of the service hold, and a closed stream gives its place back.
@@ -60,16 +60,16 @@ fn streams_are_limited() {
     let hub = hub(1000, 2);
     let first = hub.subscribe(A, session(1)).unwrap();
     let _second = hub.subscribe(A, session(1)).unwrap();
-    assert_eq!(hub.subscribe(A, session(1)).err(), Some(Full::Account));
+    assert_eq!(hub.subscribe(A, session(1)).err(), Some(SubscribeError::Account));
     let _other = hub.subscribe(B, session(2)).unwrap();
     drop(first);
     let _again = hub.subscribe(A, session(1)).unwrap();
     assert_eq!((hub.subscriptions(), hub.by_subject.len()), (3, 2));
 
-    let mut seats: Vec<_> = (0..3).map(|_| hub.seat().ok().unwrap()).collect();
-    assert_eq!(hub.seat().err(), Some(Full::Service));
+    let mut seats: Vec<_> = (0..3).map(|_| hub.acquire_slot().ok().unwrap()).collect();
+    assert_eq!(hub.acquire_slot().err(), Some(SubscribeError::Service));
     seats.pop();
-    assert!(hub.seat().is_ok());
+    assert!(hub.acquire_slot().is_ok());
     assert_eq!(hub.connections(), 2);
 }
 

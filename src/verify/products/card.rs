@@ -3,38 +3,38 @@
 use purser_actors::card::life::News;
 use purser_actors::card::{Card, Event, Status};
 use purser_actors::id::CardId;
-use purser_actors::kernel::effect::Work;
-use purser_actors::ledger::Provider;
+use purser_actors::kernel::job::Job;
+use purser_actors::ledger::LedgerProvider;
 use purser_actors::port::{CardActivity, TransactionStatus};
-use purser_actors::product::Product;
+use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Has, Keeps, Money, Sold, Usable, remainder};
+use super::{RowExpectation, ExpectedRows, MoneyOutcome, SoldProduct, Usable, remainder};
 
 /// USDC has six decimals, money on a card two.
 const ATOMIC_PER_CENT: i128 = 10_000;
 
-pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
+pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
     let card: Card = codec::decode(&row.value)?;
     let (status, money) = match card.status {
-        Status::Pending => ("pending", Money::Spent),
-        Status::Ready(_) => ("ready", Money::Spent),
-        Status::Paused(_) => ("paused", Money::Spent),
-        Status::Failed { .. } => ("failed", Money::Undone),
+        Status::Pending => ("pending", MoneyOutcome::Spent),
+        Status::Ready(_) => ("ready", MoneyOutcome::Spent),
+        Status::Paused(_) => ("paused", MoneyOutcome::Spent),
+        Status::Failed { .. } => ("failed", MoneyOutcome::Reversed),
         Status::Closed(_) => ("closed", remainder(&card.charge, card.life.released)),
         Status::Expired(_) => ("expired", remainder(&card.charge, card.life.released)),
     };
     let wished = card.life.wish.is_some();
-    Ok(Sold {
-        product: Product::Card(id),
+    Ok(SoldProduct {
+        product: PurchasedProduct::Card(id),
         plural: "cards",
         revision: row.revision,
         status,
         owner: card.owner,
         charge: card.charge,
         worth: i128::from(card.amount.get()) * ATOMIC_PER_CENT,
-        provider: Provider::CardIssuer,
+        provider: LedgerProvider::CardIssuer,
         money,
         price: None,
         moving: card.status == Status::Pending || wished,
@@ -43,14 +43,14 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
             Status::Pending | Status::Failed { .. } | Status::Closed(_) | Status::Expired(_) => Usable::Nothing,
         },
         came_back_late: false,
-        keeps: Keeps {
+        keeps: ExpectedRows {
             number: match card.status {
-                Status::Pending | Status::Failed { .. } => Has::Never,
-                Status::Ready(_) | Status::Paused(_) | Status::Closed(_) | Status::Expired(_) => Has::Always,
+                Status::Pending | Status::Failed { .. } => RowExpectation::Never,
+                Status::Ready(_) | Status::Paused(_) | Status::Closed(_) | Status::Expired(_) => RowExpectation::Always,
             },
-            cvv: Has::Never,
+            cvv: RowExpectation::Never,
             timers: match card.status {
-                Status::Ready(_) | Status::Paused(_) => vec![Work::ExpireCard(id)],
+                Status::Ready(_) | Status::Paused(_) => vec![Job::ExpireCard(id)],
                 _ => Vec::new(),
             },
             wish: false,
@@ -86,13 +86,13 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
         Event::Told(News::Closed(_), _) => "closed",
         // What is looked at, asked or charged changes no state.
         Event::Revealed(_)
-        | Event::RefreshAsked(_)
+        | Event::RefreshRequested(_)
         | Event::Refreshed(_)
         | Event::Wished(..)
         | Event::Answered(_)
         | Event::Kept(..)
         | Event::Told(News::Charged(..) | News::Released(_), _) => return Ok(None),
-        Event::Refused(..) => "failed",
+        Event::Declined(..) => "failed",
         Event::Expired(_) => "expired",
     }))
 }

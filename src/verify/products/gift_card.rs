@@ -2,31 +2,31 @@
 
 use purser_actors::gift_card::{Event, GiftCard, Status};
 use purser_actors::id::CardId;
-use purser_actors::ledger::Provider;
-use purser_actors::product::Product;
+use purser_actors::ledger::LedgerProvider;
+use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Has, Keeps, Money, Sold, Usable, priced};
+use super::{RowExpectation, ExpectedRows, MoneyOutcome, SoldProduct, Usable, priced};
 
-pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
+pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
     let gift: GiftCard = codec::decode(&row.value)?;
     let order = &gift.order;
     let (worth, price) = priced(order.amount, order.currency, &order.quoted).unwrap_or_default();
     let (status, money) = match gift.status {
-        Status::Processing => ("processing", Money::Spent),
-        Status::Completed => ("completed", Money::Spent),
-        Status::Failed { .. } => ("failed", Money::Undone),
+        Status::Processing => ("processing", MoneyOutcome::Spent),
+        Status::Completed => ("completed", MoneyOutcome::Spent),
+        Status::Failed { .. } => ("failed", MoneyOutcome::Reversed),
     };
-    Ok(Sold {
-        product: Product::GiftCard(id),
+    Ok(SoldProduct {
+        product: PurchasedProduct::GiftCard(id),
         plural: "gift_cards",
         revision: row.revision,
         status,
         owner: gift.owner,
         charge: gift.charge,
         worth,
-        provider: Provider::GiftCards,
+        provider: LedgerProvider::GiftCards,
         money,
         price: Some(price),
         moving: gift.status == Status::Processing,
@@ -35,12 +35,12 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
             Status::Processing | Status::Failed { .. } => Usable::Nothing,
         },
         came_back_late: false,
-        keeps: Keeps {
+        keeps: ExpectedRows {
             number: match gift.status {
-                Status::Completed => Has::Always,
-                Status::Processing | Status::Failed { .. } => Has::Never,
+                Status::Completed => RowExpectation::Always,
+                Status::Processing | Status::Failed { .. } => RowExpectation::Never,
             },
-            ..Keeps::default()
+            ..ExpectedRows::default()
         },
     })
 }
@@ -49,6 +49,6 @@ pub(super) fn fold(event: &[u8]) -> Result<&'static str, DecodeError> {
     Ok(match codec::decode(event)? {
         Event::Ordered { .. } => "processing",
         Event::Delivered(_) | Event::Revealed(_) => "completed",
-        Event::Refused(..) => "failed",
+        Event::Declined(..) => "failed",
     })
 }

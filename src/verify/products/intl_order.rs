@@ -3,40 +3,40 @@
 use purser_actors::card::life::News;
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{Event, IntlOrder, Status};
-use purser_actors::kernel::Kind;
-use purser_actors::kernel::effect::Work;
-use purser_actors::ledger::Provider;
-use purser_actors::product::Product;
+use purser_actors::kernel::EntityKind;
+use purser_actors::kernel::job::Job;
+use purser_actors::ledger::LedgerProvider;
+use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Has, Keeps, Money, Sold, Usable, remainder};
-use crate::verify::{Contents, Report};
+use super::{RowExpectation, ExpectedRows, MoneyOutcome, SoldProduct, Usable, remainder};
+use crate::verify::{StoreContents, VerifyReport};
 
 /// USDC has six decimals, money on a card two.
 const ATOMIC_PER_CENT: i128 = 10_000;
 
-pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
+pub(super) fn read(id: CardId, row: &Row) -> Result<SoldProduct, DecodeError> {
     let order: IntlOrder = codec::decode(&row.value)?;
     let (status, money) = match order.status {
-        Status::Queued => ("queued", Money::Spent),
-        Status::Claimed(_) => ("claimed", Money::Spent),
-        Status::Ready(_) => ("ready", Money::Spent),
-        Status::Paused(_) => ("paused", Money::Spent),
+        Status::Queued => ("queued", MoneyOutcome::Spent),
+        Status::Claimed(_) => ("claimed", MoneyOutcome::Spent),
+        Status::Ready(_) => ("ready", MoneyOutcome::Spent),
+        Status::Paused(_) => ("paused", MoneyOutcome::Spent),
         Status::Closed(_) => ("closed", remainder(&order.charge, order.life.released)),
         Status::Expired(_) => ("expired", remainder(&order.charge, order.life.released)),
-        Status::Cancelled => ("cancelled", Money::Undone),
-        Status::Rejected { .. } => ("rejected", Money::Undone),
+        Status::Cancelled => ("cancelled", MoneyOutcome::Reversed),
+        Status::Rejected { .. } => ("rejected", MoneyOutcome::Reversed),
     };
-    Ok(Sold {
-        product: Product::IntlOrder(id),
+    Ok(SoldProduct {
+        product: PurchasedProduct::IntlOrder(id),
         plural: "intl_orders",
         revision: row.revision,
         status,
         owner: order.owner,
         charge: order.charge,
         worth: i128::from(order.amount.get()) * ATOMIC_PER_CENT,
-        provider: Provider::IntlDesk,
+        provider: LedgerProvider::IntlFulfilment,
         money,
         price: None,
         // A person moves it on, and no work of ours.
@@ -51,15 +51,15 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
             | Status::Rejected { .. } => Usable::Nothing,
         },
         came_back_late: false,
-        keeps: Keeps {
+        keeps: ExpectedRows {
             number: match order.status {
-                Status::Ready(_) | Status::Paused(_) | Status::Closed(_) | Status::Expired(_) => Has::Always,
-                _ => Has::Never,
+                Status::Ready(_) | Status::Paused(_) | Status::Closed(_) | Status::Expired(_) => RowExpectation::Always,
+                _ => RowExpectation::Never,
             },
             cvv: match order.status {
-                Status::Ready(_) | Status::Paused(_) => Has::Always,
-                Status::Closed(_) | Status::Expired(_) => Has::Until(Work::ForgetCvv(id)),
-                _ => Has::Never,
+                Status::Ready(_) | Status::Paused(_) => RowExpectation::Always,
+                Status::Closed(_) | Status::Expired(_) => RowExpectation::Until(Job::ShredCvv(id)),
+                _ => RowExpectation::Never,
             },
             timers: timers(id, &order),
             wish: order.life.wish.is_some(),
@@ -68,23 +68,23 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
 }
 
 /// A day is to be told of while it is open, a lease ends, and so does a card.
-fn timers(id: CardId, order: &IntlOrder) -> Vec<Work> {
-    let end = |lease| Work::EndLease { order: id, lease };
+fn timers(id: CardId, order: &IntlOrder) -> Vec<Job> {
+    let end = |lease| Job::ExpireOrderLease { order: id, lease };
     let (open, timer) = match order.status {
         Status::Queued | Status::Claimed(None) => (true, None),
         Status::Claimed(Some(_)) => (true, Some(end(order.lease))),
-        Status::Ready(_) | Status::Paused(_) => (false, Some(Work::ExpireIntl(id))),
+        Status::Ready(_) | Status::Paused(_) => (false, Some(Job::ExpireIntlCard(id))),
         Status::Cancelled | Status::Rejected { .. } | Status::Closed(_) | Status::Expired(_) => (false, None),
     };
-    let overdue = (open && !order.overdue).then_some(Work::IntlOverdue(id));
+    let overdue = (open && !order.overdue).then_some(Job::MarkOrderOverdue(id));
     timer.into_iter().chain(overdue).collect()
 }
 
 /// The status after an event; `None` where it stays as it is.
 pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
     Ok(Some(match codec::decode(event)? {
-        Event::Ordered { .. } | Event::Released(_) | Event::Overdue { claimed: false, .. } => "queued",
-        Event::Claimed(..) | Event::LeaseEnded(_) | Event::Overdue { claimed: true, .. } => "claimed",
+        Event::Ordered { .. } | Event::Released(_) | Event::BecameOverdue { claimed: false, .. } => "queued",
+        Event::Claimed(..) | Event::LeaseExpired(_) | Event::BecameOverdue { claimed: true, .. } => "claimed",
         Event::Fulfilled(..) | Event::Told(News::Resumed(_), _) => "ready",
         Event::Told(News::Paused(_), _) => "paused",
         Event::Told(News::Closed(_), _) => "closed",
@@ -102,15 +102,15 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
 }
 
 /// The operators' list of wishes holds what holders want and nothing else.
-pub(super) fn wishes(contents: &Contents, report: &mut Report) {
+pub(super) fn wishes(contents: &StoreContents, report: &mut VerifyReport) {
     for ((_, id), sold) in &contents.sold {
-        if matches!(sold.product, Product::IntlOrder(_)) && sold.keeps.wish != contents.card_wishes.contains(id) {
+        if matches!(sold.product, PurchasedProduct::IntlOrder(_)) && sold.keeps.wish != contents.card_wishes.contains(id) {
             let detail = format!("{}, and in the list of wishes: {}", sold.status, !sold.keeps.wish);
             report.find("card_wish.row", CardId(*id), detail);
         }
     }
     for id in &contents.card_wishes {
-        if !contents.sold.contains_key(&(Kind::IntlOrder as u8, *id)) {
+        if !contents.sold.contains_key(&(EntityKind::IntlOrder as u8, *id)) {
             report.find(
                 "card_wish.row",
                 CardId(*id),
@@ -121,17 +121,17 @@ pub(super) fn wishes(contents: &Contents, report: &mut Report) {
 }
 
 /// The operators' queue holds the open orders and nothing else: one that is missing there would never be seen.
-pub(super) fn queue(contents: &Contents, report: &mut Report) {
+pub(super) fn queue(contents: &StoreContents, report: &mut VerifyReport) {
     let open = |status: &str| matches!(status, "queued" | "claimed");
     for ((kind, id), sold) in &contents.sold {
-        let waits = *kind == Kind::IntlOrder as u8 && open(sold.status);
-        if waits != contents.queue.contains(id) && *kind == Kind::IntlOrder as u8 {
+        let waits = *kind == EntityKind::IntlOrder as u8 && open(sold.status);
+        if waits != contents.queue.contains(id) && *kind == EntityKind::IntlOrder as u8 {
             let detail = format!("{}, and in the queue: {}", sold.status, !waits);
             report.find("queue.order", CardId(*id), detail);
         }
     }
     for id in &contents.queue {
-        if !contents.sold.contains_key(&(Kind::IntlOrder as u8, *id)) {
+        if !contents.sold.contains_key(&(EntityKind::IntlOrder as u8, *id)) {
             report.find("queue.order", CardId(*id), "in the queue, and there is no such order");
         }
     }

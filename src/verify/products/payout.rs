@@ -1,31 +1,31 @@
 //! Payouts on all rails.
 
 use purser_actors::id::PayoutId;
-use purser_actors::kernel::effect::Work;
-use purser_actors::ledger::Provider;
-use purser_actors::payout::{Event, Payout, Status, Target};
-use purser_actors::product::Product;
+use purser_actors::kernel::job::Job;
+use purser_actors::ledger::LedgerProvider;
+use purser_actors::payout::{Event, Payout, Status, PayoutTarget};
+use purser_actors::product::PurchasedProduct;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Has, Keeps, Money, Sold, Usable, priced};
+use super::{RowExpectation, ExpectedRows, MoneyOutcome, SoldProduct, Usable, priced};
 
-pub(super) fn read(id: PayoutId, row: &Row) -> Result<Sold, DecodeError> {
+pub(super) fn read(id: PayoutId, row: &Row) -> Result<SoldProduct, DecodeError> {
     let payout: Payout = codec::decode(&row.value)?;
     let (status, money) = match &payout.status {
-        Status::AwaitingDetails => ("awaiting-details", Money::Spent),
-        Status::Queued => ("queued", Money::Spent),
-        Status::InProcess => ("in-process", Money::Spent),
-        Status::Complete { .. } => ("complete", Money::Spent),
-        Status::Failed { .. } => ("failed", Money::Undone),
-        Status::Cancelled { .. } => ("cancelled", Money::Undone),
-        Status::Expired => ("expired", Money::Undone),
-        Status::Returned { kept, .. } => ("returned", Money::Returned { kept: kept.atomic() }),
+        Status::AwaitingDetails => ("awaiting-details", MoneyOutcome::Spent),
+        Status::Queued => ("queued", MoneyOutcome::Spent),
+        Status::InProcess => ("in-process", MoneyOutcome::Spent),
+        Status::Complete { .. } => ("complete", MoneyOutcome::Spent),
+        Status::Failed { .. } => ("failed", MoneyOutcome::Reversed),
+        Status::Cancelled { .. } => ("cancelled", MoneyOutcome::Reversed),
+        Status::Expired => ("expired", MoneyOutcome::Reversed),
+        Status::Returned { kept, .. } => ("returned", MoneyOutcome::Returned { kept: kept.atomic() }),
     };
     let provider = match payout.plan.target {
-        Target::Card(_) => Provider::PushToCard,
-        Target::Bank(..) => Provider::Bank,
-        Target::App(..) => Provider::PaymentApps,
+        PayoutTarget::Card(_) => LedgerProvider::PushToCard,
+        PayoutTarget::Bank(..) => LedgerProvider::Bank,
+        PayoutTarget::App(..) => LedgerProvider::PaymentApps,
     };
     let quoted = payout.plan.quoted.clone().unwrap_or_default();
     let (worth, price) = priced(payout.amount, payout.currency, &quoted).unwrap_or_default();
@@ -34,8 +34,8 @@ pub(super) fn read(id: PayoutId, row: &Row) -> Result<Sold, DecodeError> {
         Status::Complete { returnable, .. } => *returnable,
         _ => payout.recalling,
     };
-    Ok(Sold {
-        product: Product::Payout(id),
+    Ok(SoldProduct {
+        product: PurchasedProduct::Payout(id),
         plural: "payouts",
         revision: row.revision,
         status,
@@ -63,20 +63,20 @@ pub(super) fn read(id: PayoutId, row: &Row) -> Result<Sold, DecodeError> {
 }
 
 /// A card's number lies sealed while its rail may ask for it; what must not wait for ever has its timer.
-fn keeps(id: PayoutId, payout: &Payout) -> Keeps {
+fn keeps(id: PayoutId, payout: &Payout) -> ExpectedRows {
     let timer = match (&payout.plan.target, &payout.status) {
-        (_, Status::AwaitingDetails) => Some(Work::ExpirePayout(id)),
-        (Target::App(..), Status::InProcess) => Some(Work::RecallPayout(id)),
-        (_, Status::Complete { returnable: true, .. }) => Some(Work::CloseReturns(id)),
+        (_, Status::AwaitingDetails) => Some(Job::ExpirePayout(id)),
+        (PayoutTarget::App(..), Status::InProcess) => Some(Job::RecallPayout(id)),
+        (_, Status::Complete { returnable: true, .. }) => Some(Job::CloseReturnWindow(id)),
         _ => None,
     };
-    Keeps {
+    ExpectedRows {
         number: match (&payout.plan.target, &payout.status) {
             // One without its last digits was found at the rail after a restore.
-            (Target::Card(Some(_)), Status::Queued | Status::InProcess) => Has::Always,
-            _ => Has::Never,
+            (PayoutTarget::Card(Some(_)), Status::Queued | Status::InProcess) => RowExpectation::Always,
+            _ => RowExpectation::Never,
         },
-        cvv: Has::Never,
+        cvv: RowExpectation::Never,
         timers: timer.into_iter().collect(),
         wish: false,
     }
@@ -86,16 +86,16 @@ fn keeps(id: PayoutId, payout: &Payout) -> Keeps {
 pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
     Ok(Some(match codec::decode(event)? {
         Event::Ordered(ordered) => match ordered.plan.target {
-            Target::Card(_) => "awaiting-details",
-            Target::Bank(..) | Target::App(..) => "queued",
+            PayoutTarget::Card(_) => "awaiting-details",
+            PayoutTarget::Bank(..) | PayoutTarget::App(..) => "queued",
         },
-        Event::Detailed(..) | Event::Found(_) => "queued",
+        Event::DetailsSubmitted(..) | Event::FoundAtRail(_) => "queued",
         Event::Accepted(_) => "in-process",
-        Event::Completed(..) | Event::ReturnsClosed(_) => "complete",
+        Event::Completed(..) | Event::ReturnWindowClosed(_) => "complete",
         Event::Failed(..) => "failed",
         Event::Cancelled(..) => "cancelled",
         Event::Expired(_) => "expired",
         Event::Returned(..) => "returned",
-        Event::Seen(_) | Event::PaidTooLate(_) | Event::TakenBack(_) | Event::CameBackLate => return Ok(None),
+        Event::RailSequenceAdvanced(_) | Event::PaidAfterCredit(_) | Event::RecallCompleted(_) | Event::ReturnedLate => return Ok(None),
     }))
 }

@@ -1,7 +1,7 @@
 use purser_actors::id::Wallet;
 
 use super::super::ChainTransfer;
-use super::{Left, Signed};
+use super::{OutgoingTransfer, TransferMatch};
 
 fn moved(to: u8, atomic: u64) -> ChainTransfer {
     ChainTransfer {
@@ -18,14 +18,14 @@ fn moved(to: u8, atomic: u64) -> ChainTransfer {
 #[test]
 fn what_left_is_nobodys_unless_it_is_exactly_what_was_signed() {
     // Aim: an open top-up explains its own transfer and none that only has its amount: a double send is not overlooked.
-    let left = |signed| Left {
+    let left = |signed| OutgoingTransfer {
         name: "top_1".into(),
         transaction: None,
         signed,
         atomic: 7,
         mark: None,
     };
-    let (burn, transfer) = (left(Signed::As("burn".into())), left(Signed::For(Wallet::Evm([2; 20]))));
+    let (burn, transfer) = (left(TransferMatch::As("burn".into())), left(TransferMatch::For(Wallet::Evm([2; 20]))));
     for (left, transaction, to, atomic, own) in [
         (&burn, "burn", 9, 7, true),
         (&burn, "burn", 9, 8, false),

@@ -1,44 +1,44 @@
 //! Top-ups of the balance at the card issuer.
 
 use purser_actors::id::{TopUpId, Wallet};
-use purser_actors::ledger::Provider;
-use purser_actors::product::Product;
-use purser_actors::top_up::{Event, First, LegName, Status, TopUp};
+use purser_actors::ledger::LedgerProvider;
+use purser_actors::product::PurchasedProduct;
+use purser_actors::top_up::{Event, FirstLeg, LegKind, Status, TopUp};
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Keeps, Left, Money, Signed, Sold, Usable};
+use super::{ExpectedRows, OutgoingTransfer, MoneyOutcome, TransferMatch, SoldProduct, Usable};
 
 /// USDC has six decimals, what is bought two.
 const ATOMIC_PER_CENT: u64 = 10_000;
 
-pub(super) fn read(id: TopUpId, row: &Row) -> Result<Sold, DecodeError> {
+pub(super) fn read(id: TopUpId, row: &Row) -> Result<SoldProduct, DecodeError> {
     let top_up: TopUp = codec::decode(&row.value)?;
     let worth = top_up.amount.get().saturating_mul(ATOMIC_PER_CENT);
-    let burned = top_up.legs.iter().any(|leg| leg.leg == LegName::Burn);
+    let burned = top_up.legs.iter().any(|leg| leg.leg == LegKind::Burn);
     let cost = top_up.spent.atomic().saturating_sub(worth);
     let surplus = top_up.legs.iter().find_map(|leg| match leg.leg {
-        LegName::MintOf(arrived) => Some(arrived.atomic().saturating_sub(worth)),
+        LegKind::MintOf(arrived) => Some(arrived.atomic().saturating_sub(worth)),
         _ => None,
     });
     let surplus = surplus.unwrap_or(0);
     let (status, money) = match top_up.status {
-        Status::Paid(_) => ("paid", Money::Spent),
-        Status::Bridging(_) => ("bridging", Money::Delivered { cost, surplus }),
-        Status::Delivered => ("delivered", Money::Delivered { cost, surplus }),
-        Status::Credited => ("credited", Money::Delivered { cost, surplus }),
-        Status::Failed { .. } if burned => ("failed", Money::Lost { cost }),
-        Status::Failed { .. } => ("failed", Money::Undone),
+        Status::Paid(_) => ("paid", MoneyOutcome::Spent),
+        Status::Bridging(_) => ("bridging", MoneyOutcome::Delivered { cost, surplus }),
+        Status::Delivered => ("delivered", MoneyOutcome::Delivered { cost, surplus }),
+        Status::Credited => ("credited", MoneyOutcome::Delivered { cost, surplus }),
+        Status::Failed { .. } if burned => ("failed", MoneyOutcome::Lost { cost }),
+        Status::Failed { .. } => ("failed", MoneyOutcome::Reversed),
     };
-    Ok(Sold {
-        product: Product::TopUp(id),
+    Ok(SoldProduct {
+        product: PurchasedProduct::TopUp(id),
         plural: "top_ups",
         revision: row.revision,
         status,
         owner: top_up.owner,
         charge: top_up.charge,
         worth: i128::from(worth),
-        provider: Provider::CardBalances,
+        provider: LedgerProvider::CardBalances,
         money,
         price: None,
         usable: match top_up.status {
@@ -46,25 +46,25 @@ pub(super) fn read(id: TopUpId, row: &Row) -> Result<Sold, DecodeError> {
             Status::Paid(_) | Status::Bridging(_) | Status::Failed { .. } => Usable::Nothing,
         },
         came_back_late: false,
-        keeps: Keeps::default(),
+        keeps: ExpectedRows::default(),
         moving: !matches!(top_up.status, Status::Credited | Status::Failed { .. }),
     })
 }
 
 /// What left for it: known by its leg, or signed and maybe on its way.
-pub(super) fn left(id: TopUpId, row: &Row) -> Option<Left> {
+pub(super) fn left(id: TopUpId, row: &Row) -> Option<OutgoingTransfer> {
     let top_up: TopUp = codec::decode(&row.value).ok()?;
     let leg = top_up.departed();
-    let to_the_holder = Signed::For(Wallet::Evm(top_up.address));
+    let to_the_holder = TransferMatch::For(Wallet::Evm(top_up.address));
     let (atomic, signed) = match (&top_up.status, leg) {
         (Status::Paid(Some(first)), _) => match &**first {
-            First::Burn(burn) => (burn.burned.atomic(), Signed::As(burn.transaction.clone())),
-            First::Transfer(out) => (out.authorization.value().atomic(), to_the_holder),
+            FirstLeg::Burn(burn) => (burn.burned.atomic(), TransferMatch::As(burn.transaction.clone())),
+            FirstLeg::Transfer(out) => (out.authorization.value().atomic(), to_the_holder),
         },
-        (_, Some(leg)) => (top_up.spent.atomic(), Signed::As(leg.transaction.clone())),
+        (_, Some(leg)) => (top_up.spent.atomic(), TransferMatch::As(leg.transaction.clone())),
         (_, None) => return None,
     };
-    Some(Left {
+    Some(OutgoingTransfer {
         name: id.to_string(),
         transaction: leg.map(|leg| leg.transaction.clone()),
         signed,
@@ -75,7 +75,7 @@ pub(super) fn left(id: TopUpId, row: &Row) -> Option<Left> {
 
 pub(super) fn fold(event: &[u8]) -> Result<&'static str, DecodeError> {
     Ok(match codec::decode(event)? {
-        Event::Paid { .. } | Event::Signed(..) | Event::Lapsed(_) => "paid",
+        Event::Paid { .. } | Event::Signed(..) | Event::SignatureExpired(_) => "paid",
         Event::Burned(..) | Event::Attested(..) | Event::MintSigned(..) => "bridging",
         Event::Forwarded(..) | Event::Minted(..) => "delivered",
         Event::Credited(_) => "credited",

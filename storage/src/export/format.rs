@@ -9,7 +9,7 @@
 //! Keys strictly ascend. A file without its footer is no export.
 
 use crate::disk::DiskFile;
-use crate::journal::{Window, u32_at, u64_at};
+use crate::journal::{ReadWindow, u32_at, u64_at};
 use crate::{Row, RowKey, Seq, StoreError};
 
 const MAGIC: &[u8; 8] = b"PURSERX1";
@@ -104,7 +104,7 @@ impl<'a> ExportWriter<'a> {
 
 /// Reads an export front to back, checking everything on the way.
 pub(crate) struct ExportReader<'a> {
-    window: Window<'a>,
+    window: ReadWindow<'a>,
     pub(crate) seq: Seq,
     pub(crate) time_ms: u64,
     at: u64,
@@ -120,7 +120,7 @@ pub(crate) struct ExportReader<'a> {
 impl<'a> ExportReader<'a> {
     pub(crate) fn open(file: &'a dyn DiskFile) -> Result<Self, StoreError> {
         let size = file.size().map_err(io)?;
-        let mut window = Window::new(file);
+        let mut window = ReadWindow::new(file);
         let head = window.get(0, HEADER).map_err(io)?;
         if head.len() < HEADER || &head[..8] != MAGIC || u32_at(head, 24) != crc32c::crc32c(&head[..24]) {
             return Err(damaged(0, "no header"));

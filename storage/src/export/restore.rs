@@ -18,7 +18,7 @@ const GAP: Seq = 1 << 32;
 
 /// Says that this store was made from a backup: what happened between the two times is not in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RestoreMark {
+pub struct RestoreMarker {
     /// The last sequence in the backup.
     pub seq: Seq,
     /// The first sequence given out after it.
@@ -58,7 +58,7 @@ pub(crate) fn read(path: &Path, found: &mut dyn FnMut(&[u8], &Row)) -> Result<Se
 }
 
 /// See [`crate::JournalStore::restore`].
-pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMark, StoreError> {
+pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMarker, StoreError> {
     let from = open(path)?;
     let disk = FileDisk::open(dir).map_err(io)?;
     if std::fs::read_dir(dir).map_err(io)?.next().is_some() {
@@ -75,23 +75,23 @@ pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMar
 }
 
 /// See [`crate::JournalStore::restore_on`].
-pub(crate) fn restore_on(from: &dyn Disk, name: &str, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMark, StoreError> {
+pub(crate) fn restore_on(from: &dyn Disk, name: &str, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMarker, StoreError> {
     if !disk.list().map_err(io)?.is_empty() {
         return Err(StoreError::Io("the disk is not empty".into()));
     }
     fill(&*from.open(name).map_err(io)?, disk, now_ms)
 }
 
-fn fill(from: &dyn DiskFile, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMark, StoreError> {
+fn fill(from: &dyn DiskFile, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMarker, StoreError> {
     let mark = copy(from, disk, now_ms)?;
-    write_mark(disk, &mark)?;
+    write_marker(disk, &mark)?;
     // The export gets its name last: until then the directory is not a store.
     disk.rename(TEMPORARY, &export_name(mark.seq)).map_err(io)?;
     disk.sync_dir().map_err(io)?;
     Ok(mark)
 }
 
-fn copy(from: &dyn DiskFile, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMark, StoreError> {
+fn copy(from: &dyn DiskFile, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMarker, StoreError> {
     let mut reader = ExportReader::open(from)?;
     let (seq, backed_up_at_ms) = (reader.seq, reader.time_ms);
     let file = disk.create(TEMPORARY).map_err(io)?;
@@ -100,7 +100,7 @@ fn copy(from: &dyn DiskFile, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMark
         writer.row(&key, &row)?;
     }
     writer.finish()?;
-    Ok(RestoreMark {
+    Ok(RestoreMarker {
         seq,
         first_seq: seq + GAP,
         backed_up_at_ms,
@@ -108,7 +108,7 @@ fn copy(from: &dyn DiskFile, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMark
     })
 }
 
-fn write_mark(disk: &dyn Disk, mark: &RestoreMark) -> Result<(), StoreError> {
+fn write_marker(disk: &dyn Disk, mark: &RestoreMarker) -> Result<(), StoreError> {
     let mut out = Vec::with_capacity(LEN);
     out.extend_from_slice(MAGIC);
     for number in [mark.seq, mark.first_seq, mark.backed_up_at_ms, mark.restored_at_ms] {
@@ -123,7 +123,7 @@ fn write_mark(disk: &dyn Disk, mark: &RestoreMark) -> Result<(), StoreError> {
 }
 
 /// The mark of a restored store.
-pub(crate) fn read_mark(disk: &dyn Disk) -> Result<Option<RestoreMark>, StoreError> {
+pub(crate) fn read_marker(disk: &dyn Disk) -> Result<Option<RestoreMarker>, StoreError> {
     let file = match disk.open(NAME) {
         Ok(file) => file,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -134,7 +134,7 @@ pub(crate) fn read_mark(disk: &dyn Disk) -> Result<Option<RestoreMark>, StoreErr
     if !whole || &raw[..8] != MAGIC || u32_at(&raw, LEN - 4) != crc32c::crc32c(&raw[..LEN - 4]) {
         return Err(StoreError::Damaged(NAME.into()));
     }
-    Ok(Some(RestoreMark {
+    Ok(Some(RestoreMarker {
         seq: u64_at(&raw, 8),
         first_seq: u64_at(&raw, 16),
         backed_up_at_ms: u64_at(&raw, 24),

@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering;
 
 use parking_lot::RwLock;
 
-use super::engine::{Engine, Queued};
-use super::frame::{self, Place};
-use super::index::{Index, MemoryIndex, hash_of};
-use super::overlay::{Entry, Staged};
-use super::segment::{Extent, SEGMENT_HEADER, Segment, SegmentHead, Spare, preallocate};
-use crate::planted::{self, Bug};
+use super::core::{StoreCore, QueuedBatch};
+use super::frame::{self, FramePosition};
+use super::index::{SegmentIndex, MemoryIndex, hash_of};
+use super::overlay::{OverlayEntry, Staged};
+use super::segment::{DurableExtent, SEGMENT_HEADER, Segment, SegmentHeader, SpareSegment, preallocate};
+use crate::mutants::{self, Mutant};
 use crate::{
-    Batch, CommitError, Committed, Condition, Cursor, Done, Event, MAX_VALUE_BYTES, Row, Seq, StoreError, StoredEvent,
+    Batch, CommitError, Committed, Condition, Cursor, CommitCallback, Event, MAX_VALUE_BYTES, Row, Seq, StoreError, StoredEvent,
     Write,
 };
 
@@ -35,21 +35,21 @@ pub(crate) struct Committer {
     /// No event takes a smaller one.
     pub(crate) next_cursor: Cursor,
     pub(crate) epoch: u32,
-    group: Group,
-    queue: VecDeque<Queued>,
+    group: CommitGroup,
+    queue: VecDeque<QueuedBatch>,
 }
 
-enum Placed {
+enum Placement {
     Answer(Result<Committed, CommitError>),
     NextGroup(Batch),
 }
 
 /// The group in the making; its buffers are kept from one group to the next.
 #[derive(Default)]
-struct Group {
+struct CommitGroup {
     buf: Vec<u8>,
     staged: Staged,
-    outcomes: VecDeque<(Done, Result<Committed, CommitError>)>,
+    outcomes: VecDeque<(CommitCallback, Result<Committed, CommitError>)>,
     events: Vec<(Seq, Cursor, Event)>,
     frames: Vec<(Seq, u32)>,
     subjects: Vec<(u64, u32)>,
@@ -64,7 +64,7 @@ impl Committer {
         (next_seq, next_cursor): (Seq, Cursor),
         epoch: u32,
     ) -> Self {
-        let (group, queue) = (Group::default(), VecDeque::new());
+        let (group, queue) = (CommitGroup::default(), VecDeque::new());
         Self {
             active,
             offset,
@@ -79,7 +79,7 @@ impl Committer {
     }
 
     /// Commits one group of what is queued. False if nothing was.
-    pub(crate) fn step(&mut self, engine: &Engine) -> bool {
+    pub(crate) fn step(&mut self, engine: &StoreCore) -> bool {
         if self.queue.is_empty() {
             engine.take_queued(&mut self.queue);
         }
@@ -93,14 +93,14 @@ impl Committer {
             self.collect(engine).and_then(|()| self.make_durable(engine))
         };
         match result {
-            Ok(()) => self.tell(engine),
+            Ok(()) => self.notify(engine),
             Err(e) => self.fail(engine, &e),
         }
         true
     }
 
     /// Nothing of this group can be promised, and nothing after it.
-    fn fail(&mut self, engine: &Engine, error: &StoreError) {
+    fn fail(&mut self, engine: &StoreCore, error: &StoreError) {
         engine.fail("the journal failed", error);
         engine.take_queued(&mut self.queue);
         // One by one, so that a callback that panics takes no other with it.
@@ -112,16 +112,16 @@ impl Committer {
         }
     }
 
-    fn collect(&mut self, engine: &Engine) -> Result<(), StoreError> {
+    fn collect(&mut self, engine: &StoreCore) -> Result<(), StoreError> {
         self.group.clear();
         while self.group.buf.len() < engine.limits.group_bytes {
-            let Some(Queued { batch, done }) = self.queue.pop_front() else {
+            let Some(QueuedBatch { batch, done }) = self.queue.pop_front() else {
                 break;
             };
             match self.place(engine, batch) {
-                Ok(Placed::Answer(answer)) => self.group.outcomes.push_back((done, answer)),
-                Ok(Placed::NextGroup(batch)) => {
-                    self.queue.push_front(Queued { batch, done });
+                Ok(Placement::Answer(answer)) => self.group.outcomes.push_back((done, answer)),
+                Ok(Placement::NextGroup(batch)) => {
+                    self.queue.push_front(QueuedBatch { batch, done });
                     break;
                 }
                 Err(e) => {
@@ -134,35 +134,35 @@ impl Committer {
     }
 
     /// Takes a batch into the group, refuses it, or leaves it for the next group.
-    fn place(&mut self, engine: &Engine, batch: Batch) -> Result<Placed, StoreError> {
+    fn place(&mut self, engine: &StoreCore, batch: Batch) -> Result<Placement, StoreError> {
         if let Err(refusal) = self.admit(engine, &batch)? {
             engine.commits.refused.fetch_add(1, Ordering::Relaxed);
             if let Some(lane) = &batch.lane
-                && !planted::is(Bug::LaneStaysWhole)
+                && !mutants::is_enabled(Mutant::FailedSessionContinues)
             {
-                lane.break_off();
+                lane.fail();
             }
-            return Ok(Placed::Answer(Err(refusal)));
+            return Ok(Placement::Answer(Err(refusal)));
         }
         if batch.writes.is_empty() && batch.events.is_empty() {
-            return Ok(Placed::Answer(Ok(Committed { seq: self.next_seq - 1 })));
+            return Ok(Placement::Answer(Ok(Committed { seq: self.next_seq - 1 })));
         }
         let room = self.active.size - self.offset;
         if (self.group.buf.len() + SEGMENT_HEADER + frame::encoded_len(&batch)) as u64 > room {
             if !self.group.buf.is_empty() {
-                return Ok(Placed::NextGroup(batch));
+                return Ok(Placement::NextGroup(batch));
             }
             self.roll(engine)?;
         }
-        Ok(Placed::Answer(Ok(Committed {
+        Ok(Placement::Answer(Ok(Committed {
             seq: self.append(batch, engine.now_us()),
         })))
     }
 
     /// Whether the batch may happen, seen from behind everything before it.
-    fn admit(&self, engine: &Engine, batch: &Batch) -> Result<Result<(), CommitError>, StoreError> {
-        if batch.lane.as_ref().is_some_and(|lane| lane.is_broken()) {
-            return Ok(Err(CommitError::LaneBroken));
+    fn admit(&self, engine: &StoreCore, batch: &Batch) -> Result<Result<(), CommitError>, StoreError> {
+        if batch.lane.as_ref().is_some_and(|lane| lane.has_failed()) {
+            return Ok(Err(CommitError::SessionFailed));
         }
         if let Err(what) = check_limits(batch, engine.max_batch_bytes()) {
             return Ok(Err(CommitError::TooLarge(what)));
@@ -190,7 +190,7 @@ impl Committer {
         let cursor = self.next_cursor.max(now_us);
         let group = &mut self.group;
         if self.offset == 0 && group.buf.is_empty() {
-            let head = SegmentHead {
+            let head = SegmentHeader {
                 id: self.active.id(),
                 first_seq: self.active.first_seq,
                 size: self.active.size,
@@ -203,7 +203,7 @@ impl Committer {
         }
         let seq = self.next_seq;
         let at = self.offset as u32 + group.buf.len() as u32;
-        let place = Place {
+        let place = FramePosition {
             seq,
             epoch: self.epoch,
             group: self.offset as u32,
@@ -227,7 +227,7 @@ impl Committer {
     }
 
     /// Goes on in the next segment.
-    fn roll(&mut self, engine: &Engine) -> Result<(), StoreError> {
+    fn roll(&mut self, engine: &StoreCore) -> Result<(), StoreError> {
         let number = self.active.number + 1;
         let io = |e: std::io::Error| StoreError::Io(format!("segment {number}: {e}"));
         let mut spare = engine.spare.lock();
@@ -243,13 +243,13 @@ impl Committer {
         (self.offset, self.last_crc) = (0, 0);
         engine.segments.write().push(Arc::clone(&self.active));
         drop(spare);
-        engine.janitor_bell.ring();
-        engine.exporter_bell.ring();
+        engine.janitor_bell.notify();
+        engine.exporter_bell.notify();
         Ok(())
     }
 
-    fn make_durable(&mut self, engine: &Engine) -> Result<(), StoreError> {
-        if planted::is(Bug::PublishBeforeDurable) {
+    fn make_durable(&mut self, engine: &StoreCore) -> Result<(), StoreError> {
+        if mutants::is_enabled(Mutant::PublishBeforeDurable) {
             self.publish(engine);
         }
         let group = &mut self.group;
@@ -258,9 +258,9 @@ impl Committer {
         }
         let io = |e: std::io::Error| StoreError::Io(format!("segment {}: {e}", self.active.number));
         self.active.file.write_at(self.offset, &group.buf).map_err(io)?;
-        if !planted::is(Bug::AnswerBeforeSync) {
+        if !mutants::is_enabled(Mutant::AnswerBeforeSync) {
             let synced = self.active.file.sync().map_err(io);
-            if !planted::is(Bug::SyncErrorIgnored) {
+            if !mutants::is_enabled(Mutant::SyncErrorIgnored) {
                 synced?;
             }
         }
@@ -273,31 +273,31 @@ impl Committer {
             extent.end = self.offset;
             extent.last_seq = last;
             extent.newest_ms = engine.now_ms();
-            if let Index::Memory(index) = &mut extent.index {
-                group.frames.iter().for_each(|(seq, at)| index.note_frame(*seq, *at));
+            if let SegmentIndex::Memory(index) = &mut extent.index {
+                group.frames.iter().for_each(|(seq, at)| index.record_frame(*seq, *at));
                 group
                     .subjects
                     .iter()
-                    .for_each(|(subject, at)| index.note_event(*subject, *at));
+                    .for_each(|(subject, at)| index.record_event(*subject, *at));
             }
         }
         engine.overlay.insert(&mut group.staged, last, bytes);
         engine.durable.store(last, Ordering::Release);
         if engine.overlay.active_bytes() >= engine.limits.apply_bytes {
-            engine.applier_bell.ring();
+            engine.applier_bell.notify();
         }
         Ok(())
     }
 
     /// Publishes, then answers, in order.
-    fn tell(&mut self, engine: &Engine) {
+    fn notify(&mut self, engine: &StoreCore) {
         self.publish(engine);
         while let Some((done, outcome)) = self.group.outcomes.pop_front() {
             done(outcome);
         }
     }
 
-    fn publish(&mut self, engine: &Engine) {
+    fn publish(&mut self, engine: &StoreCore) {
         let group = &mut self.group;
         engine.commits.batches.record(group.outcomes.len() as u64);
         if !group.events.is_empty() {
@@ -311,7 +311,7 @@ impl Committer {
     }
 }
 
-impl Group {
+impl CommitGroup {
     fn clear(&mut self) {
         self.buf.clear();
         self.staged.clear();
@@ -323,13 +323,13 @@ impl Group {
 }
 
 /// A segment without frames.
-pub(crate) fn empty_segment(of: Spare, first_seq: Seq, first_cursor: Cursor, size: u64) -> Segment {
-    let extent = Extent {
+pub(crate) fn empty_segment(of: SpareSegment, first_seq: Seq, first_cursor: Cursor, size: u64) -> Segment {
+    let extent = DurableExtent {
         end: SEGMENT_HEADER as u64,
         last_seq: first_seq - 1,
         newest_ms: 0,
         sealed: false,
-        index: Index::Memory(MemoryIndex::default()),
+        index: SegmentIndex::Memory(MemoryIndex::default()),
     };
     Segment {
         number: of.id.number,
@@ -366,11 +366,11 @@ fn stage(staged: &mut Staged, conditions: &[Condition], write: Write) {
         Some(entry) => entry.row = row,
         None => {
             let born = row.is_some()
-                && (planted::is(Bug::TombstoneDropped)
+                && (mutants::is_enabled(Mutant::TombstoneDropped)
                     || conditions
                         .iter()
                         .any(|c| matches!(c, Condition::Absent(k) if *k == key)));
-            staged.insert(key, Entry { born, row });
+            staged.insert(key, OverlayEntry { born, row });
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::JournalStore;
 use crate::disk::Disk;
-use crate::export::{self, RestoreMark};
+use crate::export::{self, RestoreMarker};
 use crate::{Row, Seq, StoreError};
 
 impl JournalStore {
@@ -46,7 +46,7 @@ impl JournalStore {
     ///
     /// # Errors
     /// When the backup is damaged, or `dir` holds anything.
-    pub fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMark, StoreError> {
+    pub fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMarker, StoreError> {
         export::restore(path, dir, now_ms)
     }
 
@@ -54,7 +54,7 @@ impl JournalStore {
     ///
     /// # Errors
     /// When the backup is damaged, or the disk holds anything.
-    pub fn restore_on(from: &dyn Disk, name: &str, to: &dyn Disk, now_ms: u64) -> Result<RestoreMark, StoreError> {
+    pub fn restore_on(from: &dyn Disk, name: &str, to: &dyn Disk, now_ms: u64) -> Result<RestoreMarker, StoreError> {
         export::restore_on(from, name, to, now_ms)
     }
 }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::engine::Engine;
-use super::frame::{self, Head};
-use super::index::Index;
+use super::core::StoreCore;
+use super::frame::{self, FrameHeader};
+use super::index::SegmentIndex;
 use super::sealing::rebuild_index;
-use super::segment::{Found, SEGMENT_HEADER, Segment, Window, frame_at};
-use crate::planted::{self, Bug};
+use super::segment::{FrameLookup, SEGMENT_HEADER, Segment, ReadWindow, frame_at};
+use crate::mutants::{self, Mutant};
 use crate::{Cursor, Seq, Span, StoreError, StoredEvent};
 
-struct Wanted<'a> {
+struct EventQuery<'a> {
     after: Seq,
     upto: Seq,
     limit: usize,
@@ -29,7 +29,7 @@ fn damaged(segment: &Segment, offset: u64) -> StoreError {
 
 /// See [`crate::Store::events`].
 pub(crate) fn read_events(
-    engine: &Engine,
+    engine: &StoreCore,
     after: Seq,
     limit: usize,
     subject: Option<&[u8]>,
@@ -40,7 +40,7 @@ pub(crate) fn read_events(
     if after.saturating_add(1) < oldest {
         return Err(StoreError::Expired { oldest });
     }
-    let mut wanted = Wanted {
+    let mut wanted = EventQuery {
         after,
         upto,
         limit,
@@ -62,12 +62,12 @@ pub(crate) fn read_events(
     Ok(wanted.found)
 }
 
-fn read_all(segment: &Segment, wanted: &mut Wanted<'_>) -> Result<(), StoreError> {
+fn read_all(segment: &Segment, wanted: &mut EventQuery<'_>) -> Result<(), StoreError> {
     let (end, start) = {
         let extent = segment.extent.read();
         (extent.end, extent.index.start_for(wanted.after.saturating_add(1)))
     };
-    let mut window = Window::new(&*segment.file);
+    let mut window = ReadWindow::new(&*segment.file);
     let mut at = start.map_or(SEGMENT_HEADER as u64, u64::from);
     while at < end && wanted.found.len() < wanted.limit {
         at += take_frame(segment, &mut window, at, end, wanted)?;
@@ -80,8 +80,8 @@ fn frames_of(segment: &Segment, subject: &[u8]) -> Result<(u64, Vec<u32>), Store
     let (end, offsets) = {
         let extent = segment.extent.read();
         let offsets = match &extent.index {
-            Index::Memory(index) => Some(index.offsets(subject).to_vec()),
-            Index::File(index) => index.offsets(subject).map_err(|e| io(segment, e))?,
+            SegmentIndex::Memory(index) => Some(index.offsets(subject).to_vec()),
+            SegmentIndex::File(index) => index.offsets(subject).map_err(|e| io(segment, e))?,
         };
         (extent.end, offsets)
     };
@@ -91,11 +91,11 @@ fn frames_of(segment: &Segment, subject: &[u8]) -> Result<(u64, Vec<u32>), Store
     }
 }
 
-fn read_subject(segment: &Segment, subject: &[u8], wanted: &mut Wanted<'_>) -> Result<(), StoreError> {
+fn read_subject(segment: &Segment, subject: &[u8], wanted: &mut EventQuery<'_>) -> Result<(), StoreError> {
     let (end, offsets) = frames_of(segment, subject)?;
     let start = segment.extent.read().index.start_for(wanted.after.saturating_add(1));
     let start = start.unwrap_or(0);
-    let mut window = Window::exact(&*segment.file);
+    let mut window = ReadWindow::exact(&*segment.file);
     for at in offsets.into_iter().filter(|at| *at >= start) {
         if u64::from(at) >= end || wanted.found.len() >= wanted.limit {
             break;
@@ -112,23 +112,23 @@ fn repaired_offsets(segment: &Segment, subject: &[u8]) -> Result<Vec<u32>, Store
         return Err(damaged(segment, SEGMENT_HEADER as u64));
     };
     let offsets = index.offsets(subject).to_vec();
-    segment.extent.write().index = Index::Memory(index);
+    segment.extent.write().index = SegmentIndex::Memory(index);
     Ok(offsets)
 }
 
 /// Takes what is wanted from the frame at `at`; returns its length.
 fn take_frame(
     segment: &Segment,
-    window: &mut Window<'_>,
+    window: &mut ReadWindow<'_>,
     at: u64,
     end: u64,
-    wanted: &mut Wanted<'_>,
+    wanted: &mut EventQuery<'_>,
 ) -> Result<u64, StoreError> {
     let head = window.get(at, frame::HEADER).map_err(|e| io(segment, e))?;
-    let Some(head) = frame::head(head, segment.salt) else {
+    let Some(head) = frame::read_header(head, segment.salt) else {
         return Err(damaged(segment, at));
     };
-    let passed = planted::is(Bug::BatchTailSkipped) && head.seq <= wanted.after;
+    let passed = mutants::is_enabled(Mutant::BatchTailSkipped) && head.seq <= wanted.after;
     if head.events == 0 || head.last_seq() <= wanted.after || passed {
         return Ok(head.frame_len());
     }
@@ -153,13 +153,13 @@ fn stored_event(event: frame::EventRecord<'_>) -> StoredEvent {
 /// Visits the events of the frame at `at`, whose header was read; returns its length.
 fn visit_at(
     segment: &Segment,
-    window: &mut Window<'_>,
+    window: &mut ReadWindow<'_>,
     (at, end): (u64, u64),
-    head: &Head,
+    head: &FrameHeader,
     on_event: impl FnMut(frame::EventRecord<'_>),
 ) -> Result<u64, StoreError> {
     let found = frame_at(window, segment.id(), at, end, head.seq, head.epoch).map_err(|e| io(segment, e))?;
-    let Found::Frame(head, payload) = found else {
+    let FrameLookup::Frame(head, payload) = found else {
         return Err(damaged(segment, at));
     };
     match frame::visit(&head, payload, |_| {}, on_event) {
@@ -170,7 +170,7 @@ fn visit_at(
 
 /// See [`crate::Store::events_of`].
 pub(crate) fn read_span(
-    engine: &Engine,
+    engine: &StoreCore,
     subject: &[u8],
     span: Span,
     limit: usize,
@@ -229,10 +229,10 @@ fn read_frames(
     let (end, mut offsets) = frames_of(segment, subject)?;
     // What an index knows beyond the end that was read is not durable yet, or will be read next time.
     offsets.truncate(offsets.partition_point(|at| u64::from(*at) < end));
-    let mut window = Window::exact(&*segment.file);
-    let mut head_at = |at: u64| -> Result<Head, StoreError> {
+    let mut window = ReadWindow::exact(&*segment.file);
+    let mut head_at = |at: u64| -> Result<FrameHeader, StoreError> {
         let raw = window.get(at, frame::HEADER).map_err(|e| io(segment, e))?;
-        frame::head(raw, segment.salt).ok_or_else(|| damaged(segment, at))
+        frame::read_header(raw, segment.salt).ok_or_else(|| damaged(segment, at))
     };
     let (mut low, mut high) = (0, offsets.len());
     while low < high {
@@ -252,7 +252,7 @@ fn read_frames(
     for at in offsets.into_iter().map(u64::from) {
         let head = head_at(at)?;
         let mut of_frame = Vec::new();
-        let mut exact = Window::exact(&*segment.file);
+        let mut exact = ReadWindow::exact(&*segment.file);
         visit_at(segment, &mut exact, (at, end), &head, |event| {
             if event.subject == subject && filter(&event) {
                 of_frame.push(stored_event(event));

@@ -24,7 +24,7 @@ const EVENT_FIXED: usize = 2 + 4;
 
 /// Where and when a frame is written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct FramePosition {
     pub(crate) seq: Seq,
     pub(crate) epoch: u32,
     pub(crate) group: u32,
@@ -35,7 +35,7 @@ pub(crate) struct Place {
 
 /// A frame's header, once its own checksum held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct FrameHeader {
     pub(crate) len: u32,
     pub(crate) crc: u32,
     pub(crate) seq: Seq,
@@ -49,7 +49,7 @@ pub(crate) struct Head {
     pub(crate) head_crc: u32,
 }
 
-impl Head {
+impl FrameHeader {
     /// Bytes of the frame in the segment, padding included.
     pub(crate) fn frame_len(&self) -> u64 {
         align(HEADER + self.len as usize) as u64
@@ -99,7 +99,7 @@ pub(crate) fn encoded_len(batch: &Batch) -> usize {
 
 /// Appends the batch as one frame. The caller has checked the limits that make the lengths fit their fields.
 /// Returns the header's checksum, by which the next segment names its predecessor's end.
-pub(crate) fn encode(out: &mut Vec<u8>, place: Place, batch: &Batch) -> u32 {
+pub(crate) fn encode(out: &mut Vec<u8>, place: FramePosition, batch: &Batch) -> u32 {
     let start = out.len();
     out.resize(start + HEADER, 0);
     for write in &batch.writes {
@@ -159,11 +159,11 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// The header at the start of `bytes`, if one is there, whole and of the segment with this salt.
-pub(crate) fn head(bytes: &[u8], salt: u64) -> Option<Head> {
+pub(crate) fn read_header(bytes: &[u8], salt: u64) -> Option<FrameHeader> {
     if bytes.len() < HEADER || u32_at(bytes, 44) != checksum(salt, &bytes[..44]) {
         return None;
     }
-    let head = Head {
+    let head = FrameHeader {
         len: u32_at(bytes, 0),
         crc: u32_at(bytes, 4),
         seq: u64_at(bytes, 8),
@@ -180,7 +180,7 @@ pub(crate) fn head(bytes: &[u8], salt: u64) -> Option<Head> {
 }
 
 /// Whether the payload is what was written.
-pub(crate) fn intact(head: &Head, payload: &[u8], salt: u64) -> bool {
+pub(crate) fn intact(head: &FrameHeader, payload: &[u8], salt: u64) -> bool {
     payload.len() == head.len as usize && checksum(salt, payload) == head.crc
 }
 
@@ -206,9 +206,9 @@ pub(crate) struct EventRecord<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-struct Bytes<'a>(&'a [u8]);
+struct FrameReader<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> FrameReader<'a> {
     fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(n)?;
         self.0 = rest;
@@ -258,12 +258,12 @@ impl<'a> Bytes<'a> {
 
 /// Visits what an intact frame holds. `None` if the content does not fit the header: a writer's bug.
 pub(crate) fn visit<'a>(
-    head: &Head,
+    head: &FrameHeader,
     payload: &'a [u8],
     mut on_write: impl FnMut(WriteRecord<'a>),
     mut on_event: impl FnMut(EventRecord<'a>),
 ) -> Option<()> {
-    let mut bytes = Bytes(payload);
+    let mut bytes = FrameReader(payload);
     for _ in 0..head.writes {
         on_write(bytes.write()?);
     }

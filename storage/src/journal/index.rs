@@ -27,7 +27,7 @@ const MARK: usize = 12;
 /// Bytes of frames between two marks of the sequence table.
 const MARK_DISTANCE: u32 = 64 << 10;
 
-pub(crate) enum Index {
+pub(crate) enum SegmentIndex {
     Memory(MemoryIndex),
     File(FileIndex),
 }
@@ -44,12 +44,12 @@ fn start_for(marks: &[(Seq, u32)], seq: Seq) -> Option<u32> {
     after.checked_sub(1).map(|i| marks[i].1)
 }
 
-impl Index {
+impl SegmentIndex {
     /// Where to start reading for `seq`, as an offset of a frame.
     pub(crate) fn start_for(&self, seq: Seq) -> Option<u32> {
         match self {
-            Index::Memory(index) => start_for(&index.marks, seq),
-            Index::File(index) => start_for(&index.marks, seq),
+            SegmentIndex::Memory(index) => start_for(&index.marks, seq),
+            SegmentIndex::File(index) => start_for(&index.marks, seq),
         }
     }
 }
@@ -63,14 +63,14 @@ pub(crate) struct MemoryIndex {
 
 impl MemoryIndex {
     /// Notes a frame; frames come in order.
-    pub(crate) fn note_frame(&mut self, seq: Seq, offset: u32) {
+    pub(crate) fn record_frame(&mut self, seq: Seq, offset: u32) {
         if self.marks.last().is_none_or(|(_, at)| offset - at >= MARK_DISTANCE) {
             self.marks.push((seq, offset));
         }
     }
 
     /// Notes that the frame holds an event of the subject.
-    pub(crate) fn note_event(&mut self, subject_hash: u64, offset: u32) {
+    pub(crate) fn record_event(&mut self, subject_hash: u64, offset: u32) {
         let offsets = self.by_subject.entry(subject_hash).or_default();
         if offsets.last() != Some(&offset) {
             offsets.push(offset);

@@ -17,7 +17,7 @@ use super::index::FixedState;
 use crate::{Row, RowKey, Seq};
 
 /// The newest state of a key within one layer or one group.
-pub(crate) struct Entry {
+pub(crate) struct OverlayEntry {
     /// The layers below hold nothing for this key (its creation was conditional on that). If it is then
     /// deleted within the same layer, nothing of it needs to reach the snapshots.
     pub(crate) born: bool,
@@ -26,46 +26,46 @@ pub(crate) struct Entry {
 }
 
 /// The writes of one group, before they are durable.
-pub(crate) type Staged = HashMap<RowKey, Entry, FixedState>;
+pub(crate) type Staged = HashMap<RowKey, OverlayEntry, FixedState>;
 
 /// Keys in order, and keys that are new since they were put in order. Some may have left the layer again.
 /// One per first byte of the keys, so that a scan of one table does not pay for the others.
 #[derive(Default)]
-struct Order {
+struct KeyOrder {
     sorted: BTreeSet<RowKey>,
     fresh: Vec<RowKey>,
 }
 
 #[derive(Default)]
-struct Layer {
-    rows: HashMap<RowKey, Entry, FixedState>,
-    order: Mutex<BTreeMap<u8, Order>>,
+struct OverlayLayer {
+    rows: HashMap<RowKey, OverlayEntry, FixedState>,
+    order: Mutex<BTreeMap<u8, KeyOrder>>,
 }
 
 /// A layer on its way into the snapshots.
-pub(crate) struct Frozen {
-    layer: Layer,
+pub(crate) struct FrozenLayer {
+    layer: OverlayLayer,
     pub(crate) upto: Seq,
     bytes: u64,
 }
 
 #[derive(Default)]
-struct Layers {
-    active: Layer,
+struct OverlayLayers {
+    active: OverlayLayer,
     active_bytes: u64,
     last_seq: Seq,
-    frozen: Option<Arc<Frozen>>,
+    frozen: Option<Arc<FrozenLayer>>,
 }
 
 #[derive(Default)]
 pub(crate) struct Overlay {
-    layers: RwLock<Layers>,
+    layers: RwLock<OverlayLayers>,
     /// Bytes of both layers, beside the lock because every admission asks.
     lag: AtomicU64,
 }
 
-impl Layer {
-    fn absorb(&mut self, key: RowKey, entry: Entry) {
+impl OverlayLayer {
+    fn absorb(&mut self, key: RowKey, entry: OverlayEntry) {
         match self.rows.entry(key) {
             hash_map::Entry::Occupied(mut old) => {
                 if old.get().born && entry.row.is_none() {
@@ -90,8 +90,8 @@ fn table_of(key: &[u8]) -> u8 {
 }
 
 /// Puts the tables that a prefix reaches in order, and gives their keys from `start` on.
-fn arranged<'a>(
-    order: &'a mut BTreeMap<u8, Order>,
+fn sorted_keys<'a>(
+    order: &'a mut BTreeMap<u8, KeyOrder>,
     prefix: &[u8],
     start: Bound<&'a [u8]>,
 ) -> impl Iterator<Item = &'a RowKey> {
@@ -106,7 +106,7 @@ fn arranged<'a>(
     })
 }
 
-impl Frozen {
+impl FrozenLayer {
     /// All changes, by key.
     pub(crate) fn changes(&self) -> Vec<(&[u8], Option<&Row>)> {
         let mut changes: Vec<_> = self
@@ -157,13 +157,13 @@ impl Overlay {
     pub(crate) fn range(&self, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Vec<(RowKey, Option<Row>)> {
         let start = range_start(prefix, after);
         let layers = self.layers.read();
-        let empty = Layer::default();
+        let empty = OverlayLayer::default();
         let below = layers.frozen.as_ref().map_or(&empty, |f| &f.layer);
         let (mut top_order, mut below_order) = (layers.active.order.lock(), below.order.lock());
-        let mut top = arranged(&mut top_order, prefix, start)
+        let mut top = sorted_keys(&mut top_order, prefix, start)
             .filter_map(|key| layers.active.rows.get(key).map(|entry| (key, entry)))
             .peekable();
-        let mut below = arranged(&mut below_order, prefix, start)
+        let mut below = sorted_keys(&mut below_order, prefix, start)
             .filter_map(|key| below.rows.get(key).map(|entry| (key, entry)))
             .peekable();
         let (mut out, mut live) = (Vec::new(), 0);
@@ -204,7 +204,7 @@ impl Overlay {
     }
 
     /// Closes the active layer. `None` if nothing was committed since the last time.
-    pub(crate) fn freeze(&self) -> Option<Arc<Frozen>> {
+    pub(crate) fn freeze(&self) -> Option<Arc<FrozenLayer>> {
         let mut layers = self.layers.write();
         debug_assert!(layers.frozen.is_none());
         if layers.active_bytes == 0 {
@@ -212,7 +212,7 @@ impl Overlay {
         }
         let layer = std::mem::take(&mut layers.active);
         let bytes = std::mem::take(&mut layers.active_bytes);
-        let frozen = Arc::new(Frozen {
+        let frozen = Arc::new(FrozenLayer {
             layer,
             upto: layers.last_seq,
             bytes,

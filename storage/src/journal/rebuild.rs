@@ -3,22 +3,22 @@
 use super::OpenError;
 use super::recovery::{io_error, store_error};
 use crate::disk::Disk;
-use crate::export::{ExportInfo, ExportReader, RestoreMark, export_name};
-use crate::snapshot::{Change, SnapshotSource, Snapshots};
+use crate::export::{ExportInfo, ExportReader, RestoreMarker, export_name};
+use crate::snapshot::{RowChange, SnapshotSource, SnapshotStore};
 use crate::{Row, RowKey, Seq};
 
 /// Rows loaded from an export into the snapshots at a time.
 const LOAD_ROWS: usize = 4000;
 
 /// What the journal holds.
-pub(super) struct Reach {
+pub(super) struct JournalRange {
     pub(super) first_seq: Seq,
-    pub(super) restored: Option<RestoreMark>,
+    pub(super) restored: Option<RestoreMarker>,
 }
 
-impl Reach {
+impl JournalRange {
     /// Whether rows as of `seq` plus the journal give the newest rows.
-    fn continues(&self, seq: Seq) -> bool {
+    fn continues_from(&self, seq: Seq) -> bool {
         // Between a backup and what follows it nothing was ever committed.
         let after_restore = self
             .restored
@@ -32,11 +32,11 @@ pub(super) fn open_snapshots(
     disk: &dyn Disk,
     source: &dyn SnapshotSource,
     export: Option<ExportInfo>,
-    reach: &Reach,
-) -> Result<(Box<dyn Snapshots>, Seq), OpenError> {
+    reach: &JournalRange,
+) -> Result<(Box<dyn SnapshotStore>, Seq), OpenError> {
     if let Some(snapshots) = source.open()? {
         match snapshots.applied_seq() {
-            Ok(Some(applied)) if reach.continues(applied) => return Ok((snapshots, applied)),
+            Ok(Some(applied)) if reach.continues_from(applied) => return Ok((snapshots, applied)),
             // New, or stopped before the first rows were applied whole; the journal has them all.
             Ok(None) if export.is_none() && reach.first_seq == 1 => return Ok((snapshots, 0)),
             Ok(Some(applied)) => tracing::warn!(applied, "the snapshots are older than the journal reaches"),
@@ -45,7 +45,7 @@ pub(super) fn open_snapshots(
         }
     }
     let base = export.map_or(0, |info| info.seq);
-    if !reach.continues(base) {
+    if !reach.continues_from(base) {
         return Err(OpenError::Missing(format!(
             "an export that reaches sequence {}",
             reach.first_seq - 1
@@ -66,7 +66,7 @@ pub(super) fn open_snapshots(
 }
 
 /// Loads an export into empty snapshots; only the last step says up to where they are complete.
-fn load(disk: &dyn Disk, info: ExportInfo, snapshots: &dyn Snapshots) -> Result<(), OpenError> {
+fn load(disk: &dyn Disk, info: ExportInfo, snapshots: &dyn SnapshotStore) -> Result<(), OpenError> {
     let file = disk.open(&export_name(info.seq)).map_err(io_error)?;
     let mut reader = ExportReader::open(&*file).map_err(store_error)?;
     let mut rows: Vec<(RowKey, Row)> = Vec::new();
@@ -76,7 +76,7 @@ fn load(disk: &dyn Disk, info: ExportInfo, snapshots: &dyn Snapshots) -> Result<
         rows.extend(next);
         if finished || rows.len() == LOAD_ROWS {
             let seq = finished.then_some(info.seq);
-            let mut changes = rows.iter().map(|(key, row)| -> Change<'_> { (key, Some(row)) });
+            let mut changes = rows.iter().map(|(key, row)| -> RowChange<'_> { (key, Some(row)) });
             snapshots.apply(&mut changes, seq).map_err(store_error)?;
             rows.clear();
         }

@@ -8,21 +8,21 @@ use std::io;
 use std::sync::Arc;
 
 use super::committer::{Committer, empty_segment};
-use super::engine::{Engine, Recovered};
-use super::frame::{self, Head, WriteRecord};
-use super::index::{FileIndex, Index, MemoryIndex};
-use super::overlay::{Entry, Overlay, Staged};
-use super::rebuild::{Reach, open_snapshots};
-use super::sealing::{ChainEnd, note, walk};
+use super::core::{StoreCore, Recovered};
+use super::frame::{self, FrameHeader, WriteRecord};
+use super::index::{FileIndex, SegmentIndex, MemoryIndex};
+use super::overlay::{OverlayEntry, Overlay, Staged};
+use super::rebuild::{JournalRange, open_snapshots};
+use super::sealing::{ScanEnd, index_frame, scan_segment};
 use super::segment::{
-    BLANK_HEADER, Identity, Rest, SEGMENT_HEADER, Segment, SegmentHead, Spare, judge_blank, judge_rest, number_of,
+    BLANK_HEADER, SegmentIdentity, TailState, SEGMENT_HEADER, Segment, SegmentHeader, SpareSegment, classify_blank, classify_tail, number_of,
     preallocate, segment_name, wipe,
 };
-use super::{Clock, Limits, OpenError};
+use super::{Clock, StoreLimits, OpenError};
 use crate::disk::{Disk, DiskFile};
-use crate::export::{ExportInfo, RestoreMark, export_name, export_seq, read_mark};
-use crate::planted::{self, Bug};
-use crate::snapshot::{SnapshotSource, Snapshots};
+use crate::export::{ExportInfo, RestoreMarker, export_name, export_seq, read_marker};
+use crate::mutants::{self, Mutant};
+use crate::snapshot::{SnapshotSource, SnapshotStore};
 use crate::{Cursor, Row, Seq, StoreError};
 
 pub(super) fn io_error(e: io::Error) -> OpenError {
@@ -45,8 +45,8 @@ pub(super) fn store_error(e: StoreError) -> OpenError {
 }
 
 /// A segment file with a header.
-struct Found {
-    head: SegmentHead,
+struct FoundSegment {
+    head: SegmentHeader,
     file: Arc<dyn DiskFile>,
 }
 
@@ -54,11 +54,11 @@ struct Found {
 pub(crate) fn recover(
     disk: Arc<dyn Disk>,
     source: &dyn SnapshotSource,
-    limits: Limits,
+    limits: StoreLimits,
     clock: Clock,
-) -> Result<(Engine, Option<RestoreMark>), OpenError> {
+) -> Result<(StoreCore, Option<RestoreMarker>), OpenError> {
     clean(&*disk).map_err(io_error)?;
-    let mark = read_mark(&*disk).map_err(store_error)?;
+    let mark = read_marker(&*disk).map_err(store_error)?;
     let export = newest_export(&*disk)?;
     let (found, spare) = find_segments(&*disk)?;
     check_links(&found)?;
@@ -75,7 +75,7 @@ pub(crate) fn recover(
     let next_cursor = next_cursor(found.last(), end, mark, &clock);
     let mut spare = spare.filter(|spare| spare.file.size().ok() == Some(limits.segment_bytes));
     let first_seq = found.first().map_or(next_seq, |f| f.head.first_seq);
-    let reach = Reach {
+    let reach = JournalRange {
         first_seq,
         restored: mark,
     };
@@ -88,7 +88,7 @@ pub(crate) fn recover(
         });
     }
     let overlay = Overlay::starting_at(applied);
-    let mut replay = Replay {
+    let mut replay = RowReplay {
         snapshots: &*snapshots,
         overlay,
         applied,
@@ -97,9 +97,9 @@ pub(crate) fn recover(
     };
     let verified_from = if limits.verify_all { 0 } else { exported.min(applied) };
     let mut segments = load_segments(&*disk, &found, end, verified_from, &mut replay)?;
-    let Replay { overlay, applied, .. } = replay;
+    let RowReplay { overlay, applied, .. } = replay;
     let committer = match (segments.last(), end) {
-        (Some(last), Some(end)) => go_on(&found, Arc::clone(last), (end, next_cursor), epoch),
+        (Some(last), Some(end)) => resume(&found, Arc::clone(last), (end, next_cursor), epoch),
         _ => {
             let first = first_segment(&*disk, limits, spare.take(), (next_seq, next_cursor)).map_err(io_error)?;
             segments.push(Arc::clone(&first));
@@ -118,11 +118,11 @@ pub(crate) fn recover(
         export,
         applied,
     };
-    Ok((Engine::new(from), mark))
+    Ok((StoreCore::new(from), mark))
 }
 
 /// The smallest cursor that is free. A new journal begins behind every one that was handed out before the restore.
-fn next_cursor(last: Option<&Found>, end: Option<ChainEnd>, mark: Option<RestoreMark>, clock: &Clock) -> Cursor {
+fn next_cursor(last: Option<&FoundSegment>, end: Option<ScanEnd>, mark: Option<RestoreMarker>, clock: &Clock) -> Cursor {
     if let (Some(last), Some(end)) = (last, end) {
         return end.next_cursor.max(last.head.first_cursor);
     }
@@ -132,7 +132,7 @@ fn next_cursor(last: Option<&Found>, end: Option<ChainEnd>, mark: Option<Restore
 
 /// The epoch of this run: one above the newest of the chain. What a torn write claims does not count; it is
 /// wiped before anything is written in its place.
-fn next_epoch(found: &[Found], end: Option<ChainEnd>) -> Result<u32, OpenError> {
+fn next_epoch(found: &[FoundSegment], end: Option<ScanEnd>) -> Result<u32, OpenError> {
     let Some(last) = found.last() else { return Ok(1) };
     let newest = last.head.epoch.max(end.map_or(0, |end| end.epoch));
     newest
@@ -141,7 +141,7 @@ fn next_epoch(found: &[Found], end: Option<ChainEnd>) -> Result<u32, OpenError> 
 }
 
 /// Commits continue behind the last frame.
-fn go_on(found: &[Found], last: Arc<Segment>, (end, next_cursor): (ChainEnd, Cursor), epoch: u32) -> Committer {
+fn resume(found: &[FoundSegment], last: Arc<Segment>, (end, next_cursor): (ScanEnd, Cursor), epoch: u32) -> Committer {
     let previous = found
         .last()
         .map_or((0, 0), |f| (f.head.previous_end, f.head.previous_crc));
@@ -152,8 +152,8 @@ fn go_on(found: &[Found], last: Arc<Segment>, (end, next_cursor): (ChainEnd, Cur
 /// The first segment of a journal.
 fn first_segment(
     disk: &dyn Disk,
-    limits: Limits,
-    spare: Option<Spare>,
+    limits: StoreLimits,
+    spare: Option<SpareSegment>,
     (next_seq, next_cursor): (Seq, Cursor),
 ) -> io::Result<Arc<Segment>> {
     let spare = match spare {
@@ -193,11 +193,11 @@ fn newest_export(disk: &dyn Disk) -> Result<Option<ExportInfo>, OpenError> {
 }
 
 /// All segments with a header, in order, and the spare behind them.
-fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Option<Spare>), OpenError> {
+fn find_segments(disk: &dyn Disk) -> Result<(Vec<FoundSegment>, Option<SpareSegment>), OpenError> {
     let names = disk.list().map_err(io_error)?;
     let mut numbers: Vec<u64> = names.iter().filter_map(|n| number_of(n, ".seg")).collect();
     numbers.sort_unstable();
-    let (mut found, mut spare): (Vec<Found>, Option<Spare>) = (Vec::new(), None);
+    let (mut found, mut spare): (Vec<FoundSegment>, Option<SpareSegment>) = (Vec::new(), None);
     for number in numbers {
         let expected = spare
             .as_ref()
@@ -210,24 +210,24 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Option<Spare>), OpenErr
         let size = file.size().map_err(io_error)?;
         let mut raw = [0; SEGMENT_HEADER];
         let n = file.read_at(0, &mut raw).map_err(io_error)?;
-        match SegmentHead::decode(&raw[..n]) {
+        match SegmentHeader::decode(&raw[..n]) {
             Some(head) if head.id.number != number => return Err(damaged(number, 0, "another segment's content")),
             Some(head) if head.size != size => return Err(damaged(number, size, "not of its full size")),
-            Some(_) if let Some(Spare { id, .. }) = &spare => {
+            Some(_) if let Some(SpareSegment { id, .. }) = &spare => {
                 return Err(damaged(id.number, 0, "no header, and a segment behind it"));
             }
-            Some(head) => found.push(Found { head, file }),
+            Some(head) => found.push(FoundSegment { head, file }),
             None => {
-                let Some(id) = Identity::of_blank(&raw[..n]).filter(|id| id.number == number) else {
+                let Some(id) = SegmentIdentity::of_blank(&raw[..n]).filter(|id| id.number == number) else {
                     return Err(damaged(number, 0, "the segment's header"));
                 };
-                match judge_blank(&*file, id, size).map_err(io_error)? {
-                    Rest::Damaged => return Err(damaged(number, 0, "the segment's header")),
-                    Rest::Unwritten => {}
-                    Rest::Torn { end } => wipe(&*file, BLANK_HEADER as u64, end).map_err(io_error)?,
+                match classify_blank(&*file, id, size).map_err(io_error)? {
+                    TailState::Damaged => return Err(damaged(number, 0, "the segment's header")),
+                    TailState::Unwritten => {}
+                    TailState::Torn { end } => wipe(&*file, BLANK_HEADER as u64, end).map_err(io_error)?,
                 }
                 // The one after the next can have been made ready before anything was written to the next.
-                spare = spare.or(Some(Spare { id, file }));
+                spare = spare.or(Some(SpareSegment { id, file }));
             }
         }
     }
@@ -235,7 +235,7 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Option<Spare>), OpenErr
 }
 
 /// Sequences must follow one another from segment to segment.
-fn check_links(found: &[Found]) -> Result<(), OpenError> {
+fn check_links(found: &[FoundSegment]) -> Result<(), OpenError> {
     for pair in found.windows(2) {
         let (before, head) = (&pair[0].head, &pair[1].head);
         if head.first_seq < before.first_seq || head.epoch < before.epoch || head.previous_end > before.size {
@@ -246,14 +246,14 @@ fn check_links(found: &[Found]) -> Result<(), OpenError> {
 }
 
 /// Finds the end of the newest segment, zeroing a torn last write.
-fn find_end(last: &Found) -> Result<ChainEnd, OpenError> {
-    let Found { head, file } = last;
-    let end = walk(&**file, head.id, head.first_seq, head.size, |_, _, _| {}).map_err(io_error)?;
-    let rest = judge_rest(&**file, head.id, head.size, end.offset, end.extent_end).map_err(io_error)?;
+fn find_end(last: &FoundSegment) -> Result<ScanEnd, OpenError> {
+    let FoundSegment { head, file } = last;
+    let end = scan_segment(&**file, head.id, head.first_seq, head.size, |_, _, _| {}).map_err(io_error)?;
+    let rest = classify_tail(&**file, head.id, head.size, end.offset, end.extent_end).map_err(io_error)?;
     match rest {
-        Rest::Unwritten => {}
-        Rest::Damaged => return Err(damaged(head.id.number, end.offset, "a frame that was durable")),
-        Rest::Torn { end: torn_end } => {
+        TailState::Unwritten => {}
+        TailState::Damaged => return Err(damaged(head.id.number, end.offset, "a frame that was durable")),
+        TailState::Torn { end: torn_end } => {
             tracing::warn!(
                 segment = head.id.number,
                 offset = end.offset,
@@ -265,7 +265,7 @@ fn find_end(last: &Found) -> Result<ChainEnd, OpenError> {
     if end.group > end.offset {
         return Err(damaged(head.id.number, end.offset, "the group of the last frame"));
     }
-    if !planted::is(Bug::TailNotRewritten) {
+    if !mutants::is_enabled(Mutant::TailNotRewritten) {
         rewrite(&**file, end.group, end.offset).map_err(io_error)?;
     }
     Ok(end)
@@ -282,17 +282,17 @@ fn rewrite(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
 }
 
 /// Takes the rows of frames that the snapshots do not have.
-struct Replay<'a> {
-    snapshots: &'a dyn Snapshots,
+struct RowReplay<'a> {
+    snapshots: &'a dyn SnapshotStore,
     overlay: Overlay,
     applied: Seq,
-    limits: Limits,
+    limits: StoreLimits,
     failed: Option<StoreError>,
 }
 
-impl Replay<'_> {
-    fn frame(&mut self, head: &Head, payload: &[u8]) {
-        let covered = self.applied + u64::from(planted::is(Bug::FirstFrameSkipped));
+impl RowReplay<'_> {
+    fn frame(&mut self, head: &FrameHeader, payload: &[u8]) {
+        let covered = self.applied + u64::from(mutants::is_enabled(Mutant::FirstFrameSkipped));
         if head.seq <= covered || self.failed.is_some() {
             return;
         }
@@ -333,22 +333,22 @@ fn stage(staged: &mut Staged, write: WriteRecord<'_>) {
         ),
         WriteRecord::Delete { key } => (key, None),
     };
-    staged.insert(key.into(), Entry { born: false, row });
+    staged.insert(key.into(), OverlayEntry { born: false, row });
 }
 
 /// Checks and replays what must be, and finds or rebuilds every index.
 fn load_segments(
     disk: &dyn Disk,
-    found: &[Found],
-    end: Option<ChainEnd>,
+    found: &[FoundSegment],
+    end: Option<ScanEnd>,
     verified_from: Seq,
-    replay: &mut Replay<'_>,
+    replay: &mut RowReplay<'_>,
 ) -> Result<Vec<Arc<Segment>>, OpenError> {
     let mut segments = Vec::with_capacity(found.len());
-    for (i, Found { head, file }) in found.iter().enumerate() {
+    for (i, FoundSegment { head, file }) in found.iter().enumerate() {
         let next = found.get(i + 1).map(|f| &f.head);
         let (id, file) = (head.id, Arc::clone(file));
-        let segment = empty_segment(Spare { id, file }, head.first_seq, head.first_cursor, head.size);
+        let segment = empty_segment(SpareSegment { id, file }, head.first_seq, head.first_cursor, head.size);
         let stop = next
             .map(|n| n.previous_end)
             .or(end.map(|e| e.offset))
@@ -365,11 +365,11 @@ fn load_segments(
             - 1;
         let mut newest_ms = stored.as_ref().map_or(0, |index| index.newest_ms);
         let known = match stored {
-            Some(index) if last_seq <= verified_from => Index::File(index),
+            Some(index) if last_seq <= verified_from => SegmentIndex::File(index),
             stored => {
                 let mut index = MemoryIndex::default();
-                let walked = walk(&*segment.file, id, head.first_seq, stop, |head, payload, offset| {
-                    note(&mut index, head, payload, offset);
+                let walked = scan_segment(&*segment.file, id, head.first_seq, stop, |head, payload, offset| {
+                    index_frame(&mut index, head, payload, offset);
                     replay.frame(head, payload);
                 })
                 .map_err(io_error)?;
@@ -378,7 +378,7 @@ fn load_segments(
                     return Err(damaged(id.number, walked.offset, "a frame that was durable"));
                 }
                 newest_ms = walked.newest_ms;
-                stored.map_or(Index::Memory(index), Index::File)
+                stored.map_or(SegmentIndex::Memory(index), SegmentIndex::File)
             }
         };
         {

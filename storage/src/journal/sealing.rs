@@ -3,16 +3,16 @@
 use std::io;
 use std::sync::Arc;
 
-use super::engine::Engine;
-use super::frame::{self, Head};
-use super::index::{FileIndex, Index, MemoryIndex, hash_of};
-use super::segment::{Found, Identity, SEGMENT_HEADER, Segment, Window, frame_at};
+use super::core::StoreCore;
+use super::frame::{self, FrameHeader};
+use super::index::{FileIndex, SegmentIndex, MemoryIndex, hash_of};
+use super::segment::{FrameLookup, SegmentIdentity, SEGMENT_HEADER, Segment, ReadWindow, frame_at};
 use crate::disk::DiskFile;
 use crate::{Cursor, Seq};
 
 /// Where a walk ended: behind the last good frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ChainEnd {
+pub(crate) struct ScanEnd {
     pub(crate) offset: u64,
     pub(crate) next_seq: Seq,
     pub(crate) last_crc: u32,
@@ -27,16 +27,16 @@ pub(crate) struct ChainEnd {
 }
 
 /// Visits the chain of frames from the segment's start until one does not fit.
-pub(crate) fn walk(
+pub(crate) fn scan_segment(
     file: &dyn DiskFile,
-    segment: Identity,
+    segment: SegmentIdentity,
     first_seq: Seq,
     limit: u64,
-    mut visit: impl FnMut(&Head, &[u8], u32),
-) -> io::Result<ChainEnd> {
-    let mut window = Window::new(file);
+    mut visit: impl FnMut(&FrameHeader, &[u8], u32),
+) -> io::Result<ScanEnd> {
+    let mut window = ReadWindow::new(file);
     let start = SEGMENT_HEADER as u64;
-    let mut end = ChainEnd {
+    let mut end = ScanEnd {
         offset: start,
         next_seq: first_seq,
         last_crc: 0,
@@ -48,7 +48,7 @@ pub(crate) fn walk(
     };
     loop {
         match frame_at(&mut window, segment, end.offset, limit, end.next_seq, end.epoch)? {
-            Found::Frame(head, payload) => {
+            FrameLookup::Frame(head, payload) => {
                 visit(&head, payload, end.offset as u32);
                 end.offset += head.frame_len();
                 end.next_seq = head.last_seq() + 1;
@@ -58,7 +58,7 @@ pub(crate) fn walk(
                 end.next_cursor = head.next_cursor();
                 end.newest_ms = head.cursor / 1_000;
             }
-            Found::Nothing { extent_end } => {
+            FrameLookup::NotFound { extent_end } => {
                 end.extent_end = extent_end;
                 return Ok(end);
             }
@@ -67,15 +67,15 @@ pub(crate) fn walk(
 }
 
 /// Notes a frame and its events.
-pub(crate) fn note(index: &mut MemoryIndex, head: &Head, payload: &[u8], offset: u32) {
-    index.note_frame(head.seq, offset);
+pub(crate) fn index_frame(index: &mut MemoryIndex, head: &FrameHeader, payload: &[u8], offset: u32) {
+    index.record_frame(head.seq, offset);
     if head.events > 0 {
         // Content that does not fit its header is damage, and whoever reads it says so with its place.
         let _ = frame::visit(
             head,
             payload,
             |_| {},
-            |event| index.note_event(hash_of(event.subject), offset),
+            |event| index.record_event(hash_of(event.subject), offset),
         );
     }
 }
@@ -84,26 +84,26 @@ pub(crate) fn note(index: &mut MemoryIndex, head: &Head, payload: &[u8], offset:
 pub(crate) fn rebuild_index(segment: &Segment) -> io::Result<Option<MemoryIndex>> {
     let end = segment.extent.read().end;
     let mut index = MemoryIndex::default();
-    let walked = walk(
+    let walked = scan_segment(
         &*segment.file,
         segment.id(),
         segment.first_seq,
         end,
         |head, payload, offset| {
-            note(&mut index, head, payload, offset);
+            index_frame(&mut index, head, payload, offset);
         },
     )?;
     Ok((walked.offset == end).then_some(index))
 }
 
 /// Moves the indexes of sealed segments from memory into their files.
-pub(crate) fn save_sealed_indexes(engine: &Engine) -> io::Result<()> {
+pub(crate) fn save_sealed_indexes(engine: &StoreCore) -> io::Result<()> {
     let segments: Vec<Arc<Segment>> = engine.segments.read().clone();
     for segment in segments {
         let (end, sealed) = {
             let extent = segment.extent.read();
             match &extent.index {
-                Index::Memory(index) if extent.sealed => {
+                SegmentIndex::Memory(index) if extent.sealed => {
                     index.save(&*engine.disk, segment.number, extent.end, extent.newest_ms)?;
                 }
                 _ => continue,
@@ -112,7 +112,7 @@ pub(crate) fn save_sealed_indexes(engine: &Engine) -> io::Result<()> {
         };
         debug_assert!(sealed);
         if let Some(index) = FileIndex::load(&*engine.disk, segment.number, end)? {
-            segment.extent.write().index = Index::File(index);
+            segment.extent.write().index = SegmentIndex::File(index);
         }
     }
     Ok(())

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use super::frame::{self, Head, u32_at, u64_at};
-use super::index::Index;
+use super::frame::{self, FrameHeader, u32_at, u64_at};
+use super::index::SegmentIndex;
 use crate::disk::{Disk, DiskFile};
-use crate::planted::{self, Bug};
+use crate::mutants::{self, Mutant};
 use crate::{Cursor, Seq};
 
 pub(crate) const SEGMENT_HEADER: usize = 72;
@@ -24,13 +24,13 @@ pub(crate) const SECTOR: u64 = 512;
 
 /// Which segment a frame must belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct SegmentIdentity {
     pub(crate) number: u64,
     /// Drawn when the segment was made; see [`Disk::salt`].
     pub(crate) salt: u64,
 }
 
-impl Identity {
+impl SegmentIdentity {
     /// What a segment begins with until its header takes the place. In one sector, so that after a power cut
     /// there is always the one or the other, and the salt is always known.
     fn blank(self) -> [u8; BLANK_HEADER] {
@@ -55,15 +55,15 @@ impl Identity {
 }
 
 /// A segment that comes next: zeros behind a blank header.
-pub(crate) struct Spare {
-    pub(crate) id: Identity,
+pub(crate) struct SpareSegment {
+    pub(crate) id: SegmentIdentity,
     pub(crate) file: Arc<dyn DiskFile>,
 }
 
 /// What the first bytes of a segment say. It is written together with the first frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SegmentHead {
-    pub(crate) id: Identity,
+pub(crate) struct SegmentHeader {
+    pub(crate) id: SegmentIdentity,
     pub(crate) first_seq: Seq,
     pub(crate) size: u64,
     /// Where the predecessor's chain ends, and the header checksum of its last frame: so a predecessor
@@ -75,7 +75,7 @@ pub(crate) struct SegmentHead {
     pub(crate) first_cursor: Cursor,
 }
 
-impl SegmentHead {
+impl SegmentHeader {
     pub(crate) fn encode(&self) -> [u8; SEGMENT_HEADER] {
         let mut out = [0; SEGMENT_HEADER];
         out[0..8].copy_from_slice(MAGIC);
@@ -97,7 +97,7 @@ impl SegmentHead {
             return None;
         }
         Some(Self {
-            id: Identity {
+            id: SegmentIdentity {
                 number: u64_at(bytes, 8),
                 salt: u64_at(bytes, 56),
             },
@@ -134,12 +134,12 @@ pub(crate) struct Segment {
     pub(crate) first_cursor: Cursor,
     pub(crate) size: u64,
     pub(crate) file: Arc<dyn DiskFile>,
-    pub(crate) extent: RwLock<Extent>,
+    pub(crate) extent: RwLock<DurableExtent>,
 }
 
 impl Segment {
-    pub(crate) fn id(&self) -> Identity {
-        Identity {
+    pub(crate) fn id(&self) -> SegmentIdentity {
+        SegmentIdentity {
             number: self.number,
             salt: self.salt,
         }
@@ -147,20 +147,20 @@ impl Segment {
 }
 
 /// How far a segment is durable, and how to find things in it.
-pub(crate) struct Extent {
+pub(crate) struct DurableExtent {
     pub(crate) end: u64,
     /// `first_seq - 1` while it is empty.
     pub(crate) last_seq: Seq,
     pub(crate) newest_ms: u64,
     pub(crate) sealed: bool,
-    pub(crate) index: Index,
+    pub(crate) index: SegmentIndex,
 }
 
 /// Makes a zeroed segment, durable under its name.
-pub(crate) fn preallocate(disk: &dyn Disk, number: u64, size: u64) -> io::Result<Spare> {
+pub(crate) fn preallocate(disk: &dyn Disk, number: u64, size: u64) -> io::Result<SpareSegment> {
     let scratch = "spare.tmp";
     let salt = disk.salt()?;
-    let id = Identity { number, salt };
+    let id = SegmentIdentity { number, salt };
     let file = disk.create(scratch)?;
     let mut at = 0;
     while at < size {
@@ -177,7 +177,7 @@ pub(crate) fn preallocate(disk: &dyn Disk, number: u64, size: u64) -> io::Result
     disk.rename(scratch, &segment_name(number))?;
     disk.sync_dir()?;
     let file = file.into();
-    Ok(Spare { id, file })
+    Ok(SpareSegment { id, file })
 }
 
 /// Writes zeros over a range and makes them durable.
@@ -192,14 +192,14 @@ pub(crate) fn wipe(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
 }
 
 /// Reads a file through a window.
-pub(crate) struct Window<'a> {
+pub(crate) struct ReadWindow<'a> {
     file: &'a dyn DiskFile,
     buf: Vec<u8>,
     start: u64,
     at_least: usize,
 }
 
-impl<'a> Window<'a> {
+impl<'a> ReadWindow<'a> {
     /// For reading forward: much at a time.
     pub(crate) fn new(file: &'a dyn DiskFile) -> Self {
         Self {
@@ -233,31 +233,31 @@ impl<'a> Window<'a> {
 }
 
 /// What stands at a place in a segment.
-pub(crate) enum Found<'a> {
-    Frame(Head, &'a [u8]),
+pub(crate) enum FrameLookup<'a> {
+    Frame(FrameHeader, &'a [u8]),
     /// Not a frame that belongs here. `extent_end` is where it would end, as far as can be told.
-    Nothing {
+    NotFound {
         extent_end: u64,
     },
 }
 
 /// Looks for the frame that must stand at `at` with sequence `seq`. The epoch may not go back.
 pub(crate) fn frame_at<'w>(
-    window: &'w mut Window<'_>,
-    segment: Identity,
+    window: &'w mut ReadWindow<'_>,
+    segment: SegmentIdentity,
     at: u64,
     limit: u64,
     seq: Seq,
     epoch: u32,
-) -> io::Result<Found<'w>> {
-    let Some(head) = frame::head(window.get(at, frame::HEADER)?, segment.salt) else {
-        return Ok(Found::Nothing {
+) -> io::Result<FrameLookup<'w>> {
+    let Some(head) = frame::read_header(window.get(at, frame::HEADER)?, segment.salt) else {
+        return Ok(FrameLookup::NotFound {
             extent_end: at + frame::HEADER as u64,
         });
     };
     let fits = at + head.frame_len() <= limit;
     if !fits || head.seq != seq || head.epoch < epoch || head.segment != segment.number as u32 {
-        return Ok(Found::Nothing {
+        return Ok(FrameLookup::NotFound {
             extent_end: at + frame::HEADER as u64,
         });
     }
@@ -265,10 +265,10 @@ pub(crate) fn frame_at<'w>(
     // A short read gives a payload of the wrong length, which is not intact.
     let payload = &raw[frame::HEADER.min(raw.len())..];
     let readable = || frame::visit(&head, payload, |_| {}, |_| {}).is_some();
-    if frame::intact(&head, payload, segment.salt) || (planted::is(Bug::TornFrameAccepted) && readable()) {
-        Ok(Found::Frame(head, payload))
+    if frame::intact(&head, payload, segment.salt) || (mutants::is_enabled(Mutant::TornFrameAccepted) && readable()) {
+        Ok(FrameLookup::Frame(head, payload))
     } else {
-        Ok(Found::Nothing {
+        Ok(FrameLookup::NotFound {
             extent_end: at + frame::HEADER as u64 + u64::from(head.len),
         })
     }
@@ -276,7 +276,7 @@ pub(crate) fn frame_at<'w>(
 
 /// What lies from a bad place to the end of a segment.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum TailState {
     /// Zeros only: the chain ends here.
     Unwritten,
     /// A last write that did not reach the disk whole; nothing of it was acknowledged.
@@ -288,45 +288,45 @@ pub(crate) enum Rest {
 
 /// Judges what follows the last good frame of the newest segment. `bad` is where the next frame would
 /// stand, `extent_end` where it would end.
-pub(crate) fn judge_rest(
+pub(crate) fn classify_tail(
     file: &dyn DiskFile,
-    segment: Identity,
+    segment: SegmentIdentity,
     size: u64,
     bad: u64,
     extent_end: u64,
-) -> io::Result<Rest> {
-    let Some(rest) = read_rest(file, bad, size)? else {
-        return Ok(Rest::Damaged);
+) -> io::Result<TailState> {
+    let Some(rest) = read_tail(file, bad, size)? else {
+        return Ok(TailState::Damaged);
     };
     let Some(last) = rest.iter().rposition(|b| *b != 0) else {
-        return Ok(Rest::Unwritten);
+        return Ok(TailState::Unwritten);
     };
     if has_later_group(&rest, segment, bad) || all_sectors_present(&rest, bad, extent_end.min(size)) {
-        return Ok(Rest::Damaged);
+        return Ok(TailState::Damaged);
     }
-    Ok(Rest::Torn {
+    Ok(TailState::Torn {
         end: bad + last as u64 + 1,
     })
 }
 
 /// Judges what follows a blank header: nothing, or the first write without its first sector.
-pub(crate) fn judge_blank(file: &dyn DiskFile, segment: Identity, size: u64) -> io::Result<Rest> {
+pub(crate) fn classify_blank(file: &dyn DiskFile, segment: SegmentIdentity, size: u64) -> io::Result<TailState> {
     let from = BLANK_HEADER as u64;
-    let Some(rest) = read_rest(file, from, size)? else {
-        return Ok(Rest::Damaged);
+    let Some(rest) = read_tail(file, from, size)? else {
+        return Ok(TailState::Damaged);
     };
     let Some(last) = rest.iter().rposition(|b| *b != 0) else {
-        return Ok(Rest::Unwritten);
+        return Ok(TailState::Unwritten);
     };
     if has_later_group(&rest, segment, 0) {
-        return Ok(Rest::Damaged);
+        return Ok(TailState::Damaged);
     }
-    Ok(Rest::Torn {
+    Ok(TailState::Torn {
         end: from + last as u64 + 1,
     })
 }
 
-fn read_rest(file: &dyn DiskFile, from: u64, size: u64) -> io::Result<Option<Vec<u8>>> {
+fn read_tail(file: &dyn DiskFile, from: u64, size: u64) -> io::Result<Option<Vec<u8>>> {
     let mut rest = vec![0; (size - from) as usize];
     let n = file.read_at(from, &mut rest)?;
     Ok((n == rest.len()).then_some(rest))
@@ -334,10 +334,10 @@ fn read_rest(file: &dyn DiskFile, from: u64, size: u64) -> io::Result<Option<Vec
 
 /// Whether a frame in there was written after a sync that came after `bad`. Payloads are searched as well,
 /// because a frame may stand anywhere; the salt keeps what callers put into them from being taken for one.
-fn has_later_group(rest: &[u8], segment: Identity, bad: u64) -> bool {
+fn has_later_group(rest: &[u8], segment: SegmentIdentity, bad: u64) -> bool {
     (0..rest.len())
         .step_by(8)
-        .filter_map(|at| frame::head(&rest[at..], segment.salt))
+        .filter_map(|at| frame::read_header(&rest[at..], segment.salt))
         .any(|head| head.segment == segment.number as u32 && u64::from(head.group) > bad)
 }
 

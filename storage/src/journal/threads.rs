@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::engine::Engine;
+use super::core::StoreCore;
 use crate::export;
 
 /// How often retention by age is looked at when nothing else happens.
@@ -31,9 +31,9 @@ impl Threads {
         }
     }
 
-    pub(crate) fn start(engine: &Arc<Engine>) -> std::io::Result<Self> {
+    pub(crate) fn start(engine: &Arc<StoreCore>) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
-        let run = |name: &str, body: fn(&Engine, &AtomicBool)| {
+        let run = |name: &str, body: fn(&StoreCore, &AtomicBool)| {
             let (engine, stop) = (Arc::clone(engine), Arc::clone(&stop));
             Builder::new().name(format!("purser-{name}")).spawn(move || {
                 if catch_unwind(AssertUnwindSafe(|| body(&engine, &stop))).is_err() {
@@ -52,11 +52,11 @@ impl Threads {
     }
 
     /// Ends the committer first, so that the applier sees everything.
-    pub(crate) fn stop(&self, engine: &Engine) {
+    pub(crate) fn stop(&self, engine: &StoreCore) {
         join(self.committer.lock().take());
         self.stop.store(true, Ordering::Release);
         for bell in [&engine.applier_bell, &engine.janitor_bell, &engine.exporter_bell] {
-            bell.ring();
+            bell.notify();
         }
         let others: Vec<_> = self.others.lock().drain(..).collect();
         others.into_iter().for_each(|thread| join(Some(thread)));
@@ -71,7 +71,7 @@ fn join(thread: Option<JoinHandle<()>>) {
     }
 }
 
-fn commit(engine: &Engine, _stop: &AtomicBool) {
+fn commit(engine: &StoreCore, _stop: &AtomicBool) {
     let mut committer = engine.committer.lock();
     while engine.wait_queued() {
         loop {
@@ -86,7 +86,7 @@ fn commit(engine: &Engine, _stop: &AtomicBool) {
     }
 }
 
-fn apply(engine: &Engine, stop: &AtomicBool) {
+fn apply(engine: &StoreCore, stop: &AtomicBool) {
     let interval = Duration::from_millis(engine.limits.apply_interval_ms);
     while !engine.has_failed() {
         let stopping = stop.load(Ordering::Acquire);
@@ -110,7 +110,7 @@ fn apply(engine: &Engine, stop: &AtomicBool) {
     }
 }
 
-fn maintain(engine: &Engine, stop: &AtomicBool) {
+fn maintain(engine: &StoreCore, stop: &AtomicBool) {
     while !stop.load(Ordering::Acquire) && !engine.has_failed() {
         if let Err(e) = engine.janitor_step() {
             engine.fail("the journal's upkeep failed", &e);
@@ -120,7 +120,7 @@ fn maintain(engine: &Engine, stop: &AtomicBool) {
     }
 }
 
-fn export(engine: &Engine, stop: &AtomicBool) {
+fn export(engine: &StoreCore, stop: &AtomicBool) {
     loop {
         engine.exporter_bell.wait(IDLE);
         if stop.load(Ordering::Acquire) || engine.has_failed() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
-use super::{Change, SnapshotSource, Snapshots};
+use super::{RowChange, SnapshotSource, SnapshotStore};
 use crate::journal::range_start;
 use crate::{OpenError, Row, RowKey, Seq, StoreError};
 
@@ -44,7 +44,7 @@ impl MemorySource {
 }
 
 impl SnapshotSource for MemorySource {
-    fn open(&self) -> Result<Option<Box<dyn Snapshots>>, OpenError> {
+    fn open(&self) -> Result<Option<Box<dyn SnapshotStore>>, OpenError> {
         Ok(Some(Box::new(MemorySnapshots(self.clone()))))
     }
 
@@ -56,7 +56,7 @@ impl SnapshotSource for MemorySource {
 
 struct MemorySnapshots(MemorySource);
 
-impl Snapshots for MemorySnapshots {
+impl SnapshotStore for MemorySnapshots {
     fn applied_seq(&self) -> Result<Option<Seq>, StoreError> {
         Ok(self.0.state.read().applied)
     }
@@ -81,7 +81,7 @@ impl Snapshots for MemorySnapshots {
         Ok(())
     }
 
-    fn apply(&self, changes: &mut dyn Iterator<Item = Change<'_>>, seq: Option<Seq>) -> Result<(), StoreError> {
+    fn apply(&self, changes: &mut dyn Iterator<Item = RowChange<'_>>, seq: Option<Seq>) -> Result<(), StoreError> {
         let mut state = self.0.state.write();
         let mut left = self.0.dies_after.lock();
         for (key, row) in changes {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Change, SnapshotSource, Snapshots, interpose};
+use super::{RowChange, SnapshotSource, SnapshotStore, interpose};
 use crate::disk::{OWNER_ONLY, OWNER_ONLY_DIR, create_dir_durably};
 use crate::{OpenError, Row, Seq, StoreError};
 
@@ -16,7 +16,7 @@ const PROBE: &[u8] = b"m/probe";
 const CHUNK_ROWS: usize = 128;
 const CHUNK_BYTES: usize = 1 << 20;
 /// 20 ms each.
-const LOCK_TRIES: usize = 250;
+const LOCK_ATTEMPTS: usize = 250;
 /// sled frees pages only on this timer.
 const FLUSH_EVERY_MS: u64 = 500;
 
@@ -102,7 +102,7 @@ impl SledSource {
         };
         let mut opened = open();
         // The directory is ours, but sled's own threads may still be letting go of an earlier handle.
-        for _ in 0..LOCK_TRIES {
+        for _ in 0..LOCK_ATTEMPTS {
             if !matches!(&opened, Err(sled::Error::Io(e)) if e.to_string().contains("could not acquire lock")) {
                 break;
             }
@@ -130,13 +130,13 @@ impl SledSource {
             return Err(OpenError::Engine("sled has blob files".into()));
         }
         let snapshots = SledSnapshots { db, log: Arc::new(log) };
-        snapshots.prove_syncs()?;
+        snapshots.verify_sync_interposed()?;
         Ok(snapshots)
     }
 }
 
 impl SnapshotSource for SledSource {
-    fn open(&self) -> Result<Option<Box<dyn Snapshots>>, OpenError> {
+    fn open(&self) -> Result<Option<Box<dyn SnapshotStore>>, OpenError> {
         let io = |e: std::io::Error| OpenError::Io(format!("{}: {e}", self.dir.display()));
         self.prepare().map_err(io)?;
         let mut opened = self.try_open();
@@ -222,7 +222,7 @@ fn row_of(bytes: &[u8]) -> Result<Row, StoreError> {
 
 impl SledSnapshots {
     /// Shows that a flush goes through our `sync_file_range`; otherwise sled's order on disk is not what it assumes.
-    fn prove_syncs(&self) -> Result<(), OpenError> {
+    fn verify_sync_interposed(&self) -> Result<(), OpenError> {
         let before = interpose::calls();
         // There, then not there, then there: sled writes nothing for a row that stays as it is.
         let change = || match self.db.remove(PROBE)? {
@@ -242,7 +242,7 @@ impl SledSnapshots {
     }
 }
 
-impl Snapshots for SledSnapshots {
+impl SnapshotStore for SledSnapshots {
     fn applied_seq(&self) -> Result<Option<Seq>, StoreError> {
         let Some(raw) = self.db.get(APPLIED).map_err(engine)? else {
             return Ok(None);
@@ -283,7 +283,7 @@ impl Snapshots for SledSnapshots {
         Ok(())
     }
 
-    fn apply(&self, changes: &mut dyn Iterator<Item = Change<'_>>, seq: Option<Seq>) -> Result<(), StoreError> {
+    fn apply(&self, changes: &mut dyn Iterator<Item = RowChange<'_>>, seq: Option<Seq>) -> Result<(), StoreError> {
         let (mut batch, mut rows, mut bytes) = (sled::Batch::default(), 0, 0);
         for (key, row) in changes {
             bytes += key.len() + row.map_or(0, |row| row.value.len());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use purser_storage::fault::Seeded;
+use purser_storage::sim_disk::SeededRng;
 
 use crate::record::{image_of, image_of_file, names_in};
 
@@ -22,7 +22,7 @@ fn files_below(dir: &Path, into: &mut Vec<PathBuf>) {
 }
 
 /// What stays of a file: the durable bytes, or a mix by pages of these and the live ones.
-fn remains(live: &[u8], durable: &[u8], torn: bool, seeded: &mut Seeded) -> Vec<u8> {
+fn remains(live: &[u8], durable: &[u8], torn: bool, seeded: &mut SeededRng) -> Vec<u8> {
     let mut out = durable.to_vec();
     if !torn {
         return out;
@@ -41,7 +41,7 @@ fn remains(live: &[u8], durable: &[u8], torn: bool, seeded: &mut Seeded) -> Vec<
 }
 
 /// Cuts the power of everything below `dir`, and makes what is left the new durable image.
-pub(crate) fn cut_power(dir: &Path, seeded: &mut Seeded) {
+pub(crate) fn cut_power(dir: &Path, seeded: &mut SeededRng) {
     let torn = seeded.one_in(2);
     let mut files = Vec::new();
     files_below(dir, &mut files);

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::task::{Context, Poll, Waker};
 
-use purser_storage::fault::Seeded;
-use purser_storage::{Batch, BoxFuture, Event, JournalStore, Limits, Options, Store, StoreError, Write};
+use purser_storage::sim_disk::SeededRng;
+use purser_storage::{Batch, BoxFuture, Event, JournalStore, StoreLimits, StoreOptions, Store, StoreError, Write};
 
 const DIR: &str = "PURSER_CHILD_DIR";
 const ACKED: &str = "PURSER_CHILD_ACKED";
@@ -37,13 +37,13 @@ fn ready<T>(mut future: BoxFuture<'_, T>) -> T {
     }
 }
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> StoreLimits {
+    StoreLimits {
         segment_bytes: 64 << 10,
         apply_interval_ms: 3,
         retention_bytes: 192 << 10,
         export_every_bytes: 128 << 10,
-        ..Limits::test()
+        ..StoreLimits::test()
     }
 }
 
@@ -97,7 +97,7 @@ fn child() {
     let Ok(dir) = std::env::var(DIR) else { return };
     record::start(Path::new(&dir), variable(DIES_AT).unwrap());
     let clock = Arc::new(|| 1_700_000_000_000_000);
-    let store = JournalStore::open(Options {
+    let store = JournalStore::open(StoreOptions {
         dir: dir.into(),
         limits: limits(),
         clock,
@@ -146,11 +146,11 @@ fn live(dir: &Path, acked: u64, dies_at: u64) -> Result<u64, String> {
 fn run(seed: u64) {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("store");
-    let mut seeded = Seeded::new(seed);
+    let mut seeded = SeededRng::new(seed);
     let mut acked = 0;
     for life in 0..4 {
         let range = if seeded.one_in(3) { 30 } else { 300 };
-        let dies_at = seeded.below(range);
+        let dies_at = seeded.next_below(range);
         acked = live(&dir, acked, dies_at).unwrap_or_else(|e| panic!("seed {seed}, life {life}: {e}"));
         image::cut_power(&dir, &mut seeded);
     }

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_storage::fault::SimDisk;
+use purser_storage::sim_disk::SimDisk;
 use purser_storage::snapshot::MemorySource;
-use purser_storage::{JournalStore, Limits, Span, Store, StoreError, StoredEvent};
+use purser_storage::{JournalStore, StoreLimits, Span, Store, StoreError, StoredEvent};
 
-use crate::behaviour::options;
+use crate::conformance::options;
 use crate::suite::{batch, commit, enqueue, event, put, wait};
 
 struct Rig {
@@ -30,9 +30,9 @@ impl Rig {
         self.disk.kill();
         let (clock, limits) = (
             Arc::clone(&self.clock),
-            Limits {
+            StoreLimits {
                 segment_bytes: 64 << 10,
-                ..Limits::test()
+                ..StoreLimits::test()
             },
         );
         let now = Arc::new(move || clock.load(Ordering::SeqCst));

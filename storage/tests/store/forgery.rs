@@ -1,9 +1,9 @@
 //! What callers put into rows and events is never taken for the journal's own bytes.
 
-use purser_storage::fault::SimDisk;
+use purser_storage::sim_disk::SimDisk;
 use purser_storage::{Batch, JournalStore, OpenError, Store, Write};
 
-use crate::recovery::{FIRST, Rig};
+use crate::recovery::{FIRST, StoreHarness};
 use crate::suite::{enqueue, value};
 
 /// Where a segment's header keeps its salt.
@@ -32,7 +32,7 @@ fn end_of(disk: &SimDisk) -> usize {
 
 /// Commits ten rows and a last one of forged headers, at every alignment that a frame can have, whose first
 /// sector a power cut then takes. Returns where that last write began.
-fn torn_behind_forged_heads(rig: &Rig, salt: impl FnOnce(&[u8]) -> Vec<u8>, group: u32) -> usize {
+fn torn_behind_forged_heads(rig: &StoreHarness, salt: impl FnOnce(&[u8]) -> Vec<u8>, group: u32) -> usize {
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 10);
     let start = end_of(&rig.disk);
@@ -54,11 +54,11 @@ fn torn_behind_forged_heads(rig: &Rig, salt: impl FnOnce(&[u8]) -> Vec<u8>, grou
     answer.recv().unwrap().unwrap();
     drop(store);
     let sector_end = (start / SECTOR + 1) * SECTOR;
-    rig.disk.alter(FIRST, |bytes| bytes[start..sector_end].fill(0)).unwrap();
+    rig.disk.corrupt(FIRST, |bytes| bytes[start..sector_end].fill(0)).unwrap();
     start
 }
 
-fn goes_on(rig: &Rig, store: &JournalStore) {
+fn goes_on(rig: &StoreHarness, store: &JournalStore) {
     assert_eq!((store.durable_seq(), value(store, "memo")), (10, None));
     rig.fill(store, 20, 1);
     assert_eq!(value(store, "k0020").unwrap().0, 20);
@@ -67,11 +67,11 @@ fn goes_on(rig: &Rig, store: &JournalStore) {
 /// Aim: headers that a caller wrote into a row cannot make a torn write look like damage.
 #[test]
 fn case_66_a_forged_header_in_a_payload_is_only_payload() {
-    let rig = Rig::new();
+    let rig = StoreHarness::new();
     torn_behind_forged_heads(&rig, |_| Vec::new(), u32::MAX);
     goes_on(&rig, &rig.open().unwrap());
     // The salt alone keeps them apart: with it, the same bytes are believed.
-    let rig = Rig::new();
+    let rig = StoreHarness::new();
     let start = torn_behind_forged_heads(&rig, <[u8]>::to_vec, u32::MAX);
     assert_eq!(rig.damage_at(), Some((FIRST.into(), start as u64)));
 }
@@ -79,7 +79,7 @@ fn case_66_a_forged_header_in_a_payload_is_only_payload() {
 /// Aim: an epoch claimed in a torn write, even with the right salt, does not count.
 #[test]
 fn an_epoch_in_a_torn_write_does_not_count() {
-    let rig = Rig::new();
+    let rig = StoreHarness::new();
     let start = torn_behind_forged_heads(&rig, <[u8]>::to_vec, 0);
     goes_on(&rig, &rig.open().unwrap());
     let epoch = rig.disk.bytes(FIRST).unwrap()[start + 16..start + 20].to_vec();
@@ -90,12 +90,12 @@ fn an_epoch_in_a_torn_write_does_not_count() {
 /// Aim: epochs never wrap; a journal at the last one is refused instead.
 #[test]
 fn the_last_epoch_is_refused_not_wrapped() {
-    let rig = Rig::new();
+    let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 1);
     drop(store);
     rig.disk
-        .alter(FIRST, |bytes| {
+        .corrupt(FIRST, |bytes| {
             bytes[44..48].copy_from_slice(&u32::MAX.to_le_bytes());
             let crc = crc32c::crc32c(&bytes[..68]);
             bytes[68..72].copy_from_slice(&crc.to_le_bytes());
@@ -107,23 +107,23 @@ fn the_last_epoch_is_refused_not_wrapped() {
 /// Aim: the salt is known, and the judgement as sharp, when the header itself did not reach the disk.
 #[test]
 fn case_66_a_first_write_without_its_header_is_judged_too() {
-    let rig = Rig::new();
+    let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     let blank = rig.disk.bytes(FIRST).unwrap();
     rig.fill(&store, 0, 1);
     drop(store);
     let revert = |bytes: &mut Vec<u8>| bytes[..SECTOR].copy_from_slice(&blank[..SECTOR]);
-    rig.disk.alter(FIRST, revert).unwrap();
+    rig.disk.corrupt(FIRST, revert).unwrap();
     let store = rig.open().unwrap();
     assert_eq!((store.durable_seq(), value(&*store, "k0000")), (0, None));
     assert_eq!(rig.disk.bytes(FIRST).unwrap(), blank);
     // A second write came after a sync of the first: now the first cannot have been torn.
     rig.fill(&store, 0, 2);
     drop(store);
-    rig.disk.alter(FIRST, revert).unwrap();
+    rig.disk.corrupt(FIRST, revert).unwrap();
     assert_eq!(rig.damage_at(), Some((FIRST.into(), 0)));
     rig.disk
-        .alter(FIRST, |bytes| {
+        .corrupt(FIRST, |bytes| {
             bytes.clone_from(&blank);
             bytes[17] ^= 1;
         })
@@ -135,7 +135,7 @@ fn case_66_a_first_write_without_its_header_is_judged_too() {
 #[test]
 fn equal_seeds_give_equal_salts() {
     let salts = |seed: u64| {
-        let mut rig = Rig::new();
+        let mut rig = StoreHarness::new();
         rig.disk = SimDisk::seeded(seed);
         let store = rig.open().unwrap();
         rig.fill(&store, 0, 100);

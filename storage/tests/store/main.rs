@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod behaviour;
+mod conformance;
 mod codec;
-mod counting;
+mod stats;
 mod cursors;
 mod forgery;
-mod modes;
+mod permissions;
 mod mutation;
 mod reads;
 mod rebuild;

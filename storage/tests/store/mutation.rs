@@ -9,8 +9,8 @@ use bolero::check;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{JournalStore, OpenError, Store, StoreError};
 
-use crate::behaviour::options;
-use crate::recovery::{FIRST, Rig};
+use crate::conformance::options;
+use crate::recovery::{FIRST, StoreHarness};
 use crate::suite::{batch, commit, enqueue, event, keys, payloads, put, value};
 
 const HISTORY: u64 = 30;
@@ -18,9 +18,9 @@ const SEGMENT_HEADER: usize = 72;
 const FRAME_HEADER: usize = 48;
 
 /// An input, read as dice; nothing left is zero.
-struct Dice<'a>(&'a [u8]);
+struct InputBytes<'a>(&'a [u8]);
 
-impl Dice<'_> {
+impl InputBytes<'_> {
     fn byte(&mut self) -> u8 {
         let Some((first, rest)) = self.0.split_first() else {
             return 0;
@@ -35,7 +35,7 @@ impl Dice<'_> {
 }
 
 /// One change within the first `used` bytes or shortly behind them: what media, copies and editors do to a file.
-fn change(bytes: &mut Vec<u8>, used: usize, dice: &mut Dice<'_>) {
+fn change(bytes: &mut Vec<u8>, used: usize, dice: &mut InputBytes<'_>) {
     let kind = dice.byte() % 9;
     let at = dice.below(used + 64).min(bytes.len() - 1);
     let end = (at + 1 + dice.below(200)).min(bytes.len());
@@ -67,7 +67,7 @@ fn text(i: u64) -> String {
 }
 
 /// Commits a short history, each batch a write of its own, and says where each frame begins and the last one ends.
-fn history(rig: &Rig) -> Vec<usize> {
+fn history(rig: &StoreHarness) -> Vec<usize> {
     let store = rig.open().unwrap();
     let end = || rig.disk.bytes(FIRST).unwrap().iter().rposition(|b| *b != 0).unwrap() + 1;
     let mut places = vec![SEGMENT_HEADER];
@@ -99,7 +99,7 @@ fn case_65_a_changed_journal_is_exact_or_refused() {
     // Aim: whatever was changed, a journal that opens holds exactly the batches up to some point, and all of them unless
     // every single one behind that point was changed: one intact frame behind a bad one is enough to tell damage from
     // a write that a power cut tore.
-    let rig = AssertUnwindSafe(Rig::new());
+    let rig = AssertUnwindSafe(StoreHarness::new());
     let places = history(&rig);
     let good = rig.disk.bytes(FIRST).unwrap();
     let used = places[HISTORY as usize];
@@ -107,7 +107,7 @@ fn case_65_a_changed_journal_is_exact_or_refused() {
         .with_iterations(1_500)
         .with_max_len(48)
         .for_each(|input: &[u8]| {
-            let mut dice = Dice(input);
+            let mut dice = InputBytes(input);
             let mut changed = good.clone();
             (0..1 + dice.below(3)).for_each(|_| change(&mut changed, used, &mut dice));
             let touched = |i: &u64| {
@@ -115,7 +115,7 @@ fn case_65_a_changed_journal_is_exact_or_refused() {
                 changed.get(frame.clone()) != Some(&good[frame])
             };
             let lost = (0..HISTORY).rev().take_while(touched).count() as u64;
-            rig.disk.alter(FIRST, |bytes| bytes.clone_from(&changed)).unwrap();
+            rig.disk.corrupt(FIRST, |bytes| bytes.clone_from(&changed)).unwrap();
             rig.lose_snapshots();
             match rig.open() {
                 Ok(store) => {
@@ -143,14 +143,14 @@ fn seal(bytes: &mut [u8], at: usize) {
 fn a_frame_with_right_checksums_is_still_read_with_care() {
     // Aim: behind the checksums, where only a bug of the writer could get, counts and lengths that do not fit are
     // damage with a place; a frame that opens as something else keeps its events in their order.
-    let rig = AssertUnwindSafe(Rig::new());
+    let rig = AssertUnwindSafe(StoreHarness::new());
     let places = history(&rig);
     let good = rig.disk.bytes(FIRST).unwrap();
     check!()
         .with_iterations(1_500)
         .with_max_len(48)
         .for_each(|input: &[u8]| {
-            let mut dice = Dice(input);
+            let mut dice = InputBytes(input);
             let at = dice.below(HISTORY as usize);
             let (start, length) = (places[at], places[at + 1] - places[at]);
             let mut frame = good[start..start + length].to_vec();
@@ -159,7 +159,7 @@ fn a_frame_with_right_checksums_is_still_read_with_care() {
             let mut changed = good.clone();
             changed[start..start + length].copy_from_slice(&frame);
             seal(&mut changed, start);
-            rig.disk.alter(FIRST, |bytes| *bytes = changed).unwrap();
+            rig.disk.corrupt(FIRST, |bytes| *bytes = changed).unwrap();
             rig.lose_snapshots();
             match rig.open() {
                 Ok(store) => {
@@ -221,7 +221,7 @@ fn case_66_a_changed_backup_makes_no_store() {
     let good = backup(root.path());
     let folder = root.path().to_path_buf();
     check!().with_iterations(300).with_max_len(48).for_each(|input: &[u8]| {
-        let mut dice = Dice(input);
+        let mut dice = InputBytes(input);
         let sealed = dice.byte() % 2 == 1;
         let mut changed = good.clone();
         if sealed {
@@ -280,7 +280,7 @@ fn a_stored_value_is_exactly_its_bytes_or_none() {
         .with_max_len(48)
         .for_each(|input: &[u8]| {
             assert!(codec::decode::<Sample>(input).is_err());
-            let mut dice = Dice(input);
+            let mut dice = InputBytes(input);
             let mut changed = good.clone();
             (0..1 + dice.below(3)).for_each(|_| change(&mut changed, good.len(), &mut dice));
             assert_eq!(codec::decode::<Sample>(&changed).is_ok(), changed == good);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_storage::disk::{Disk, DiskFile};
-use purser_storage::fault::SimDisk;
+use purser_storage::sim_disk::SimDisk;
 use purser_storage::snapshot::MemorySource;
-use purser_storage::{JournalStore, Limits};
+use purser_storage::{JournalStore, StoreLimits};
 
 use crate::suite::{batch, enqueue, event, payloads};
 
@@ -86,9 +86,9 @@ impl Disk for Metered<SimDisk> {
 fn a_subjects_events_cost_only_their_own_bytes() {
     let meter = Meter::default();
     let disk = Arc::new(Metered(SimDisk::new(), meter.clone()));
-    let limits = Limits {
+    let limits = StoreLimits {
         segment_bytes: 8 << 20,
-        ..Limits::test()
+        ..StoreLimits::test()
     };
     let store = JournalStore::open_on(disk, &MemorySource::default(), limits, Arc::new(|| 5), false).unwrap();
     let (mut expected, filler) = (Vec::new(), "f".repeat(60_000));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use purser_storage::{JournalStore, Store, StoreError};
 
-use crate::behaviour::options;
+use crate::conformance::options;
 use crate::suite::{batch, commit, enqueue, event, expired, keys, put, value};
 
 fn files(dir: &Path, suffix: &str) -> Vec<PathBuf> {
@@ -82,7 +82,7 @@ fn case_66_a_restored_backup_says_so() {
     fill_files(&old);
     let store = JournalStore::open(options(&old)).unwrap();
     assert_eq!(store.backup(&file).unwrap(), 500);
-    assert_eq!(store.restore_mark(), None);
+    assert_eq!(store.restore_marker(), None);
     commit(&*store, batch(vec![put("lost", 1, "x")], vec![event("s", "lost")])).unwrap();
     let lost_cursor = store.durable_seq();
     drop(store);
@@ -93,7 +93,7 @@ fn case_66_a_restored_backup_says_so() {
     );
     for round in 0..3 {
         let store = JournalStore::open(options(&new)).unwrap();
-        assert_eq!(store.restore_mark(), Some(mark));
+        assert_eq!(store.restore_marker(), Some(mark));
         assert_eq!(keys(&*store, "k", None, 1000).len(), 500);
         assert_eq!(value(&*store, "lost"), None);
         let seq = commit(&*store, batch(vec![], vec![event("s", "new")])).unwrap().seq;

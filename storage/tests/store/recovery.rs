@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_storage::fault::SimDisk;
+use purser_storage::sim_disk::SimDisk;
 use purser_storage::snapshot::{MemoryRows, MemorySource};
-use purser_storage::{JournalStore, Limits, OpenError, Store};
+use purser_storage::{JournalStore, StoreLimits, OpenError, Store};
 
 use crate::suite::{batch, enqueue, event, expired, keys, payloads, put, value};
 
@@ -13,19 +13,19 @@ pub(crate) const FIRST: &str = "wal-000000000001.seg";
 const SECOND: &str = "wal-000000000002.seg";
 
 /// A store in simulation that can be stopped, tampered with and opened again.
-pub(crate) struct Rig {
+pub(crate) struct StoreHarness {
     pub(crate) disk: SimDisk,
     source: MemorySource,
-    limits: Limits,
+    limits: StoreLimits,
     clock: Arc<AtomicU64>,
 }
 
-impl Rig {
+impl StoreHarness {
     pub(crate) fn new() -> Self {
-        let limits = Limits {
+        let limits = StoreLimits {
             segment_bytes: 64 << 10,
             export_every_bytes: 1 << 40,
-            ..Limits::test()
+            ..StoreLimits::test()
         };
         Self {
             disk: SimDisk::new(),
@@ -75,7 +75,7 @@ impl Rig {
 /// Aim: any single flipped bit of the journal ends in the exact state or in a refusal, on every sampled place.
 #[test]
 fn case_65_a_flipped_bit_is_never_silent() {
-    let rig = Rig::new();
+    let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 100);
     drop(store);
@@ -84,7 +84,7 @@ fn case_65_a_flipped_bit_is_never_silent() {
     for name in names {
         let good = rig.disk.bytes(name).unwrap();
         for at in (0..good.len()).step_by(701) {
-            rig.disk.alter(name, |bytes| bytes[at] ^= 1 << (at % 8)).unwrap();
+            rig.disk.corrupt(name, |bytes| bytes[at] ^= 1 << (at % 8)).unwrap();
             rig.lose_snapshots();
             match rig.open() {
                 Ok(store) => {
@@ -98,7 +98,7 @@ fn case_65_a_flipped_bit_is_never_silent() {
                 }
                 Err(e) => panic!("{name} byte {at}: {e}"),
             }
-            rig.disk.alter(name, |bytes| bytes.clone_from(&good)).unwrap();
+            rig.disk.corrupt(name, |bytes| bytes.clone_from(&good)).unwrap();
         }
     }
     assert!(refused > 100, "{refused}");
@@ -107,14 +107,14 @@ fn case_65_a_flipped_bit_is_never_silent() {
 /// Aim: what a power cut can do to the last write ends the log there, cleanly, and the store goes on.
 #[test]
 fn case_66_a_torn_tail_ends_the_log() {
-    let rig = Rig::new();
+    let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 10);
     let end = rig.disk.bytes(FIRST).unwrap().iter().rposition(|b| *b != 0).unwrap();
     drop(store);
     // The last frame's last sector never arrived.
     let sector = end / 512 * 512;
-    rig.disk.alter(FIRST, |bytes| bytes[sector..=end].fill(0)).unwrap();
+    rig.disk.corrupt(FIRST, |bytes| bytes[sector..=end].fill(0)).unwrap();
     let store = rig.open().unwrap();
     assert_eq!(store.durable_seq(), 9);
     assert_eq!(value(&*store, "k0009"), None);
@@ -129,14 +129,14 @@ fn case_66_a_torn_tail_ends_the_log() {
 /// Aim: the end cut off behind the snapshots' back is noticed, as is an older copy of the journal.
 #[test]
 fn case_66_a_truncated_tail_that_was_applied_is_refused() {
-    let rig = Rig::new();
+    let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 5);
     let older = rig.disk.bytes(FIRST).unwrap();
     rig.fill(&store, 5, 5);
     store.step_apply().unwrap();
     drop(store);
-    rig.disk.alter(FIRST, |bytes| *bytes = older).unwrap();
+    rig.disk.corrupt(FIRST, |bytes| *bytes = older).unwrap();
     assert!(matches!(
         rig.open(),
         Err(OpenError::JournalBehind {
@@ -145,14 +145,14 @@ fn case_66_a_truncated_tail_that_was_applied_is_refused() {
         })
     ));
     // Cut short as a file: the size in the header does not fit.
-    rig.disk.alter(FIRST, |bytes| bytes.truncate(40_000)).unwrap();
+    rig.disk.corrupt(FIRST, |bytes| bytes.truncate(40_000)).unwrap();
     assert_eq!(rig.damage_at(), Some((FIRST.into(), 40_000)));
 }
 
 /// Aim: a copy of the last frames behind the end is not taken for new ones.
 #[test]
 fn case_66_a_duplicated_tail_is_refused() {
-    let rig = Rig::new();
+    let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 4);
     drop(store);
@@ -160,7 +160,7 @@ fn case_66_a_duplicated_tail_is_refused() {
     let end = (bytes.iter().rposition(|b| *b != 0).unwrap() + 1).next_multiple_of(8);
     let frame = (end - 72) / 4;
     rig.disk
-        .alter(FIRST, |bytes| bytes.copy_within(end - frame..end, end))
+        .corrupt(FIRST, |bytes| bytes.copy_within(end - frame..end, end))
         .unwrap();
     assert_eq!(rig.damage_at(), Some((FIRST.into(), end as u64)));
 }
@@ -168,16 +168,16 @@ fn case_66_a_duplicated_tail_is_refused() {
 /// Aim: a segment under another's name, or missing from the middle, is named.
 #[test]
 fn segments_that_are_renamed_copied_or_missing_are_refused() {
-    let rig = Rig::new();
+    let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 200);
     drop(store);
     let (first, second) = (rig.disk.bytes(FIRST).unwrap(), rig.disk.bytes(SECOND).unwrap());
-    rig.disk.alter(SECOND, |bytes| bytes.clone_from(&first)).unwrap();
+    rig.disk.corrupt(SECOND, |bytes| bytes.clone_from(&first)).unwrap();
     assert_eq!(rig.damage_at(), Some((SECOND.into(), 0)));
-    rig.disk.alter(SECOND, |bytes| bytes.fill(0)).unwrap();
+    rig.disk.corrupt(SECOND, |bytes| bytes.fill(0)).unwrap();
     assert_eq!(rig.damage_at(), Some((SECOND.into(), 0)));
-    rig.disk.alter(SECOND, |bytes| bytes.clone_from(&second)).unwrap();
+    rig.disk.corrupt(SECOND, |bytes| bytes.clone_from(&second)).unwrap();
     assert_eq!(rig.damage_at(), None);
     use purser_storage::disk::Disk;
     rig.disk.remove(SECOND).unwrap();
@@ -188,7 +188,7 @@ fn segments_that_are_renamed_copied_or_missing_are_refused() {
 #[test]
 fn a_damaged_or_missing_index_is_rebuilt() {
     use purser_storage::disk::Disk;
-    let mut rig = Rig::new();
+    let mut rig = StoreHarness::new();
     rig.limits.verify_all = false;
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 200);
@@ -201,12 +201,12 @@ fn a_damaged_or_missing_index_is_rebuilt() {
     let name = "wal-000000000001.idx";
     let good = rig.disk.bytes(name).unwrap();
     for at in (0..good.len()).step_by(61) {
-        rig.disk.alter(name, |bytes| bytes[at] ^= 0x10).unwrap();
+        rig.disk.corrupt(name, |bytes| bytes[at] ^= 0x10).unwrap();
         let store = rig.open().unwrap();
         assert_eq!(payloads(&*store, 0, 1000, Some("s")), expected, "byte {at}");
         assert_eq!(payloads(&*store, 0, 1000, None), expected, "byte {at}");
         store.step_maintain().unwrap();
-        rig.disk.alter(name, |bytes| bytes.clone_from(&good)).unwrap();
+        rig.disk.corrupt(name, |bytes| bytes.clone_from(&good)).unwrap();
     }
     rig.disk.remove(name).unwrap();
     let store = rig.open().unwrap();
@@ -218,7 +218,7 @@ fn a_damaged_or_missing_index_is_rebuilt() {
 /// Aim: covered and old segments go, the reader is told, and lost snapshots still come back whole.
 #[test]
 fn retention_drops_only_what_export_and_snapshots_cover() {
-    let mut rig = Rig::new();
+    let mut rig = StoreHarness::new();
     rig.limits.retention_ms = 1000;
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 200);
@@ -241,7 +241,7 @@ fn retention_drops_only_what_export_and_snapshots_cover() {
     drop(store);
     // Without export there is no way back, and that is said.
     let name = format!("export-{:020}.rows", 200);
-    rig.disk.alter(&name, |bytes| bytes[500] ^= 1).unwrap();
+    rig.disk.corrupt(&name, |bytes| bytes[500] ^= 1).unwrap();
     rig.lose_snapshots();
     assert!(matches!(rig.open(), Err(OpenError::Engine(what)) if what.contains("export")));
 }
@@ -249,13 +249,13 @@ fn retention_drops_only_what_export_and_snapshots_cover() {
 /// Aim: a damaged export is replaced from the snapshots while these are good.
 #[test]
 fn a_damaged_export_is_made_again() {
-    let rig = Rig::new();
+    let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 20);
     store.step_apply().unwrap();
     let seq = store.export().unwrap();
     rig.disk
-        .alter(&format!("export-{seq:020}.rows"), |bytes| bytes[500] ^= 1)
+        .corrupt(&format!("export-{seq:020}.rows"), |bytes| bytes[500] ^= 1)
         .unwrap();
     rig.fill(&store, 20, 5);
     store.step_apply().unwrap();
@@ -269,11 +269,11 @@ fn a_damaged_export_is_made_again() {
 /// Aim: a directory that cannot be written is refused and left as it was.
 #[test]
 fn case_65_a_read_only_disk_is_refused() {
-    let rig = Rig::new();
+    let rig = StoreHarness::new();
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 3);
     drop(store);
-    let faults = purser_storage::fault::Faults {
+    let faults = purser_storage::sim_disk::FaultSchedule {
         read_only: true,
         ..Default::default()
     };

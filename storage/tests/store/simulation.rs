@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 
-use purser_storage::fault::{Faults, Seeded, SimDisk};
+use purser_storage::sim_disk::{FaultSchedule, SeededRng, SimDisk};
 use purser_storage::snapshot::{MemoryRows, MemorySource};
-use purser_storage::{Batch, CommitError, Committed, Condition, JournalStore, Limits, OpenError, Store, Write};
+use purser_storage::{Batch, CommitError, Committed, Condition, JournalStore, StoreLimits, OpenError, Store, Write};
 
 use crate::suite::{delete, enqueue, event, expired, payloads, put, wait};
 
@@ -23,9 +23,9 @@ struct Step {
     events: Vec<(u64, String, String)>,
 }
 
-struct World {
+struct Simulation {
     seed: u64,
-    seeded: Seeded,
+    seeded: SeededRng,
     disk: SimDisk,
     source: MemorySource,
     clock: Arc<AtomicU64>,
@@ -38,14 +38,14 @@ struct World {
     revision: u64,
 }
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> StoreLimits {
+    StoreLimits {
         segment_bytes: 64 << 10,
         group_bytes: 16 << 10,
         retention_bytes: 200 << 10,
         retention_ms: 50_000,
         export_every_bytes: 128 << 10,
-        ..Limits::test()
+        ..StoreLimits::test()
     }
 }
 
@@ -60,11 +60,11 @@ fn fold(history: &[Step]) -> Rows {
     rows
 }
 
-impl World {
+impl Simulation {
     fn new(seed: u64) -> Self {
         Self {
             seed,
-            seeded: Seeded::new(seed),
+            seeded: SeededRng::new(seed),
             disk: SimDisk::seeded(seed),
             source: MemorySource::default(),
             clock: Arc::default(),
@@ -85,10 +85,10 @@ impl World {
     /// Opens, with the power going away now and then while recovery is at work.
     fn boot(&mut self) -> Arc<JournalStore> {
         while self.seeded.one_in(3) {
-            let dead_after = Some(self.seeded.below(60));
-            self.disk.set_faults(Faults {
+            let dead_after = Some(self.seeded.next_below(60));
+            self.disk.set_faults(FaultSchedule {
                 dead_after,
-                ..Faults::default()
+                ..FaultSchedule::default()
             });
             match self.open() {
                 Ok(store) => drop(store),
@@ -168,8 +168,8 @@ impl World {
 
     /// A random batch, its answer, and what the model says of it.
     fn enqueue_one(&mut self, store: &JournalStore) -> (Answer, Option<u64>) {
-        let name = format!("k{}", self.seeded.below(30));
-        let condition = match self.seeded.below(3) {
+        let name = format!("k{}", self.seeded.next_below(30));
+        let condition = match self.seeded.next_below(3) {
             0 => Condition::Absent(name.as_bytes().into()),
             1 => Condition::Present(name.as_bytes().into()),
             _ => Condition::Revision(name.as_bytes().into(), self.rows.get(&name).map_or(0, |r| r.0)),
@@ -180,8 +180,8 @@ impl World {
             Condition::Revision(..) => true,
         };
         self.revision += 1;
-        let text = format!("{}/", self.revision).repeat(self.seeded.below(400) as usize + 1);
-        let other = format!("k{}", self.seeded.below(30));
+        let text = format!("{}/", self.revision).repeat(self.seeded.next_below(400) as usize + 1);
+        let other = format!("k{}", self.seeded.next_below(30));
         let (writes, effects) = if self.seeded.one_in(3) {
             (
                 vec![delete(&name), put(&other, self.revision, "o")],
@@ -190,8 +190,8 @@ impl World {
         } else {
             (vec![put(&name, self.revision, &text)], vec![(name, Some(text))])
         };
-        let events: Vec<(String, String)> = (0..self.seeded.below(3))
-            .map(|i| (format!("s{}", self.seeded.below(3)), format!("{}.{i}", self.revision)))
+        let events: Vec<(String, String)> = (0..self.seeded.next_below(3))
+            .map(|i| (format!("s{}", self.seeded.next_below(3)), format!("{}.{i}", self.revision)))
             .collect();
         let batch = self.batch(condition, writes, &events);
         let answer = enqueue(store, batch);
@@ -238,22 +238,22 @@ impl World {
     /// One life: work until the power is gone.
     fn live(&mut self) {
         let store = self.boot();
-        let faults = match self.seeded.below(4) {
-            0 => Faults {
-                sync_fails_after: Some(self.seeded.below(100)),
-                ..Faults::default()
+        let faults = match self.seeded.next_below(4) {
+            0 => FaultSchedule {
+                sync_fails_after: Some(self.seeded.next_below(100)),
+                ..FaultSchedule::default()
             },
-            _ => Faults {
-                dead_after: Some(self.seeded.below(500)),
-                ..Faults::default()
+            _ => FaultSchedule {
+                dead_after: Some(self.seeded.next_below(500)),
+                ..FaultSchedule::default()
             },
         };
         self.disk.set_faults(faults);
         if self.seeded.one_in(3) {
-            self.source.die_after(Some(self.seeded.below(200) as usize));
+            self.source.die_after(Some(self.seeded.next_below(200) as usize));
         }
         for _ in 0..200 {
-            let answers: Vec<_> = (0..=self.seeded.below(6)).map(|_| self.enqueue_one(&store)).collect();
+            let answers: Vec<_> = (0..=self.seeded.next_below(6)).map(|_| self.enqueue_one(&store)).collect();
             while store.step_commit() {}
             for (answer, expected) in answers {
                 match (answer.recv().unwrap(), expected) {
@@ -266,7 +266,7 @@ impl World {
                 }
             }
             // Errors stop the store, which the loop sees.
-            match self.seeded.below(12) {
+            match self.seeded.next_below(12) {
                 0..3 => drop(store.step_apply()),
                 3..5 => drop(store.step_maintain()),
                 5 => drop(store.export()),
@@ -282,7 +282,7 @@ impl World {
 }
 
 fn run(seed: u64) {
-    let mut world = World::new(seed);
+    let mut world = Simulation::new(seed);
     for _ in 0..4 {
         world.live();
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use purser_storage::{
-    Batch, BoxFuture, CommitError, Committed, Condition, Event, EventSink, Lane, MAX_VALUE_BYTES, RowKey, Store,
+    Batch, BoxFuture, CommitError, Committed, Condition, Event, EventSink, WriteSession, MAX_VALUE_BYTES, RowKey, Store,
     StoreError, StoredEvent, Write,
 };
 
@@ -148,7 +148,7 @@ fn conditions_see_everything_enqueued_before(store: &dyn Store) {
 
 /// Aim: what was decided on a refused batch is refused too, and nobody else is.
 fn a_refused_batch_breaks_its_lane(store: &dyn Store) {
-    let lane = Arc::new(Lane::default());
+    let lane = Arc::new(WriteSession::default());
     let mine = |writes, conditions| Batch {
         conditions,
         writes,
@@ -167,9 +167,9 @@ fn a_refused_batch_breaks_its_lane(store: &dyn Store) {
     let other = enqueue(store, batch(vec![put("b", 1, "b")], vec![]));
     assert!(first.recv().expect("answered").is_ok());
     assert_eq!(refused.recv().expect("answered"), Err(CommitError::Condition(1)));
-    assert_eq!(behind.recv().expect("answered"), Err(CommitError::LaneBroken));
+    assert_eq!(behind.recv().expect("answered"), Err(CommitError::SessionFailed));
     assert!(other.recv().expect("answered").is_ok());
-    assert!(lane.is_broken());
+    assert!(lane.has_failed());
     assert_eq!(value(store, "a"), Some((1, "1".into())));
 }
 

@@ -1,15 +1,15 @@
 //! What the issuer counts, pretended: a delivery counts when its plan lets it.
 
 use purser_actors::id::{TopUpId, Wallet};
-use purser_actors::port::{BoxFuture, CardBalances, Deposited, PortError};
+use purser_actors::port::{BoxFuture, CardBalances, CardDeposit, PortError};
 
 use super::{SimBridge, mint_name};
-use crate::fate::{Leg, Met};
+use crate::fault_plan::{Leg, LegBehavior};
 use crate::top_ups::{bought_by, forwards};
-use crate::world::World;
+use crate::environment::Environment;
 
 /// The top-up that brought exactly this to exactly this address.
-pub(crate) fn delivered(world: &World, deposit: &Deposited) -> Option<TopUpId> {
+pub(crate) fn delivered(world: &Environment, deposit: &CardDeposit) -> Option<TopUpId> {
     let now = world.true_ms();
     let forwarded = forwards(world).into_iter().find_map(|(id, transfer)| {
         let same = (transfer.transaction.as_str(), transfer.atomic) == (&deposit.transaction, deposit.amount.atomic());
@@ -26,7 +26,7 @@ pub(crate) fn delivered(world: &World, deposit: &Deposited) -> Option<TopUpId> {
 
 impl SimBridge {
     /// Nobody asks after what was not delivered.
-    async fn counts(&self, deposit: &Deposited) -> Result<bool, PortError> {
+    async fn counts(&self, deposit: &CardDeposit) -> Result<bool, PortError> {
         let Some(id) = delivered(&self.0, deposit) else {
             self.0.object("credit.unreal", format!("{deposit:?} is not on Base"));
             return Ok(false);
@@ -34,7 +34,7 @@ impl SimBridge {
         let _one = self.0.alone.enter(&self.0, "top_up.at_once", id.0);
         // Whatever comes of it, it was not counted yet when somebody asked.
         self.0.bridge.lock().doubted.insert(id);
-        if self.meet(Leg::Count, bought_by(deposit.amount)).await? == Some(Met::NotYet) {
+        if self.meet(Leg::Count, bought_by(deposit.amount)).await? == Some(LegBehavior::NotYet) {
             return Ok(false);
         }
         let mut bridge = self.0.bridge.lock();
@@ -52,7 +52,7 @@ impl SimBridge {
 }
 
 impl CardBalances for SimBridge {
-    fn is_credited<'a>(&'a self, deposit: &'a Deposited) -> BoxFuture<'a, Result<bool, PortError>> {
+    fn is_credited<'a>(&'a self, deposit: &'a CardDeposit) -> BoxFuture<'a, Result<bool, PortError>> {
         Box::pin(async move {
             self.0.pass().await;
             let answer = self.counts(deposit).await;

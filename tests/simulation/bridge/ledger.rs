@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use purser::verify::ChainTransfer;
 use purser_actors::id::{TopUpId, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Crossing, Deposited, SignedMint};
+use purser_actors::port::{BridgeTransfer, CardDeposit, SignedMint};
 use sha2::{Digest, Sha256};
 
-use crate::fate::Leg;
+use crate::fault_plan::Leg;
 
 /// A signed burn can land for so long.
 const GOOD_FOR_MS: u64 = 20_000;
@@ -36,7 +36,7 @@ pub(crate) struct Burn {
 }
 
 impl Burn {
-    pub(super) fn signed(crossing: &Crossing, payment: u32, burned: u64, now_ms: u64) -> Self {
+    pub(super) fn signed(crossing: &BridgeTransfer, payment: u32, burned: u64, now_ms: u64) -> Self {
         Self {
             top_up: TopUpId(crossing.key),
             payment,
@@ -55,7 +55,7 @@ impl Burn {
 
     /// Somebody else's, that has landed and is attested.
     pub(super) fn strange(payment: u32, (to, arrives): ([u8; 20], u64), now_ms: u64) -> Self {
-        let crossing = Crossing {
+        let crossing = BridgeTransfer {
             key: 0,
             to,
             arrives: Usdc::from_atomic(arrives),
@@ -118,11 +118,11 @@ impl Burn {
 }
 
 #[derive(Default)]
-pub(crate) struct Crossings {
+pub(crate) struct BridgeTransfers {
     /// By transaction.
     pub(crate) burns: BTreeMap<String, Burn>,
     /// Deposits that the issuer counts, by transaction.
-    pub(crate) counted: BTreeMap<String, Deposited>,
+    pub(crate) counted: BTreeMap<String, CardDeposit>,
     /// Top-ups whose delivery was not counted when it was asked after.
     pub(crate) doubted: BTreeSet<TopUpId>,
     /// Top-ups whose burn was answered with an attestation of something else.
@@ -138,7 +138,7 @@ pub(super) fn nonce(burn: &str) -> [u8; 32] {
     Sha256::digest(burn).into()
 }
 
-impl Crossings {
+impl BridgeTransfers {
     /// What was burned out of our treasury.
     pub(crate) fn left(&self, now_ms: u64) -> impl Iterator<Item = ChainTransfer> {
         let burns = self.burns.iter();

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use purser::verify::{ChainList, ChainTransfer};
-use purser_actors::id::{SpendId, Wallet};
+use purser_actors::id::{WalletPaymentId, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, Departure, Timestamp};
+use purser_actors::port::{Authorization, OutgoingTransfer, Timestamp};
 
 use super::Ledger;
 use crate::own;
 use crate::seller::SPEND;
 use crate::top_ups::FORWARD;
 use crate::withdrawals::OUT;
-use crate::world::World;
+use crate::environment::Environment;
 
 /// Whom an authorization pays. The transactions of this Solana are an address, or a payment to us.
 pub(super) fn paid_to(authorization: &Authorization) -> Wallet {
@@ -26,7 +26,7 @@ pub(super) fn paid_to(authorization: &Authorization) -> Wallet {
 }
 
 /// What was paid to the treasury, by number.
-pub(crate) fn received(world: &World) -> Vec<(u32, ChainTransfer)> {
+pub(crate) fn received(world: &Environment) -> Vec<(u32, ChainTransfer)> {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
     let all = ledger.transfers.iter().filter(|(n, _)| **n < OUT || own::is_own(**n));
@@ -34,7 +34,7 @@ pub(crate) fn received(world: &World) -> Vec<(u32, ChainTransfer)> {
 }
 
 /// Everything on the chains, for the proof of the books.
-pub(crate) fn transfers(world: &World) -> ChainList {
+pub(crate) fn transfers(world: &Environment) -> ChainList {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
     let of = |range: std::ops::Range<u32>| {
@@ -56,19 +56,19 @@ pub(crate) fn transfers(world: &World) -> ChainList {
     }
 }
 
-fn departure(ledger: &Ledger, (n, transfer): (&u32, &ChainTransfer)) -> Departure {
-    Departure {
+fn departure(ledger: &Ledger, (n, transfer): (&u32, &ChainTransfer)) -> OutgoingTransfer {
+    OutgoingTransfer {
         transaction: transfer.transaction.clone(),
         to: transfer.to,
         amount: Usdc::from_atomic(transfer.atomic),
-        at: World::stamp(transfer.at_ms),
+        at: Environment::stamp(transfer.at_ms),
         mark: ledger.mark(*n),
         index: transfer.index,
     }
 }
 
 /// What left the treasury between two times.
-pub(super) fn departures(world: &World, since: Timestamp, until: Timestamp) -> Vec<Departure> {
+pub(super) fn departures(world: &Environment, since: Timestamp, until: Timestamp) -> Vec<OutgoingTransfer> {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
     let left = ledger.transfers.range(OUT..SPEND).map(|one| departure(&ledger, one));
@@ -77,28 +77,28 @@ pub(super) fn departures(world: &World, since: Timestamp, until: Timestamp) -> V
 }
 
 /// What left a managed wallet since then.
-pub(super) fn sent_by(world: &World, from: &Wallet, since: Timestamp) -> Vec<Departure> {
+pub(super) fn sent_by(world: &Environment, from: &Wallet, since: Timestamp) -> Vec<OutgoingTransfer> {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
     let all = ledger.transfers.range(SPEND..).filter(|(_, t)| t.from == *from);
-    let mut sent: Vec<Departure> = all.map(|one| departure(&ledger, one)).collect();
+    let mut sent: Vec<OutgoingTransfer> = all.map(|one| departure(&ledger, one)).collect();
     sent.retain(|departure| departure.at >= since);
     sent.sort_by_key(|departure| departure.at);
     sent
 }
 
 /// What was withdrawn.
-pub(crate) fn withdrawn(world: &World) -> Vec<ChainTransfer> {
+pub(crate) fn withdrawn(world: &Environment) -> Vec<ChainTransfer> {
     let ledger = world.chain.lock();
     ledger.transfers.range(OUT..FORWARD).map(|(_, t)| t.clone()).collect()
 }
 
 /// What has left managed wallets, by spend.
-pub(crate) fn spent(world: &World) -> BTreeMap<SpendId, Vec<ChainTransfer>> {
+pub(crate) fn spent(world: &Environment) -> BTreeMap<WalletPaymentId, Vec<ChainTransfer>> {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
     let till = world.till.lock();
-    let mut spent: BTreeMap<SpendId, Vec<ChainTransfer>> = BTreeMap::new();
+    let mut spent: BTreeMap<WalletPaymentId, Vec<ChainTransfer>> = BTreeMap::new();
     for (n, transfer) in ledger.transfers.range(SPEND..) {
         spent.entry(till.signed[n].0).or_default().push(transfer.clone());
     }

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::banking::application::{Application, Event, Status};
-use purser_actors::id::EffectId;
-use purser_actors::kernel::{Entity as _, Kind, table};
-use purser_actors::port::banking::Review;
+use purser_actors::banking::application::{BankingApplication, Event, Status};
+use purser_actors::id::JobId;
+use purser_actors::kernel::{Entity as _, EntityKind, table};
+use purser_actors::port::banking::ReviewDecision;
 use purser_storage::codec;
 
-use super::{Stock, Wrong, decode, rows, wrong};
-use crate::world::World;
+use super::{StoreContents, Violation, decode, rows, wrong};
+use crate::environment::Environment;
 
-pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
-    let applications: Vec<Application> = {
+pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
+    let applications: Vec<BankingApplication> = {
         let shadow = world.shadow.lock();
-        let all = rows(&shadow.rows, &[table::ENTITY, Kind::Application as u8]);
+        let all = rows(&shadow.rows, &[table::ENTITY, EntityKind::BankingApplication as u8]);
         all.map(|(_, row)| decode(row)).collect()
     };
-    let mut reviews: BTreeMap<EffectId, Review> = {
+    let mut reviews: BTreeMap<JobId, ReviewDecision> = {
         let vaults = world.vaults.lock();
         vaults
             .reviews
@@ -36,11 +36,11 @@ pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
 }
 
 /// What happened to an application, each of the bank's words where it belongs.
-fn story(stock: &Stock, application: &Application, reviews: &mut BTreeMap<EffectId, Review>) -> Result<(), Wrong> {
-    let own = stock.records.iter().filter(|r| r.kind == Kind::Application as u8);
+fn story(stock: &StoreContents, application: &BankingApplication, reviews: &mut BTreeMap<JobId, ReviewDecision>) -> Result<(), Violation> {
+    let own = stock.records.iter().filter(|r| r.kind == EntityKind::BankingApplication as u8);
     let own = own.filter(|r| r.id == application.owner.key());
     let (mut said, mut tries) = (None, 0);
-    let mut last = Review::Wanted { what: String::new() };
+    let mut last = ReviewDecision::InformationRequested { what: String::new() };
     for record in own {
         let word = match codec::decode(&record.event).unwrap() {
             Event::Submitted(key, _) => {
@@ -55,12 +55,12 @@ fn story(stock: &Stock, application: &Application, reviews: &mut BTreeMap<Effect
                 said = review;
                 continue;
             }
-            Event::Approved(customer, _) => Review::Approved { customer },
-            Event::Rejected(reason, _) => Review::Rejected { reason },
-            Event::GivenBack(what, _) => Review::Wanted { what },
-            Event::Opened(_) | Event::Answered(..) | Event::Attached(_) => {
+            Event::Approved(customer, _) => ReviewDecision::Approved { customer },
+            Event::Rejected(reason, _) => ReviewDecision::Rejected { reason },
+            Event::InformationRequested(what, _) => ReviewDecision::InformationRequested { what },
+            Event::Opened(_) | Event::Updated(..) | Event::DocumentAdded(_) => {
                 // Whoever changes one that was rejected begins anew.
-                last = Review::Wanted { what: String::new() };
+                last = ReviewDecision::InformationRequested { what: String::new() };
                 continue;
             }
         };
@@ -73,11 +73,11 @@ fn story(stock: &Stock, application: &Application, reviews: &mut BTreeMap<Effect
         last = word;
     }
     let good = said.is_none()
-        && application.tries == tries
+        && application.submissions == tries
         && match (&application.status, &last) {
-            (Status::Collecting, Review::Wanted { .. }) => true,
-            (Status::Approved(is), Review::Approved { customer }) => is == customer,
-            (Status::Rejected(is), Review::Rejected { reason }) => is == reason,
+            (Status::Incomplete, ReviewDecision::InformationRequested { .. }) => true,
+            (Status::Approved(is), ReviewDecision::Approved { customer }) => is == customer,
+            (Status::Rejected(is), ReviewDecision::Rejected { reason }) => is == reason,
             _ => false,
         };
     match good {

@@ -2,23 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::id::{CardId, LateReturnId, PaymentId, PayoutId, RecipientId};
-use purser_actors::kernel::effect::Work;
-use purser_actors::kernel::{Entity, Kind, table};
-use purser_actors::payout::{Payout, Target};
-use purser_actors::port::payout::RailState;
+use purser_actors::id::{CardId, LateReturnId, PaymentId, PayoutId, PaymentRecipientId};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{Entity, EntityKind, table};
+use purser_actors::payout::{Payout, PayoutTarget};
+use purser_actors::port::payouts::PayoutRailStatus;
 
-use super::{Stock, Wrong, decode, number, rows, wrong};
+use super::{StoreContents, Violation, decode, number, rows, wrong};
 use crate::clients::wallet;
-use crate::payees::{destination, recipients};
+use crate::recipients::{destination, recipients};
 use crate::plan::WALLETS;
-use crate::world::World;
+use crate::environment::Environment;
 
 const ATOMIC_PER_CENT: u64 = 10_000;
 
 /// Where the money is, by the rail's last word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Money {
+enum MoneyLocation {
     /// Never sent.
     Ours,
     /// With the recipient.
@@ -29,10 +29,10 @@ enum Money {
     Moving,
 }
 
-pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
+pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     let shadow = world.shadow.lock();
     let all = &shadow.rows;
-    let payouts: BTreeMap<PayoutId, Payout> = rows(all, &[table::ENTITY, Kind::Payout as u8])
+    let payouts: BTreeMap<PayoutId, Payout> = rows(all, &[table::ENTITY, EntityKind::Payout as u8])
         .map(|(key, row)| (PayoutId(number(key)), decode(row)))
         .collect();
     let sealed: Vec<PayoutId> = payouts
@@ -41,7 +41,7 @@ pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
         .filter(|id| all.contains_key(&table::vault(CardId(id.0))))
         .collect();
     drop(shadow);
-    let mut saved: BTreeMap<RecipientId, (u64, u64)> = BTreeMap::new();
+    let mut saved: BTreeMap<PaymentRecipientId, (u64, u64)> = BTreeMap::new();
     for (id, payout) in &payouts {
         one(world, stock, *id, payout)?;
         if sealed.contains(id) {
@@ -51,10 +51,10 @@ pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
             );
         }
         match &payout.plan.target {
-            Target::Bank(to, _) if !(0..WALLETS as u8).any(|n| destination(n) == *to && wallet(n) == payout.owner) => {
+            PayoutTarget::Bank(to, _) if !(0..WALLETS as u8).any(|n| destination(n) == *to && wallet(n) == payout.owner) => {
                 return wrong("destination.owner", format!("{id} went to {to}"));
             }
-            Target::App(recipient, ..) => {
+            PayoutTarget::App(recipient, ..) => {
                 let (count, sum) = saved.entry(*recipient).or_default();
                 // What the payer was given back was paid to nobody.
                 if !credited(stock, &payouts, *id) {
@@ -62,10 +62,10 @@ pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
                     *sum += payout.amount.get();
                 }
             }
-            Target::Bank(..) | Target::Card(_) => {}
+            PayoutTarget::Bank(..) | PayoutTarget::Card(_) => {}
         }
     }
-    let known: BTreeMap<RecipientId, (u64, u64)> = recipients(world)
+    let known: BTreeMap<PaymentRecipientId, (u64, u64)> = recipients(world)
         .into_iter()
         .map(|(id, saved)| (id, (saved.kept().0, saved.kept().1.get())))
         .collect();
@@ -80,21 +80,21 @@ pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
 }
 
 /// Whether the payer was given anything back of a payout, in time or late; of one whose rail keeps all, whether it ended so.
-fn credited(stock: &Stock, payouts: &BTreeMap<PayoutId, Payout>, id: PayoutId) -> bool {
+fn credited(stock: &StoreContents, payouts: &BTreeMap<PayoutId, Payout>, id: PayoutId) -> bool {
     let late = stock.late.contains_key(&LateReturnId::of(id));
     late || matches!(payouts[&id].status(), "failed" | "cancelled" | "expired" | "returned")
 }
 
-fn one(world: &World, stock: &Stock, id: PayoutId, payout: &Payout) -> Result<(), Wrong> {
+fn one(world: &Environment, stock: &StoreContents, id: PayoutId, payout: &Payout) -> Result<(), Violation> {
     let rails = world.rails.lock();
     let money = match rails.slips.get(&payout.key).and_then(|slip| slip.said.last()) {
-        None => Money::Ours,
-        Some(RailState::Complete { .. }) => Money::Paid,
-        Some(RailState::InProcess { .. }) => Money::Moving,
-        Some(_) => Money::Back,
+        None => MoneyLocation::Ours,
+        Some(PayoutRailStatus::Complete { .. }) => MoneyLocation::Paid,
+        Some(PayoutRailStatus::InProcess { .. }) => MoneyLocation::Moving,
+        Some(_) => MoneyLocation::Back,
     };
     drop(rails);
-    let stuck = |work: Work| stock.effects.iter().any(|e| e.stuck && e.work == work);
+    let stuck = |work: Job| stock.effects.iter().any(|e| e.dead_lettered && e.job == work);
     let (price, taken) = match payout.charge.payment {
         // A balance has paid for it, under its own name.
         PaymentId::NONE => (payout.charge.charged.atomic(), payout.charge.charged.atomic()),
@@ -109,14 +109,14 @@ fn one(world: &World, stock: &Stock, id: PayoutId, payout: &Payout) -> Result<()
         world.trace(|| format!("of a balance's payout: {}", payout.status()));
     }
     let good = match payout.status() {
-        "awaiting-details" => none && money == Money::Ours,
-        "expired" => whole && money == Money::Ours,
+        "awaiting-details" => none && money == MoneyLocation::Ours,
+        "expired" => whole && money == MoneyLocation::Ours,
         "complete" => none && late_return(stock, id, payout, (money, less))?,
         // What was paid after all and is gone, too.
         "failed" | "cancelled" => {
-            whole && (money == Money::Back || money == Money::Paid && stuck(Work::RecallPayout(id)))
+            whole && (money == MoneyLocation::Back || money == MoneyLocation::Paid && stuck(Job::RecallPayout(id)))
         }
-        "returned" => credited == less && money == Money::Back,
+        "returned" => credited == less && money == MoneyLocation::Back,
         _ => false,
     };
     if good {
@@ -130,14 +130,14 @@ fn one(world: &World, stock: &Stock, id: PayoutId, payout: &Payout) -> Result<()
 }
 
 /// What came back after the window is a late return that was credited once, and nothing else is one.
-fn late_return(stock: &Stock, id: PayoutId, payout: &Payout, (money, less): (Money, u64)) -> Result<bool, Wrong> {
+fn late_return(stock: &StoreContents, id: PayoutId, payout: &Payout, (money, less): (MoneyLocation, u64)) -> Result<bool, Violation> {
     let name = LateReturnId::of(id);
     let credited = stock.credits.get(&name.to_string()).copied().unwrap_or(0);
     let Some(late) = stock.late.get(&name) else {
-        return Ok(money == Money::Paid && credited == 0);
+        return Ok(money == MoneyLocation::Paid && credited == 0);
     };
     if late.owner != payout.owner || late.payout != id || late.status() != "credited" {
         return Err(("late_return.wrong", format!("{name}: {late:?}")));
     }
-    Ok(money == Money::Back && credited == i128::from(less))
+    Ok(money == MoneyLocation::Back && credited == i128::from(less))
 }

@@ -2,23 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser::verify::{ChainTransfer, Finding};
-use purser_actors::id::{EffectId, Wallet};
+use purser::verify::{ChainTransfer, VerifyFinding};
+use purser_actors::id::{JobId, Wallet};
 use purser_actors::incoming::{Incoming, Status};
-use purser_actors::kernel::{Kind, table};
+use purser_actors::kernel::{EntityKind, table};
 
-use super::{Stock, Wrong, decode, rows, wrong};
+use super::{StoreContents, Violation, decode, rows, wrong};
 use crate::chain::received;
 use crate::clients::{payer, wallet};
-use crate::makers::Order;
+use crate::providers::Order;
 use crate::own::canonical;
 use crate::restores::left_open;
-use crate::world::World;
+use crate::environment::Environment;
 
 /// Transfers that were taken in without a payment, by transaction, as credits name them.
-pub(crate) fn taken(world: &World) -> BTreeMap<String, (String, Incoming)> {
+pub(crate) fn taken(world: &Environment) -> BTreeMap<String, (String, Incoming)> {
     let shadow = world.shadow.lock();
-    let all = rows(&shadow.rows, &[table::ENTITY, Kind::Incoming as u8]);
+    let all = rows(&shadow.rows, &[table::ENTITY, EntityKind::Incoming as u8]);
     all.map(|(_, row)| {
         let incoming: Incoming = decode(row);
         let transfer = &incoming.transfer;
@@ -29,7 +29,7 @@ pub(crate) fn taken(world: &World) -> BTreeMap<String, (String, Incoming)> {
 
 /// Whether a finding of the proof is one that a restore brings with it: what left in the lost history is nobody's until an
 /// operator has booked it, and what its agents spent stays so. That nothing left twice is judged by itself.
-pub(super) fn is_known(world: &World, found: &Finding) -> bool {
+pub(super) fn is_known(world: &Environment, found: &VerifyFinding) -> bool {
     if world.archive.lock().mark().is_none() || found.rule != "chain.left" {
         return false;
     }
@@ -40,7 +40,7 @@ pub(super) fn is_known(world: &World, found: &Finding) -> bool {
 
 /// What was paid is one product or one credit, whoever knows of it: by the chains' and the makers' own lists, and by what each
 /// payer was given back. What a maker has made has its owner.
-pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
+pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     if world.archive.lock().mark().is_none() {
         return Ok(());
     }
@@ -69,7 +69,7 @@ pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
 
 /// What was ordered for the same wish when an agent had it again of a store that has lost the first: another spend, paid for by
 /// another transfer.
-fn asked_besides(world: &World, n: u32) -> BTreeSet<EffectId> {
+fn asked_besides(world: &Environment, n: u32) -> BTreeSet<JobId> {
     let till = world.till.lock();
     let Some((spend, _)) = till.signed.get(&n) else {
         return BTreeSet::new();
@@ -78,15 +78,15 @@ fn asked_besides(world: &World, n: u32) -> BTreeSet<EffectId> {
     let again = again.filter(|(other, (id, _))| canonical(**other) == canonical(n) && id != spend);
     let notes = world.notes.lock();
     let payments = again.filter_map(|(other, _)| notes.ids.get(other));
-    payments.map(|payment| EffectId(payment.product())).collect()
+    payments.map(|payment| JobId(payment.product())).collect()
 }
 
 fn one(
-    world: &World,
-    stock: &Stock,
+    world: &Environment,
+    stock: &StoreContents,
     (n, transfer): (u32, &ChainTransfer),
     taken: Option<&(String, Incoming)>,
-) -> Result<(), Wrong> {
+) -> Result<(), Violation> {
     let id = world.notes.lock().ids.get(&n).copied();
     let Some(id) = id else {
         return wrong("money.unreal", format!("{transfer:?} was paid by nobody"));
@@ -108,7 +108,7 @@ fn one(
     let made: Vec<_> = {
         let press = world.press.lock();
         let orders = press.orders.iter().filter(|(_, (_, order))| *order == Order::Made);
-        let own = |key: &EffectId| press.asked.get(key).is_some_and(|asked| asked.payment == canonical(n));
+        let own = |key: &JobId| press.asked.get(key).is_some_and(|asked| asked.payment == canonical(n));
         let own = orders.filter(|(key, _)| own(key) && !others.contains(*key));
         own.map(|(_, (thing, _))| *thing).collect()
     };

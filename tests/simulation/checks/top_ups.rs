@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use purser_actors::id::{TopUpId, Wallet};
-use purser_actors::kernel::{Entity, Kind, table};
-use purser_actors::link;
-use purser_actors::top_up::{Event, LegName, TopUp};
+use purser_actors::kernel::{Entity, EntityKind, table};
+use purser_actors::issuer_link;
+use purser_actors::top_up::{Event, LegKind, TopUp};
 use purser_storage::codec;
 
-use super::{Stock, Wrong, decode, number, rows, wrong};
+use super::{StoreContents, Violation, decode, number, rows, wrong};
 use crate::bridge::{Burn, mint_name};
-use crate::people::address;
+use crate::identity::address;
 use crate::top_ups::forwards;
-use crate::world::World;
+use crate::environment::Environment;
 
 /// Everything on the chains that is of one top-up.
 #[derive(Default)]
-struct Outside {
+struct ExternalState {
     /// What left our treasury on Solana, and was never minted or was, with the transaction on Base.
     burns: Vec<(String, Option<String>)>,
     /// Burned, and never to be minted.
@@ -26,10 +26,10 @@ struct Outside {
     counted: usize,
 }
 
-pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
+pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
     let top_ups: BTreeMap<TopUpId, TopUp> = {
         let shadow = world.shadow.lock();
-        let all = rows(&shadow.rows, &[table::ENTITY, Kind::TopUp as u8]);
+        let all = rows(&shadow.rows, &[table::ENTITY, EntityKind::TopUp as u8]);
         all.map(|(key, row)| (TopUpId(number(key)), decode(row))).collect()
     };
     let mut outside = outside(world);
@@ -44,8 +44,8 @@ pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
     links(stock)
 }
 
-fn outside(world: &World) -> BTreeMap<TopUpId, Outside> {
-    let mut all: BTreeMap<TopUpId, Outside> = BTreeMap::new();
+fn outside(world: &Environment) -> BTreeMap<TopUpId, ExternalState> {
+    let mut all: BTreeMap<TopUpId, ExternalState> = BTreeMap::new();
     let now = world.true_ms();
     for (id, transfer) in forwards(world) {
         all.entry(id).or_default().forwards.push(transfer.transaction);
@@ -69,10 +69,10 @@ fn outside(world: &World) -> BTreeMap<TopUpId, Outside> {
 }
 
 /// Its money is at one place: in the card balance, or credited; and it left the treasury once at most.
-fn one(stock: &Stock, (id, top_up): (TopUpId, &TopUp), outside: &Outside) -> Result<(), Wrong> {
+fn one(stock: &StoreContents, (id, top_up): (TopUpId, &TopUp), outside: &ExternalState) -> Result<(), Violation> {
     let price = stock.payments[&top_up.charge.payment].price().atomic();
     let credited = stock.credits.get(&id.to_string()).copied().unwrap_or(0);
-    let told = [LegName::Burn, LegName::Mint, LegName::Transfer].map(|leg| top_up.transaction(leg));
+    let told = [LegKind::Burn, LegKind::Mint, LegKind::Transfer].map(|leg| top_up.transaction(leg));
     let (burn, mint) = match &outside.burns[..] {
         [] => (None, None),
         [(burn, mint)] => (Some(burn.as_str()), mint.as_deref()),
@@ -112,14 +112,14 @@ fn one(stock: &Stock, (id, top_up): (TopUpId, &TopUp), outside: &Outside) -> Res
 }
 
 /// Its events say what happened, each state once and in order.
-fn story(stock: &Stock, id: TopUpId, top_up: &TopUp) -> Result<(), Wrong> {
-    let own = stock.records.iter().filter(|record| record.kind == Kind::TopUp as u8);
+fn story(stock: &StoreContents, id: TopUpId, top_up: &TopUp) -> Result<(), Violation> {
+    let own = stock.records.iter().filter(|record| record.kind == EntityKind::TopUp as u8);
     let own = own.filter(|record| record.id == id.0.to_be_bytes());
     let told: Vec<&str> = own
         .filter_map(|record| record.announcement.as_ref())
         .map(|announcement| announcement.kind.as_str())
         .collect();
-    let burned = top_up.transaction(LegName::Burn).is_some();
+    let burned = top_up.transaction(LegKind::Burn).is_some();
     let mut expected = vec!["top_up.paid"];
     expected.extend(burned.then_some("top_up.bridging"));
     match top_up.status() {
@@ -133,17 +133,17 @@ fn story(stock: &Stock, id: TopUpId, top_up: &TopUp) -> Result<(), Wrong> {
 }
 
 /// Nothing was signed for an account that was not linked at that moment.
-fn links(stock: &Stock) -> Result<(), Wrong> {
+fn links(stock: &StoreContents) -> Result<(), Violation> {
     let mut linked: BTreeMap<Wallet, bool> = BTreeMap::new();
     for record in &stock.records {
-        if record.kind == Kind::Link as u8 {
+        if record.kind == EntityKind::IssuerLink as u8 {
             match codec::decode(&record.event).unwrap() {
-                link::Event::Linked(..) => drop(linked.insert(record.owner, true)),
-                link::Event::Unlinked(_) => drop(linked.insert(record.owner, false)),
+                issuer_link::Event::Linked(..) => drop(linked.insert(record.owner, true)),
+                issuer_link::Event::Unlinked(_) => drop(linked.insert(record.owner, false)),
                 _ => {}
             }
         }
-        let signed = record.kind == Kind::TopUp as u8 && matches!(codec::decode(&record.event), Ok(Event::Signed(..)));
+        let signed = record.kind == EntityKind::TopUp as u8 && matches!(codec::decode(&record.event), Ok(Event::Signed(..)));
         if signed && linked.get(&record.owner) != Some(&true) {
             return wrong("top_up.unlinked", format!("{} was not linked", record.owner));
         }

@@ -2,75 +2,75 @@
 
 use std::fmt;
 
-use purser_storage::fault::Seeded;
+use purser_storage::sim_disk::SeededRng;
 
-use super::{Death, Plan, Step, pick};
+use super::{CrashKind, Plan, Step, pick};
 use crate::clients::intl;
-use crate::desk::Does;
-use crate::fate::Fate;
+use crate::order_operators::OrderStep;
+use crate::fault_plan::FaultPlan;
 
 /// An order is claimed and made more often than not.
-pub(super) fn desk(chance: &mut Seeded, payments: u32) -> Step {
+pub(super) fn desk(chance: &mut SeededRng, payments: u32) -> Step {
     let does = [
-        Does::Claim,
-        Does::Claim,
-        Does::Make,
-        Does::Make,
-        Does::Make,
-        Does::Fulfil,
-        Does::Fulfil,
-        Does::FulfilOld,
-        Does::Release,
-        Does::Reject,
-        Does::Cancel,
-        Does::Reveal,
+        OrderStep::Claim,
+        OrderStep::Claim,
+        OrderStep::Make,
+        OrderStep::Make,
+        OrderStep::Make,
+        OrderStep::Fulfil,
+        OrderStep::Fulfil,
+        OrderStep::FulfilOld,
+        OrderStep::Release,
+        OrderStep::Reject,
+        OrderStep::Cancel,
+        OrderStep::Reveal,
     ];
-    Step::Desk {
-        payment: intl(chance.below(u64::from(payments / 6) + 1) as u32),
-        who: chance.below(3) as u8,
+    Step::OperatorAction {
+        payment: intl(chance.next_below(u64::from(payments / 6) + 1) as u32),
+        who: chance.next_below(3) as u8,
         does: pick(chance, &does),
     }
 }
 
 /// Something that goes wrong inside the machine.
-pub(super) fn trouble(chance: &mut Seeded, kind: u64) -> Step {
+pub(super) fn trouble(chance: &mut SeededRng, kind: u64) -> Step {
     match kind {
         47..49 => Step::SetClock {
             by_ms: pick(chance, &[-90_000, -1_000, 1_000, 600_000, 7_200_000, 86_400_000]),
         },
         49..52 => Step::Panic {
-            after: chance.below(12) as u32,
+            after: chance.next_below(12) as u32,
             before: chance.one_in(2),
         },
         52 => Step::ReadErrors {
-            after: chance.below(30) as u32,
-            times: 1 + chance.below(2) as u32,
+            after: chance.next_below(30) as u32,
+            times: 1 + chance.next_below(2) as u32,
         },
         53 => Step::SyncFails {
-            after: chance.below(20),
+            after: chance.next_below(20),
         },
-        54 => match chance.below(2) {
+        54 => match chance.next_below(2) {
             0 => Step::DiskFull {
-                after_bytes: chance.below(90_000),
+                after_bytes: chance.next_below(90_000),
             },
             _ => Step::SnapshotsDie {
-                after: chance.below(30) as usize,
+                after: chance.next_below(30) as usize,
             },
         },
         _ => {
             let how = pick(
                 chance,
                 &[
-                    Death::Kill,
-                    Death::PowerCut,
-                    Death::PowerCut,
-                    Death::PowerCut,
-                    Death::SnapshotsLost,
+                    CrashKind::Kill,
+                    CrashKind::PowerCut,
+                    CrashKind::PowerCut,
+                    CrashKind::PowerCut,
+                    CrashKind::SnapshotsLost,
                 ],
             );
             let reach = pick(chance, &[10, 60, 300]);
             Step::Die {
-                after: chance.below(reach) as u32,
+                after: chance.next_below(reach) as u32,
                 how,
             }
         }
@@ -82,7 +82,7 @@ impl fmt::Display for Plan {
         for (n, step) in self.steps.iter().enumerate() {
             writeln!(f, "  {:>2}. {step:?}", n + 1)?;
         }
-        for (payment, fate) in self.fates.iter().filter(|(_, fate)| **fate != Fate::default()) {
+        for (payment, fate) in self.fates.iter().filter(|(_, fate)| **fate != FaultPlan::default()) {
             writeln!(f, "  payment {payment} meets {fate:?}")?;
         }
         let s = &self.settings;

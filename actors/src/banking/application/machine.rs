@@ -1,14 +1,14 @@
 //! The application's state machine.
 
-use super::{Application, Command, DOCUMENTS_MAX, Document, Event, Rejection, Shows, Status};
-use crate::id::{CardId, EffectId, Wallet};
-use crate::kernel::effect::Work;
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
+use super::{BankingApplication, Command, DOCUMENTS_MAX, Document, Event, Rejection, DocumentType, Status};
+use crate::id::{CardId, JobId, Wallet};
+use crate::kernel::job::Job;
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
 use crate::port::Timestamp;
-use crate::port::banking::Review;
+use crate::port::banking::ReviewDecision;
 
-impl Application {
+impl BankingApplication {
     fn at(self, status: Status, updated_at: Timestamp) -> Self {
         Self {
             status,
@@ -19,27 +19,27 @@ impl Application {
 
     /// Whether answers and documents are taken.
     const fn is_open(&self) -> bool {
-        matches!(self.status, Status::Collecting | Status::Rejected(_))
+        matches!(self.status, Status::Incomplete | Status::Rejected(_))
     }
 
     /// What a new document takes the place of.
     fn replaced_by(&self, document: &Document) -> Option<&Document> {
-        let same = |kept: &&Document| kept.shows == document.shows && document.shows != Shows::Other;
+        let same = |kept: &&Document| kept.shows == document.shows && document.shows != DocumentType::Other;
         self.documents.iter().find(same)
     }
 
     fn attach(&self, document: Document, sealed_key: Vec<u8>, context: &Context) -> Result<Decision<Self>, Rejection> {
         let replaced = self.replaced_by(&document);
         if replaced.is_none() && self.documents.len() >= DOCUMENTS_MAX {
-            return Err(Rejection::TooMany);
+            return Err(Rejection::TooManyDocuments);
         }
         let at = context.now;
         let decided = Decision::answer(())
             .put_new(table::vault(CardId(document.id.0)), sealed_key)
-            .event(Event::Attached(Document { at, ..document }));
+            .event(Event::DocumentAdded(Document { at, ..document }));
         // Without its key a document is noise, wherever copies of it are.
         Ok(match replaced {
-            Some(old) => decided.take(table::vault(CardId(old.id.0))),
+            Some(old) => decided.delete(table::vault(CardId(old.id.0))),
             None => decided,
         })
     }
@@ -49,26 +49,26 @@ impl Application {
         if !missing.is_empty() {
             return Err(Rejection::Incomplete(missing));
         }
-        let key = EffectId(context.id());
+        let key = JobId(context.id());
         Ok(Decision::answer(())
             .requires_present(table::verified(wallet))
             .event(Event::Submitted(key, context.now))
-            .then_as(key, Work::ReviewApplication(*wallet), context))
+            .enqueue_as(key, Job::SubmitBankApplication(*wallet), context))
     }
 
-    fn reviewed(&self, effect: EffectId, review: Review, context: &Context) -> Decision<Self> {
-        Decision::answer(()).completes(effect).event(match review.shortened() {
-            Review::Approved { customer } => Event::Approved(customer, context.now),
-            Review::Rejected { reason } => Event::Rejected(reason, context.now),
-            Review::Wanted { what } => Event::GivenBack(what, context.now),
+    fn reviewed(&self, effect: JobId, review: ReviewDecision, context: &Context) -> Decision<Self> {
+        Decision::answer(()).completes_job(effect).event(match review.shortened() {
+            ReviewDecision::Approved { customer } => Event::Approved(customer, context.now),
+            ReviewDecision::Rejected { reason } => Event::Rejected(reason, context.now),
+            ReviewDecision::InformationRequested { what } => Event::InformationRequested(what, context.now),
         })
     }
 }
 
-impl Entity for Application {
-    const KIND: Kind = Kind::Application;
-    const CHANGES: &'static [&'static str] = &["collecting", "submitted", "approved", "rejected"];
-    const MOVES: &'static [Move] = &[
+impl Entity for BankingApplication {
+    const KIND: EntityKind = EntityKind::BankingApplication;
+    const EVENT_NAMES: &'static [&'static str] = &["collecting", "submitted", "approved", "rejected"];
+    const TRANSITIONS: &'static [Transition] = &[
         ("-", "profile made", "collecting"),
         ("collecting", "complete, owner verified, submitted", "submitted"),
         ("submitted", "bank says yes", "approved"),
@@ -80,7 +80,7 @@ impl Entity for Application {
     type Id = Wallet;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    type Reply = ();
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -95,28 +95,28 @@ impl Entity for Application {
         };
         let done = Decision::answer(());
         match (&application.status, command) {
-            (_, Command::Answer { answers, tax }) if application.is_open() => {
+            (_, Command::Update { answers, tax }) if application.is_open() => {
                 let (last4, sealed) = tax.unzip();
-                let decided = done.event(Event::Answered(answers, last4, context.now));
+                let decided = done.event(Event::Updated(answers, last4, context.now));
                 Ok(match sealed {
                     Some(sealed) => decided.put(table::vault(CardId(application.id.0)), sealed),
                     None => decided,
                 })
             }
-            (_, Command::Attach { document, sealed_key }) if application.is_open() => {
+            (_, Command::AddDocument { document, sealed_key }) if application.is_open() => {
                 application.attach(document, sealed_key, context)
             }
-            (Status::Collecting, Command::Submit) => application.submit(wallet, context),
-            (Status::Submitted(key), Command::Reviewed { effect, review }) if *key == effect => {
+            (Status::Incomplete, Command::Submit) => application.submit(wallet, context),
+            (Status::Submitted(key), Command::RecordReview { effect, review }) if *key == effect => {
                 Ok(application.reviewed(effect, review, context))
             }
             (_, _) => Err(Rejection::State(application.status())),
         }
     }
 
-    fn apply(this: Option<Self>, _: &Wallet, event: &Event) -> Result<Self, OutOfOrder> {
+    fn apply(this: Option<Self>, _: &Wallet, event: &Event) -> Result<Self, InvalidTransition> {
         let status = this.as_ref().map_or("-", Self::status);
-        let broken = || OutOfOrder::new(status, event);
+        let broken = || InvalidTransition::new(status, event);
         let Some(application) = this else {
             return match event {
                 Event::Opened(application) => Ok((**application).clone()),
@@ -124,8 +124,8 @@ impl Entity for Application {
             };
         };
         match (application.status.clone(), event) {
-            (Status::Collecting | Status::Rejected(_), Event::Answered(answers, last4, at)) => {
-                let mut application = application.at(Status::Collecting, *at);
+            (Status::Incomplete | Status::Rejected(_), Event::Updated(answers, last4, at)) => {
+                let mut application = application.at(Status::Incomplete, *at);
                 for (question, answer) in answers {
                     application.answers.retain(|(asked, _)| asked != question);
                     application.answers.push((*question, answer.clone()));
@@ -134,16 +134,16 @@ impl Entity for Application {
                 application.tax_last4 = last4.clone().or(application.tax_last4);
                 Ok(application)
             }
-            (Status::Collecting | Status::Rejected(_), Event::Attached(document)) => {
+            (Status::Incomplete | Status::Rejected(_), Event::DocumentAdded(document)) => {
                 let replaced = application.replaced_by(document).map(|old| old.id);
-                let mut application = application.at(Status::Collecting, document.at);
+                let mut application = application.at(Status::Incomplete, document.at);
                 application.documents.retain(|kept| Some(kept.id) != replaced);
                 application.documents.push(*document);
                 Ok(application)
             }
-            (Status::Collecting, Event::Submitted(key, at)) => Ok(Self {
-                tries: application.tries.saturating_add(1),
-                wanted: None,
+            (Status::Incomplete, Event::Submitted(key, at)) => Ok(Self {
+                submissions: application.submissions.saturating_add(1),
+                requested_items: None,
                 ..application.at(Status::Submitted(*key), *at)
             }),
             (Status::Submitted(_), Event::Approved(customer, at)) => {
@@ -152,9 +152,9 @@ impl Entity for Application {
             (Status::Submitted(_), Event::Rejected(reason, at)) => {
                 Ok(application.at(Status::Rejected(reason.clone()), *at))
             }
-            (Status::Submitted(_), Event::GivenBack(what, at)) => Ok(Self {
-                wanted: Some(what.clone()),
-                ..application.at(Status::Collecting, *at)
+            (Status::Submitted(_), Event::InformationRequested(what, at)) => Ok(Self {
+                requested_items: Some(what.clone()),
+                ..application.at(Status::Incomplete, *at)
             }),
             _ => Err(broken()),
         }
@@ -162,7 +162,7 @@ impl Entity for Application {
 
     fn status(&self) -> &'static str {
         match self.status {
-            Status::Collecting => "collecting",
+            Status::Incomplete => "collecting",
             Status::Submitted(_) => "submitted",
             Status::Approved(_) => "approved",
             Status::Rejected(_) => "rejected",
@@ -173,10 +173,10 @@ impl Entity for Application {
         self.owner
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
+    fn event_name(event: &Event) -> Option<&'static str> {
         match event {
-            Event::Opened(_) | Event::GivenBack(..) => Some("collecting"),
-            Event::Answered(..) | Event::Attached(_) => None,
+            Event::Opened(_) | Event::InformationRequested(..) => Some("collecting"),
+            Event::Updated(..) | Event::DocumentAdded(_) => None,
             Event::Submitted(..) => Some("submitted"),
             Event::Approved(..) => Some("approved"),
             Event::Rejected(..) => Some("rejected"),
@@ -184,17 +184,17 @@ impl Entity for Application {
     }
 
     /// Where it stands and no answer: those are for whoever asks for the application itself.
-    fn view(&self, _: &Wallet) -> View {
+    fn view(&self, _: &Wallet) -> JsonObject {
         let reason = match &self.status {
             Status::Rejected(reason) => Some(reason),
             _ => None,
         };
-        View::new()
+        JsonObject::new()
             .text("application_id", self.id)
             .text("status", self.status())
-            .maybe("rejection_reason", reason)
-            .maybe("requested", self.wanted.as_ref())
-            .integer("submissions", u64::from(self.tries))
+            .optional_text("rejection_reason", reason)
+            .optional_text("requested", self.requested_items.as_ref())
+            .integer("submissions", u64::from(self.submissions))
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }

@@ -1,13 +1,13 @@
 //! Payments of a history that a restore has lost, presented again: what they bought there is not bought a second time as
 //! something else.
 
-use super::{Lost, damaged};
-use crate::engine::{Engine, PayError};
-use crate::id::{DepositId, EffectId, PaymentId};
+use super::{Lost, corrupt};
+use crate::engine::{Engine, ClaimError};
+use crate::id::{DepositId, JobId, PaymentId};
 use crate::incoming::{Incoming, Status, Transfer};
 use crate::kernel::table;
 use crate::port::{Authorization, Timestamp};
-use crate::product::Line;
+use crate::product::ProductLine;
 
 impl Engine {
     /// Whether a payment that no book knows may buy of this line. One that its chain shows already may have bought something in the
@@ -16,20 +16,20 @@ impl Engine {
         &self,
         id: PaymentId,
         authorization: &Authorization,
-        line: Line,
-    ) -> Result<(), PayError> {
+        line: ProductLine,
+    ) -> Result<(), ClaimError> {
         let now = self.0.clock.now();
         let Some(lost) = self.0.lost else { return Ok(()) };
         // An operator has said who paid for what it had bought.
-        let booked = self.booked_order(EffectId(id.product())).await;
-        if booked.map_err(|_| PayError::Unavailable)?.is_some() {
-            return Err(PayError::AlreadyUsed);
+        let booked = self.booked_order(JobId(id.product())).await;
+        if booked.map_err(|_| ClaimError::Unavailable)?.is_some() {
+            return Err(ClaimError::AlreadyUsed);
         }
         if now > lost.until {
             return Ok(());
         }
-        let worker = self.0.worker();
-        let is_there = worker.shows(authorization).await.map_err(|_| PayError::Unavailable)?;
+        let worker = self.0.job_handlers();
+        let is_there = worker.shows(authorization).await.map_err(|_| ClaimError::Unavailable)?;
         if !is_there || self.is_taken_in(id).await? {
             return Ok(());
         }
@@ -45,27 +45,27 @@ impl Engine {
         };
         match worker.may_be_of(&transfer, found_at, line).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(PayError::AlreadyUsed),
-            Err(_) => Err(PayError::Unavailable),
+            Ok(false) => Err(ClaimError::AlreadyUsed),
+            Err(_) => Err(ClaimError::Unavailable),
         }
     }
 
     /// Whether it was decided what became of its transfer.
-    async fn is_taken_in(&self, id: PaymentId) -> Result<bool, PayError> {
+    async fn is_taken_in(&self, id: PaymentId) -> Result<bool, ClaimError> {
         let taken = self.0.store.read(&table::deposit(id)).await;
-        Ok(taken.map_err(|_| PayError::Unavailable)?.is_some())
+        Ok(taken.map_err(|_| ClaimError::Unavailable)?.is_some())
     }
 
     /// The transfer of a payment, as long as nobody has decided about it.
-    async fn open_transfer_of(&self, id: PaymentId) -> Result<Option<Incoming>, PayError> {
+    async fn open_transfer_of(&self, id: PaymentId) -> Result<Option<Incoming>, ClaimError> {
         const PAGE: usize = 1_000;
         let mut after: Option<Box<[u8]>> = None;
         loop {
             let rows = self.0.store.scan(&[table::INCOMING], after.as_deref(), PAGE).await;
-            let rows = rows.map_err(|_| PayError::Unavailable)?;
-            for (_, deposit) in rows.iter().filter_map(|(key, _)| table::made(key)) {
+            let rows = rows.map_err(|_| ClaimError::Unavailable)?;
+            for (_, deposit) in rows.iter().filter_map(|(key, _)| table::created_and_id(key)) {
                 let read = self.0.families.incoming.read(&DepositId(deposit)).await;
-                let read = read.map_err(damaged).map_err(|_| PayError::Unavailable)?;
+                let read = read.map_err(corrupt).map_err(|_| ClaimError::Unavailable)?;
                 if let Some((incoming, _)) = read.filter(|(incoming, _)| incoming.transfer.payment == id) {
                     return Ok(Some(incoming));
                 }
@@ -87,7 +87,7 @@ fn unlisted(payment: PaymentId, authorization: &Authorization, lost: Lost) -> Tr
         from: authorization.payer(),
         amount: authorization.value(),
         at: Timestamp(lost.since.0),
-        mark: authorization.mark(),
+        mark: authorization.fingerprint(),
         payment,
     }
 }

@@ -4,10 +4,10 @@ use super::{Settles, settles_by};
 use crate::approval::Gift;
 use crate::engine::Engine;
 use crate::engine::giving::Leave;
-use crate::id::{ApprovalId, DepositId, EffectId, Wallet};
+use crate::id::{ApprovalId, DepositId, JobId, Wallet};
 use crate::incoming::{Command, Incoming, Rejection, Ruling, Status};
-use crate::kernel::Refusal;
-use crate::operator::{Act, Beside};
+use crate::kernel::AskError;
+use crate::operator::{OperatorAction, Beside};
 
 /// What an operator wants to become of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Engine {
         &self,
         id: DepositId,
         rule: Rule,
-        (act, evidence): (&Act, String),
+        (act, evidence): (&OperatorAction, String),
     ) -> Result<Incoming, NotRuled> {
         self.rule_incoming_by(id, rule, (Leave::Own(act), evidence)).await
     }
@@ -79,7 +79,7 @@ impl Engine {
         if matches!(rule, Rule::Credit { keeps: false, .. } | Rule::Return { keeps: false }) {
             self.is_undelivered(id).await?;
         }
-        let one = self.acting().await;
+        let one = self.lock_operator().await;
         let (incoming, payment) = self.undecided(id).await?;
         let sender = self.account_of(&incoming.transfer.from);
         let ruling = match rule {
@@ -121,9 +121,9 @@ impl Engine {
                 let read = self.incoming_transfer(&id).await;
                 read.map_err(|_| NotRuled::Unavailable)?.ok_or(NotRuled::Unknown)
             }
-            Err(Refusal::Rejected(Rejection(state))) => Err(NotRuled::State(state)),
-            Err(Refusal::Missing) => Err(NotRuled::Unknown),
-            Err(Refusal::Conflict | Refusal::Unknown | Refusal::Quarantined) => Err(NotRuled::Unavailable),
+            Err(AskError::Rejected(Rejection(state))) => Err(NotRuled::State(state)),
+            Err(AskError::NotFound) => Err(NotRuled::Unknown),
+            Err(AskError::Conflict | AskError::OutcomeUnknown | AskError::Quarantined) => Err(NotRuled::Unavailable),
         }
     }
 
@@ -135,9 +135,9 @@ impl Engine {
         if incoming.status != Status::Waiting || self.0.lost.is_none_or(|lost| !lost.has(transfer.at)) {
             return Ok(());
         }
-        let key = EffectId(transfer.payment.product());
+        let key = JobId(transfer.payment.product());
         let shown = incoming.shows.is_some_and(|shows| shows.contains(&key.to_string()));
-        let order = self.0.departures.orders.find(key, self.patience()).await;
+        let order = self.0.departures.orders.find(key, self.query_timeout()).await;
         let order = order.map_err(|error| {
             tracing::warn!(%id, error, "it cannot be said whether what a transfer had bought was carried out");
             NotRuled::Unavailable

@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use purser_storage::planted::{self, Bug};
+use purser_storage::mutants::{self, Mutant};
 use purser_storage::{Store, codec};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 
 use super::{Arrivals, Lost, Read, Settles, place_of, settles_by};
-use crate::engine::listening::write_down;
-use crate::engine::reconciling::Pace;
-use crate::engine::{Engine, Reconciling};
+use crate::engine::provider_events::persist_cursor;
+use crate::engine::reconciler::ReconcilerSettings;
+use crate::engine::{Engine, ReconcilerDeps};
 use crate::id::{DepositId, Network};
 use crate::incoming::{Command, Incoming, Status, Transfer};
-use crate::kernel::{Family, Refusal, table};
+use crate::kernel::{EntityRegistry, AskError, table};
 use crate::payment::{self, Payment};
-use crate::port::{Clock, Finality, Movement, TreasuryList, claim_key};
+use crate::port::{Clock, Finality, ChainMovement, TreasuryList, claim_key};
 
 /// Before a watcher that failed is replaced, in milliseconds.
 const RESTART_MS: u64 = 1_000;
@@ -31,10 +31,10 @@ const AGAIN: usize = 100;
 struct Ground {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    incoming: Family<Incoming>,
-    payments: Family<Payment>,
+    incoming: EntityRegistry<Incoming>,
+    payments: EntityRegistry<Payment>,
     chains: Arc<dyn TreasuryList>,
-    pace: Pace,
+    pace: ReconcilerSettings,
     secret: [u8; 32],
     lost: Option<Lost>,
     arrivals: Arc<Arrivals>,
@@ -44,7 +44,7 @@ struct Ground {
 ///
 /// # Errors
 /// When the runtime is shutting down.
-pub(in crate::engine) async fn watch(engine: &Engine, reconciling: &Reconciling) -> Result<(), SpawnErr> {
+pub(in crate::engine) async fn watch(engine: &Engine, reconciling: &ReconcilerDeps) -> Result<(), SpawnErr> {
     let inner = &engine.0;
     let Some(chains) = reconciling.lists.treasury.clone() else {
         return Ok(());
@@ -177,13 +177,13 @@ impl Watcher {
                 }
             }
             let Some(next) = page.next else { return Ok(()) };
-            write_down(&*ground.store, key.clone(), codec::encode(&Read(next.clone()))).await?;
+            persist_cursor(&*ground.store, key.clone(), codec::encode(&Read(next.clone()))).await?;
             cursor = Some(next);
         }
     }
 
     /// Whether the list may be read on behind this transfer: it is known, from now on at the latest.
-    async fn goes_by(&self, network: Network, moved: &Movement) -> Result<bool, String> {
+    async fn goes_by(&self, network: Network, moved: &ChainMovement) -> Result<bool, String> {
         let claim = claim_key(&moved.other, &moved.mark);
         let payment = payment::id_of_claim(&claim, &self.0.secret);
         let transfer = Transfer::of(network, moved, payment);
@@ -197,13 +197,13 @@ impl Watcher {
 
     async fn look(&self, transfer: &Transfer) -> Result<Look, String> {
         let ground = &self.0;
-        let payment = ground.payments.read_undamaged(&transfer.payment).await.map_err(told)?;
+        let payment = ground.payments.read_or_skip_corrupt(&transfer.payment).await.map_err(told)?;
         let settles = payment.map_or(Settles::No, |(payment, _)| settles_by(&payment, transfer));
         if settles == Settles::Yes {
             return Ok(Look::Known);
         }
-        let known = ground.incoming.read_undamaged(&transfer.id()).await.map_err(told)?;
-        if known.is_some() && !planted::is(Bug::DepositOfItsReading) {
+        let known = ground.incoming.read_or_skip_corrupt(&transfer.id()).await.map_err(told)?;
+        if known.is_some() && !mutants::is_enabled(Mutant::DepositOfItsReading) {
             return Ok(Look::Known);
         }
         // What landed before a restore was claimed by then, or in a history that nobody has.
@@ -217,7 +217,7 @@ impl Watcher {
 
     /// Whether its chain can still take it back. What is not final is written down nowhere, so that nothing can be decided about
     /// it: a reorganisation that drops it leaves nothing behind.
-    async fn is_final(&self, network: Network, moved: &Movement) -> Result<bool, String> {
+    async fn is_final(&self, network: Network, moved: &ChainMovement) -> Result<bool, String> {
         let asked = self.0.chains.movement_finality(network, moved);
         let patience = Duration::from_millis(self.0.pace.timeout_ms);
         let told_it = tokio::time::timeout(patience, asked).await;
@@ -231,7 +231,7 @@ impl Watcher {
             tracing::error!("too many transfers wait for a decision: no more are taken down until some are decided");
             return Ok(false);
         }
-        let id = match planted::is(Bug::DepositOfItsReading) {
+        let id = match mutants::is_enabled(Mutant::DepositOfItsReading) {
             true => DepositId(u128::from(self.0.clock.now().seconds()) ^ transfer.id().0),
             false => transfer.id(),
         };
@@ -246,7 +246,7 @@ impl Watcher {
                 tracing::warn!(%id, transaction, %from, amount = %amount.decimal(), "a transfer came in that no book knows");
                 Ok(true)
             }
-            Err(Refusal::Quarantined) => {
+            Err(AskError::Quarantined) => {
                 tracing::error!(%id, "an incoming transfer cannot be loaded: what becomes of it is not written down");
                 Ok(true)
             }
@@ -261,19 +261,19 @@ impl Watcher {
         *again = (rows.len() == AGAIN)
             .then(|| rows.last().map(|(key, _)| key.clone()))
             .flatten();
-        for (_, id) in rows.iter().filter_map(|(key, _)| table::made(key)) {
+        for (_, id) in rows.iter().filter_map(|(key, _)| table::created_and_id(key)) {
             let id = DepositId(id);
-            let read = self.0.incoming.read_undamaged(&id).await.map_err(told)?;
+            let read = self.0.incoming.read_or_skip_corrupt(&id).await.map_err(told)?;
             let Some((incoming, _)) = read.filter(|(incoming, _)| incoming.status == Status::Waiting) else {
                 continue;
             };
-            let payment = self.0.payments.read_undamaged(&incoming.transfer.payment).await;
+            let payment = self.0.payments.read_or_skip_corrupt(&incoming.transfer.payment).await;
             let payment = payment.map_err(told)?;
             let settled = payment.filter(|(payment, _)| settles_by(payment, &incoming.transfer) == Settles::Yes);
             let Some((payment, _)) = settled else { continue };
             match self.0.incoming.ask(id, Command::Claim(payment.account())).await {
                 // An operator was first, or it is told again at the next look.
-                Ok(()) | Err(Refusal::Conflict | Refusal::Rejected(_)) => {}
+                Ok(()) | Err(AskError::Conflict | AskError::Rejected(_)) => {}
                 Err(refusal) => return Err(format!("{id} could not be told of its payment: {refusal:?}")),
             }
         }

@@ -1,15 +1,15 @@
 //! The limits of posting.
 
-use crate::webhook::Patience;
+use crate::webhook::FailureThresholds;
 
 /// Tries of one delivery.
-pub const TRIES: usize = 10;
+pub const MAX_ATTEMPTS: usize = 10;
 
 /// The limits of posting.
 #[derive(Clone, Copy, Debug)]
 pub struct WebhookSettings {
     /// Pause before each try, in milliseconds.
-    pub pauses_ms: [u64; TRIES],
+    pub pauses_ms: [u64; MAX_ATTEMPTS],
     /// How long a try may take, in milliseconds.
     pub timeout_ms: u64,
     /// Endpoints of one account.
@@ -17,7 +17,7 @@ pub struct WebhookSettings {
     /// How long a replaced secret goes on signing, in milliseconds.
     pub overlap_ms: u64,
     /// When an endpoint that only fails is given up.
-    pub patience: Patience,
+    pub patience: FailureThresholds,
     /// Tries at once to endpoints that answered last time.
     pub quick_max: usize,
     /// Tries at once to all others, and of those that hang.
@@ -46,7 +46,7 @@ impl WebhookSettings {
         timeout_ms: 15_000,
         per_account_max: 16,
         overlap_ms: 24 * Self::HOUR_MS,
-        patience: Patience {
+        patience: FailureThresholds {
             warn_ms: 24 * Self::HOUR_MS,
             disable_ms: 120 * Self::HOUR_MS,
         },

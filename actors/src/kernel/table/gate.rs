@@ -3,7 +3,7 @@
 use purser_storage::RowKey;
 
 use super::{GATE, key};
-use crate::id::{DepartureId, PaymentId, Wallet};
+use crate::id::{OutgoingTransferId, PaymentId, Wallet};
 
 /// Present while the account is frozen: what signs for it is a batch that holds only without this row.
 pub fn frozen(wallet: &Wallet) -> RowKey {
@@ -21,6 +21,6 @@ pub fn unfinal(payment: PaymentId) -> RowKey {
 }
 
 /// A transfer of a managed wallet in which a restored store has recognised a spend: it is no other's. The value is the spend.
-pub fn recognised(id: DepartureId) -> RowKey {
+pub fn recognised(id: OutgoingTransferId) -> RowKey {
     key(&[&[GATE, b's'], &id.0.to_be_bytes()])
 }

@@ -1,40 +1,40 @@
 //! Routes by which money is given to somebody, and those that wait for a second operator.
 
-use purser_actors::operator::Task;
+use purser_actors::operator::Permission;
 
-use super::super::document::{Operation, of};
-use super::super::{approvals as approving, incoming, shapes};
+use super::super::api_doc::{OperationDoc, of};
+use super::super::{approvals as approving, incoming, schemas};
 
-pub(super) fn arrivals() -> Vec<Operation> {
+pub(super) fn arrivals() -> Vec<OperationDoc> {
     let none = "There is no such transfer.";
     let decided = "It waits for no decision.";
     vec![
-        Operation::get(
+        OperationDoc::get(
             "/admin/incoming-transfers",
-            Task::Look,
+            Permission::Read,
             "Transfers to the treasury that no payment claims and nobody has decided about, the oldest first",
-            of::<shapes::IncomingTransfers>,
+            of::<schemas::IncomingTransfers>,
         )
         .paged(),
-        Operation::post::<incoming::Credit>(
+        OperationDoc::post::<incoming::Credit>(
             "/admin/incoming-transfers/credit",
             "Credit a transfer to whoever sent it, or to another account, once",
-            of::<shapes::IncomingTransfer>,
+            of::<schemas::IncomingTransfer>,
         )
         .may_wait()
         .refuses(404, none)
         .refuses(409, decided),
-        Operation::post::<incoming::OperatorFunds>(
+        OperationDoc::post::<incoming::OperatorFunds>(
             "/admin/incoming-transfers/operator-funds",
             "Say that a transfer is the treasury's own, put there by whoever runs the service",
-            of::<shapes::IncomingTransfer>,
+            of::<schemas::IncomingTransfer>,
         )
         .refuses(404, none)
         .refuses(409, decided),
-        Operation::post::<incoming::Return>(
+        OperationDoc::post::<incoming::Return>(
             "/admin/incoming-transfers/return",
             "Send a transfer back to whoever sent it, by a withdrawal of their account's",
-            of::<shapes::IncomingTransfer>,
+            of::<schemas::IncomingTransfer>,
         )
         .may_wait()
         .refuses(404, none)
@@ -42,27 +42,27 @@ pub(super) fn arrivals() -> Vec<Operation> {
     ]
 }
 
-pub(super) fn approvals() -> Vec<Operation> {
+pub(super) fn approvals() -> Vec<OperationDoc> {
     let none = "Nothing of this id waits.";
     vec![
-        Operation::get(
+        OperationDoc::get(
             "/admin/approvals",
-            Task::Look,
+            Permission::Read,
             "Acts that give money and wait for a second operator, the oldest first; refunds have a list of their own",
-            of::<shapes::Approvals>,
+            of::<schemas::Approvals>,
         )
         .paged(),
-        Operation::post::<approving::ApproveAct>(
+        OperationDoc::post::<approving::ApproveAct>(
             "/admin/approvals/approve",
             "Approve what somebody else has asked for: it is done as it was asked for",
-            of::<shapes::Approval>,
+            of::<schemas::Approval>,
         )
         .refuses(404, none)
         .refuses(409, "It gives another amount, or what it does cannot be done any more."),
-        Operation::post::<approving::RejectAct>(
+        OperationDoc::post::<approving::RejectAct>(
             "/admin/approvals/reject",
             "Take an act off the list, another's or one's own: it is not done",
-            of::<shapes::Approval>,
+            of::<schemas::Approval>,
         )
         .refuses(404, none),
     ]

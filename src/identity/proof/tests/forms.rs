@@ -3,60 +3,60 @@
 use super::*;
 
 /// One changed member of a good proof, and the refusal it must meet.
-const MISMATCHES: [(Network, Refusal, &str, &str); 21] = [
-    (Network::Base, Refusal::UnsupportedChain, "chainId", "eip155:1"),
-    (Network::Base, Refusal::UnsupportedChain, "chainId", "eip155:84532"),
-    (Network::Base, Refusal::UnsupportedChain, "chainId", "8453"),
-    (Network::Base, Refusal::UnsupportedChain, "chainId", "base"),
-    (Network::Base, Refusal::ChainId, "type", "ed25519"),
-    (Network::Base, Refusal::ChainId, "type", "eip1271"),
+const MISMATCHES: [(Network, SignInError, &str, &str); 21] = [
+    (Network::Base, SignInError::UnsupportedChain, "chainId", "eip155:1"),
+    (Network::Base, SignInError::UnsupportedChain, "chainId", "eip155:84532"),
+    (Network::Base, SignInError::UnsupportedChain, "chainId", "8453"),
+    (Network::Base, SignInError::UnsupportedChain, "chainId", "base"),
+    (Network::Base, SignInError::ChainId, "type", "ed25519"),
+    (Network::Base, SignInError::ChainId, "type", "eip1271"),
     (
         Network::Base,
-        Refusal::ChainId,
+        SignInError::ChainId,
         "chainId",
         "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
     ),
-    (Network::Base, Refusal::SignatureScheme, "signatureScheme", "eip1271"),
-    (Network::Base, Refusal::SignatureScheme, "signatureScheme", "eip6492"),
-    (Network::Base, Refusal::SignatureScheme, "signatureScheme", "siws"),
-    (Network::Base, Refusal::MalformedAddress, "address", "0x19E7"),
+    (Network::Base, SignInError::SignatureScheme, "signatureScheme", "eip1271"),
+    (Network::Base, SignInError::SignatureScheme, "signatureScheme", "eip6492"),
+    (Network::Base, SignInError::SignatureScheme, "signatureScheme", "siws"),
+    (Network::Base, SignInError::MalformedAddress, "address", "0x19E7"),
     (
         Network::Base,
-        Refusal::MalformedAddress,
+        SignInError::MalformedAddress,
         "address",
         "Bow1CGKGDB9mNxeWdw85E2aCthQ1oZX4oFEe7fYT17ew",
     ),
     (
         Network::Base,
-        Refusal::Signature,
+        SignInError::Signature,
         "address",
         "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2B",
     ),
     (
         Network::Base,
-        Refusal::Signature,
+        SignInError::Signature,
         "address",
         "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a",
     ),
     (
         Network::Solana,
-        Refusal::UnsupportedChain,
+        SignInError::UnsupportedChain,
         "chainId",
         "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1",
     ),
-    (Network::Solana, Refusal::ChainId, "type", "eip191"),
-    (Network::Solana, Refusal::ChainId, "chainId", "eip155:8453"),
-    (Network::Solana, Refusal::SignatureScheme, "signatureScheme", "eip191"),
-    (Network::Solana, Refusal::MalformedAddress, "address", EVM_ADDRESS),
+    (Network::Solana, SignInError::ChainId, "type", "eip191"),
+    (Network::Solana, SignInError::ChainId, "chainId", "eip155:8453"),
+    (Network::Solana, SignInError::SignatureScheme, "signatureScheme", "eip191"),
+    (Network::Solana, SignInError::MalformedAddress, "address", EVM_ADDRESS),
     (
         Network::Solana,
-        Refusal::MalformedAddress,
+        SignInError::MalformedAddress,
         "address",
         "Bow1CGKGDB9mNxeWdw85E2aCthQ1oZX4oFEe7fYT17",
     ),
     (
         Network::Solana,
-        Refusal::Signature,
+        SignInError::Signature,
         "address",
         "4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi",
     ),
@@ -84,7 +84,7 @@ fn an_ethereum_signature_has_one_form() {
     let service = service();
     let proof = service.answer(Network::Base, NOW);
     let good = evm_signature(&proof.message(Network::Base));
-    let with = |bytes: &[u8]| Proof {
+    let with = |bytes: &[u8]| SignInProof {
         signature: format!("0x{}", hex::encode(bytes)),
         ..proof.clone()
     };
@@ -95,10 +95,10 @@ fn an_ethereum_signature_has_one_form() {
     }
     let mut other_v = good;
     other_v[64] = 55 - good[64];
-    assert_eq!(service.check(&with(&other_v)), Err(Refusal::Signature));
+    assert_eq!(service.check(&with(&other_v)), Err(SignInError::Signature));
     let mut zero = good;
     zero[..64].fill(0);
-    assert_eq!(service.check(&with(&zero)), Err(Refusal::Signature));
+    assert_eq!(service.check(&with(&zero)), Err(SignInError::Signature));
     let mut wide_v = good;
     wide_v[64] = 29;
     for malformed in [
@@ -111,7 +111,7 @@ fn an_ethereum_signature_has_one_form() {
     ] {
         assert_eq!(
             service.check(&with(malformed)),
-            Err(Refusal::MalformedSignature),
+            Err(SignInError::MalformedSignature),
             "{malformed:?}"
         );
     }
@@ -122,11 +122,11 @@ fn an_ethereum_signature_has_one_form() {
         &format!("0X{}", hex::encode(good)),
         "0xzz",
     ] {
-        let proof = Proof {
+        let proof = SignInProof {
             signature: text.to_owned(),
             ..proof.clone()
         };
-        assert_eq!(service.check(&proof), Err(Refusal::MalformedSignature), "{text}");
+        assert_eq!(service.check(&proof), Err(SignInError::MalformedSignature), "{text}");
     }
 }
 
@@ -150,23 +150,23 @@ fn a_solana_signature_is_strict() {
     let service = service();
     let proof = service.answer(Network::Solana, NOW);
     let good = solana_key().sign(proof.message(Network::Solana).as_bytes()).to_bytes();
-    let with = |bytes: &[u8]| Proof {
+    let with = |bytes: &[u8]| SignInProof {
         signature: bs58::encode(bytes).into_string(),
         ..proof.clone()
     };
     assert!(service.check(&with(&good)).is_ok());
     let mut flipped = good;
     flipped[5] ^= 1;
-    assert_eq!(service.check(&with(&flipped)), Err(Refusal::Signature));
+    assert_eq!(service.check(&with(&flipped)), Err(SignInError::Signature));
     for malformed in [&good[..63], &[&good[..], &[0]].concat(), &[]] {
-        assert_eq!(service.check(&with(malformed)), Err(Refusal::MalformedSignature));
+        assert_eq!(service.check(&with(malformed)), Err(SignInError::MalformedSignature));
     }
     for text in ["0OIl", "0xabcd"] {
-        let proof = Proof {
+        let proof = SignInProof {
             signature: text.to_owned(),
             ..proof.clone()
         };
-        assert_eq!(service.check(&proof), Err(Refusal::MalformedSignature), "{text}");
+        assert_eq!(service.check(&proof), Err(SignInError::MalformedSignature), "{text}");
     }
     // The neutral element and a point of order eight; R = the neutral element and s = 0 satisfy the plain equation.
     let order_eight = "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a";
@@ -175,7 +175,7 @@ fn a_solana_signature_is_strict() {
         let mut weak = proof.clone();
         weak.address = bs58::encode(hex::decode(key).unwrap()).into_string();
         weak.signature = bs58::encode(hex::decode(format!("{neutral}{}", "00".repeat(32))).unwrap()).into_string();
-        assert_eq!(service.check(&weak), Err(Refusal::MalformedAddress), "{key}");
+        assert_eq!(service.check(&weak), Err(SignInError::MalformedAddress), "{key}");
     }
 }
 
@@ -215,7 +215,7 @@ fn a_header_that_is_not_a_proof_is_refused() {
     }
     for header in cases {
         let refusal = service.checker.check(header.as_bytes(), NOW).unwrap_err();
-        assert!(matches!(refusal, Refusal::Header(_)), "{refusal:?} for {header}");
+        assert!(matches!(refusal, SignInError::Header(_)), "{refusal:?} for {header}");
         assert_eq!(refusal.reason(), "invalid_siwx_header");
     }
     let mut more = good;

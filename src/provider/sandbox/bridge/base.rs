@@ -3,19 +3,19 @@
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Attested, Authorization, ErrorKind, Lookup, Minting, PortError, Preparation, SignedMint, Submitted,
+    AttestedMessage, Authorization, ErrorKind, ChainStatus, MintResult, PortError, Preparation, SignedMint, SubmitResult,
 };
 
-use super::book::{Noted, What};
-use super::fault::{BridgeFault, BridgeLeg};
+use super::records::{BridgeRecord, BridgeRecordKind};
+use super::faults::{BridgeFault, BridgeLeg};
 use super::message::{Message, attest};
-use super::{SandboxBridge, before, failed, has, refusal};
+use super::{SandboxBridge, before, failed, has, decline};
 
 /// What the bridge has minted for itself when it runs low, in atomic USDC: a million.
 const RESERVE: Usdc = Usdc::from_atomic(1_000_000_000_000);
 
 impl SandboxBridge {
-    pub(super) async fn minted(&self, mint: &SignedMint) -> Result<Minting, PortError> {
+    pub(super) async fn minted(&self, mint: &SignedMint) -> Result<MintResult, PortError> {
         let refused = || failed(ErrorKind::Permanent, "not a message that the attesters signed");
         let (bytes, word) = mint.bytes.split_last_chunk::<65>().ok_or_else(refused)?;
         let message = Message::read(bytes).ok_or_else(refused)?;
@@ -29,36 +29,36 @@ impl SandboxBridge {
         before(fault).await?;
         match fault {
             Some(BridgeFault::Stall) => return Err(failed(ErrorKind::Unknown, "nothing is heard of the mint")),
-            Some(BridgeFault::Refuse) => {
-                self.note(&transaction, |_, _| (Some(What::Refused), ())).await?;
-                return Ok(Minting::Declined(refusal("insufficient_gas")));
+            Some(BridgeFault::RetryableDecline) => {
+                self.note(&transaction, |_, _| (Some(BridgeRecordKind::Refused), ())).await?;
+                return Ok(MintResult::Declined(decline("insufficient_gas")));
             }
-            Some(BridgeFault::Fail) => {
-                let unsent = |known: &[Noted], _| ((!has(known, &What::MintSent)).then_some(What::Blocked), ());
+            Some(BridgeFault::Decline) => {
+                let unsent = |known: &[BridgeRecord], _| ((!has(known, &BridgeRecordKind::MintSent)).then_some(BridgeRecordKind::Blocked), ());
                 self.note(&transaction, unsent).await?;
             }
             _ => {}
         }
-        let send = |known: &[Noted], _| {
-            let (blocked, sent) = (has(known, &What::Blocked), has(known, &What::MintSent));
-            ((!blocked && !sent).then_some(What::MintSent), !blocked)
+        let send = |known: &[BridgeRecord], _| {
+            let (blocked, sent) = (has(known, &BridgeRecordKind::Blocked), has(known, &BridgeRecordKind::MintSent));
+            ((!blocked && !sent).then_some(BridgeRecordKind::MintSent), !blocked)
         };
         if !self.note(&transaction, send).await? {
-            return Ok(Minting::Declined(refusal("recipient_denied")));
+            return Ok(MintResult::Declined(decline("recipient_denied")));
         }
         let submitted = self.mint_on_base(&authorization).await?;
-        if !matches!(submitted, Minting::Declined(_)) {
+        if !matches!(submitted, MintResult::Declined(_)) {
             self.note_minted(&transaction).await?;
         }
         match (fault, submitted) {
-            (Some(BridgeFault::LoseAnswer), _) => Err(failed(ErrorKind::Unknown, "no answer in time")),
+            (Some(BridgeFault::LoseResponse), _) => Err(failed(ErrorKind::Unknown, "no answer in time")),
             (_, minting) => Ok(minting),
         }
     }
 
-    async fn mint_on_base(&self, authorization: &Authorization) -> Result<Minting, PortError> {
-        if let Lookup::Landed { .. } = self.chains.lookup(authorization, None).await? {
-            return Ok(Minting::NonceUsed);
+    async fn mint_on_base(&self, authorization: &Authorization) -> Result<MintResult, PortError> {
+        if let ChainStatus::Landed { .. } = self.chains.lookup(authorization, None).await? {
+            return Ok(MintResult::NonceUsed);
         }
         let own = Wallet::Evm(self.wallet.evm_address());
         if self.chains.balance(&own).await? < authorization.value() {
@@ -66,41 +66,41 @@ impl SandboxBridge {
         }
         let prepared = match self.chains.prepare(authorization).await? {
             Preparation::Ready(prepared) => prepared,
-            Preparation::Declined(decline) => return Ok(Minting::Declined(decline)),
+            Preparation::Declined(decline) => return Ok(MintResult::Declined(decline)),
         };
         Ok(match self.chains.submit(authorization, &prepared).await? {
-            Submitted::Settled { transaction, .. } => Minting::Minted { transaction },
-            Submitted::Declined(decline) => Minting::Declined(decline),
+            SubmitResult::Settled { transaction, .. } => MintResult::Minted { transaction },
+            SubmitResult::Declined(decline) => MintResult::Declined(decline),
         })
     }
 
     async fn note_minted(&self, transaction: &str) -> Result<(), PortError> {
-        let once = |known: &[Noted], _| ((!has(known, &What::Minted)).then_some(What::Minted), ());
+        let once = |known: &[BridgeRecord], _| ((!has(known, &BridgeRecordKind::Minted)).then_some(BridgeRecordKind::Minted), ());
         self.note(transaction, once).await
     }
 
-    pub(super) async fn found_mint(&self, attested: &Attested) -> Result<Lookup, PortError> {
+    pub(super) async fn found_mint(&self, attested: &AttestedMessage) -> Result<ChainStatus, PortError> {
         let refused = || failed(ErrorKind::Temporary, "not a message of this bridge");
         let message = Message::read(&attested.message).ok_or_else(refused)?;
         let transaction = self.book.lock().with_nonce(&message.nonce).ok_or_else(refused)?;
         let known = self.known(&transaction).await?;
-        if has(&known, &What::Blocked) {
-            return Ok(Lookup::Impossible);
+        if has(&known, &BridgeRecordKind::Blocked) {
+            return Ok(ChainStatus::Impossible);
         }
         let authorization = Authorization::Evm(message.mint(&self.wallet));
         Ok(match self.chains.lookup(&authorization, None).await? {
-            Lookup::Landed {
+            ChainStatus::Landed {
                 transaction: minted_as,
                 finality,
             } => {
                 self.note_minted(&transaction).await?;
-                Lookup::Landed {
+                ChainStatus::Landed {
                     transaction: minted_as,
                     finality,
                 }
             }
             // The bridge itself says what can never be minted; a message's word does not lapse on the chain.
-            Lookup::Impossible => Lookup::Pending,
+            ChainStatus::Impossible => ChainStatus::Pending,
             found => found,
         })
     }

@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Attestation, Attested, Authorization, Crossing, ErrorKind, Lookup, PortError, Preparation, Prepared, SignedBurn,
-    Submitted, Transfer,
+    AttestationStatus, AttestedMessage, Authorization, BridgeTransfer, ErrorKind, ChainStatus, PortError, Preparation, PreparedTransaction, SignedBurn,
+    SubmitResult, OutgoingTransferRequest,
 };
 
-use super::book::{Noted, Signed, What, nonce_of};
-use super::fault::{BridgeFault, BridgeLeg};
+use super::records::{BridgeRecord, SignedBurnRecord, BridgeRecordKind, nonce_of};
+use super::faults::{BridgeFault, BridgeLeg};
 use super::message::{Message, attest};
-use super::{SandboxBridge, before, failed, has, refusal, signed_of};
+use super::{SandboxBridge, before, failed, has, decline, signed_of};
 use crate::sandbox::keys::treasury;
 use crate::settlement::sandbox::SandboxSettlement;
 
@@ -26,24 +26,24 @@ const ASK_AGAIN_MS: u64 = 500;
 const TOO_MANY_MS: u64 = 2_000;
 
 impl SandboxBridge {
-    pub(super) async fn signed_burn(&self, crossing: &Crossing) -> Result<SignedBurn, PortError> {
+    pub(super) async fn signed_burn(&self, crossing: &BridgeTransfer) -> Result<SignedBurn, PortError> {
         let arrives = crossing.arrives.atomic();
         let fee = arrives.saturating_mul(FEE_PER_10_000).div_ceil(10_000);
         let burned = Usdc::from_atomic(arrives.saturating_add(fee));
         let vault = Wallet::Solana(self.wallet.solana_address());
         self.prepare_chain(vault, burned).await?;
-        let transfer = Transfer {
+        let transfer = OutgoingTransferRequest {
             key: crossing.key,
             to: vault,
             amount: burned,
         };
         let authorization = self.chains.sign(&transfer).await?;
-        let Prepared { bytes, transaction } = match self.chains.prepare(&authorization).await? {
+        let PreparedTransaction { bytes, transaction } = match self.chains.prepare(&authorization).await? {
             Preparation::Ready(prepared) => prepared,
             // It may be signed anew once the treasury can bear it.
             Preparation::Declined(decline) => return Err(failed(ErrorKind::Temporary, decline.reason.as_str())),
         };
-        let signed = Signed {
+        let signed = SignedBurnRecord {
             key: crossing.key,
             to: crossing.to,
             burned: burned.atomic(),
@@ -51,7 +51,7 @@ impl SandboxBridge {
         };
         let event_key = authorization.claim_key();
         self.note(&transaction, |known, _| {
-            let new = signed_of(known).is_none().then_some(What::Signed(signed));
+            let new = signed_of(known).is_none().then_some(BridgeRecordKind::Signed(signed));
             (new, ())
         })
         .await?;
@@ -71,27 +71,27 @@ impl SandboxBridge {
             self.is_open.store(true, Ordering::Relaxed);
         }
         let ours = treasury(Network::Solana);
-        if self.chains.balance(&ours).await? < burned.plus(FLOAT).unwrap_or(burned) {
-            self.chains.fund(ours, FLOAT.plus(FLOAT).unwrap_or(FLOAT)).await?;
+        if self.chains.balance(&ours).await? < burned.checked_add(FLOAT).unwrap_or(burned) {
+            self.chains.fund(ours, FLOAT.checked_add(FLOAT).unwrap_or(FLOAT)).await?;
         }
         Ok(())
     }
 
-    pub(super) async fn sent_burn(&self, burn: &SignedBurn) -> Result<Submitted, PortError> {
+    pub(super) async fn sent_burn(&self, burn: &SignedBurn) -> Result<SubmitResult, PortError> {
         let known = self.known(&burn.transaction).await?;
         let fault = self.fault(BridgeLeg::Burn, &known);
         before(fault).await?;
         match fault {
             Some(BridgeFault::Stall) => return Err(failed(ErrorKind::Unknown, "nothing is heard of the burn")),
-            Some(BridgeFault::Refuse) => return Ok(Submitted::Declined(refusal("bridge_busy"))),
-            Some(BridgeFault::Expire | BridgeFault::Fail) => {
-                let unsent = |known: &[Noted], _| {
-                    let dead = !has(known, &What::Sent);
-                    (dead.then_some(What::Dead), dead)
+            Some(BridgeFault::RetryableDecline) => return Ok(SubmitResult::Declined(decline("bridge_busy"))),
+            Some(BridgeFault::Expire | BridgeFault::Decline) => {
+                let unsent = |known: &[BridgeRecord], _| {
+                    let dead = !has(known, &BridgeRecordKind::Sent);
+                    (dead.then_some(BridgeRecordKind::BurnExpired), dead)
                 };
                 if self.note(&burn.transaction, unsent).await? {
                     let kind = match fault {
-                        Some(BridgeFault::Fail) => ErrorKind::Permanent,
+                        Some(BridgeFault::Decline) => ErrorKind::Permanent,
                         _ => ErrorKind::Unknown,
                     };
                     return Err(failed(kind, "the burn was not taken"));
@@ -99,56 +99,56 @@ impl SandboxBridge {
             }
             _ => {}
         }
-        let send = |known: &[Noted], _| {
-            let dead = has(known, &What::Dead) || signed_of(known).is_none();
-            ((!dead && !has(known, &What::Sent)).then_some(What::Sent), !dead)
+        let send = |known: &[BridgeRecord], _| {
+            let dead = has(known, &BridgeRecordKind::BurnExpired) || signed_of(known).is_none();
+            ((!dead && !has(known, &BridgeRecordKind::Sent)).then_some(BridgeRecordKind::Sent), !dead)
         };
         if !self.note(&burn.transaction, send).await? {
-            return Ok(Submitted::Declined(refusal("blockhash_not_found")));
+            return Ok(SubmitResult::Declined(decline("blockhash_not_found")));
         }
         let (authorization, prepared) = on_solana(burn)?;
         let submitted = self.chains.submit(&authorization, &prepared).await;
         match fault {
-            Some(BridgeFault::LoseAnswer) => Err(failed(ErrorKind::Unknown, "no answer in time")),
+            Some(BridgeFault::LoseResponse) => Err(failed(ErrorKind::Unknown, "no answer in time")),
             _ => submitted,
         }
     }
 
-    pub(super) async fn found_burn(&self, burn: &SignedBurn) -> Result<Lookup, PortError> {
+    pub(super) async fn found_burn(&self, burn: &SignedBurn) -> Result<ChainStatus, PortError> {
         let known = self.known(&burn.transaction).await?;
-        if has(&known, &What::Dead) {
-            return Ok(Lookup::Impossible);
+        if has(&known, &BridgeRecordKind::BurnExpired) {
+            return Ok(ChainStatus::Impossible);
         }
         self.looked_up(burn).await
     }
 
-    async fn looked_up(&self, burn: &SignedBurn) -> Result<Lookup, PortError> {
+    async fn looked_up(&self, burn: &SignedBurn) -> Result<ChainStatus, PortError> {
         let (authorization, prepared) = on_solana(burn)?;
         self.chains.lookup(&authorization, Some(&prepared)).await
     }
 
-    pub(super) async fn attested(&self, burn: &SignedBurn) -> Result<Attestation, PortError> {
+    pub(super) async fn attested(&self, burn: &SignedBurn) -> Result<AttestationStatus, PortError> {
         let landed = match burn.bytes.is_empty() {
             // Named by an operator: no more of it is known than its transaction, which is what attesters are asked by.
             true => self.chains.has_left(&burn.transaction).await.unwrap_or(false),
-            false => matches!(self.looked_up(burn).await, Ok(Lookup::Landed { .. })),
+            false => matches!(self.looked_up(burn).await, Ok(ChainStatus::Landed { .. })),
         };
-        let not_yet = |retry_after_ms| Ok(Attestation::Pending { retry_after_ms });
+        let not_yet = |retry_after_ms| Ok(AttestationStatus::Pending { retry_after_ms });
         if !landed {
             return not_yet(ASK_AGAIN_MS);
         }
         let known = self.known(&burn.transaction).await?;
         let fault = self.fault(BridgeLeg::Attestation, &known);
-        let seen = |known: &[Noted], _| ((!has(known, &What::Seen)).then_some(What::Seen), ());
+        let seen = |known: &[BridgeRecord], _| ((!has(known, &BridgeRecordKind::BurnObserved)).then_some(BridgeRecordKind::BurnObserved), ());
         self.note(&burn.transaction, seen).await?;
         match fault {
             Some(BridgeFault::RateLimited) => return not_yet(TOO_MANY_MS),
             Some(BridgeFault::Stall) => return not_yet(ASK_AGAIN_MS),
-            Some(BridgeFault::LoseAnswer) => return Err(failed(ErrorKind::Unknown, "no answer in time")),
+            Some(BridgeFault::LoseResponse) => return Err(failed(ErrorKind::Unknown, "no answer in time")),
             fault => before(fault).await?,
         }
         if fault == Some(BridgeFault::Expire) {
-            self.note(&burn.transaction, |_, _| (Some(What::Lapsed), ())).await?;
+            self.note(&burn.transaction, |_, _| (Some(BridgeRecordKind::Lapsed), ())).await?;
         }
         let after = self.attest_after_ms;
         let wait = self
@@ -156,21 +156,21 @@ impl SandboxBridge {
                 let last = known
                     .iter()
                     .rev()
-                    .find(|n| matches!(n.what, What::Seen | What::Lapsed | What::AskedAgain));
-                let lapsed = last.is_some_and(|n| n.what == What::Lapsed);
+                    .find(|n| matches!(n.what, BridgeRecordKind::BurnObserved | BridgeRecordKind::Lapsed | BridgeRecordKind::Reattested));
+                let lapsed = last.is_some_and(|n| n.what == BridgeRecordKind::Lapsed);
                 let due = last.map_or(now, |n| n.at.plus_ms(after));
                 (None, (!lapsed).then(|| due.0.saturating_sub(now.0)))
             })
             .await?;
         let nonce = nonce_of(&burn.transaction);
         match (wait, signed_of(&known)) {
-            (None, _) => Ok(Attestation::Lapsed { nonce }),
-            (Some(0), Some(signed)) => Ok(Attestation::Complete(self.word_on(nonce, signed))),
+            (None, _) => Ok(AttestationStatus::Expired { nonce }),
+            (Some(0), Some(signed)) => Ok(AttestationStatus::Complete(self.attestation_for(nonce, signed))),
             (Some(wait), _) => not_yet(wait.clamp(1, ASK_AGAIN_MS)),
         }
     }
 
-    fn word_on(&self, nonce: [u8; 32], signed: Signed) -> Attested {
+    fn attestation_for(&self, nonce: [u8; 32], signed: SignedBurnRecord) -> AttestedMessage {
         let message = Message {
             nonce,
             to: signed.to,
@@ -178,7 +178,7 @@ impl SandboxBridge {
             fee: signed.fee,
         };
         let bytes = message.bytes(&self.wallet.solana_address());
-        Attested {
+        AttestedMessage {
             nonce,
             attestation: attest(&self.wallet, &bytes).to_vec(),
             to: message.to,
@@ -190,10 +190,10 @@ impl SandboxBridge {
 }
 
 /// The payment that a burn is on the sandbox's Solana.
-fn on_solana(burn: &SignedBurn) -> Result<(Authorization, Prepared), PortError> {
+fn on_solana(burn: &SignedBurn) -> Result<(Authorization, PreparedTransaction), PortError> {
     let transfer = SandboxSettlement::read_signed(&burn.bytes)
         .ok_or_else(|| failed(ErrorKind::Permanent, "not a burn that can be read"))?;
-    let prepared = Prepared {
+    let prepared = PreparedTransaction {
         bytes: burn.bytes.clone(),
         transaction: burn.transaction.clone(),
     };

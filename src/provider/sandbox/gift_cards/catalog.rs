@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use purser_actors::money::Cents;
 use rust_decimal::Decimal;
 
-use crate::provider::gift_cards::{GiftFacets, GiftProduct, GiftSearch, Reach, Values};
-use crate::search::{Name, Wanted, ranked};
+use crate::provider::gift_cards::{GiftCardFacets, GiftCardProduct, GiftCardQuery, Redeemability, Denominations};
+use crate::search::{SearchName, SearchQuery, ranked};
 
 pub(super) const PRODUCTS: &str = include_str!("products.tsv");
 
 /// What opens a gift card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Redeem {
+pub(super) enum RedemptionKind {
     Url,
     Code,
     CodeAndPin,
@@ -20,20 +20,20 @@ pub(super) enum Redeem {
 
 /// A product as the file has it.
 #[derive(Debug)]
-pub(super) struct Listed {
+pub(super) struct CatalogProduct {
     /// As it was when the file was written.
-    pub(super) product: GiftProduct,
+    pub(super) product: GiftCardProduct,
     pub(super) stock: u32,
-    pub(super) redeem: Redeem,
+    pub(super) redeem: RedemptionKind,
     /// Product, brand and category.
-    names: Vec<Name>,
+    names: Vec<SearchName>,
     /// All of their words.
-    words: Name,
+    words: SearchName,
 }
 
-impl Listed {
-    fn points(&self, asked: &Wanted) -> u32 {
-        let named = self.names.iter().map(|name| asked.points(name)).max().unwrap_or(0);
+impl CatalogProduct {
+    fn points(&self, asked: &SearchQuery) -> u32 {
+        let named = self.names.iter().map(|name| asked.score(name)).max().unwrap_or(0);
         named.max(asked.points_within(&self.words))
     }
 }
@@ -41,7 +41,7 @@ impl Listed {
 /// All of them, in the file's order.
 #[derive(Debug)]
 pub(super) struct Catalog {
-    listed: Vec<Listed>,
+    listed: Vec<CatalogProduct>,
     by_id: BTreeMap<String, usize>,
 }
 
@@ -55,7 +55,7 @@ impl Catalog {
             .enumerate()
             .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         for (n, line) in lines {
-            let one = Listed::read(line).ok_or_else(|| format!("line {}: not a product", n + 1))?;
+            let one = CatalogProduct::read(line).ok_or_else(|| format!("line {}: not a product", n + 1))?;
             let id = one.product.product_id.clone();
             if by_id.insert(id, listed.len()).is_some() {
                 return Err(format!("line {}: the product is there twice", n + 1));
@@ -65,17 +65,17 @@ impl Catalog {
         Ok(Self { listed, by_id })
     }
 
-    pub(super) fn all(&self) -> &[Listed] {
+    pub(super) fn all(&self) -> &[CatalogProduct] {
         &self.listed
     }
 
-    pub(super) fn get(&self, product_id: &str) -> Option<&Listed> {
+    pub(super) fn get(&self, product_id: &str) -> Option<&CatalogProduct> {
         self.listed.get(*self.by_id.get(product_id)?)
     }
 
     /// What fits, best first, and what each choice of a filter would leave.
-    pub(super) fn find(&self, wanted: &GiftSearch) -> (Vec<&Listed>, GiftFacets) {
-        let asked = wanted.q.as_deref().map(Wanted::new);
+    pub(super) fn find(&self, wanted: &GiftCardQuery) -> (Vec<&CatalogProduct>, GiftCardFacets) {
+        let asked = wanted.q.as_deref().map(SearchQuery::new);
         let named = ranked(self.listed.iter().map(|listed| {
             let points = match &asked {
                 None => 1,
@@ -85,20 +85,20 @@ impl Catalog {
             (points, listed)
         }));
         let facets = facets(&named, wanted);
-        let fits = |listed: &&Listed| Fit::of(&listed.product, wanted).all();
+        let fits = |listed: &&CatalogProduct| FilterMatch::of(&listed.product, wanted).all();
         (named.into_iter().filter(fits).collect(), facets)
     }
 }
 
 /// Which filters a product passes.
-struct Fit {
+struct FilterMatch {
     country: bool,
     currency: bool,
     category: bool,
 }
 
-impl Fit {
-    fn of(product: &GiftProduct, wanted: &GiftSearch) -> Self {
+impl FilterMatch {
+    fn of(product: &GiftCardProduct, wanted: &GiftCardQuery) -> Self {
         let passes = |filter: &Option<String>, test: &dyn Fn(&str) -> bool| filter.as_deref().is_none_or(test);
         Self {
             country: passes(&wanted.country, &|country| product.reach.covers(country)),
@@ -114,16 +114,16 @@ impl Fit {
     }
 }
 
-fn facets(named: &[&Listed], wanted: &GiftSearch) -> GiftFacets {
-    let mut facets = GiftFacets::default();
+fn facets(named: &[&CatalogProduct], wanted: &GiftCardQuery) -> GiftCardFacets {
+    let mut facets = GiftCardFacets::default();
     let mut borderless = 0;
     for listed in named {
         let product = &listed.product;
-        let fit = Fit::of(product, wanted);
+        let fit = FilterMatch::of(product, wanted);
         if fit.currency && fit.category {
             match &product.reach {
-                Reach::Borderless => borderless += 1,
-                Reach::Countries(codes) => codes.iter().for_each(|code| count(&mut facets.countries, code)),
+                Redeemability::Worldwide => borderless += 1,
+                Redeemability::Countries(codes) => codes.iter().for_each(|code| count(&mut facets.countries, code)),
             }
         }
         if fit.country && fit.category {
@@ -144,7 +144,7 @@ fn count(facet: &mut BTreeMap<String, usize>, value: &str) {
     *facet.entry(value.to_owned()).or_default() += 1;
 }
 
-impl Listed {
+impl CatalogProduct {
     fn read(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.split('\t').collect();
         let [
@@ -162,16 +162,16 @@ impl Listed {
             terms,
         ] = fields.try_into().ok()?;
         let reach = match countries {
-            "*" => Reach::Borderless,
-            codes => Reach::Countries(codes.split(' ').map(str::to_owned).collect()),
+            "*" => Redeemability::Worldwide,
+            codes => Redeemability::Countries(codes.split(' ').map(str::to_owned).collect()),
         };
         Some(Self {
             names: [name, brand, category]
                 .into_iter()
-                .map(Name::new)
+                .map(SearchName::new)
                 .collect::<Option<_>>()?,
-            words: Name::new(&format!("{name} {brand} {category}"))?,
-            product: GiftProduct {
+            words: SearchName::new(&format!("{name} {brand} {category}"))?,
+            product: GiftCardProduct {
                 product_id: id.to_owned(),
                 name: name.to_owned(),
                 brand: brand.to_owned(),
@@ -186,9 +186,9 @@ impl Listed {
             },
             stock: stock.parse().ok()?,
             redeem: match redeem {
-                "url" => Redeem::Url,
-                "code" => Redeem::Code,
-                "code+pin" => Redeem::CodeAndPin,
+                "url" => RedemptionKind::Url,
+                "code" => RedemptionKind::Code,
+                "code+pin" => RedemptionKind::CodeAndPin,
                 _ => return None,
             },
         })
@@ -196,13 +196,13 @@ impl Listed {
 }
 
 /// `10 25 50`, or `5..500/1`.
-fn values_of(text: &str) -> Option<Values> {
+fn values_of(text: &str) -> Option<Denominations> {
     let amount = |text: &str| Cents::parse(text).ok().filter(|a| *a > Cents::ZERO);
     if let Some((least, rest)) = text.split_once("..") {
         let (most, step) = rest.split_once('/')?;
         let (least, most, step) = (amount(least)?, amount(most)?, amount(step)?);
-        return (least < most).then_some(Values::Range { least, most, step });
+        return (least < most).then_some(Denominations::Range { least, most, step });
     }
     let amounts: Vec<Cents> = text.split(' ').map(amount).collect::<Option<_>>()?;
-    amounts.is_sorted_by(|a, b| a < b).then_some(Values::Fixed(amounts))
+    amounts.is_sorted_by(|a, b| a < b).then_some(Denominations::Fixed(amounts))
 }

@@ -4,25 +4,25 @@ use std::time::Duration;
 
 use purser_actors::port::{ErrorKind, PortError, Timestamp};
 
-use super::book::{GiftBook, Ordered, Record};
-use super::fault::{GiftFault, Magic, magic_of};
+use super::records::{GiftCardRecords, GiftCardOrderRecord, GiftCardRecord};
+use super::faults::{GiftCardFault, MagicOutcome, magic_of};
 use super::{SandboxGiftCards, failed, redemption};
-use crate::provider::gift_cards::{GiftAnswer, Offer, OrderGiftCard};
+use crate::provider::gift_cards::{GiftCardOrderStatus, GiftCardQuote, GiftCardOrderRequest};
 use crate::sandbox::record_log::LogError;
 
 /// What the caller is told to wait at most before it asks again.
 const RETRY_AT_MOST_MS: u64 = 5_000;
 
 /// An order's outcome under the lock.
-enum Taken {
+enum OrderResult {
     Stumble,
     Conflict,
-    Old(Ordered),
-    New(Ordered),
+    Old(GiftCardOrderRecord),
+    New(GiftCardOrderRecord),
 }
 
 impl SandboxGiftCards {
-    pub(super) async fn take_order(&self, order: &OrderGiftCard) -> Result<GiftAnswer, PortError> {
+    pub(super) async fn take_order(&self, order: &GiftCardOrderRequest) -> Result<GiftCardOrderStatus, PortError> {
         const CALL: &str = "order_gift_card";
         let fault = self.faults.take(|_| true);
         self.before(CALL, fault).await?;
@@ -34,9 +34,9 @@ impl SandboxGiftCards {
             book.now = book.now.max(self.clock.now());
             let now = book.now;
             let taken = self.decide(&mut book, order, &looked, fault, now);
-            let twice = magic == Some(Magic::AnsweredTwice) && book.repeats(order.key, &taken_of(&taken), now);
+            let twice = magic == Some(MagicOutcome::AnsweredTwice) && book.repeats(order.key, &taken_of(&taken), now);
             let durable = match &taken {
-                Taken::New(new) => self.keep(&mut book, &Record::Ordered(new.clone())),
+                OrderResult::New(new) => self.keep(&mut book, &GiftCardRecord::Ordered(new.clone())),
                 _ => self.archive.barrier(),
             };
             (taken, now, twice, durable)
@@ -44,69 +44,69 @@ impl SandboxGiftCards {
         let stopped = |e: LogError| failed(CALL, ErrorKind::Unknown, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         let (known, fresh) = match taken {
-            Taken::Stumble => {
+            OrderResult::Stumble => {
                 return Err(failed(
                     CALL,
                     ErrorKind::Temporary,
                     "the catalog is busy (magic product)",
                 ));
             }
-            Taken::Conflict => {
+            OrderResult::Conflict => {
                 let message = "this key belongs to an order with another content";
                 return Err(failed(CALL, ErrorKind::Permanent, message));
             }
-            Taken::Old(known) => (known, false),
-            Taken::New(known) => (known, true),
+            OrderResult::Old(known) => (known, false),
+            OrderResult::New(known) => (known, true),
         };
-        if fault == Some(GiftFault::Timeout) || (fresh && magic == Some(Magic::TimeoutAfterSuccess)) {
+        if fault == Some(GiftCardFault::Timeout) || (fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess)) {
             tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
             return Err(failed(CALL, ErrorKind::Unknown, "no answer in time"));
         }
-        if fresh && magic == Some(Magic::GarbageAfterSuccess) {
+        if fresh && magic == Some(MagicOutcome::GarbageAfterSuccess) {
             return Err(failed(CALL, ErrorKind::Unknown, "the answer is not a catalog's answer"));
         }
-        let again = twice || (!fresh && fault == Some(GiftFault::Twice));
+        let again = twice || (!fresh && fault == Some(GiftCardFault::Duplicate));
         Ok(self.answer(known, now, fresh || again))
     }
 
     fn decide(
         &self,
-        book: &mut GiftBook,
-        order: &OrderGiftCard,
-        looked: &Offer,
-        fault: Option<GiftFault>,
+        book: &mut GiftCardRecords,
+        order: &GiftCardOrderRequest,
+        looked: &GiftCardQuote,
+        fault: Option<GiftCardFault>,
         now: Timestamp,
-    ) -> Taken {
+    ) -> OrderResult {
         if let Some(known) = book.order(order.key) {
             return if known.is(order) {
-                Taken::Old(known)
+                OrderResult::Old(known)
             } else {
-                Taken::Conflict
+                OrderResult::Conflict
             };
         }
         let magic = magic_of(&order.product_id);
-        if magic == Some(Magic::TemporaryTwice) && book.stumbles(order.key) {
-            return Taken::Stumble;
+        if magic == Some(MagicOutcome::TemporaryTwice) && book.has_faulted(order.key) {
+            return OrderResult::Stumble;
         }
         let delay = match magic {
-            Some(Magic::Slow) => self.settings.slow_ready_after_ms,
+            Some(MagicOutcome::Slow) => self.settings.slow_ready_after_ms,
             _ => self.settings.ready_after_ms,
         };
         let declined = match (fault, magic) {
-            (Some(GiftFault::Decline), _) | (_, Some(Magic::Declined)) => Some("declined_by_brand"),
-            (Some(GiftFault::OutOfStock), _) | (_, Some(Magic::SoldOutAtOrder)) => Some("out_of_stock"),
-            (_, Some(Magic::DearerAtOrder)) => Some("price_changed"),
-            _ => self.refusal(book, order, looked),
+            (Some(GiftCardFault::Decline), _) | (_, Some(MagicOutcome::Declined)) => Some("declined_by_brand"),
+            (Some(GiftCardFault::OutOfStock), _) | (_, Some(MagicOutcome::SoldOutAtOrder)) => Some("out_of_stock"),
+            (_, Some(MagicOutcome::PriceRaisedAtOrder)) => Some("price_changed"),
+            _ => self.decline_reason(book, order, looked),
         };
-        Taken::New(Ordered::new(order, now, now.plus_ms(delay), declined))
+        OrderResult::New(GiftCardOrderRecord::new(order, now, now.plus_ms(delay), declined))
     }
 
-    fn refusal(&self, book: &GiftBook, order: &OrderGiftCard, looked: &Offer) -> Option<&'static str> {
+    fn decline_reason(&self, book: &GiftCardRecords, order: &GiftCardOrderRequest, looked: &GiftCardQuote) -> Option<&'static str> {
         match looked {
-            Offer::UnknownProduct => return Some("unknown_product"),
-            Offer::NotInCountry => return Some("not_in_country"),
-            Offer::NotThisAmount(_) => return Some("amount_not_offered"),
-            Offer::OutOfStock | Offer::Open { .. } => {}
+            GiftCardQuote::UnknownProduct => return Some("unknown_product"),
+            GiftCardQuote::NotInCountry => return Some("not_in_country"),
+            GiftCardQuote::InvalidAmount(_) => return Some("amount_not_offered"),
+            GiftCardQuote::OutOfStock | GiftCardQuote::Available { .. } => {}
         }
         // Looked at again, under the lock: the last one is sold once.
         let now = self.catalog.get(&order.product_id).map(|listed| book.now_of(listed));
@@ -118,25 +118,25 @@ impl SandboxGiftCards {
         }
     }
 
-    fn answer(&self, known: Ordered, now: Timestamp, first: bool) -> GiftAnswer {
+    fn answer(&self, known: GiftCardOrderRecord, now: Timestamp, first: bool) -> GiftCardOrderStatus {
         if let Some(reason) = known.declined {
-            return GiftAnswer::Declined { reason: reason.into() };
+            return GiftCardOrderStatus::Declined { reason: reason.into() };
         }
         let left = known.ready_at.0.saturating_sub(now.0);
         let retry_after_ms = left.clamp(1, RETRY_AT_MOST_MS);
         if first {
-            return GiftAnswer::Accepted { retry_after_ms };
+            return GiftCardOrderStatus::Accepted { retry_after_ms };
         }
         match self.catalog.get(&known.product) {
-            Some(listed) if left == 0 => GiftAnswer::Ready(redemption::redemption(listed.redeem, known.key)),
-            _ => GiftAnswer::Pending { retry_after_ms },
+            Some(listed) if left == 0 => GiftCardOrderStatus::Ready(redemption::redemption(listed.redeem, known.key)),
+            _ => GiftCardOrderStatus::Pending { retry_after_ms },
         }
     }
 }
 
-fn taken_of(taken: &Taken) -> Option<Ordered> {
+fn taken_of(taken: &OrderResult) -> Option<GiftCardOrderRecord> {
     match taken {
-        Taken::Old(known) => Some(known.clone()),
+        OrderResult::Old(known) => Some(known.clone()),
         _ => None,
     }
 }

@@ -1,16 +1,16 @@
 //! What opens the sandbox's gift cards, derived from the order's key: not in any file, and the same for the same order.
 
-use purser_actors::id::EffectId;
+use purser_actors::id::JobId;
 use sha2::{Digest as _, Sha256};
 
-use super::catalog::Redeem;
-use crate::provider::gift_cards::Redemption;
+use super::catalog::RedemptionKind;
+use crate::provider::gift_cards::RedemptionDetails;
 use crate::secret::Secret;
 
 /// Without letters and digits that are read as each other.
 const ALPHABET: &[u8; 32] = b"23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
 
-pub(super) fn redemption(how: Redeem, key: EffectId) -> Redemption {
+pub(super) fn redemption(how: RedemptionKind, key: JobId) -> RedemptionDetails {
     let url = || Secret::new(format!("https://redeem.example/{}", text(b"url", key, 24)));
     let code = || {
         let code = text(b"code", key, 16);
@@ -32,18 +32,18 @@ pub(super) fn redemption(how: Redeem, key: EffectId) -> Redemption {
         )
     };
     let (url, code, pin) = match how {
-        Redeem::Url => (Some(url()), None, None),
-        Redeem::Code => (None, Some(code()), None),
-        Redeem::CodeAndPin => (None, Some(code()), Some(pin())),
+        RedemptionKind::Url => (Some(url()), None, None),
+        RedemptionKind::Code => (None, Some(code()), None),
+        RedemptionKind::CodeAndPin => (None, Some(code()), Some(pin())),
     };
-    Redemption {
+    RedemptionDetails {
         redemption_url: url,
         redemption_code: code,
         pin_code: pin,
     }
 }
 
-fn digest(what: &[u8], key: EffectId) -> [u8; 32] {
+fn digest(what: &[u8], key: JobId) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(b"purser SANDBOX gift card");
     hash.update(what);
@@ -52,7 +52,7 @@ fn digest(what: &[u8], key: EffectId) -> [u8; 32] {
 }
 
 /// At most 32 letters.
-fn text(what: &[u8], key: EffectId, letters: usize) -> String {
+fn text(what: &[u8], key: JobId, letters: usize) -> String {
     let bytes = digest(what, key);
     bytes
         .iter()

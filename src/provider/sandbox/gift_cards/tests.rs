@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_actors::id::EffectId;
+use purser_actors::id::JobId;
 use purser_actors::port::Timestamp;
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::{Config, Sources};
-use crate::provider::gift_cards::{Reach, Redemption, Values};
+use crate::config::{Config, ConfigSources};
+use crate::provider::gift_cards::{Redeemability, RedemptionDetails, Denominations};
 
 struct Hand(AtomicU64);
 
@@ -26,9 +26,9 @@ struct World {
 }
 
 fn open(dir: &TempDir, clock: &Arc<Hand>) -> SandboxGiftCards {
-    let settings = GiftSettings {
+    let settings = SandboxGiftCardSettings {
         timeout_after_ms: 1,
-        ..GiftSettings::default()
+        ..SandboxGiftCardSettings::default()
     };
     SandboxGiftCards::open(dir.path(), settings, clock.clone()).unwrap()
 }
@@ -55,19 +55,19 @@ impl World {
     }
 
     /// What an order's answer is called, or its error's kind.
-    async fn said(&self, order: &OrderGiftCard) -> String {
+    async fn said(&self, order: &GiftCardOrderRequest) -> String {
         match self.gifts.order(order).await {
-            Ok(GiftAnswer::Accepted { .. }) => "accepted".into(),
-            Ok(GiftAnswer::Pending { .. }) => "pending".into(),
-            Ok(GiftAnswer::Ready(_)) => "ready".into(),
-            Ok(GiftAnswer::Declined { reason }) => reason.to_string(),
+            Ok(GiftCardOrderStatus::Accepted { .. }) => "accepted".into(),
+            Ok(GiftCardOrderStatus::Pending { .. }) => "pending".into(),
+            Ok(GiftCardOrderStatus::Ready(_)) => "ready".into(),
+            Ok(GiftCardOrderStatus::Declined { reason }) => reason.to_string(),
             Err(error) => format!("{:?}", error.kind),
         }
     }
 
-    async fn redemption(&self, order: &OrderGiftCard) -> Redemption {
+    async fn redemption(&self, order: &GiftCardOrderRequest) -> RedemptionDetails {
         match self.gifts.order(order).await {
-            Ok(GiftAnswer::Ready(redemption)) => redemption,
+            Ok(GiftCardOrderStatus::Ready(redemption)) => redemption,
             other => panic!("{other:?}"),
         }
     }
@@ -77,9 +77,9 @@ impl World {
     }
 }
 
-fn order(key: u128, product_id: &str, amount: u64) -> OrderGiftCard {
-    OrderGiftCard {
-        key: EffectId(key),
+fn order(key: u128, product_id: &str, amount: u64) -> GiftCardOrderRequest {
+    GiftCardOrderRequest {
+        key: JobId(key),
         product_id: product_id.to_owned(),
         country: "US".to_owned(),
         amount: Cents::new(amount),
@@ -93,7 +93,7 @@ const FERNHILL: &str = "gift_fernhill_grocers_us";
 #[test]
 fn every_product_can_be_sold() {
     let catalog = Catalog::read(catalog::PRODUCTS).unwrap();
-    let config = Config::load(&Sources::default()).unwrap();
+    let config = Config::load(&ConfigSources::default()).unwrap();
     let (rates, sold) = (config.rates.table(), &config.products.gift_card);
     assert!(catalog.all().len() >= 200, "{}", catalog.all().len());
     let mut countries = BTreeSet::new();
@@ -107,7 +107,7 @@ fn every_product_can_be_sold() {
         }
         assert!(product.fee_rate <= sold.fee_rate, "{id}");
         assert!(product.name.chars().all(|c| !c.is_control() && c != '<'), "{id}");
-        if let Reach::Countries(codes) = &product.reach {
+        if let Redeemability::Countries(codes) = &product.reach {
             assert!(codes.iter().all(|code| sold.countries.serves(code)), "{id}");
             countries.extend(codes.iter().cloned());
         }
@@ -119,9 +119,9 @@ fn every_product_can_be_sold() {
         catalog.all().iter().any(|l| l.stock == 0),
         "something is sold out from the start"
     );
-    for (id, ..) in fault::magic_products() {
+    for (id, ..) in faults::magic_products() {
         assert!(
-            catalog.get(id).is_some_and(|l| l.product.reach == Reach::Borderless),
+            catalog.get(id).is_some_and(|l| l.product.reach == Redeemability::Worldwide),
             "{id}"
         );
     }
@@ -131,14 +131,14 @@ fn every_product_can_be_sold() {
 #[test]
 fn case_25_amounts_end_at_their_edges() {
     let cents = Cents::new;
-    let range = Values::Range {
+    let range = Denominations::Range {
         least: cents(2_500),
         most: cents(10_000),
         step: cents(500),
     };
     let offered: Vec<u64> = (0..=10_500).filter(|a| range.offer(cents(*a))).collect();
     assert_eq!(offered, (5..=20).map(|n| n * 500).collect::<Vec<_>>());
-    let fixed = Values::Fixed(vec![cents(1_000), cents(2_500)]);
+    let fixed = Denominations::Fixed(vec![cents(1_000), cents(2_500)]);
     let offered: Vec<u64> = (0..=3_000).filter(|a| fixed.offer(cents(*a))).collect();
     assert_eq!(offered, [1_000, 2_500]);
 }
@@ -156,7 +156,7 @@ async fn one_key_makes_one_gift_card() {
     let first = world.redemption(&wanted).await;
     let world = world.restarted();
     let second = world.redemption(&wanted).await;
-    let open = |r: &Redemption| {
+    let open = |r: &RedemptionDetails| {
         let text = |s: &Option<crate::secret::Secret<String>>| s.as_ref().map(|s| s.expose_secret().clone());
         (text(&r.redemption_url), text(&r.redemption_code), text(&r.pin_code))
     };
@@ -183,7 +183,7 @@ async fn the_last_one_is_sold_once() {
     assert_eq!(said, ["accepted", "out_of_stock"]);
     let world = world.restarted();
     let look = world.gifts.offer(FERNHILL, "US", Cents::new(5_000)).await.unwrap();
-    assert_eq!(look, Offer::OutOfStock);
+    assert_eq!(look, GiftCardQuote::OutOfStock);
     assert!(!world.gifts.product(FERNHILL).await.unwrap().unwrap().in_stock);
     assert!(world.gifts.set_stock(FERNHILL, 1).await.unwrap());
     assert_eq!(world.said(&other).await, "out_of_stock", "a refusal is for good");
@@ -195,7 +195,7 @@ async fn the_last_one_is_sold_once() {
 #[tokio::test]
 async fn a_risen_price_is_refused() {
     let world = world();
-    let quoted = |key, thousandths| OrderGiftCard {
+    let quoted = |key, thousandths| GiftCardOrderRequest {
         fee_rate: Decimal::new(thousandths, 3),
         ..order(key, FERNHILL, 5_000)
     };
@@ -205,7 +205,7 @@ async fn a_risen_price_is_refused() {
     let world = world.restarted();
     assert_eq!(world.said(&quoted(3, 20)).await, "price_changed");
     assert_eq!(world.said(&quoted(4, 40)).await, "accepted");
-    let Offer::Open { fee_rate, .. } = world.gifts.offer(FERNHILL, "US", Cents::new(5_000)).await.unwrap() else {
+    let GiftCardQuote::Available { fee_rate, .. } = world.gifts.offer(FERNHILL, "US", Cents::new(5_000)).await.unwrap() else {
         panic!("it is open");
     };
     assert_eq!(fee_rate, Decimal::new(30, 3));
@@ -217,21 +217,21 @@ async fn an_offer_says_what_is_wrong() {
     let world = world();
     let look =
         async |id: &str, country: &str, amount| world.gifts.offer(id, country, Cents::new(amount)).await.unwrap();
-    assert_eq!(look("gift_nowhere", "FR", 1).await, Offer::UnknownProduct);
-    assert_eq!(look(FERNHILL, "FR", 1).await, Offer::NotInCountry);
+    assert_eq!(look("gift_nowhere", "FR", 1).await, GiftCardQuote::UnknownProduct);
+    assert_eq!(look(FERNHILL, "FR", 1).await, GiftCardQuote::NotInCountry);
     assert!(matches!(
         look(FERNHILL, "US", 1).await,
-        Offer::NotThisAmount(Values::Range { .. })
+        GiftCardQuote::InvalidAmount(Denominations::Range { .. })
     ));
     assert!(matches!(
         look("gift_openhand_charity", "JP", 2_000).await,
-        Offer::Open { .. }
+        GiftCardQuote::Available { .. }
     ));
     for (key, id, country, reason) in [
         (1, "gift_nowhere", "US", "unknown_product"),
         (2, FERNHILL, "FR", "not_in_country"),
     ] {
-        let wanted = OrderGiftCard {
+        let wanted = GiftCardOrderRequest {
             country: country.into(),
             ..order(key, id, 5_000)
         };
@@ -244,9 +244,9 @@ async fn an_offer_says_what_is_wrong() {
 // Aim: every magic product and every fault ends as one gift card or as a definite refusal, asked until it says so.
 #[tokio::test]
 async fn whatever_goes_wrong_one_key_makes_at_most_one() {
-    use fault::Magic::*;
+    use faults::MagicOutcome::*;
     let world = world();
-    for (key, (id, magic, _)) in (1..).zip(fault::magic_products()) {
+    for (key, (id, magic, _)) in (1..).zip(faults::magic_products()) {
         let wanted = order(key, id, 5_000);
         let mut said = Vec::new();
         for _ in 0..6 {
@@ -256,7 +256,7 @@ async fn whatever_goes_wrong_one_key_makes_at_most_one() {
         let expected: [&str; 3] = match magic {
             Declined => ["declined_by_brand"; 3],
             SoldOutAtOrder => ["out_of_stock"; 3],
-            DearerAtOrder => ["price_changed"; 3],
+            PriceRaisedAtOrder => ["price_changed"; 3],
             Slow => ["accepted", "pending", "pending"],
             TimeoutAfterSuccess | GarbageAfterSuccess => ["Unknown", "ready", "ready"],
             TemporaryTwice => ["Temporary", "Temporary", "accepted"],
@@ -271,18 +271,18 @@ async fn whatever_goes_wrong_one_key_makes_at_most_one() {
         assert_eq!(said[5], ends, "{id}");
         let look = world.gifts.offer(id, "JP", Cents::new(5_000)).await.unwrap();
         assert!(
-            matches!(look, Offer::Open { .. }),
+            matches!(look, GiftCardQuote::Available { .. }),
             "{id} looks well before it is ordered"
         );
     }
     assert_eq!(world.made().await, 5);
     for (key, fault, first, then) in [
-        (11, GiftFault::Unreachable, "Temporary", "accepted"),
-        (12, GiftFault::Garbage, "Unknown", "accepted"),
-        (13, GiftFault::Slow { ms: 1 }, "accepted", "pending"),
-        (14, GiftFault::Timeout, "Unknown", "pending"),
-        (15, GiftFault::Decline, "declined_by_brand", "declined_by_brand"),
-        (16, GiftFault::OutOfStock, "out_of_stock", "out_of_stock"),
+        (11, GiftCardFault::Unreachable, "Temporary", "accepted"),
+        (12, GiftCardFault::MalformedResponse, "Unknown", "accepted"),
+        (13, GiftCardFault::Slow { ms: 1 }, "accepted", "pending"),
+        (14, GiftCardFault::Timeout, "Unknown", "pending"),
+        (15, GiftCardFault::Decline, "declined_by_brand", "declined_by_brand"),
+        (16, GiftCardFault::OutOfStock, "out_of_stock", "out_of_stock"),
     ] {
         world.gifts.add_fault(fault, Some(1));
         let wanted = order(key, "gift_lumenflix_us", 2_500);
@@ -295,19 +295,19 @@ async fn whatever_goes_wrong_one_key_makes_at_most_one() {
     assert_eq!(world.made().await, 9);
     let wanted = order(14, "gift_lumenflix_us", 2_500);
     world.wait(2_000);
-    world.gifts.add_fault(GiftFault::Twice, Some(1));
+    world.gifts.add_fault(GiftCardFault::Duplicate, Some(1));
     assert_eq!(
         [world.said(&wanted).await, world.said(&wanted).await],
         ["accepted", "ready"]
     );
 }
 
-fn wanted(q: &str, country: &str) -> GiftSearch {
-    GiftSearch {
+fn wanted(q: &str, country: &str) -> GiftCardQuery {
+    GiftCardQuery {
         q: (!q.is_empty()).then(|| q.to_owned()),
         country: (!country.is_empty()).then(|| country.to_owned()),
         limit: 1_000,
-        ..GiftSearch::default()
+        ..GiftCardQuery::default()
     }
 }
 
@@ -315,7 +315,7 @@ fn wanted(q: &str, country: &str) -> GiftSearch {
 #[tokio::test]
 async fn products_are_found_by_name_and_place() {
     let world = world();
-    let ids = async |search: &GiftSearch| -> Vec<String> {
+    let ids = async |search: &GiftCardQuery| -> Vec<String> {
         let page = world.gifts.search(search).await.unwrap().unwrap();
         assert_eq!(page.count, page.products.len());
         page.products.into_iter().map(|p| p.product_id).collect()
@@ -334,14 +334,14 @@ async fn products_are_found_by_name_and_place() {
     assert_eq!(ids(&wanted("kowalski hardware", "")).await, [""; 0]);
     assert_eq!(ids(&wanted("!!!", "")).await, [""; 0]);
     let all = world.gifts.search(&wanted("", "")).await.unwrap().unwrap();
-    let borderless: Vec<_> = all.products.iter().filter(|p| p.reach == Reach::Borderless).collect();
+    let borderless: Vec<_> = all.products.iter().filter(|p| p.reach == Redeemability::Worldwide).collect();
     assert!(borderless.len() >= 10);
     for country in ["US", "MT", "JP", "BR"] {
         let here = ids(&wanted("", country)).await;
         assert!(borderless.iter().all(|p| here.contains(&p.product_id)), "{country}");
         assert_eq!(here.len(), all.facets.countries[country], "{country}");
     }
-    let narrow = GiftSearch {
+    let narrow = GiftCardQuery {
         currency: Some("EUR".into()),
         category: Some("Groceries".into()),
         ..wanted("", "DE")
@@ -369,7 +369,7 @@ async fn pages_hold_every_product_once() {
     let all = world.gifts.search(&wanted("", "")).await.unwrap().unwrap().products;
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
-        let search = GiftSearch {
+        let search = GiftCardQuery {
             starting_after: after,
             limit: 17,
             ..wanted("", "")
@@ -382,7 +382,7 @@ async fn pages_hold_every_product_once() {
         after = seen.last().map(|p| p.product_id.clone());
     }
     assert_eq!(seen, all);
-    let foreign = GiftSearch {
+    let foreign = GiftCardQuery {
         starting_after: Some(FERNHILL.into()),
         ..wanted("", "FR")
     };

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use purser_actors::id::{EffectId, Wallet};
+use purser_actors::id::{JobId, Wallet};
 
 use super::*;
 use crate::system::SystemClock;
@@ -11,9 +11,9 @@ fn open(dir: &Path) -> Arc<SandboxIdentityCheck> {
     Arc::new(SandboxIdentityCheck::open(dir, 0, Arc::new(SystemClock)).unwrap())
 }
 
-fn order(key: u128) -> StartCheck {
-    StartCheck {
-        key: EffectId(key),
+fn order(key: u128) -> IdentityCheckRequest {
+    IdentityCheckRequest {
+        key: JobId(key),
         wallet: WALLET,
     }
 }
@@ -28,7 +28,7 @@ fn form(family_name: &str) -> BTreeMap<String, String> {
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-fn token_of(begun: &BegunCheck) -> &str {
+fn token_of(begun: &StartedCheck) -> &str {
     begun.url.strip_prefix(PAGES).unwrap()
 }
 
@@ -39,11 +39,11 @@ async fn one_key_is_one_check() {
     let provider = open(dir.path());
     let remaining = Some(1);
     let fault = CheckFault::Timeout;
-    provider.add_fault(Rule { fault, remaining });
+    provider.add_fault(FaultRule { fault, remaining });
     assert_eq!(provider.start(&order(1)).await.unwrap_err().kind, ErrorKind::Unknown);
     let begun = provider.start(&order(1)).await.unwrap();
     assert_eq!(provider.start(&order(1)).await.unwrap(), begun);
-    let other = StartCheck {
+    let other = IdentityCheckRequest {
         wallet: Wallet::Evm([2; 20]),
         ..order(1)
     };
@@ -66,17 +66,17 @@ async fn the_first_answer_decides() {
     let token = token_of(&begun);
     let pending = provider.status(&begun.reference).await.unwrap();
     assert!(matches!(pending, CheckStatus::Pending { .. }), "{pending:?}");
-    assert_eq!(provider.page(token), Some(Page::Open));
+    assert_eq!(provider.page(token), Some(CheckPage::Open));
     assert_eq!(provider.page(&begun.reference), None);
     assert!(provider.answer(token, &form("")).await.is_err());
-    assert_eq!(provider.answer(token, &form("Reject")).await, Ok(Page::Answered));
-    assert_eq!(provider.answer(token, &form("Lovelace")).await, Ok(Page::Answered));
+    assert_eq!(provider.answer(token, &form("Reject")).await, Ok(CheckPage::Answered));
+    assert_eq!(provider.answer(token, &form("Lovelace")).await, Ok(CheckPage::Answered));
     drop(provider);
     let provider = open(dir.path());
     let reason = "document_mismatch".into();
-    let over = CheckStatus::Over(Verdict::Failed { reason });
+    let over = CheckStatus::Decided(Verdict::Failed { reason });
     assert_eq!(provider.status(&begun.reference).await.unwrap(), over);
-    assert_eq!(provider.page(token), Some(Page::Answered));
+    assert_eq!(provider.page(token), Some(CheckPage::Answered));
     let state = provider.state().await.unwrap();
     assert_eq!((state.passed, state.failed), (0, 1));
 }
@@ -94,7 +94,7 @@ async fn old_checks_are_found() {
     }
     for begun in &all {
         let status = provider.status(&begun.reference).await.unwrap();
-        assert_eq!(status, CheckStatus::Over(Verdict::Passed));
+        assert_eq!(status, CheckStatus::Decided(Verdict::Passed));
     }
 }
 
@@ -105,11 +105,11 @@ async fn faults_say_what_they_mean() {
     let provider = open(dir.path());
     for (fault, kind) in [
         (CheckFault::Unreachable, ErrorKind::Temporary),
-        (CheckFault::Garbage, ErrorKind::Unknown),
+        (CheckFault::MalformedResponse, ErrorKind::Unknown),
         (CheckFault::Decline, ErrorKind::Permanent),
     ] {
         let remaining = Some(1);
-        provider.add_fault(Rule { fault, remaining });
+        provider.add_fault(FaultRule { fault, remaining });
         assert_eq!(provider.start(&order(9)).await.unwrap_err().kind, kind, "{fault:?}");
     }
     assert_eq!(provider.state().await.unwrap().begun, 0);

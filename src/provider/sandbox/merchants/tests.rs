@@ -129,8 +129,8 @@ fn labelled_queries_are_found_and_nothing_else_is() {
     assert!(precision >= 970 && recall >= 920, "{figures}");
 }
 
-fn search(q: Option<&str>, starting_after: Option<&str>, limit: usize) -> MerchantSearch {
-    MerchantSearch {
+fn search(q: Option<&str>, starting_after: Option<&str>, limit: usize) -> MerchantQuery {
+    MerchantQuery {
         q: q.map(str::to_owned),
         card_type: CardType::NonReloadableUs,
         starting_after: starting_after.map(str::to_owned),

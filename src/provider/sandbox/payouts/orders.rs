@@ -2,30 +2,30 @@
 
 use std::time::Duration;
 
-use purser_actors::id::{EffectId, PayoutId};
-use purser_actors::port::payout::{Recall, Report};
+use purser_actors::id::{JobId, PayoutId};
+use purser_actors::port::payouts::{RecallResult, PayoutStatusUpdate};
 use purser_actors::port::{ErrorKind, PortError, Timestamp};
 use sha2::{Digest as _, Sha256};
 
-use super::book::{Ordered, RailBook, Record, Says, Words};
-use super::fault::{Magic, RailFault, magic_of};
-use super::{SandboxRails, failed};
-use crate::provider::payouts::{Payee, PlainPayout};
+use super::records::{PayoutOrderRecord, PayoutRecords, PayoutRecord, PayoutEventRecord, PayoutEventKind};
+use super::faults::{MagicOutcome, PayoutFault, magic_of};
+use super::{SandboxPayouts, failed};
+use crate::provider::payouts::{PlainPayee, PlainPayout};
 use crate::sandbox::record_log::LogError;
 
 const SEND: &str = "pay out";
 const RECALL: &str = "recall";
 
 /// An order's outcome under the lock.
-enum Taken {
+enum OrderResult {
     Stumble,
     Conflict,
-    Old(Report),
-    New(Report),
+    Old(PayoutStatusUpdate),
+    New(PayoutStatusUpdate),
 }
 
-impl SandboxRails {
-    pub(super) async fn take_order(&self, order: PlainPayout) -> Result<Report, PortError> {
+impl SandboxPayouts {
+    pub(super) async fn take_order(&self, order: PlainPayout) -> Result<PayoutStatusUpdate, PortError> {
         let fault = self.faults.take(|_| true);
         self.before(SEND, fault).await?;
         let magic = magic_of(order.amount);
@@ -35,7 +35,7 @@ impl SandboxRails {
             let taken = self.decide(&mut book, &order, fault, magic);
             // The words of a new order that are due at once are said before it is answered.
             let durable = self.speak(&mut book);
-            if fault == Some(RailFault::Twice) {
+            if fault == Some(PayoutFault::Duplicate) {
                 self.repeat(&mut book, order.key);
             }
             (taken, durable)
@@ -43,17 +43,17 @@ impl SandboxRails {
         let stopped = |e: LogError| failed(SEND, ErrorKind::Unknown, &e.to_string());
         durable.wait().await.map_err(stopped)?;
         let (report, fresh) = match taken {
-            Taken::Stumble => {
+            OrderResult::Stumble => {
                 return Err(failed(SEND, ErrorKind::Temporary, "the rail is busy (magic amount)"));
             }
-            Taken::Conflict => {
+            OrderResult::Conflict => {
                 let message = "this key belongs to an order with another content";
                 return Err(failed(SEND, ErrorKind::Permanent, message));
             }
-            Taken::Old(report) => (report, false),
-            Taken::New(report) => (report, true),
+            OrderResult::Old(report) => (report, false),
+            OrderResult::New(report) => (report, true),
         };
-        if fault == Some(RailFault::Timeout) || (fresh && magic == Some(Magic::TimeoutAfterSuccess)) {
+        if fault == Some(PayoutFault::Timeout) || (fresh && magic == Some(MagicOutcome::TimeoutAfterSuccess)) {
             tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
             return Err(failed(SEND, ErrorKind::Unknown, "no answer in time"));
         }
@@ -62,29 +62,29 @@ impl SandboxRails {
 
     fn decide(
         &self,
-        book: &mut RailBook,
+        book: &mut PayoutRecords,
         order: &PlainPayout,
-        fault: Option<RailFault>,
-        magic: Option<Magic>,
-    ) -> Taken {
+        fault: Option<PayoutFault>,
+        magic: Option<MagicOutcome>,
+    ) -> OrderResult {
         let digest = digest(order);
         if let Some(known) = book.order(order.key) {
             if known.digest != digest {
-                return Taken::Conflict;
+                return OrderResult::Conflict;
             }
             // What was said last, which for a disordered payout is not the newest.
             let last = book.said(order.key).pop();
-            let begun = word(order, 1, known.at, Words::InProcess);
-            return Taken::Old(last.unwrap_or(begun).report());
+            let begun = word(order, 1, known.at, PayoutEventKind::InProcess);
+            return OrderResult::Old(last.unwrap_or(begun).report());
         }
-        if magic == Some(Magic::TemporaryTwice) && book.stumbles(order.key) {
-            return Taken::Stumble;
+        if magic == Some(MagicOutcome::TemporaryTwice) && book.stumbles(order.key) {
+            return OrderResult::Stumble;
         }
         let magic = match fault {
-            Some(RailFault::Decline) => Some(Magic::Declined),
+            Some(PayoutFault::Decline) => Some(MagicOutcome::Declined),
             _ => magic,
         };
-        let taken = Ordered {
+        let taken = PayoutOrderRecord {
             key: order.key,
             payout: order.payout,
             line: order.line,
@@ -92,39 +92,39 @@ impl SandboxRails {
             currency: order.currency,
             digest,
             at: book.now,
-            gone: magic == Some(Magic::GoneAfterRefusal),
-            late: matches!(magic, Some(Magic::GoneAfterRefusal | Magic::PaidAfterRefusal)),
+            gone: magic == Some(MagicOutcome::LostAfterDecline),
+            late: matches!(magic, Some(MagicOutcome::LostAfterDecline | MagicOutcome::PaidAfterDecline)),
             to_come: self.plan(order, magic, book.now),
         };
-        let first = taken.to_come.first().map(Says::report);
-        drop(self.keep(book, &Record::Ordered(taken)));
-        Taken::New(first.unwrap_or(word(order, 1, book.now, Words::InProcess).report()))
+        let first = taken.to_come.first().map(PayoutEventRecord::report);
+        drop(self.keep(book, &PayoutRecord::Ordered(taken)));
+        OrderResult::New(first.unwrap_or(word(order, 1, book.now, PayoutEventKind::InProcess).report()))
     }
 
     /// Everything that will be said of an order, by what its amount does.
-    fn plan(&self, order: &PlainPayout, magic: Option<Magic>, now: Timestamp) -> Vec<Says> {
-        use Words::{Cancelled, Complete, Failed, InProcess, Returned};
+    fn plan(&self, order: &PlainPayout, magic: Option<MagicOutcome>, now: Timestamp) -> Vec<PayoutEventRecord> {
+        use PayoutEventKind::{Cancelled, Complete, Failed, InProcess, Returned};
         let paid = now.plus_ms(match magic {
-            Some(Magic::Slow) => self.settings.slow_paid_after_ms,
+            Some(MagicOutcome::Slow) => self.settings.slow_paid_after_ms,
             _ => self.settings.paid_after_ms,
         });
         let after = paid.plus_ms(self.settings.returned_after_ms);
-        let words: Vec<(u64, Timestamp, Words)> = match magic {
-            Some(Magic::Declined) => vec![(1, now, Failed)],
-            Some(Magic::Returned) => vec![(1, now, InProcess), (2, paid, Complete), (3, after, Returned)],
-            Some(Magic::Disordered) => vec![
+        let words: Vec<(u64, Timestamp, PayoutEventKind)> = match magic {
+            Some(MagicOutcome::Declined) => vec![(1, now, Failed)],
+            Some(MagicOutcome::Returned) => vec![(1, now, InProcess), (2, paid, Complete), (3, after, Returned)],
+            Some(MagicOutcome::OutOfOrder) => vec![
                 (1, now, InProcess),
                 (3, paid, Complete),
                 (2, paid, InProcess),
                 (3, paid, Complete),
                 (2, after, InProcess),
             ],
-            Some(Magic::LiesThenCorrects) => vec![(1, now, InProcess), (2, paid, Complete), (3, after, Failed)],
-            Some(Magic::PaidAfterRefusal | Magic::GoneAfterRefusal) => {
+            Some(MagicOutcome::WrongThenCorrected) => vec![(1, now, InProcess), (2, paid, Complete), (3, after, Failed)],
+            Some(MagicOutcome::PaidAfterDecline | MagicOutcome::LostAfterDecline) => {
                 vec![(1, now, InProcess), (2, paid, Failed), (3, after, Complete)]
             }
-            Some(Magic::Cancelled) => vec![(1, now, InProcess), (2, paid, Cancelled)],
-            Some(Magic::Unclaimed) => vec![(1, now, InProcess)],
+            Some(MagicOutcome::Cancelled) => vec![(1, now, InProcess), (2, paid, Cancelled)],
+            Some(MagicOutcome::Unclaimed) => vec![(1, now, InProcess)],
             _ => vec![(1, now, InProcess), (2, paid, Complete)],
         };
         let said = |(sequence, at, says)| word(order, sequence, at, says);
@@ -132,16 +132,16 @@ impl SandboxRails {
     }
 
     /// Says all that was said of an order again.
-    fn repeat(&self, book: &mut RailBook, key: EffectId) {
+    fn repeat(&self, book: &mut PayoutRecords, key: JobId) {
         let at = book.now;
         for word in book.said(key) {
-            drop(self.keep(book, &Record::Word(Says { at, ..word })));
+            drop(self.keep(book, &PayoutRecord::Word(PayoutEventRecord { at, ..word })));
         }
     }
 
-    pub(super) async fn known_order(&self, key: EffectId) -> Result<Option<Report>, PortError> {
+    pub(super) async fn known_order(&self, key: JobId) -> Result<Option<PayoutStatusUpdate>, PortError> {
         const CALL: &str = "ask after";
-        self.before(CALL, self.faults.take(RailFault::meets_listening)).await?;
+        self.before(CALL, self.faults.take(PayoutFault::meets_listening)).await?;
         let (known, durable) = {
             let mut book = self.book.lock();
             let durable = self.speak(&mut book);
@@ -154,35 +154,35 @@ impl SandboxRails {
         Ok(known)
     }
 
-    pub(super) async fn take_back(&self, key: EffectId, payout: PayoutId) -> Result<Recall, PortError> {
+    pub(super) async fn take_back(&self, key: JobId, payout: PayoutId) -> Result<RecallResult, PortError> {
         let fault = self
             .faults
-            .take(|fault| !matches!(fault, RailFault::Decline | RailFault::Twice));
+            .take(|fault| !matches!(fault, PayoutFault::Decline | PayoutFault::Duplicate));
         self.before(RECALL, fault).await?;
         let (recall, durable) = {
             let mut book = self.book.lock();
             let durable = self.speak(&mut book);
-            let paid = book.said(key).iter().any(|word| word.says == Words::Complete);
+            let paid = book.said(key).iter().any(|word| word.says == PayoutEventKind::Complete);
             match book.order(key) {
-                _ if book.is_recalled(key) => (Recall::Done, durable),
-                Some(order) if order.gone || (paid && !order.late) => (Recall::TooLate, durable),
+                _ if book.is_recalled(key) => (RecallResult::Recalled, durable),
+                Some(order) if order.gone || (paid && !order.late) => (RecallResult::TooLate, durable),
                 _ => {
                     let sequence = book.latest(key).map_or(1, |word| word.sequence + 1);
-                    drop(self.keep(&mut book, &Record::Recalled(key)));
-                    let word = Says {
+                    drop(self.keep(&mut book, &PayoutRecord::Recalled(key)));
+                    let word = PayoutEventRecord {
                         at: book.now,
                         key,
                         payout,
                         sequence,
-                        says: Words::Returned,
+                        says: PayoutEventKind::Returned,
                     };
-                    (Recall::Done, self.keep(&mut book, &Record::Word(word)))
+                    (RecallResult::Recalled, self.keep(&mut book, &PayoutRecord::Word(word)))
                 }
             }
         };
         let stopped = |e: LogError| failed(RECALL, ErrorKind::Unknown, &e.to_string());
         durable.wait().await.map_err(stopped)?;
-        if fault == Some(RailFault::Timeout) {
+        if fault == Some(PayoutFault::Timeout) {
             tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
             return Err(failed(RECALL, ErrorKind::Unknown, "no answer in time"));
         }
@@ -190,8 +190,8 @@ impl SandboxRails {
     }
 }
 
-const fn word(order: &PlainPayout, sequence: u64, at: Timestamp, says: Words) -> Says {
-    Says {
+const fn word(order: &PlainPayout, sequence: u64, at: Timestamp, says: PayoutEventKind) -> PayoutEventRecord {
+    PayoutEventRecord {
         at,
         key: order.key,
         payout: order.payout,
@@ -213,8 +213,8 @@ fn digest(order: &PlainPayout) -> [u8; 32] {
     take(&order.amount.get().to_be_bytes());
     take(order.currency.as_str().as_bytes());
     match &order.to {
-        Payee::Card(card) => take(card.last4().as_bytes()),
-        Payee::Bank {
+        PlainPayee::Card(card) => take(card.last4().as_bytes()),
+        PlainPayee::Bank {
             routing_number,
             account_holder_name,
             ..
@@ -222,7 +222,7 @@ fn digest(order: &PlainPayout) -> [u8; 32] {
             take(routing_number.as_bytes());
             take(account_holder_name.as_bytes());
         }
-        Payee::App(platform, payee) => {
+        PlainPayee::App(platform, payee) => {
             take(platform.name().as_bytes());
             take(payee.recipient.as_bytes());
         }

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
-use purser_actors::port::payout::RailState;
-use purser_actors::product::{AppPayee, Currency, Line, Platform};
+use purser_actors::port::payouts::PayoutRailStatus;
+use purser_actors::product::{AppPayee, Currency, ProductLine, Platform};
 use tempfile::TempDir;
 
 use super::*;
-use crate::provider::payouts::Payee;
-use crate::vault::CardNumber;
+use crate::provider::payouts::PlainPayee;
+use crate::vault::CardNumberRecord;
 
 struct Hand(AtomicU64);
 
@@ -23,15 +23,15 @@ impl Clock for Hand {
 struct World {
     dir: TempDir,
     clock: Arc<Hand>,
-    rails: SandboxRails,
+    rails: SandboxPayouts,
 }
 
-fn open(dir: &TempDir, clock: &Arc<Hand>) -> SandboxRails {
-    let settings = RailSettings {
+fn open(dir: &TempDir, clock: &Arc<Hand>) -> SandboxPayouts {
+    let settings = SandboxPayoutSettings {
         timeout_after_ms: 1,
-        ..RailSettings::default()
+        ..SandboxPayoutSettings::default()
     };
-    SandboxRails::open(dir.path(), settings, clock.clone()).unwrap()
+    SandboxPayouts::open(dir.path(), settings, clock.clone()).unwrap()
 }
 
 fn world() -> World {
@@ -43,13 +43,13 @@ fn world() -> World {
     World { dir, clock, rails }
 }
 
-fn name(state: &RailState) -> &'static str {
+fn name(state: &PayoutRailStatus) -> &'static str {
     match state {
-        RailState::InProcess { .. } => "in-process",
-        RailState::Complete { .. } => "complete",
-        RailState::Failed { .. } => "failed",
-        RailState::Cancelled { .. } => "cancelled",
-        RailState::Returned { .. } => "returned",
+        PayoutRailStatus::InProcess { .. } => "in-process",
+        PayoutRailStatus::Complete { .. } => "complete",
+        PayoutRailStatus::Failed { .. } => "failed",
+        PayoutRailStatus::Cancelled { .. } => "cancelled",
+        PayoutRailStatus::Returned { .. } => "returned",
     }
 }
 
@@ -75,7 +75,7 @@ impl World {
 
     /// Every word about a payout, in the order in which it was told.
     async fn told(&self, payout: PayoutId) -> Vec<String> {
-        let told = self.rails.told(0, 1_000).await.unwrap();
+        let told = self.rails.events_after(0, 1_000).await.unwrap();
         let of_it = told.iter().filter(|word| word.payout == payout);
         of_it
             .map(|word| format!("{} {}", word.report.sequence, name(&word.report.state)))
@@ -85,12 +85,12 @@ impl World {
 
 fn order(key: u128, cents: u64) -> PlainPayout {
     PlainPayout {
-        key: EffectId(key),
+        key: JobId(key),
         payout: PayoutId(key + 1_000),
-        line: Line::BankPayment,
+        line: ProductLine::BankPayment,
         amount: Cents::new(cents),
         currency: Currency::USD,
-        to: Payee::Bank {
+        to: PlainPayee::Bank {
             routing_number: "021000021".into(),
             account_number: Secret::new("000123456789".into()),
             account_holder_name: "Ada Lovelace".into(),
@@ -111,8 +111,8 @@ async fn a_key_pays_once() {
     assert_eq!(world.said(&one).await, "2 complete");
     assert_eq!(world.said(&order(1, 5_001)).await, "Permanent");
     let app = PlainPayout {
-        line: Line::AppPayment,
-        to: Payee::App(
+        line: ProductLine::AppPayment,
+        to: PlainPayee::App(
             Platform::Venmo,
             AppPayee {
                 recipient: "@ada".into(),
@@ -179,11 +179,11 @@ async fn magic_amounts_do_what_they_say() {
 #[tokio::test]
 async fn money_is_taken_back_once_and_only_while_it_can_be() {
     for (cents, waited, recall, last) in [
-        (2777, 0, Recall::Done, "2 returned"),
-        (5000, 0, Recall::Done, "2 returned"),
-        (5000, 1_500, Recall::TooLate, "2 complete"),
-        (2444, 9_000, Recall::Done, "4 returned"),
-        (2555, 9_000, Recall::TooLate, "3 complete"),
+        (2777, 0, RecallResult::Recalled, "2 returned"),
+        (5000, 0, RecallResult::Recalled, "2 returned"),
+        (5000, 1_500, RecallResult::TooLate, "2 complete"),
+        (2444, 9_000, RecallResult::Recalled, "4 returned"),
+        (2555, 9_000, RecallResult::TooLate, "3 complete"),
     ] {
         let world = world();
         let order = order(7, cents);
@@ -195,7 +195,7 @@ async fn money_is_taken_back_once_and_only_while_it_can_be() {
         assert_eq!(ask(&world).await, recall, "{cents} after {waited}, asked again");
         world.wait(60_000);
         assert_eq!(world.told(order.payout).await.last().unwrap(), last, "{cents}");
-        let recalled = usize::from(recall == Recall::Done);
+        let recalled = usize::from(recall == RecallResult::Recalled);
         assert_eq!(world.rails.state().await.unwrap().recalled, recalled);
     }
 }
@@ -211,22 +211,22 @@ async fn faults_do_what_they_say() {
         (met, world.said(&order).await)
     };
     let pair = |met: &str, then: &str| (met.to_owned(), then.to_owned());
-    assert_eq!(said(RailFault::Unreachable, 1).await, pair("Temporary", "1 in-process"));
-    assert_eq!(said(RailFault::Garbage, 2).await, pair("Unknown", "1 in-process"));
-    assert_eq!(said(RailFault::Timeout, 3).await, pair("Unknown", "1 in-process"));
-    assert_eq!(said(RailFault::Decline, 4).await, pair("1 failed", "1 failed"));
+    assert_eq!(said(PayoutFault::Unreachable, 1).await, pair("Temporary", "1 in-process"));
+    assert_eq!(said(PayoutFault::MalformedResponse, 2).await, pair("Unknown", "1 in-process"));
+    assert_eq!(said(PayoutFault::Timeout, 3).await, pair("Unknown", "1 in-process"));
+    assert_eq!(said(PayoutFault::Decline, 4).await, pair("1 failed", "1 failed"));
     assert_eq!(
-        said(RailFault::Slow { ms: 1 }, 5).await,
+        said(PayoutFault::Slow { ms: 1 }, 5).await,
         pair("1 in-process", "1 in-process")
     );
-    assert_eq!(said(RailFault::Twice, 6).await, pair("1 in-process", "1 in-process"));
+    assert_eq!(said(PayoutFault::Duplicate, 6).await, pair("1 in-process", "1 in-process"));
     assert_eq!(world.told(PayoutId(1_006)).await, ["1 in-process", "1 in-process"]);
     let state = world.rails.state().await.unwrap();
     assert_eq!((state.orders, state.faults_injected, state.rules.len()), (6, 6, 0));
-    world.rails.add_fault(RailFault::Unreachable, None);
-    assert!(world.rails.told(0, 10).await.is_err());
+    world.rails.add_fault(PayoutFault::Unreachable, None);
+    assert!(world.rails.events_after(0, 10).await.is_err());
     world.rails.clear_faults();
-    assert!(world.rails.told(0, 10).await.is_ok());
+    assert!(world.rails.events_after(0, 10).await.is_ok());
 }
 
 // Aim: words are read on from any number, each once, in the order in which they were said; the desk says what it likes.
@@ -237,15 +237,15 @@ async fn words_are_read_on_from_where_one_was() {
         world.said(&order(key, 5_000)).await;
     }
     world.wait(1_500);
-    assert!(world.rails.say(PayoutId(1_002), Words::Returned, None).await.unwrap());
-    assert!(world.rails.say(PayoutId(1_003), Words::Failed, Some(1)).await.unwrap());
-    assert!(!world.rails.say(PayoutId(9), Words::Failed, None).await.unwrap());
-    let all = world.rails.told(0, 1_000).await.unwrap();
+    assert!(world.rails.emit_event(PayoutId(1_002), PayoutEventKind::Returned, None).await.unwrap());
+    assert!(world.rails.emit_event(PayoutId(1_003), PayoutEventKind::Failed, Some(1)).await.unwrap());
+    assert!(!world.rails.emit_event(PayoutId(9), PayoutEventKind::Failed, None).await.unwrap());
+    let all = world.rails.events_after(0, 1_000).await.unwrap();
     assert_eq!(all.len(), 12);
     let mut read = Vec::new();
     while let Some(next) = world
         .rails
-        .told(read.last().map_or(0, |w: &Told| w.number), 5)
+        .events_after(read.last().map_or(0, |w: &PayoutEvent| w.number), 5)
         .await
         .unwrap()
         .first()
@@ -269,8 +269,8 @@ async fn the_file_knows_no_number() {
     let country = world.rails.card_country(&number).await.unwrap();
     assert_eq!(country.unwrap().as_str(), "US");
     let card = PlainPayout {
-        line: Line::PushToCard,
-        to: Payee::Card(CardNumber::new(number, 12, 2031).unwrap()),
+        line: ProductLine::PushToCard,
+        to: PlainPayee::Card(CardNumberRecord::new(number, 12, 2031).unwrap()),
         ..order(2, 5_000)
     };
     world.said(&order(1, 5_000)).await;

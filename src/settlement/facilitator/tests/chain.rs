@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, ChainStanding, Cursor, Decline, Departure, ErrorKind, Finality, Lookup, Movement, Page,
-    PortError, Preparation, Prepared, Settlement, Submitted, Timestamp, Transfer, TreasuryList,
+    Authorization, BoxFuture, ChainStanding, ListCursor, Decline, OutgoingTransfer, ErrorKind, Finality, ChainStatus, ChainMovement, ListPage,
+    PortError, Preparation, PreparedTransaction, Settlement, SubmitResult, Timestamp, OutgoingTransferRequest, TreasuryList,
 };
 use purser_chains::solana::Pubkey;
 use purser_chains::solana::address::base58;
@@ -90,15 +90,15 @@ impl TestChain {
         self.state.lock().own = own;
     }
 
-    fn shows(&self, authorization: &Authorization) -> Lookup {
+    fn shows(&self, authorization: &Authorization) -> ChainStatus {
         let (state, mark) = (self.state.lock(), mark(authorization));
         match (state.landed.get(&mark), state.impossible.contains(&mark)) {
-            (Some(transaction), _) => Lookup::Landed {
+            (Some(transaction), _) => ChainStatus::Landed {
                 transaction: transaction.clone(),
                 finality: Finality::Seen,
             },
-            (None, true) => Lookup::Impossible,
-            (None, false) => Lookup::Pending,
+            (None, true) => ChainStatus::Impossible,
+            (None, false) => ChainStatus::Pending,
         }
     }
 }
@@ -188,11 +188,11 @@ impl ChainReader for TestChain {
         of: &'a Authorization,
         _: Option<&'a str>,
         _: Look,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         now(self.shows(of))
     }
 
-    fn sign_for<'a>(&'a self, _: &'a Transfer, _: Option<Pubkey>) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign_for<'a>(&'a self, _: &'a OutgoingTransferRequest, _: Option<Pubkey>) -> BoxFuture<'a, Result<Authorization, PortError>> {
         none("sign")
     }
 
@@ -202,12 +202,12 @@ impl ChainReader for TestChain {
 }
 
 impl Settlement for TestChain {
-    fn sign<'a>(&'a self, _: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+    fn sign<'a>(&'a self, _: &'a OutgoingTransferRequest) -> BoxFuture<'a, Result<Authorization, PortError>> {
         none("sign")
     }
 
     fn prepare<'a>(&'a self, _: &'a Authorization) -> BoxFuture<'a, Result<Preparation, PortError>> {
-        let prepared = Prepared {
+        let prepared = PreparedTransaction {
             bytes: b"own".to_vec(),
             transaction: String::new(),
         };
@@ -218,25 +218,25 @@ impl Settlement for TestChain {
     fn submit<'a>(
         &'a self,
         authorization: &'a Authorization,
-        _: &'a Prepared,
-    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        _: &'a PreparedTransaction,
+    ) -> BoxFuture<'a, Result<SubmitResult, PortError>> {
         let transaction = self.execute(mark(authorization)).unwrap();
         let finality = Finality::Seen;
-        now(Submitted::Settled { transaction, finality })
+        now(SubmitResult::Settled { transaction, finality })
     }
 
     fn lookup<'a>(
         &'a self,
         authorization: &'a Authorization,
-        _: Option<&'a Prepared>,
-    ) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        _: Option<&'a PreparedTransaction>,
+    ) -> BoxFuture<'a, Result<ChainStatus, PortError>> {
         now(self.shows(authorization))
     }
 
     fn standing<'a>(
         &'a self,
         _: &'a Authorization,
-        _: Option<&'a Prepared>,
+        _: Option<&'a PreparedTransaction>,
         _: &'a str,
     ) -> BoxFuture<'a, Result<ChainStanding, PortError>> {
         now(ChainStanding::Final)
@@ -250,11 +250,11 @@ impl Settlement for TestChain {
         none("treasury holds")
     }
 
-    fn sent_by<'a>(&'a self, _: &'a Wallet, _: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+    fn sent_by<'a>(&'a self, _: &'a Wallet, _: Timestamp) -> BoxFuture<'a, Result<Vec<OutgoingTransfer>, PortError>> {
         none("sent by")
     }
 
-    fn departures(&self, _: Timestamp, _: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+    fn departures(&self, _: Timestamp, _: Timestamp) -> BoxFuture<'_, Result<Vec<OutgoingTransfer>, PortError>> {
         none("departures")
     }
 }
@@ -263,17 +263,17 @@ impl TreasuryList for TestChain {
     fn movements<'a>(
         &'a self,
         _: Network,
-        _: Option<&'a Cursor>,
+        _: Option<&'a ListCursor>,
         _: usize,
-    ) -> BoxFuture<'a, Result<Page<Movement>, PortError>> {
+    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
         none("movements")
     }
 
-    fn in_transaction<'a>(&'a self, _: Network, _: &'a str) -> BoxFuture<'a, Result<Vec<Movement>, PortError>> {
+    fn in_transaction<'a>(&'a self, _: Network, _: &'a str) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
         none("in transaction")
     }
 
-    fn movement_finality<'a>(&'a self, _: Network, _: &'a Movement) -> BoxFuture<'a, Result<Finality, PortError>> {
+    fn movement_finality<'a>(&'a self, _: Network, _: &'a ChainMovement) -> BoxFuture<'a, Result<Finality, PortError>> {
         none("movement finality")
     }
 }

@@ -1,32 +1,32 @@
 //! One payment, one transfer, one facilitator: whatever that one answers.
 
-use purser_actors::port::{Decline, ErrorKind, Finality, Lookup, PortError};
+use purser_actors::port::{Decline, ErrorKind, Finality, ChainStatus, PortError};
 use tokio::task::JoinHandle;
 
 use super::*;
 use crate::settlement::facilitator::rows::mark;
 
 /// A submission in a task of its own, as the engine waits.
-fn submitting(port: &Port, payment: &Authorization, prepared: &Prepared) -> JoinHandle<Result<Submitted, PortError>> {
+fn submitting(port: &Port, payment: &Authorization, prepared: &PreparedTransaction) -> JoinHandle<Result<SubmitResult, PortError>> {
     let (port, payment, prepared) = (port.clone(), payment.clone(), prepared.clone());
     tokio::spawn(async move { port.submit(&payment, &prepared).await })
 }
 
-fn seen(transaction: &str) -> Submitted {
-    Submitted::Settled {
+fn seen(transaction: &str) -> SubmitResult {
+    SubmitResult::Settled {
         transaction: transaction.to_owned(),
         finality: Finality::Seen,
     }
 }
 
-fn first_transaction() -> Submitted {
+fn first_transaction() -> SubmitResult {
     seen(&format!("0x{:064x}", 1))
 }
 
-fn reason(submitted: Submitted) -> String {
+fn reason(submitted: SubmitResult) -> String {
     match submitted {
-        Submitted::Declined(decline) => decline.reason.to_string(),
-        settled @ Submitted::Settled { .. } => panic!("{settled:?}"),
+        SubmitResult::Declined(decline) => decline.reason.to_string(),
+        settled @ SubmitResult::Settled { .. } => panic!("{settled:?}"),
     }
 }
 
@@ -89,7 +89,7 @@ async fn case_87_what_is_unknown_goes_to_the_same_facilitator_again() {
         assert!(!submitted.is_finished(), "{mode:?}");
         assert_eq!(
             port.lookup(&payment(1), Some(&prepared)).await,
-            Ok(Lookup::Pending),
+            Ok(ChainStatus::Pending),
             "{mode:?}"
         );
         assert_eq!((world.chain.transfers(), world.settles()[1]), (0, 0), "{mode:?}");
@@ -128,7 +128,7 @@ async fn after_an_unknown_outcome_a_decline_is_not_believed() {
     assert!(!submitted.is_finished());
     world.chain.cannot_land(&payment(1));
     assert_eq!(submitted.await.unwrap().unwrap_err().kind, ErrorKind::Permanent);
-    assert_eq!(port.lookup(&payment(1), None).await, Ok(Lookup::Impossible));
+    assert_eq!(port.lookup(&payment(1), None).await, Ok(ChainStatus::Impossible));
     // The same by a process that does not know what an earlier one has sent.
     let world = World::start(&[Mode::Fails(500)]).await;
     let port = world.open(&[0]).await;
@@ -313,12 +313,12 @@ async fn a_payment_that_has_ended_leaves_no_row() {
         ready(&port, &payment(n)).await;
         assert!(port.list.rows.handed(&mark(&payment(n))).await.unwrap().is_some());
     }
-    let Submitted::Settled { transaction, .. } = submit(&port, &payment(1)).await else {
+    let SubmitResult::Settled { transaction, .. } = submit(&port, &payment(1)).await else {
         panic!()
     };
     port.standing(&payment(1), None, &transaction).await.unwrap();
     world.chain.cannot_land(&payment(2));
-    assert_eq!(port.lookup(&payment(2), None).await, Ok(Lookup::Impossible));
+    assert_eq!(port.lookup(&payment(2), None).await, Ok(ChainStatus::Impossible));
     for n in [1, 2] {
         assert_eq!(port.list.rows.handed(&mark(&payment(n))).await, Ok(None));
     }

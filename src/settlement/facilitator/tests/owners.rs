@@ -15,8 +15,8 @@ fn with_fee_payer(n: u8, fee_payer: [u8; 32]) -> Authorization {
     })
 }
 
-fn is_settled(submitted: &Submitted) -> bool {
-    matches!(submitted, Submitted::Settled { .. })
+fn is_settled(submitted: &SubmitResult) -> bool {
+    matches!(submitted, SubmitResult::Settled { .. })
 }
 
 // Aim: the challenge names the first facilitator's fee payer, what was offered before is still accepted by its owner, also by the

@@ -7,8 +7,8 @@ use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::Decline;
 
-use super::super::ledger::{Key, insufficient};
-use super::Chain;
+use super::super::ledger::{ReplayKey, insufficient};
+use super::SandboxChain;
 
 /// Maximum number of wallets. Beyond it all are removed, and the chain declines each of them once more after a claim.
 const MOST: usize = 10_000;
@@ -48,7 +48,7 @@ impl EmptyWallets {
     }
 }
 
-impl Chain {
+impl SandboxChain {
     /// Inserts the payer if the reason is insufficient funds.
     pub(super) fn noted(&self, payer: Wallet, decline: Decline) -> Decline {
         if decline == insufficient() {
@@ -59,7 +59,7 @@ impl Chain {
 
     /// Whether the balance of a wallet that was declined for insufficient funds is still lower than this amount. False for any
     /// other wallet, without a look at the ledger, and for a payment that is on the chain.
-    pub(crate) fn is_known_to_lack(&self, key: &Key, amount: Usdc) -> bool {
+    pub(crate) fn is_known_to_lack(&self, key: &ReplayKey, amount: Usdc) -> bool {
         if !self.empty.contains(&key.payer) {
             return false;
         }

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Decline, Movement, Timestamp};
+use purser_actors::port::{Decline, ChainMovement, Timestamp};
 
-use super::super::ledger::{Key, Record, Transfer};
+use super::super::ledger::{ReplayKey, LedgerRecord, ChainTransfer};
 use super::super::{evm, svm};
-use super::{Chain, State};
+use super::{SandboxChain, ChainState};
 
 /// Whatever lands shares a transaction, while there is one.
 #[derive(Default)]
@@ -37,7 +37,7 @@ pub(crate) struct Plain {
     pub(crate) amount: Usdc,
 }
 
-impl Chain {
+impl SandboxChain {
     /// Whatever lands from now on lands in one transaction, if the chain gives its id; or each in its own again.
     pub(crate) fn gather(&self, together: bool) {
         *self.together.open.lock() = together.then(Open::default);
@@ -45,7 +45,7 @@ impl Chain {
     }
 
     /// Gives a transfer its transaction, time and place. One that must be alone stays so.
-    pub(super) fn placed(&self, alone: Transfer, shares: bool) -> (Transfer, u32) {
+    pub(super) fn placed(&self, alone: ChainTransfer, shares: bool) -> (ChainTransfer, u32) {
         if !shares || !self.together.is_open.load(Ordering::Acquire) {
             return (alone, 0);
         }
@@ -55,7 +55,7 @@ impl Chain {
         open.next += 1;
         let begun = || (alone.transaction.clone(), alone.at);
         let (transaction, at) = open.begun.get_or_insert_with(begun).clone();
-        let shared = Transfer {
+        let shared = ChainTransfer {
             transaction,
             at,
             ..alone
@@ -64,9 +64,9 @@ impl Chain {
     }
 
     /// Moves money without an authorization, if it is there.
-    pub(crate) fn transfer_plain(&self, state: &State, now: Timestamp, plain: Plain) -> (Vec<Record>, Option<Decline>) {
+    pub(crate) fn transfer_plain(&self, state: &ChainState, now: Timestamp, plain: Plain) -> (Vec<LedgerRecord>, Option<Decline>) {
         let Plain { from, to, amount } = plain;
-        let mut key = Key {
+        let mut key = ReplayKey {
             payer: from,
             nonce: [0; 32],
         };
@@ -74,7 +74,7 @@ impl Chain {
             Network::Base => evm::transaction_id(&key, "its sender", state.ledger.landed()),
             Network::Solana => svm::plain_id(&from, state.ledger.landed()),
         };
-        let alone = Transfer {
+        let alone = ChainTransfer {
             transaction,
             key,
             to,
@@ -82,8 +82,8 @@ impl Chain {
             at: now,
         };
         let (transfer, index) = self.placed(alone, true);
-        key.nonce = Movement::plain_mark(&transfer.transaction, index);
-        match state.ledger.transfer_beside(&Transfer { key, ..transfer }, index) {
+        key.nonce = ChainMovement::plain_mark(&transfer.transaction, index);
+        match state.ledger.transfer_beside(&ChainTransfer { key, ..transfer }, index) {
             Ok(records) => (records, None),
             Err(declined) => (Vec::new(), Some(declined)),
         }

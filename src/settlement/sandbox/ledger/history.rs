@@ -2,24 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use super::saved::by_transaction;
-use super::{Key, Landed, Ledger};
+use super::archive::by_transaction;
+use super::{ReplayKey, SettledTransfer, ChainLedger};
 
-impl Ledger {
+impl ChainLedger {
     /// The first transfer of the transaction with this id, dropped or not.
-    pub(crate) fn find_transaction(&self, transaction: &str) -> Option<Landed> {
+    pub(crate) fn find_transaction(&self, transaction: &str) -> Option<SettledTransfer> {
         self.in_transaction(transaction).into_iter().next()
     }
 
     /// All transfers of the transaction with this id, dropped or not, in their order.
-    pub(crate) fn in_transaction(&self, transaction: &str) -> Vec<Landed> {
+    pub(crate) fn in_transaction(&self, transaction: &str) -> Vec<SettledTransfer> {
         let near = self.shelf.find(by_transaction(transaction));
         let its = near.iter().filter_map(|record| {
             let (transfer, index) = record.transferred()?;
             (transfer.transaction == transaction).then_some((index, transfer.key))
         });
-        let places: BTreeSet<(u32, Key)> = its.collect();
-        let newest = |(_, key): &(u32, Key)| {
+        let places: BTreeSet<(u32, ReplayKey)> = its.collect();
+        let newest = |(_, key): &(u32, ReplayKey)| {
             let mut all = self.landed_of(key).into_iter().rev();
             all.find(|landed| landed.transfer.transaction == transaction)
         };
@@ -27,7 +27,7 @@ impl Ledger {
     }
 
     /// What landed from this place on (the first is 0), in order, at most so much.
-    pub(crate) fn history(&self, from: u64, limit: usize) -> Vec<(u64, Landed)> {
+    pub(crate) fn history(&self, from: u64, limit: usize) -> Vec<(u64, SettledTransfer)> {
         let mut page = Vec::new();
         if limit == 0 {
             return page;
@@ -36,7 +36,7 @@ impl Ledger {
             if let Some((transfer, index)) = record.transferred() {
                 page.push((
                     place,
-                    Landed {
+                    SettledTransfer {
                         transfer: transfer.clone(),
                         index,
                         dropped: false,
@@ -47,7 +47,7 @@ impl Ledger {
         });
         for (_, seen) in &mut page {
             let key = seen.transfer.key;
-            let dropped = |landed: &Landed| landed.dropped && landed.transfer == seen.transfer;
+            let dropped = |landed: &SettledTransfer| landed.dropped && landed.transfer == seen.transfer;
             seen.dropped = self.was_reorganised(&key) && self.landed_of(&key).iter().any(dropped);
         }
         page

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 use super::*;
-use crate::sandbox::archive::Book as _;
+use crate::sandbox::archive::ArchiveState as _;
 
 const ALICE: Wallet = Wallet::Evm([1; 20]);
 const BOB: Wallet = Wallet::Evm([2; 20]);
@@ -10,12 +10,12 @@ fn usdc(atomic: u64) -> Usdc {
     Usdc::from_atomic(atomic)
 }
 
-fn transfer(from: Wallet, to: Wallet, amount: u64, nonce: u8) -> Transfer {
-    let key = Key {
+fn transfer(from: Wallet, to: Wallet, amount: u64, nonce: u8) -> ChainTransfer {
+    let key = ReplayKey {
         payer: from,
         nonce: [nonce; 32],
     };
-    Transfer {
+    ChainTransfer {
         transaction: format!("tx{nonce}"),
         key,
         to,
@@ -24,18 +24,18 @@ fn transfer(from: Wallet, to: Wallet, amount: u64, nonce: u8) -> Transfer {
     }
 }
 
-fn apply(ledger: &mut Ledger, records: &[Record]) {
+fn apply(ledger: &mut ChainLedger, records: &[LedgerRecord]) {
     records.iter().for_each(|r| ledger.apply(r).unwrap());
 }
 
-fn held(ledger: &Ledger) -> u64 {
+fn held(ledger: &ChainLedger) -> u64 {
     ledger.accounts.values().map(|a| a.balance.atomic()).sum()
 }
 
 // Case 23 on the chain's side: grants, payments, drops and late landings keep the sum of balances what was made.
 #[test]
 fn case_23_the_sum_of_balances_is_what_was_made() {
-    let mut ledger = Ledger::new(usdc(100), TREASURY);
+    let mut ledger = ChainLedger::new(usdc(100), TREASURY);
     assert_eq!(
         (ledger.balance(&ALICE), ledger.balance(&TREASURY)),
         (usdc(100), usdc(0))
@@ -53,7 +53,7 @@ fn case_23_the_sum_of_balances_is_what_was_made() {
     assert_eq!(ledger.balance(&BOB), usdc(101), "the faucet comes on top of the grant");
     apply(
         &mut ledger,
-        &[Record::Dropped {
+        &[LedgerRecord::Reorged {
             key: transfer(ALICE, TREASURY, 60, 1).key,
             at: Timestamp(9),
         }],
@@ -68,15 +68,15 @@ fn case_23_the_sum_of_balances_is_what_was_made() {
 // A plan happens at its time, once, and not at all when the payment landed before by itself.
 #[test]
 fn plans_come_due_once() {
-    let mut ledger = Ledger::new(usdc(100), TREASURY);
+    let mut ledger = ChainLedger::new(usdc(100), TREASURY);
     let late = transfer(ALICE, TREASURY, 10, 1);
     let other = transfer(ALICE, TREASURY, 10, 2);
     for t in [&late, &other] {
         apply(
             &mut ledger,
-            &[Record::Planned {
+            &[LedgerRecord::Planned {
                 due: Timestamp(50),
-                plan: Plan::Land(t.clone()),
+                plan: ScheduledEvent::Settle(t.clone()),
             }],
         );
     }
@@ -97,7 +97,7 @@ fn plans_come_due_once() {
 // Amounts at the top of the type are refused and change nothing.
 #[test]
 fn case_26_overflow_is_refused() {
-    let ledger = Ledger::new(usdc(100), TREASURY);
+    let ledger = ChainLedger::new(usdc(100), TREASURY);
     assert!(ledger.fund(ALICE, usdc(u64::MAX)).is_err());
     assert!(ledger.fund(ALICE, usdc(u64::MAX - 101)).is_ok());
 }

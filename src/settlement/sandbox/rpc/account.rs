@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{RpcError, invalid};
 use crate::sandbox::keys::{signer_of, treasury};
-use crate::settlement::sandbox::chain::State;
-use crate::settlement::sandbox::ledger::Key;
+use crate::settlement::sandbox::chain::ChainState;
+use crate::settlement::sandbox::ledger::ReplayKey;
 use crate::settlement::sandbox::svm::{
     InstructionError, SYSTEM_PROGRAM, TOKEN_PROGRAM, TransactionError, USDC_DECIMALS, USDC_MINT, message_hash, pubkey,
     read_transfer, token_account,
@@ -27,7 +27,7 @@ enum Account {
     System,
 }
 
-fn find(state: &State, address: &[u8; 32]) -> Option<Account> {
+fn find(state: &ChainState, address: &[u8; 32]) -> Option<Account> {
     if *address == pubkey(USDC_MINT) {
         return Some(Account::Mint {
             supply: state.ledger.minted(),
@@ -133,12 +133,12 @@ fn ui_amount(amount: Usdc) -> Value {
     })
 }
 
-pub(super) fn lamports(state: &State, address: &[u8; 32]) -> u64 {
+pub(super) fn lamports(state: &ChainState, address: &[u8; 32]) -> u64 {
     find(state, address).map_or(0, |account| account.lamports())
 }
 
 /// `getAccountInfo`'s value: null where there is no account.
-pub(super) fn info(state: &State, address: &[u8; 32], config: &Value) -> Result<Value, RpcError> {
+pub(super) fn info(state: &ChainState, address: &[u8; 32], config: &Value) -> Result<Value, RpcError> {
     let encoding = config.get("encoding").and_then(Value::as_str).unwrap_or("binary");
     if !["base64", "jsonParsed", "base58", "binary"].contains(&encoding) {
         return Err(invalid(format!("unsupported encoding: {encoding}")));
@@ -188,7 +188,7 @@ fn sliced(bytes: Vec<u8>, config: &Value) -> Result<Vec<u8>, RpcError> {
     Ok(bytes.into_iter().skip(offset).take(length).collect())
 }
 
-pub(super) fn token_balance(state: &State, address: &[u8; 32]) -> Result<Value, RpcError> {
+pub(super) fn token_balance(state: &ChainState, address: &[u8; 32]) -> Result<Value, RpcError> {
     match find(state, address) {
         Some(Account::Token { amount, .. }) => Ok(ui_amount(amount)),
         Some(_) => Err(invalid("Invalid param: not a Token account")),
@@ -197,7 +197,7 @@ pub(super) fn token_balance(state: &State, address: &[u8; 32]) -> Result<Value, 
 }
 
 /// The owner's one token account, from its first transfer or faucet on.
-pub(super) fn by_owner(state: &State, owner: [u8; 32], filter: &Value, config: &Value) -> Result<Value, RpcError> {
+pub(super) fn by_owner(state: &ChainState, owner: [u8; 32], filter: &Value, config: &Value) -> Result<Value, RpcError> {
     let text = |name: &str| filter.get(name).and_then(Value::as_str);
     let wanted = match (text("mint"), text("programId")) {
         (Some(USDC_MINT), _) | (None, Some(TOKEN_PROGRAM)) => true,
@@ -214,7 +214,7 @@ pub(super) fn by_owner(state: &State, owner: [u8; 32], filter: &Value, config: &
 }
 
 /// What executing would answer, changing nothing. Signatures are the caller's choice.
-pub(super) fn dry_run(state: &State, transaction: &Transaction, check_hash: bool) -> Result<(), TransactionError> {
+pub(super) fn dry_run(state: &ChainState, transaction: &Transaction, check_hash: bool) -> Result<(), TransactionError> {
     if check_hash && !state.hashes.is_recent(&transaction.blockhash) {
         return Err(TransactionError::BlockhashNotFound);
     }
@@ -222,7 +222,7 @@ pub(super) fn dry_run(state: &State, transaction: &Transaction, check_hash: bool
     let payer = Wallet::Solana(transfer.authority);
     if state
         .ledger
-        .find(&Key {
+        .find(&ReplayKey {
             payer,
             nonce: message_hash(transaction),
         })

@@ -5,7 +5,7 @@ use super::*;
 
 async fn found(house: &House, payment: &Authorization) -> Option<Finality> {
     match house.chains.lookup(payment, None).await.unwrap() {
-        Lookup::Landed { finality, .. } => Some(finality),
+        ChainStatus::Landed { finality, .. } => Some(finality),
         _ => None,
     }
 }
@@ -14,9 +14,9 @@ async fn stands(house: &House, payment: &Authorization, transaction: &str) -> Ch
     house.chains.standing(payment, None, transaction).await.unwrap()
 }
 
-fn told(outcome: Result<Submitted, PortError>) -> (String, Finality) {
+fn told(outcome: Result<SubmitResult, PortError>) -> (String, Finality) {
     match outcome {
-        Ok(Submitted::Settled { transaction, finality }) => (transaction, finality),
+        Ok(SubmitResult::Settled { transaction, finality }) => (transaction, finality),
         other => panic!("not settled: {other:?}"),
     }
 }
@@ -78,7 +78,7 @@ async fn a_transfer_is_seen_before_it_is_final() {
 #[tokio::test]
 async fn case_08_what_will_be_dropped_is_seen_and_then_gone() {
     let house = House::new();
-    house.fault(ChainFault::Drop { after_ms: 1_000 });
+    house.fault(ChainFault::Reorg { after_ms: 1_000 });
     let payment = payment(5_000_000, 1);
     let (first, finality) = told(house.pay(&payment).await);
     assert_eq!(finality, Finality::Seen);

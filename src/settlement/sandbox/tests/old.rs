@@ -19,7 +19,7 @@ impl House {
     }
 
     async fn find(&self, transaction: &str) -> (u64, bool) {
-        let look = |state: &State, _| state.ledger.find_transaction(transaction).unwrap();
+        let look = |state: &ChainState, _| state.ledger.find_transaction(transaction).unwrap();
         let landed = self.chains.chain(Network::Base).read(look).await.unwrap();
         (landed.transfer.amount.atomic(), landed.dropped)
     }
@@ -36,7 +36,7 @@ async fn case_01_an_old_payment_moves_the_money_only_once() {
         let transaction = first.clone();
         let seen = house.chains.lookup(&payment(5_000_000, 1), None).await.unwrap();
         let finality = Finality::Final;
-        assert_eq!(seen, Lookup::Landed { transaction, finality });
+        assert_eq!(seen, ChainStatus::Landed { transaction, finality });
         assert_eq!(house.find(&first).await, (5_000_000, false));
         assert_eq!(settled(house.pay(&payment(5_000_000, 1)).await), first);
         let other = house.pay(&payment(6_000_000, 1)).await;
@@ -54,7 +54,7 @@ async fn case_01_an_old_payment_moves_the_money_only_once() {
 #[tokio::test]
 async fn case_08_an_old_transfer_can_still_be_dropped() {
     let house = House::new();
-    house.fault(ChainFault::Drop { after_ms: 1_000 });
+    house.fault(ChainFault::Reorg { after_ms: 1_000 });
     let authorization = payment(5_000_000, 1);
     let first = settled(house.pay(&authorization).await);
     house.age().await;
@@ -63,9 +63,9 @@ async fn case_08_an_old_transfer_can_still_be_dropped() {
     assert_eq!(house.received().await, 40_000);
     assert_eq!(
         house.chains.lookup(&authorization, None).await.unwrap(),
-        Lookup::Pending
+        ChainStatus::Pending
     );
-    house.fault(ChainFault::Drop { after_ms: 1_000 });
+    house.fault(ChainFault::Reorg { after_ms: 1_000 });
     let second = settled(house.pay(&authorization).await);
     assert_ne!(first, second);
     house.clock.pass(1_000);

@@ -154,7 +154,7 @@ async fn a_prepared_payment_lands_once_under_its_id() {
     let payment = authorization(&honest(&house.chains, 5_000_000, "one"));
     let prepared = ready(house.chains.prepare(&payment).await);
     assert_eq!(ready(house.chains.prepare(&payment).await), prepared);
-    assert_eq!(house.chains.lookup(&payment, None).await.unwrap(), Lookup::Pending);
+    assert_eq!(house.chains.lookup(&payment, None).await.unwrap(), ChainStatus::Pending);
     assert_eq!(
         settled(house.chains.submit(&payment, &prepared).await),
         prepared.transaction
@@ -165,7 +165,7 @@ async fn a_prepared_payment_lands_once_under_its_id() {
             settled(house.chains.submit(&payment, &prepared).await),
             prepared.transaction
         );
-        let landed = Lookup::Landed {
+        let landed = ChainStatus::Landed {
             transaction: prepared.transaction.clone(),
             finality: Finality::Final,
         };
@@ -188,14 +188,14 @@ async fn a_payment_dies_with_its_block_hash() {
         declined(house.chains.submit(&late, &prepared).await),
         "invalid_exact_svm_transaction_failed"
     );
-    assert_eq!(house.chains.lookup(&late, None).await.unwrap(), Lookup::Pending);
+    assert_eq!(house.chains.lookup(&late, None).await.unwrap(), ChainStatus::Pending);
     house.clock.pass(31 * 400);
-    assert_eq!(house.chains.lookup(&late, None).await.unwrap(), Lookup::Pending);
+    assert_eq!(house.chains.lookup(&late, None).await.unwrap(), ChainStatus::Pending);
     house.clock.pass(400);
-    assert_eq!(house.chains.lookup(&late, None).await.unwrap(), Lookup::Impossible);
+    assert_eq!(house.chains.lookup(&late, None).await.unwrap(), ChainStatus::Impossible);
     assert!(matches!(
         house.chains.lookup(&early, None).await.unwrap(),
-        Lookup::Landed { .. }
+        ChainStatus::Landed { .. }
     ));
 }
 

@@ -1,0 +1,239 @@
+//! A registered bank destination: where bank payments may go.
+//!
+//! ```text
+//! - --registered--> active --removed--> REMOVED
+//! ```
+//!
+//! While a U.S. destination is active, a row of its own says so and carries what a claim must know; a claim's batch holds
+//! only with that row. The account number lies sealed in the vault, also for a while after the removal: payouts that were
+//! claimed before it still need it.
+
+use purser_storage::codec::{self, Stored};
+
+use crate::id::{BankRecipientId, CardId, BankDestinationId, JobId, Wallet};
+use crate::kernel::job::Job;
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::payout::BankDetails;
+use crate::port::Timestamp;
+
+/// What kind of account it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum DestinationType {
+    /// A U.S. account behind a routing number.
+    FiatUs,
+    /// An account with an IBAN. Listed; bank payments go to U.S. accounts only.
+    FiatIban,
+}
+
+impl DestinationType {
+    /// As in answers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FiatUs => "fiat_us",
+            Self::FiatIban => "fiat_iban",
+        }
+    }
+}
+
+/// Who owns destinations, as the account holder keeps them.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct BankRecipient {
+    /// Several destinations have the same.
+    pub id: BankRecipientId,
+    /// A person or company.
+    pub name: String,
+    /// One line; empty where none was given.
+    pub address: String,
+}
+
+/// A destination's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct BankDestination {
+    /// Whose list it is on.
+    pub owner: Wallet,
+    /// Whose account it is.
+    pub recipient: BankRecipient,
+    /// What kind of account.
+    pub scheme: DestinationType,
+    /// What may be known of it. An IBAN has no routing number.
+    pub details: BankDetails,
+    /// When it was registered.
+    pub created_at: Timestamp,
+    /// Whether it can be used.
+    pub active: bool,
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Take it into the list.
+    Register {
+        /// Everything but the number.
+        destination: Box<BankDestination>,
+        /// The number, sealed under the destination's id.
+        sealed: Vec<u8>,
+    },
+    /// Take it off the list.
+    Remove,
+    /// Call it otherwise.
+    Rename(String),
+    /// Nothing can need the number any more.
+    ShredNumber {
+        /// The timer that says so.
+        effect: JobId,
+    },
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// On the list.
+    Registered(Box<BankDestination>),
+    /// Off the list.
+    Removed(Timestamp),
+    /// Its owner calls it so.
+    Renamed(String),
+}
+
+/// Why a command was refused: the state it met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection(pub &'static str);
+
+/// How long a removed destination's number is kept, in milliseconds: longer than a payment can be under way before it becomes
+/// a payout. Payouts themselves are asked.
+const NUMBER_RETENTION_MS: u64 = 30 * 24 * 3_600_000;
+
+impl Stored for BankDestination {
+    const SCHEMA: u16 = 123;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 124;
+}
+
+impl Entity for BankDestination {
+    const KIND: EntityKind = EntityKind::BankDestination;
+    const EVENT_NAMES: &'static [&'static str] = &["registered", "removed", "renamed"];
+    const TRANSITIONS: &'static [Transition] = &[("-", "registered", "active"), ("active", "removed", "removed")];
+    const CREATED_BY_COMMAND: bool = true;
+
+    type Id = BankDestinationId;
+    type Command = Command;
+    type Event = Event;
+    type Reply = ();
+    type Rejection = Rejection;
+    type Outcome = ();
+
+    fn decide(
+        this: Option<&Self>,
+        id: &BankDestinationId,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let decided = Decision::answer(());
+        match (this, command) {
+            (None, Command::Register { destination, sealed }) => {
+                let owner = destination.owner;
+                let decided =
+                    decided
+                        .put_new(table::vault(CardId(id.0)), sealed)
+                        .index_for_owner(&owner, EntityKind::BankDestination, id.0, context);
+                let decided = match destination.scheme {
+                    DestinationType::FiatUs => {
+                        decided.put_new(table::destination(&owner, *id), codec::encode(&destination.details))
+                    }
+                    DestinationType::FiatIban => decided,
+                };
+                let destination = BankDestination {
+                    created_at: context.now,
+                    active: true,
+                    ..*destination
+                };
+                Ok(decided.event(Event::Registered(Box::new(destination))))
+            }
+            (Some(destination), Command::Remove) if destination.active => {
+                let until = context.now.plus_ms(NUMBER_RETENTION_MS);
+                let decided =
+                    decided
+                        .event(Event::Removed(context.now))
+                        .enqueue_at(until, Job::ShredAccountNumber(*id), context);
+                Ok(match destination.scheme {
+                    DestinationType::FiatUs => decided.delete(table::destination(&destination.owner, *id)),
+                    DestinationType::FiatIban => decided,
+                })
+            }
+            (Some(destination), Command::Rename(name)) if destination.active && destination.details.name == name => {
+                Ok(decided)
+            }
+            (Some(destination), Command::Rename(name)) if destination.active => {
+                let details = BankDetails {
+                    name: name.clone(),
+                    ..destination.details.clone()
+                };
+                let decided = decided.event(Event::Renamed(name));
+                Ok(match destination.scheme {
+                    DestinationType::FiatUs => {
+                        let row = table::destination(&destination.owner, *id);
+                        decided.requires_present(row.clone()).put(row, codec::encode(&details))
+                    }
+                    DestinationType::FiatIban => decided,
+                })
+            }
+            (Some(destination), Command::ShredNumber { effect }) if !destination.active => {
+                Ok(decided.completes_job(effect).delete(table::vault(CardId(id.0))))
+            }
+            (this, _) => Err(Rejection(this.map_or("-", Self::status))),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &BankDestinationId, event: &Event) -> Result<Self, InvalidTransition> {
+        let status = this.as_ref().map_or("-", Self::status);
+        match (this, event) {
+            (None, Event::Registered(destination)) => Ok((**destination).clone()),
+            (Some(destination), Event::Removed(_)) if destination.active => Ok(Self {
+                active: false,
+                ..destination
+            }),
+            (Some(mut destination), Event::Renamed(name)) if destination.active => {
+                destination.details.name.clone_from(name);
+                Ok(destination)
+            }
+            (_, event) => Err(InvalidTransition::new(status, event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        if self.active { "active" } else { "removed" }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.owner
+    }
+
+    fn event_name(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Registered(_) => "registered",
+            Event::Removed(_) => "removed",
+            Event::Renamed(_) => "renamed",
+        })
+    }
+
+    fn view(&self, id: &BankDestinationId) -> JsonObject {
+        let routing = Some(&self.details.routing_number).filter(|number| !number.is_empty());
+        JsonObject::new()
+            .text("destination_id", id)
+            .text("destination_type", self.scheme.name())
+            .text("status", self.status())
+            .text("nickname", &self.details.name)
+            .text("bank_name", &self.details.bank_name)
+            .text("account_holder_name", &self.details.account_holder_name)
+            .text("account_number_last4", &self.details.last4)
+            .optional_text("routing_number", routing)
+            .time("created_at", self.created_at)
+    }
+
+    fn outcome(&self) -> Option<()> {
+        None
+    }
+}

@@ -1,0 +1,235 @@
+//! What a wallet may do besides paying: sign in, hand itself a login link, refresh, look at a card, pause or close it.
+
+use std::convert::Infallible;
+
+use purser_storage::{StoreError, codec};
+
+use super::{Engine, MAX_CONFLICT_RETRIES};
+use crate::account::{self, LoginCode, LoginGrant};
+use crate::card::{self, Card};
+use crate::gift_card;
+use crate::id::{ApprovalId, CardId, SessionId, Wallet};
+use crate::kernel::{IdempotencyRecorder, AskError, table};
+use crate::operator::OperatorAction;
+use crate::payment::SessionSeed;
+use crate::port::CardAction;
+use crate::session::{self, AuthMethod};
+
+/// Why an identity or account operation did not happen.
+#[derive(Debug)]
+pub enum OperationError<R, O = Infallible> {
+    /// The entity refused.
+    Rejected(R),
+    /// Used before, or not there.
+    AlreadyUsed,
+    /// A reason that only this operation has; most have none.
+    Own(O),
+    /// Ask again later.
+    Unavailable,
+}
+
+/// Another wallet has this address in lower case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserIdCollision;
+
+/// It is too much for one operator, and waits for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits(pub ApprovalId);
+
+/// It is too much for one operator, and cannot be left to another as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMuch;
+
+impl<R, O> From<AskError<R>> for OperationError<R, O> {
+    fn from(refusal: AskError<R>) -> Self {
+        match refusal {
+            AskError::Rejected(r) => Self::Rejected(r),
+            AskError::Conflict | AskError::NotFound => Self::AlreadyUsed,
+            AskError::OutcomeUnknown | AskError::Quarantined => Self::Unavailable,
+        }
+    }
+}
+
+impl<R> OperationError<R> {
+    /// The same among the reasons of an operation that has some of its own.
+    pub fn among<O>(self) -> OperationError<R, O> {
+        match self {
+            Self::Rejected(r) => OperationError::Rejected(r),
+            Self::AlreadyUsed => OperationError::AlreadyUsed,
+            Self::Unavailable => OperationError::Unavailable,
+        }
+    }
+}
+
+impl Engine {
+    /// Signs a wallet in: its nonce is used up, its account exists, its session is open.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when the nonce was used before, [`Collision`] for a look-alike Solana address.
+    pub async fn sign_in(
+        &self,
+        wallet: Wallet,
+        nonce: ([u8; 16], u64),
+        session: SessionSeed,
+    ) -> Result<(), OperationError<account::Rejection, UserIdCollision>> {
+        let used = table::nonce(nonce.1, &nonce.0);
+        for _ in 0..MAX_CONFLICT_RETRIES {
+            if self.has_user_id_collision(&wallet).await.map_err(|_| OperationError::Unavailable)? {
+                return Err(OperationError::Own(UserIdCollision));
+            }
+            let row = self.0.store.read(&used).await.map_err(|_| OperationError::Unavailable)?;
+            if row.is_some() {
+                return Err(OperationError::AlreadyUsed);
+            }
+            let command = account::Command::SignIn { nonce, session };
+            match self.0.families.accounts.ask(wallet, command).await {
+                Err(AskError::Conflict) => {}
+                told => return Ok(told?),
+            }
+        }
+        Err(OperationError::Unavailable)
+    }
+
+    /// Asks an account for something that only a batch of something else, refused before it, can bring into conflict.
+    async fn ask_with_retries(&self, wallet: Wallet, command: account::Command) -> Result<(), OperationError<account::Rejection>> {
+        for _ in 0..MAX_CONFLICT_RETRIES {
+            match self.0.families.accounts.ask(wallet, command.clone()).await {
+                Err(AskError::Conflict) => {}
+                told => return Ok(told?),
+            }
+        }
+        Err(OperationError::Unavailable)
+    }
+
+    /// Makes a login link's code valid, a frozen account's too.
+    ///
+    /// # Errors
+    /// When the account does not exist or the engine cannot answer.
+    pub async fn create_login_code(
+        &self,
+        wallet: Wallet,
+        code: LoginCode,
+        amr: AuthMethod,
+        maker: SessionId,
+    ) -> Result<(), OperationError<account::Rejection>> {
+        self.ask_with_retries(wallet, account::Command::CreateLoginCode { code, amr, created_by: maker })
+            .await
+    }
+
+    /// Uses a login link's code up and opens a session.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when the code is unknown, used or too old, or the session that made it has ended.
+    pub async fn redeem_login_code(&self, code: [u8; 32], session: SessionSeed) -> Result<LoginGrant, OperationError<account::Rejection>> {
+        for _ in 0..MAX_CONFLICT_RETRIES {
+            let row = self.0.store.read(&table::login_code(&code)).await;
+            let row = row.map_err(|_| OperationError::Unavailable)?.ok_or(OperationError::AlreadyUsed)?;
+            let grant: LoginGrant = codec::decode(&row.value).map_err(|_| OperationError::Unavailable)?;
+            if grant.expires_s <= self.0.clock.now().seconds() {
+                return Err(OperationError::AlreadyUsed);
+            }
+            // A link made by a thief ends with the session it was made by.
+            let maker = self.session(&grant.maker).await.map_err(|_| OperationError::Unavailable)?;
+            let ended = match maker {
+                Some(maker) => self.is_api_key_inactive(&maker).await.map_err(|_| OperationError::Unavailable)?,
+                None => true,
+            };
+            if ended {
+                return Err(OperationError::AlreadyUsed);
+            }
+            let command = account::Command::RedeemLoginCode {
+                code,
+                amr: grant.amr,
+                session,
+            };
+            match self.0.families.accounts.ask(grant.wallet, command).await {
+                Err(AskError::Conflict) => {}
+                told => return Ok(told.map(|()| grant)?),
+            }
+        }
+        Err(OperationError::Unavailable)
+    }
+
+    /// Exchanges a refresh token, by its hash.
+    ///
+    /// # Errors
+    /// When the session has ended or was refreshed since the caller read it.
+    pub async fn refresh(
+        &self,
+        session: SessionId,
+        command: session::Command,
+    ) -> Result<session::Reply, OperationError<session::Rejection>> {
+        Ok(self.0.families.sessions.ask(session, command).await?)
+    }
+
+    /// Sessions whose id_tokens must no longer count, though some could still be alive.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn revoked_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+        let rows = self.0.store.scan(&[table::REVOKED_SESSION], None, usize::MAX).await?;
+        let id = |key: &[u8]| key.last_chunk::<16>().map(|b| SessionId(u128::from_be_bytes(*b)));
+        Ok(rows.iter().filter_map(|(key, _)| id(key)).collect())
+    }
+
+    /// Freezes or unfreezes an account, and writes down who said so.
+    ///
+    /// # Errors
+    /// When the engine cannot answer.
+    pub async fn set_frozen(
+        &self,
+        wallet: Wallet,
+        message: Option<String>,
+        act: Option<OperatorAction>,
+    ) -> Result<(), OperationError<account::Rejection>> {
+        let command = |act| match message.clone() {
+            Some(message) => account::Command::Freeze { message, act },
+            None => account::Command::Unfreeze { act },
+        };
+        let account = (&self.0.families.accounts, wallet);
+        self.ask_as_operator_or_owner(account, (act.as_ref(), None), command).await
+    }
+
+    /// Writes down that the owner is shown a card's number.
+    ///
+    /// # Errors
+    /// When the card is neither ready nor paused.
+    pub async fn reveal_card(&self, card: CardId) -> Result<(), OperationError<card::Rejection>> {
+        self.0.families.cards.ask(card, card::Command::Reveal).await?;
+        Ok(())
+    }
+
+    /// Asks the issuer for news of a card, which come by themselves; the answer is remembered if there is a memo.
+    ///
+    /// # Errors
+    /// When the card is not ready, is being asked after already, or was asked after too often; [`Denied::Used`] when the
+    /// memo's place was taken in between.
+    pub async fn refresh_card(&self, card: CardId, memo: Option<IdempotencyRecorder<Card>>) -> Result<(), OperationError<card::Rejection>> {
+        let cards = &self.0.families.cards;
+        self.ask_idempotent(cards, card, card::Command::RequestRefresh, memo).await.map(drop)
+    }
+
+    /// Brings a holder's wish for a prepaid card on its way, and says whether the issuer is asked: if not, it is so already.
+    /// The answer is remembered if there is a memo.
+    ///
+    /// # Errors
+    /// When the card is neither ready nor paused, or another wish is not answered yet; [`Denied::Used`] as above.
+    pub async fn steer_card(
+        &self,
+        card: CardId,
+        wish: CardAction,
+        memo: Option<IdempotencyRecorder<Card>>,
+    ) -> Result<bool, OperationError<card::Rejection>> {
+        let cards = &self.0.families.cards;
+        self.ask_idempotent(cards, card, card::Command::Steer(wish), memo).await
+    }
+
+    /// Writes down that the owner is shown how to redeem a gift card.
+    ///
+    /// # Errors
+    /// When it is not completed.
+    pub async fn reveal_gift_card(&self, gift: CardId) -> Result<(), OperationError<gift_card::Rejection>> {
+        let gifts = &self.0.families.gift_cards;
+        Ok(gifts.ask(gift, gift_card::Command::Reveal).await?)
+    }
+}

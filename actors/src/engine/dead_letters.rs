@@ -1,0 +1,382 @@
+//! What waits for a person, with the evidence: what it is about and whose, what was tried, and what the other side says of
+//! it now.
+
+#![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
+
+use std::time::Duration;
+
+use purser_storage::{CommitError, Condition, StoreError, codec};
+
+use super::operator_actions::AuditEntry;
+use super::operators::corrupt;
+use super::job_resolution::Resolvable;
+use super::jobs::with_timeout_ms;
+use super::{OperationError, Engine};
+use crate::id::{JobId, PaymentId, TopUpId, Wallet};
+use crate::kernel::job::Job;
+use crate::kernel::registry::JobStarter as _;
+use crate::kernel::{OutboxJob, Entity, EntityRegistry, table};
+use crate::money::Cents;
+use crate::operator::OperatorAction;
+use crate::payment::Status;
+use crate::port::payouts::PayoutRailStatus;
+use crate::port::{CardDeposit, EntryKey, ChainStatus, PortError, HoldStatus, Timestamp};
+use crate::product::Currency;
+use crate::reconciliation::{EntryAmount, ReconciliationSource, EntryStatus};
+
+/// A payment whose outcome is not known, and what looks after it.
+#[derive(Clone, Debug)]
+pub struct UnknownPayment {
+    /// Which.
+    pub payment: PaymentId,
+    /// Since when its outcome is unknown.
+    pub since: Timestamp,
+    /// The effect that reads the chain for it.
+    pub effect: OutboxJob,
+}
+
+/// What waits for a person.
+#[derive(Clone, Debug, Default)]
+pub struct DeadLetters {
+    /// Effects that were tried often enough, the oldest first.
+    pub effects: Vec<OutboxJob>,
+    /// Effects that are tried again by themselves, have failed so far, and are older than the settings allow; the oldest first.
+    pub late: Vec<Late>,
+    /// Payments whose outcome is not known, the oldest first.
+    pub unknown: Vec<UnknownPayment>,
+}
+
+/// Work that is late.
+#[derive(Clone, Debug)]
+pub struct Late {
+    /// As it is kept.
+    pub effect: OutboxJob,
+    /// What its newest try came to.
+    pub error: Option<String>,
+    /// When it is tried next.
+    pub next_at: Timestamp,
+}
+
+/// What a piece of work is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobSummary {
+    /// Whose it is.
+    pub owner: Wallet,
+    /// Where its entity stands.
+    pub status: &'static str,
+    /// How much it is about: what was paid for it, where something was. `None` where no money is.
+    pub money: Option<EntryAmount>,
+}
+
+/// What whoever has to do the work says of it when asked now. Asking changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProviderReport {
+    /// What came of it there.
+    Status(EntryStatus),
+    /// It cannot be asked after without being asked for.
+    NotQueryable,
+    /// There was no answer.
+    NoResponse(String),
+}
+
+const fn usd(amount: Cents) -> EntryAmount {
+    EntryAmount::Cents(amount, Currency::USD)
+}
+
+impl Engine {
+    /// Everything that waits for a person. Reads every open effect.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn dead_letters(&self) -> Result<DeadLetters, StoreError> {
+        let mut stuck = DeadLetters::default();
+        for effect in self.open_effects(usize::MAX).await? {
+            if effect.dead_lettered {
+                stuck.effects.push(effect);
+            } else if let Job::WatchPayment(id) = effect.job
+                && let Some(payment) = self.payment(&id).await.map_err(corrupt)?
+                && matches!(payment.status, Status::Unknown(_))
+            {
+                stuck.unknown.push(UnknownPayment {
+                    payment: id,
+                    since: payment.updated_at,
+                    effect,
+                });
+            } else if let Some(late) = self.late(effect) {
+                stuck.late.push(late);
+            }
+        }
+        stuck.late.sort_by_key(|late| (late.effect.created_at, late.effect.id));
+        stuck.effects.sort_by_key(|effect| (effect.created_at, effect.id));
+        stuck.unknown.sort_by_key(|doubt| (doubt.since, doubt.payment));
+        Ok(stuck)
+    }
+
+    /// Whether work is late: something is wrong with it, and it is old. What only has to wait is not.
+    pub(super) fn late(&self, effect: OutboxJob) -> Option<Late> {
+        let (now, after_ms) = (self.0.clock.now(), self.0.settings.late_after_ms);
+        if after_ms == 0 || effect.dead_lettered || effect.created_at.plus_ms(after_ms) > now {
+            return None;
+        }
+        if let Some(trouble) = self.0.tries.troubled(effect.id) {
+            return Some(Late {
+                error: Some(trouble.error),
+                next_at: trouble.next_at,
+                effect,
+            });
+        }
+        // Written down by a process that has ended, and not tried since.
+        (effect.attempts > 0 && effect.next_attempt_at > now).then(|| Late {
+            error: effect.last_error.clone(),
+            next_at: effect.next_attempt_at,
+            effect,
+        })
+    }
+
+    /// Work that is not done, by its id.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn job(&self, id: JobId) -> Result<Option<OutboxJob>, StoreError> {
+        let row = self.0.store.read(&table::effect(id)).await?;
+        row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()
+    }
+
+    /// Tries a stuck effect once more, now. If that fails too, it is stuck again.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when there is no such effect, [`Denied::Rejected`] when it is not stuck.
+    pub async fn retry_job(&self, id: JobId, act: &OperatorAction) -> Result<(), OperationError<()>> {
+        // Twice at once would start two tries.
+        let one = self.lock_operator().await;
+        let effect = self.job(id).await.map_err(|_| OperationError::Unavailable)?;
+        let mut effect = effect.ok_or(OperationError::AlreadyUsed)?;
+        if !effect.dead_lettered {
+            return Err(OperationError::Rejected(()));
+        }
+        effect.dead_lettered = false;
+        effect.next_attempt_at = self.0.clock.now();
+        let words = AuditEntry::for_job(act, "effect.retry", &effect, None);
+        let there = vec![Condition::Present(table::effect(id))];
+        match self.commit_with_audit(&one, &words, there, vec![effect.put()]).await {
+            Ok(()) => {
+                self.0.deliveries.start(effect);
+                Ok(())
+            }
+            Err(CommitError::Condition(_)) => Err(OperationError::AlreadyUsed),
+            Err(_) => Err(OperationError::Unavailable),
+        }
+    }
+
+    /// What a piece of work is about, where it is about something of a holder's.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn job_summary(&self, work: &Job) -> Result<Option<JobSummary>, StoreError> {
+        let all = &self.0.families;
+        match work {
+            Job::SettlePayment(id)
+            | Job::WatchPayment(id)
+            | Job::AwaitFinal(id)
+            | Job::ConfirmPaymentCredit(id)
+            | Job::ReadmitPayment { payment: id, .. } => {
+                of(&all.payments, id, |payment| Some(EntryAmount::Usdc(payment.price()))).await
+            }
+            Job::IssueCard(id) | Job::ExpireCard(id) | Job::RefreshCard(id) | Job::SteerPrepaid(id) => {
+                of(&all.cards, id, |card| Some(EntryAmount::Usdc(card.charge.charged))).await
+            }
+            Job::OrderGiftCard(id) => of(&all.gift_cards, id, |gift| Some(EntryAmount::Usdc(gift.charge.charged))).await,
+            Job::ExpireOrderLease { order: id, .. } | Job::MarkOrderOverdue(id) | Job::ExpireIntlCard(id) | Job::ShredCvv(id) => {
+                of(&all.intl_orders, id, |order| Some(EntryAmount::Usdc(order.charge.charged))).await
+            }
+            Job::SendPayout(id)
+            | Job::RecallPayout(id)
+            | Job::ExpirePayout(id)
+            | Job::CloseReturnWindow(id)
+            | Job::SaveRecipient(id)
+            | Job::ReverseRecipientTotals(id) => of(&all.payouts, id, |payout| Some(EntryAmount::Usdc(payout.charge.charged))).await,
+            Job::ConfirmLateReturnCredit(id) => of(&all.late_returns, id, |late| Some(EntryAmount::Usdc(late.amount))).await,
+            Job::SendTopUp(id) | Job::BridgeTopUp(id) | Job::AwaitIssuerCredit(id) => {
+                of(&all.top_ups, id, |top_up| Some(EntryAmount::Usdc(top_up.charge.charged))).await
+            }
+            Job::SendWithdrawal(id) => of(&all.withdrawals, id, |asked| Some(EntryAmount::Usdc(asked.amount))).await,
+            Job::HoldCardBalance(id) | Job::SettleCardHold(id) | Job::ExpireWithdrawalLease { withdrawal: id, .. } => {
+                of(&all.card_withdrawals, id, |asked| Some(usd(asked.amount))).await
+            }
+            Job::OpenReloadableCard(id) | Job::ChangeCardState(id) => of(&all.reloadables, id, |card| Some(usd(card.amount))).await,
+            Job::ExecuteBankTransfer(id) => of(&all.bank_transfers, id, |moved| Some(EntryAmount::Usdc(moved.amount))).await,
+            Job::OpenBankAccount(id) => of(&all.bank_accounts, id, |_| None).await,
+            Job::SubmitBankApplication(wallet) => of(&all.applications, wallet, |_| None).await,
+            Job::CheckIdentity(wallet) => of(&all.identities, wallet, |_| None).await,
+            Job::OpenIssuerAccount(wallet) => of(&all.links, wallet, |_| None).await,
+            Job::SendWalletPayment(id) | Job::SettleWalletHold { spend: id, .. } | Job::PurgeHttpRecord(id) => {
+                of(&all.spends, id, |spend| Some(EntryAmount::Usdc(spend.order.amount))).await
+            }
+            Job::CreditAccount { account, amount, .. }
+            | Job::SettleHold { account, amount, .. }
+            | Job::ReleaseCredit { account, amount, .. } => {
+                of(&all.accounts, account, |_| Some(EntryAmount::Usdc(*amount))).await
+            }
+            Job::ReleaseCapReservation { account, share } | Job::CountShare { account, share } => {
+                of(&all.accounts, account, |_| Some(usd(share.cents))).await
+            }
+            Job::CountUnclaimed { account, .. } | Job::CountClaimed { account, .. } => {
+                of(&all.accounts, account, |_| None).await
+            }
+            Job::ShredAccountNumber(id) => of(&all.destinations, id, |_| None).await,
+            Job::DeliverWebhook { delivery, .. } => of(&all.webhook_deliveries, delivery, |_| None).await,
+            Job::RedeliverWebhooks { endpoint, .. } => of(&all.webhooks, endpoint, |_| None).await,
+            Job::ConfirmRefund(id) | Job::ExpireRefund { refund: id, .. } => {
+                of(&all.refunds, id, |refund| Some(EntryAmount::Usdc(refund.asked.amount))).await
+            }
+            Job::ConfirmReorg(id) => of(&all.differences, id, |_| None).await,
+            Job::PlaceIncoming(id) | Job::SendBack { deposit: id, .. } | Job::ConfirmIncoming(id) => {
+                of(&all.incoming, id, |incoming| {
+                    Some(EntryAmount::Usdc(incoming.transfer.amount))
+                })
+                .await
+            }
+        }
+    }
+
+    /// Asks whoever has to do it what came of it.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn query_provider(&self, effect: &OutboxJob) -> Result<ProviderReport, StoreError> {
+        let all = &self.0.families;
+        let told = match effect.job.resolvable() {
+            Resolvable::Card(_) => self.order_at(ReconciliationSource::Cards, effect.id).await,
+            Resolvable::GiftCard(_) => self.order_at(ReconciliationSource::GiftCards, effect.id).await,
+            Resolvable::BankMove(_) => self.order_at(ReconciliationSource::BankTransfers, effect.id).await,
+            Resolvable::Reloadable(_) => self.order_at(ReconciliationSource::ReloadableCards, effect.id).await,
+            Resolvable::Payout(_) => Some(self.sent(effect.id).await),
+            Resolvable::Recall(id) => match all.payouts.read(&id).await.map_err(corrupt)? {
+                Some((payout, _)) => Some(self.sent(payout.key).await.map(recalled)),
+                None => None,
+            },
+            Resolvable::Payment(id) => match all.payments.read(&id).await.map_err(corrupt)? {
+                Some((payment, _)) => {
+                    let settlement = &self.0.ports.settlement;
+                    let lookup = settlement.lookup(&payment.claim.authorization, payment.prepared());
+                    Some(
+                        with_timeout_ms(self.query_timeout(), lookup, "lookup")
+                            .await
+                            .map(|lookup| shown(&lookup)),
+                    )
+                }
+                None => None,
+            },
+            Resolvable::CardCredit(id) => self.counted(&id).await?,
+            Resolvable::Reservation(_) => Some(self.set_aside(effect.id).await),
+            Resolvable::ReservationEnd(id) => match all.card_withdrawals.read(&id).await.map_err(corrupt)? {
+                Some((asked, _)) => match asked.reservation.zip(asked.is_paid()) {
+                    Some((key, paid)) => Some(self.ended(key, paid).await),
+                    None => None,
+                },
+                None => None,
+            },
+            // These cannot be asked after without being asked for, or are nobody else's.
+            Resolvable::Credit(..)
+            | Resolvable::BankAccount(_)
+            | Resolvable::IssuerAccount(_)
+            | Resolvable::Nobodys => None,
+        };
+        Ok(match told {
+            None => ProviderReport::NotQueryable,
+            Some(Ok(standing)) => ProviderReport::Status(standing),
+            Some(Err(error)) => ProviderReport::NoResponse(error.to_string()),
+        })
+    }
+
+    pub(super) fn query_timeout(&self) -> Duration {
+        let settings = &self.0.settings;
+        Duration::from_millis(settings.issuer_timeout_ms.max(settings.settle_timeout_ms))
+    }
+
+    /// What a provider's own list says of an order, if there is a list.
+    async fn order_at(&self, source: ReconciliationSource, key: JobId) -> Option<Result<EntryStatus, PortError>> {
+        let list = self.0.lists.providers.get(&source)?;
+        let entry = with_timeout_ms(self.query_timeout(), list.entry(&EntryKey::of(key)), "entry").await;
+        Some(entry.map(|entry| entry.map_or(EntryStatus::NotSubmitted, |entry| entry.standing)))
+    }
+
+    async fn sent(&self, key: JobId) -> Result<EntryStatus, PortError> {
+        let word = with_timeout_ms(self.query_timeout(), self.0.ports.rails.find(key), "ask after").await?;
+        Ok(word.map_or(EntryStatus::NotSubmitted, |word| match word.state {
+            PayoutRailStatus::InProcess { .. } => EntryStatus::Pending,
+            PayoutRailStatus::Complete { .. } => EntryStatus::Completed,
+            PayoutRailStatus::Failed { .. } | PayoutRailStatus::Cancelled { .. } => EntryStatus::Declined,
+            PayoutRailStatus::Returned { .. } => EntryStatus::Returned,
+        }))
+    }
+
+    async fn set_aside(&self, key: JobId) -> Result<EntryStatus, PortError> {
+        let stands = with_timeout_ms(self.query_timeout(), self.0.ports.program.hold_status(key), "reservation").await?;
+        Ok(match stands {
+            HoldStatus::Held => EntryStatus::Completed,
+            HoldStatus::Settled { .. } => EntryStatus::Returned,
+            HoldStatus::NotFound => EntryStatus::NotSubmitted,
+        })
+    }
+
+    /// Whether what was set aside has ended as it was to.
+    async fn ended(&self, key: JobId, wanted: bool) -> Result<EntryStatus, PortError> {
+        let stands = with_timeout_ms(self.query_timeout(), self.0.ports.program.hold_status(key), "reservation").await?;
+        Ok(match stands {
+            HoldStatus::Held => EntryStatus::Pending,
+            HoldStatus::Settled { paid } if paid == wanted => EntryStatus::Completed,
+            HoldStatus::Settled { .. } => EntryStatus::Declined,
+            HoldStatus::NotFound => EntryStatus::NotSubmitted,
+        })
+    }
+
+    /// Whether the issuer counts what was delivered to it.
+    async fn counted(&self, id: &TopUpId) -> Result<Option<Result<EntryStatus, PortError>>, StoreError> {
+        let Some(top_up) = self.top_up(id).await.map_err(corrupt)? else {
+            return Ok(None);
+        };
+        let (transaction, amount) = top_up.delivered().unwrap_or(("", top_up.delivered_amount()));
+        let deposit = CardDeposit {
+            address: top_up.address,
+            transaction: transaction.to_owned(),
+            amount,
+        };
+        let asked = self.0.ports.card_balances.is_credited(&deposit);
+        let told = with_timeout_ms(self.query_timeout(), asked, "credited").await;
+        Ok(Some(told.map(|counted| match counted {
+            true => EntryStatus::Completed,
+            false => EntryStatus::Pending,
+        })))
+    }
+}
+
+async fn of<E: Entity>(
+    family: &EntityRegistry<E>,
+    id: &E::Id,
+    money: impl FnOnce(&E) -> Option<EntryAmount>,
+) -> Result<Option<JobSummary>, StoreError> {
+    let read = family.read(id).await.map_err(corrupt)?;
+    Ok(read.map(|(entity, _)| JobSummary {
+        owner: entity.owner(),
+        status: entity.status(),
+        money: money(&entity),
+    }))
+}
+
+/// What is paid has not come back yet.
+const fn recalled(standing: EntryStatus) -> EntryStatus {
+    match standing {
+        EntryStatus::Returned | EntryStatus::Declined => EntryStatus::Completed,
+        EntryStatus::Completed => EntryStatus::Pending,
+        other @ (EntryStatus::NotSubmitted | EntryStatus::Pending | EntryStatus::Held) => other,
+    }
+}
+
+const fn shown(lookup: &ChainStatus) -> EntryStatus {
+    match lookup {
+        ChainStatus::Landed { .. } => EntryStatus::Completed,
+        ChainStatus::Pending => EntryStatus::Pending,
+        ChainStatus::Impossible => EntryStatus::Declined,
+    }
+}

@@ -1,0 +1,195 @@
+//! Idempotency keys: a command under a key is executed once, and its answer is the answer to every later use.
+//!
+//! Who is running is known in memory only. That is enough: a command whose process died has either left its record with
+//! its batch, or has not happened.
+
+pub(super) mod payment_identifier;
+
+use dashmap::DashMap;
+use purser_storage::{Batch, Condition, StoreError, Write, codec};
+use sha2::{Digest, Sha256};
+
+use super::{OperationError, Engine, MAX_CONFLICT_RETRIES};
+use crate::id::Wallet;
+use crate::kernel::idempotency::{RecordedResponse, IdempotencySlot, IdempotencyRecord};
+use crate::kernel::{Entity, EntityRegistry, IdempotencyRecorder, AskError, table};
+
+/// The keys whose commands are under way, with the digest of what each was used with.
+pub(super) type KeysInProgress = DashMap<(u128, u128), [u8; 32]>;
+
+/// What became of a key so far.
+#[derive(Debug)]
+pub enum KeyState {
+    /// It is new: go on, and hold this until the command is answered.
+    Acquired(KeyGuard),
+    /// It was used for this before; this was the answer.
+    Replay(RecordedResponse),
+    /// Its command is under way.
+    InProgress,
+    /// It was used for something else.
+    Mismatch,
+}
+
+/// The right to use a key; the next may come when this is dropped.
+pub struct KeyGuard {
+    engine: Engine,
+    place: IdempotencySlot,
+}
+
+impl std::fmt::Debug for KeyGuard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Turn").field(&self.place).finish()
+    }
+}
+
+impl KeyGuard {
+    /// Where the command's answer is to be remembered.
+    pub const fn slot(&self) -> &IdempotencySlot {
+        &self.place
+    }
+}
+
+impl Drop for KeyGuard {
+    fn drop(&mut self) {
+        let IdempotencySlot { wallet, key, .. } = &self.place;
+        self.engine.0.running.remove(&(wallet.digest(), *key));
+    }
+}
+
+impl Engine {
+    /// Asks an entity for something whose answer is remembered if there is a memo. Conflicts of another's making are
+    /// asked again.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when the key's answer came to be in between: ask [`Engine::once`] again.
+    pub(super) async fn ask_idempotent<E: Entity>(
+        &self,
+        family: &EntityRegistry<E>,
+        id: E::Id,
+        command: E::Command,
+        memo: Option<IdempotencyRecorder<E>>,
+    ) -> Result<E::Reply, OperationError<E::Rejection>>
+    where
+        E::Command: Clone,
+    {
+        for _ in 0..MAX_CONFLICT_RETRIES {
+            match family.ask_idempotent(id, command.clone(), memo.clone()).await {
+                Err(AskError::Conflict) => {}
+                told => return Ok(told?),
+            }
+            if let Some(memo) = &memo
+                && self
+                    .is_recorded(memo.slot())
+                    .await
+                    .map_err(|_| OperationError::Unavailable)?
+            {
+                return Err(OperationError::AlreadyUsed);
+            }
+        }
+        Err(OperationError::Unavailable)
+    }
+
+    async fn is_recorded(&self, place: &IdempotencySlot) -> Result<bool, StoreError> {
+        let known = self.idempotency_record(place).await?;
+        Ok(known.is_some_and(|known| place.replaces != Some(known.expires_s)))
+    }
+
+    /// What stands in a key's place, also where its time is over.
+    async fn idempotency_record(&self, place: &IdempotencySlot) -> Result<Option<IdempotencyRecord>, StoreError> {
+        let row = self.0.store.read(&table::idempotency(&place.wallet, place.key)).await?;
+        row.map(|row| codec::decode(&row.value))
+            .transpose()
+            .map_err(|e| StoreError::Damaged(e.to_string()))
+    }
+
+    /// What an account's idempotency key was used with, or is being used with.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn key_used(&self, wallet: Wallet, key: &str) -> Result<Option<[u8; 32]>, StoreError> {
+        let key = digest(key);
+        if let Some(running) = self.0.running.get(&(wallet.digest(), key)) {
+            return Ok(Some(*running));
+        }
+        let place = IdempotencySlot {
+            wallet,
+            key,
+            fingerprint: [0; 32],
+            replaces: None,
+        };
+        let known = self.idempotency_record(&place).await?;
+        let known = known.filter(|known| known.expires_s > self.0.clock.now().seconds());
+        Ok(known.map(|known| known.fingerprint))
+    }
+
+    /// Writes down the answer that was given under a key whose record only says which entity it follows: from then on it is what was
+    /// said, whatever becomes of the entity. Without such a record nothing is done.
+    ///
+    /// # Errors
+    /// When the store refuses: the record goes on following.
+    pub async fn answered(&self, place: &IdempotencySlot, kept: RecordedResponse) -> Result<(), StoreError> {
+        let known = self.idempotency_record(place).await?;
+        let is_its_own =
+            |known: &IdempotencyRecord| known.fingerprint == place.fingerprint && place.replaces != Some(known.expires_s);
+        let Some(known) = known.filter(|known| is_its_own(known) && matches!(known.kept, RecordedResponse::EntityRef { .. })) else {
+            return Ok(());
+        };
+        let key = table::idempotency(&place.wallet, place.key);
+        let batch = Batch {
+            conditions: vec![Condition::Present(key.clone())],
+            writes: vec![Write::Put {
+                key,
+                revision: 0,
+                value: codec::encode(&IdempotencyRecord { kept, ..known }),
+            }],
+            ..Batch::default()
+        };
+        let written = super::commit(&*self.0.store, batch).await;
+        written.map(drop).map_err(|error| StoreError::Io(error.to_string()))
+    }
+
+    /// Takes an account's idempotency key for a command with this fingerprint, a digest of its route and body.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn acquire_key(&self, wallet: Wallet, key: &str, fingerprint: [u8; 32]) -> Result<KeyState, StoreError> {
+        use dashmap::mapref::entry::Entry;
+        let key = digest(key);
+        let mut turn = match self.0.running.entry((wallet.digest(), key)) {
+            Entry::Occupied(running) if *running.get() == fingerprint => return Ok(KeyState::InProgress),
+            Entry::Occupied(_) => return Ok(KeyState::Mismatch),
+            Entry::Vacant(vacant) => {
+                vacant.insert(fingerprint);
+                KeyGuard {
+                    engine: self.clone(),
+                    place: IdempotencySlot {
+                        wallet,
+                        key,
+                        fingerprint,
+                        replaces: None,
+                    },
+                }
+            }
+        };
+        let Some(known) = self.idempotency_record(&turn.place).await? else {
+            return Ok(KeyState::Acquired(turn));
+        };
+        if known.expires_s <= self.0.clock.now().seconds() {
+            turn.place.replaces = Some(known.expires_s);
+            return Ok(KeyState::Acquired(turn));
+        }
+        Ok(if known.fingerprint == fingerprint {
+            KeyState::Replay(known.kept)
+        } else {
+            KeyState::Mismatch
+        })
+    }
+}
+
+/// A key's text as it is looked up.
+fn digest(key: &str) -> u128 {
+    let digest = Sha256::digest(key);
+    digest
+        .first_chunk()
+        .map_or(0, |half: &[u8; 16]| u128::from_be_bytes(*half))
+}

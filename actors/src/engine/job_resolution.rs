@@ -1,0 +1,384 @@
+//! What an operator knows of work that is stuck: its entity moves as if its provider had said so, by the same commands, once.
+//! Whatever the provider itself says now goes before it, and what it says later counts as it would have without it.
+
+#![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
+
+mod crediting;
+mod unknown_payments;
+mod kinds;
+
+pub(in crate::engine) use self::kinds::Resolvable;
+use purser_storage::StoreError;
+
+use super::Engine;
+use super::operator_actions::{OperatorLock, AuditEntry};
+use super::giving::Leave;
+use super::operators::corrupt;
+use super::dead_letters::ProviderReport;
+use crate::approval::Gift;
+use crate::banking::{account, transfer};
+use crate::id::{ApprovalId, JobId, PaymentId};
+use crate::kernel::job::Job;
+use crate::kernel::{OutboxJob, Entity, EntityRegistry, AskError};
+use crate::money::Usdc;
+use crate::operator::OperatorAction;
+use crate::payment::{self, Payment, Status};
+use crate::port::banking::{BankTransferResult, OpenAccountResult};
+use crate::port::payouts::PayoutRailStatus;
+use crate::product::Currency;
+use crate::reconciliation::{EntryAmount, EntryStatus};
+use crate::{card, card_withdrawal, gift_card, issuer_link, payout, reloadable_card, top_up};
+
+/// Said to the holder where there was no word of the provider's.
+const REASON: &str = "not_done";
+
+/// What came of something, as an operator knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobOutcome {
+    /// It was done.
+    Done,
+    /// It was not done, and will not be.
+    NotDone,
+}
+
+/// An operator's word, with what it rests on.
+#[derive(Clone, Debug)]
+pub struct JobResolution {
+    /// What came of it.
+    pub outcome: JobOutcome,
+    /// The provider's or the chain's name of what happened, or of the answer that it did not.
+    pub reference: String,
+    /// How the operator knows, for the audit log.
+    pub evidence: String,
+}
+
+/// Why an operator's word was not taken. Nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResolveError {
+    /// There is no such work, or it is done.
+    NotFound,
+    /// It is under way and is tried again by itself.
+    NotDeadLettered,
+    /// Only whoever does it can say so: a card has its number from its issuer, a transfer is on its chain or is not.
+    NotResolvable,
+    /// The other side says otherwise.
+    Contradicted(EntryStatus),
+    /// Nothing says that the money has not left.
+    NotProven,
+    /// Its signature may still be used.
+    MayStillSettle,
+    /// It is too much for one operator, and waits for another.
+    Waits(ApprovalId),
+    /// Ask again later.
+    Unavailable,
+}
+
+impl Engine {
+    /// Takes an operator's word for what came of stuck work, or of a payment whose outcome is not known. Written down by the
+    /// batch that moves the entity.
+    ///
+    /// # Errors
+    /// [`NotResolved`].
+    pub async fn resolve(&self, id: JobId, resolution: &JobResolution, act: &OperatorAction) -> Result<(), ResolveError> {
+        self.resolve_by(id, resolution, Leave::Own(act)).await
+    }
+
+    /// The same, by somebody's leave.
+    pub(super) async fn resolve_by(
+        &self,
+        id: JobId,
+        resolution: &JobResolution,
+        leave: Leave<'_>,
+    ) -> Result<(), ResolveError> {
+        let effect = self.dead_lettered_job(id).await?;
+        let (done, not_done) = effect.job.resolvable_outcomes();
+        if !(match resolution.outcome {
+            JobOutcome::Done => done,
+            JobOutcome::NotDone => not_done,
+        }) {
+            return Err(ResolveError::NotResolvable);
+        }
+        let says = self.query_provider(&effect).await.map_err(unread)?;
+        if let ProviderReport::Status(standing) = says
+            && effect.job.resolvable().is_contradicted(resolution.outcome, standing)
+        {
+            return Err(ResolveError::Contradicted(standing));
+        }
+        let JobResolution {
+            outcome,
+            reference,
+            evidence,
+        } = resolution;
+        let words = match outcome {
+            JobOutcome::Done => format!("done, {reference}: {evidence}"),
+            JobOutcome::NotDone => format!("not done, {reference}: {evidence}"),
+        };
+        let mut words = AuditEntry::for_job(leave.act(), "effect.resolve", &effect, Some(words));
+        if let Resolvable::Payment(payment) = effect.job.resolvable() {
+            let lookup = self.final_chain_status(payment, resolution, &says).await?;
+            let seen = || payment::Command::RecordChainLookup {
+                effect: id,
+                lookup: lookup.clone(),
+                made: false,
+            };
+            let one = self.ensure_not_executed(&effect).await?;
+            return self
+                .told(&one, (&self.0.families.payments, payment), &words, seen)
+                .await;
+        }
+        let one = self.ensure_not_executed(&effect).await?;
+        let from_balance = self.is_from_balance(&effect.job).await?;
+        if effect.job.resolvable().gives(*outcome, from_balance) {
+            let gift = || Gift::Resolve {
+                effect: id,
+                done: *outcome == JobOutcome::Done,
+                reference: reference.clone(),
+                evidence: evidence.clone(),
+            };
+            words.beside = self.may_give(&one, leave, self.worth(&effect).await?, gift).await?;
+        }
+        self.resolved(&one, &effect, (*outcome, reference), &words).await
+    }
+
+    /// How much a piece of work is about, in what balances hold.
+    async fn worth(&self, effect: &OutboxJob) -> Result<Usdc, ResolveError> {
+        let evidence = self.job_summary(&effect.job).await.map_err(unread)?;
+        let worth = match evidence.and_then(|evidence| evidence.money) {
+            Some(EntryAmount::Usdc(amount)) => Some(amount),
+            Some(EntryAmount::Cents(amount, Currency::USD)) => Usdc::from_cents(amount).ok(),
+            Some(EntryAmount::Cents(..)) | None => None,
+        };
+        // What nobody can tell the worth of is nobody's to give.
+        worth.ok_or(ResolveError::NotResolvable)
+    }
+
+    /// Money that was to come from an account at the bank was never the balance's.
+    async fn is_from_balance(&self, work: &Job) -> Result<bool, ResolveError> {
+        let Resolvable::BankMove(id) = work.resolvable() else {
+            return Ok(true);
+        };
+        let read = self.0.families.bank_transfers.read(&id).await;
+        let read = read.map_err(|error| unread(corrupt(error)))?;
+        Ok(read.is_some_and(|(moved, _)| moved.way == transfer::TransferDirection::ToAccount))
+    }
+
+    /// Work that waits for a person.
+    async fn dead_lettered_job(&self, id: JobId) -> Result<OutboxJob, ResolveError> {
+        let effect = self.job(id).await.map_err(unread)?.ok_or(ResolveError::NotFound)?;
+        let in_doubt = match effect.job.resolvable() {
+            Resolvable::Payment(payment) => self.resolve_unknown_payment(payment).await?.is_some(),
+            Resolvable::Card(_)
+            | Resolvable::GiftCard(_)
+            | Resolvable::Payout(_)
+            | Resolvable::Recall(_)
+            | Resolvable::Credit(..)
+            | Resolvable::BankMove(_)
+            | Resolvable::BankAccount(_)
+            | Resolvable::IssuerAccount(_)
+            | Resolvable::Reloadable(_)
+            | Resolvable::Reservation(_)
+            | Resolvable::ReservationEnd(_)
+            | Resolvable::CardCredit(_)
+            | Resolvable::Nobodys => false,
+        };
+        match effect.dead_lettered || in_doubt {
+            true => Ok(effect),
+            false => Err(ResolveError::NotDeadLettered),
+        }
+    }
+
+    /// The right to act upon it, if nothing has happened to it since it was read: nobody waits for others' providers.
+    async fn ensure_not_executed(&self, effect: &OutboxJob) -> Result<OperatorLock<'_>, ResolveError> {
+        let one = self.lock_operator().await;
+        match self.dead_lettered_job(effect.id).await? == *effect {
+            true => Ok(one),
+            false => Err(ResolveError::NotDeadLettered),
+        }
+    }
+
+    async fn resolve_unknown_payment(&self, id: PaymentId) -> Result<Option<Payment>, ResolveError> {
+        let read = self.payment(&id).await.map_err(|error| unread(corrupt(error)))?;
+        Ok(read.filter(|payment| matches!(payment.status, Status::Unknown(_))))
+    }
+
+    /// Tells the entity what its provider would have.
+    async fn resolved(
+        &self,
+        one: &OperatorLock<'_>,
+        effect: &OutboxJob,
+        (outcome, reference): (JobOutcome, &str),
+        words: &AuditEntry<'_>,
+    ) -> Result<(), ResolveError> {
+        let (all, id, done) = (&self.0.families, effect.id, outcome == JobOutcome::Done);
+        match effect.job.resolvable() {
+            Resolvable::Card(card) if !done => {
+                let refused = || card::Command::RecordDecline {
+                    effect: id,
+                    reason: REASON.into(),
+                };
+                self.told(one, (&all.cards, card), words, refused).await
+            }
+            Resolvable::GiftCard(gift) if !done => {
+                let refused = || gift_card::Command::RecordDecline {
+                    effect: id,
+                    reason: REASON.into(),
+                };
+                self.told(one, (&all.gift_cards, gift), words, refused).await
+            }
+            Resolvable::Payout(payout) => {
+                let resolved = || payout::Command::ResolveManually {
+                    effect: id,
+                    state: paid_out(done, reference),
+                };
+                self.told(one, (&all.payouts, payout), words, resolved).await
+            }
+            Resolvable::Credit(account, amount, cause) if !done => {
+                let unfinal = self.unfinal_for(cause).await?;
+                let credit = || crediting::given(id, amount, (cause, unfinal));
+                self.told(one, (&all.accounts, account), words, credit).await
+            }
+            Resolvable::Recall(payout) if done => {
+                let recalled = || payout::Command::RecordRecall { effect: id, done };
+                self.told(one, (&all.payouts, payout), words, recalled).await
+            }
+            Resolvable::BankMove(moving) => {
+                let command = || transfer::Command::RecordResult {
+                    effect: id,
+                    moved: moved(done, reference),
+                };
+                self.told(one, (&all.bank_transfers, moving), words, command).await
+            }
+            Resolvable::Card(_)
+            | Resolvable::GiftCard(_)
+            | Resolvable::Recall(_)
+            | Resolvable::Credit(..)
+            | Resolvable::BankAccount(_)
+            | Resolvable::IssuerAccount(_)
+            | Resolvable::Reloadable(_)
+            | Resolvable::Reservation(_)
+            | Resolvable::ReservationEnd(_)
+            | Resolvable::CardCredit(_)
+            | Resolvable::Payment(_)
+            | Resolvable::Nobodys => self.resolved_without_credit(one, effect, done, words).await,
+        }
+    }
+
+    /// The same where no balance is credited: accounts, and what stands on balances at the issuer.
+    async fn resolved_without_credit(
+        &self,
+        one: &OperatorLock<'_>,
+        effect: &OutboxJob,
+        done: bool,
+        words: &AuditEntry<'_>,
+    ) -> Result<(), ResolveError> {
+        let (all, id) = (&self.0.families, effect.id);
+        match effect.job.resolvable() {
+            Resolvable::BankAccount(bank_account) if !done => {
+                let refused = || account::Command::RecordResult {
+                    effect: id,
+                    opening: OpenAccountResult::Rejected {
+                        reason: REASON.to_owned(),
+                    },
+                };
+                self.told(one, (&all.bank_accounts, bank_account), words, refused).await
+            }
+            Resolvable::IssuerAccount(wallet) if !done => {
+                let refused = || issuer_link::Command::RecordDecline {
+                    effect: id,
+                    reason: REASON.into(),
+                };
+                self.told(one, (&all.links, wallet), words, refused).await
+            }
+            Resolvable::Reloadable(card) if !done => {
+                let refused = || reloadable_card::Command::RecordDecline {
+                    effect: id,
+                    reason: REASON.into(),
+                };
+                self.told(one, (&all.reloadables, card), words, refused).await
+            }
+            Resolvable::Reservation(withdrawal) => {
+                let command = || match done {
+                    true => card_withdrawal::Command::RecordHold { effect: id },
+                    false => card_withdrawal::Command::RecordDecline {
+                        effect: id,
+                        reason: REASON.into(),
+                    },
+                };
+                self.told(one, (&all.card_withdrawals, withdrawal), words, command)
+                    .await
+            }
+            Resolvable::ReservationEnd(withdrawal) if done => {
+                let settled = || card_withdrawal::Command::RecordHoldSettled { effect: id };
+                self.told(one, (&all.card_withdrawals, withdrawal), words, settled)
+                    .await
+            }
+            Resolvable::CardCredit(top_up) if done => {
+                let credited = || top_up::Command::RecordIssuerCredit { effect: id };
+                self.told(one, (&all.top_ups, top_up), words, credited).await
+            }
+            Resolvable::BankAccount(_)
+            | Resolvable::IssuerAccount(_)
+            | Resolvable::Reloadable(_)
+            | Resolvable::ReservationEnd(_)
+            | Resolvable::CardCredit(_)
+            | Resolvable::Card(_)
+            | Resolvable::GiftCard(_)
+            | Resolvable::Payout(_)
+            | Resolvable::Recall(_)
+            | Resolvable::Credit(..)
+            | Resolvable::BankMove(_)
+            | Resolvable::Payment(_)
+            | Resolvable::Nobodys => Err(ResolveError::NotResolvable),
+        }
+    }
+
+    async fn told<E: Entity>(
+        &self,
+        one: &OperatorLock<'_>,
+        to: (&EntityRegistry<E>, E::Id),
+        words: &AuditEntry<'_>,
+        command: impl Fn() -> E::Command + Send + Sync,
+    ) -> Result<(), ResolveError> {
+        match self.ask_with_audit(one, to, words, command).await {
+            Ok(_) => {
+                tracing::warn!(
+                    what = words.what,
+                    subject = words.subject,
+                    by = words.act.operator,
+                    "an operator's word was taken"
+                );
+                Ok(())
+            }
+            // It has moved since it was read.
+            Err(AskError::Rejected(_) | AskError::NotFound | AskError::Conflict) => Err(ResolveError::NotFound),
+            Err(AskError::OutcomeUnknown | AskError::Quarantined) => Err(ResolveError::Unavailable),
+        }
+    }
+}
+
+/// What a rail would have said.
+fn paid_out(done: bool, reference: &str) -> PayoutRailStatus {
+    match done {
+        true => PayoutRailStatus::Complete {
+            reference: reference.into(),
+        },
+        false => PayoutRailStatus::Failed { reason: REASON.into() },
+    }
+}
+
+/// What the bank would have said.
+fn moved(done: bool, reference: &str) -> BankTransferResult {
+    match done {
+        true => BankTransferResult::Complete {
+            reference: reference.to_owned(),
+        },
+        false => BankTransferResult::Failed {
+            reason: REASON.to_owned(),
+        },
+    }
+}
+
+fn unread(error: StoreError) -> ResolveError {
+    tracing::error!(%error, "what is stuck could not be read");
+    ResolveError::Unavailable
+}

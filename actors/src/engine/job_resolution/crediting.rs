@@ -1,0 +1,141 @@
+//! What stuck work was paid with, given back.
+
+#![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
+
+use purser_storage::StoreError;
+
+use super::{ResolveError, JobOutcome, Resolvable, unread};
+use crate::account;
+use crate::approval::Gift;
+use crate::engine::Engine;
+use crate::engine::operator_actions::AuditEntry;
+use crate::engine::giving::Leave;
+use crate::engine::operators::corrupt;
+use crate::engine::dead_letters::ProviderReport;
+use crate::engine::jobs::{rests_on_unfinal, taken_back};
+use crate::id::{JobId, PaymentId};
+use crate::kernel::OutboxJob;
+use crate::kernel::job::CreditCause;
+use crate::late_return;
+use crate::money::Usdc;
+use crate::operator::OperatorAction;
+use crate::reconciliation::EntryStatus;
+
+impl Engine {
+    /// Gives the holder back what stuck work was paid with: it failed. What was asked of the provider now says whether the
+    /// money has left; where that proves nothing, `not_left` is the operator's own statement that it has not. A credit that was
+    /// withheld since its chain took the payment back needs no such statement: it is given at the house's own loss.
+    ///
+    /// # Errors
+    /// [`NotResolved`].
+    pub async fn credit_back(&self, id: JobId, stated: (&str, bool), act: &OperatorAction) -> Result<(), ResolveError> {
+        self.credit_back_by(id, stated, Leave::Own(act)).await
+    }
+
+    /// The same, by somebody's leave.
+    pub(in crate::engine) async fn credit_back_by(
+        &self,
+        id: JobId,
+        (evidence, not_left): (&str, bool),
+        leave: Leave<'_>,
+    ) -> Result<(), ResolveError> {
+        let effect = self.dead_lettered_job(id).await?;
+        let impossible = !effect.job.credits() || !self.is_from_balance(&effect.job).await?;
+        if impossible {
+            return Err(ResolveError::NotResolvable);
+        }
+        let proof = match self.query_provider(&effect).await.map_err(unread)? {
+            ProviderReport::Status(standing @ (EntryStatus::Completed | EntryStatus::Pending | EntryStatus::Held)) => {
+                return Err(ResolveError::Contradicted(standing));
+            }
+            ProviderReport::Status(standing @ (EntryStatus::Declined | EntryStatus::Returned)) => standing.name(),
+            ProviderReport::Status(EntryStatus::NotSubmitted) if effect.job.resolvable().is_known_where_asked() => {
+                EntryStatus::NotSubmitted.name()
+            }
+            ProviderReport::Status(EntryStatus::NotSubmitted) | ProviderReport::NotQueryable | ProviderReport::NoResponse(_) => {
+                match (effect.job.resolvable(), not_left) {
+                    (Resolvable::Credit(..), _) => "a credit that was not given",
+                    (_, true) => "the operator states that it has not left",
+                    (_, false) => return Err(ResolveError::NotProven),
+                }
+            }
+        };
+        let words = Some(format!("{evidence} ({proof})"));
+        let mut words = AuditEntry::for_job(leave.act(), "effect.credit_back", &effect, words);
+        let one = self.ensure_not_executed(&effect).await?;
+        let gift = || Gift::CreditBack {
+            effect: id,
+            evidence: evidence.to_owned(),
+            not_left,
+        };
+        words.beside = self.may_give(&one, leave, self.worth(&effect).await?, gift).await?;
+        self.resolved(&one, &effect, (JobOutcome::NotDone, ""), &words).await
+    }
+
+    /// Ends a withheld credit without giving it: what stood in suspense for it is the house's, which has lost the payment. It gives
+    /// nothing, so that it counts against no limit.
+    ///
+    /// # Errors
+    /// [`NotResolved`]: [`NotResolved::Impossible`] for what is no withheld credit.
+    pub async fn keep(&self, id: JobId, evidence: &str, act: &OperatorAction) -> Result<(), ResolveError> {
+        let effect = self.dead_lettered_job(id).await?;
+        let (Resolvable::Credit(account, amount, cause), true) =
+            (effect.job.resolvable(), self.may_keep(&effect).await.map_err(unread)?)
+        else {
+            return Err(ResolveError::NotResolvable);
+        };
+        let words = AuditEntry::for_job(act, "effect.keep", &effect, Some(evidence.to_owned()));
+        let one = self.ensure_not_executed(&effect).await?;
+        let all = &self.0.families;
+        if let CreditCause::LateReturn(late) = cause {
+            let keep = || late_return::Command::Kept { effect: id };
+            return self.told(&one, (&all.late_returns, late), &words, keep).await;
+        }
+        let keep = || account::Command::Keep {
+            effect: id,
+            amount,
+            cause,
+        };
+        self.told(&one, (&all.accounts, account), &words, keep).await
+    }
+
+    /// The payment that a credit still waits for though an operator gives it. One of what its chain has taken back waits for nothing:
+    /// it is given at the house's own loss.
+    pub(super) async fn unfinal_for(&self, cause: CreditCause) -> Result<Option<PaymentId>, ResolveError> {
+        let all = &self.0.families;
+        let unread = |error| unread(corrupt(error));
+        match taken_back(all, cause).await.map_err(unread)? {
+            Some(_) => Ok(None),
+            None => rests_on_unfinal(all, &self.0.departures, cause).await.map_err(unread),
+        }
+    }
+
+    /// Whether it is a credit that is withheld, so that it can be ended without being given.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn may_keep(&self, effect: &OutboxJob) -> Result<bool, StoreError> {
+        let Resolvable::Credit(_, _, cause) = effect.job.resolvable() else {
+            return Ok(false);
+        };
+        let paid = taken_back(&self.0.families, cause).await.map_err(corrupt)?;
+        Ok(effect.dead_lettered && paid.is_some())
+    }
+}
+
+/// The credit itself.
+pub(super) const fn given(
+    effect: JobId,
+    amount: Usdc,
+    (cause, unfinal): (CreditCause, Option<PaymentId>),
+) -> account::Command {
+    match unfinal {
+        Some(payment) => account::Command::CreditUnfinal {
+            effect,
+            amount,
+            cause,
+            payment,
+        },
+        None => account::Command::Credit { effect, amount, cause },
+    }
+}

@@ -1,0 +1,71 @@
+//! Payments whose outcome is not known.
+
+use super::{ResolveError, JobOutcome, JobResolution};
+use crate::engine::Engine;
+use crate::engine::dead_letters::ProviderReport;
+use crate::engine::jobs::with_timeout_ms;
+use crate::id::PaymentId;
+use crate::payment::Payment;
+use crate::port::{Authorization, Finality, ChainStatus, ChainMovement, TransferName};
+use crate::reconciliation::EntryStatus;
+
+/// How long after a signature's own end it is taken for dead where the chain does not answer, in milliseconds: no chain's
+/// clock is as far behind.
+const EXPIRY_MARGIN_MS: u64 = 3_600_000;
+
+impl Engine {
+    /// A payment whose outcome is not known. What is on a chain is there for everybody to see: nobody's word stands for it. That
+    /// it never landed is believed once the signature is dead, though the chain does not answer.
+    pub(super) async fn final_chain_status(
+        &self,
+        id: PaymentId,
+        resolution: &JobResolution,
+        says: &ProviderReport,
+    ) -> Result<ChainStatus, ResolveError> {
+        let payment = self.resolve_unknown_payment(id).await?.ok_or(ResolveError::NotDeadLettered)?;
+        match resolution.outcome {
+            JobOutcome::Done => {
+                let transaction = TransferName::transaction_of(&resolution.reference).to_owned();
+                self.chain_status(&payment, &transaction).await?;
+                // The list does not say how deep it is.
+                let finality = Finality::Seen;
+                self.0.departures.settles(finality);
+                Ok(ChainStatus::Landed { transaction, finality })
+            }
+            JobOutcome::NotDone if *says == ProviderReport::Status(EntryStatus::Declined) || self.is_expired(&payment) => {
+                Ok(ChainStatus::Impossible)
+            }
+            JobOutcome::NotDone => Err(ResolveError::MayStillSettle),
+        }
+    }
+
+    /// Whether the chain's list has this payment as that transaction: by its mark, which only a payer's own payments have apart,
+    /// and so by payer and price too.
+    async fn chain_status(&self, payment: &Payment, transaction: &str) -> Result<(), ResolveError> {
+        let authorization = &payment.claim.authorization;
+        let treasury = self.0.lists.treasury.as_ref().ok_or(ResolveError::Unavailable)?;
+        let moved = treasury.in_transaction(authorization.network(), transaction);
+        let is_this = |moved: &ChainMovement| {
+            (moved.incoming, moved.mark, moved.other, moved.amount)
+                == (true, authorization.fingerprint(), payment.payer(), payment.price())
+        };
+        match with_timeout_ms(self.query_timeout(), moved, "in transaction").await {
+            Ok(moved) if moved.iter().any(is_this) => Ok(()),
+            Ok(_) => Err(ResolveError::Contradicted(EntryStatus::NotSubmitted)),
+            Err(error) => {
+                tracing::warn!(transaction, %error, "it cannot be said what the chain shows of a transfer");
+                Err(ResolveError::Unavailable)
+            }
+        }
+    }
+
+    /// Whether its signature can no longer be used, by its own terms and a wide margin.
+    fn is_expired(&self, payment: &Payment) -> bool {
+        let end_ms = match &payment.claim.authorization {
+            Authorization::Evm(signed) => signed.valid_before.saturating_mul(1_000),
+            // A blockhash is recent for minutes.
+            Authorization::Solana(_) => payment.claim.at.0,
+        };
+        end_ms.saturating_add(EXPIRY_MARGIN_MS) < self.0.clock.now().0
+    }
+}

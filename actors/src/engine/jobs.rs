@@ -1,0 +1,370 @@
+//! What each effect does: it asks the outside and tells the entity. Every way through ends in the batch that deletes
+//! the effect, in a failure that its supervisor writes down, or in waiting.
+
+mod banking;
+mod cards;
+mod counting;
+mod credits;
+mod finality;
+mod gate;
+mod gift_cards;
+mod incoming;
+mod owner;
+mod payouts;
+mod reloadable_cards;
+mod reorg;
+mod sent_as;
+mod shares;
+mod wallet_payments;
+mod spent_before;
+mod top_ups;
+mod watching;
+mod webhooks;
+mod withdrawals;
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_storage::mutants::{self, Mutant};
+use purser_storage::{Batch, Condition, Store, Write};
+use tokio::sync::oneshot;
+
+use super::account_map::AccountMap;
+use super::untracked_transfers::OutgoingTransferGuard;
+use super::registries::Families;
+use super::incoming::{Arrivals, Lost};
+use super::lines::{self, Lines};
+use super::webhooks::WebhookService;
+use super::{Ports, EngineSettings};
+use crate::card;
+use crate::id::{CardId, PaymentId};
+use crate::intl_order;
+use crate::kernel::outbox::{AttemptCounters, JobHandler};
+use crate::kernel::job::{CapReservation, Job};
+use crate::kernel::registry::LoadError;
+use crate::kernel::{OutboxJob, Entity, AttemptFailure, EntityRegistry, table};
+use crate::payment::{self, SessionSeed, Payment, Status};
+use crate::port::{
+    Authorization, BoxFuture, Clock, Decline, ErrorKind, ReconciliationLists, PortError, Preparation, PreparedTransaction, SubmitResult,
+};
+use crate::refund;
+
+pub(super) use credits::{rests_on_unfinal, taken_back};
+pub(super) use webhooks::DeliveryLimiter;
+pub use webhooks::{OUTCOMES, WebhookStats};
+
+/// Everything that effects need.
+pub(super) struct JobHandlers {
+    pub(super) families: Families,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) ports: Ports,
+    pub(super) clock: Arc<dyn Clock>,
+    /// Who is posted to, and when.
+    pub(super) posting: Arc<WebhookService>,
+    /// What is sold now.
+    pub(super) lines: Arc<Lines>,
+    /// What tries come to.
+    pub(super) tries: Arc<AttemptCounters>,
+    pub(super) settings: EngineSettings,
+    /// The key that payment ids are made with.
+    pub(super) secret: [u8; 32],
+    /// The gate that money leaves by.
+    pub(super) departures: Arc<OutgoingTransferGuard>,
+    /// The addresses of managed wallets.
+    pub(super) account_map: AccountMap,
+    /// What others have written down.
+    pub(super) lists: ReconciliationLists,
+    /// What a restore has lost.
+    pub(super) lost: Option<Lost>,
+    /// What came in.
+    pub(super) arrivals: Arc<Arrivals>,
+}
+
+type HandlerResult = Result<(), AttemptFailure>;
+
+impl JobHandler for JobHandlers {
+    fn handle<'a>(&'a self, effect: &'a OutboxJob) -> BoxFuture<'a, HandlerResult> {
+        Box::pin(async move {
+            match lines::of(&effect.job) {
+                Some(line) => self.on_line(line, effect, self.work_off(effect)).await,
+                None => self.work_off(effect).await,
+            }
+        })
+    }
+}
+
+impl JobHandlers {
+    async fn work_off(&self, effect: &OutboxJob) -> HandlerResult {
+        match &effect.job {
+            Job::SettlePayment(id) => self.settle(effect, *id).await,
+            Job::WatchPayment(id) => self.watch(effect, *id).await,
+            Job::AwaitFinal(id) => self.await_final(effect, *id).await,
+            Job::IssueCard(id) => self.issue(effect, *id).await,
+            Job::CreditAccount { account, amount, cause } => self.credit(effect, *account, *amount, *cause).await,
+            Job::ConfirmPaymentCredit(id) => self.confirm_credit(effect, *id).await,
+            Job::ReleaseCredit { account, .. } => self.release_credit(effect, *account).await,
+            Job::ReleaseCapReservation { account, share } => self.free_share(effect, *account, *share).await,
+            Job::CountShare { account, share } => self.count_share(effect, *account, *share).await,
+            Job::CountUnclaimed { .. } | Job::CountClaimed { .. } => self.count_lost(effect).await,
+            Job::ExpireCard(id) => ask_entity(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await,
+            Job::RefreshCard(id) => self.refresh_card(effect, *id).await,
+            Job::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
+            Job::OrderGiftCard(id) => self.order_gift_card(effect, *id).await,
+            Job::ExpireOrderLease { order, lease } => self.end_lease(effect, *order, *lease).await,
+            Job::MarkOrderOverdue(id) => {
+                let command = intl_order::Command::MarkOverdue { effect: effect.id };
+                ask_entity(&self.families.intl_orders, *id, command).await
+            }
+            Job::ExpireIntlCard(id) => {
+                let command = intl_order::Command::Expire { effect: effect.id };
+                ask_entity(&self.families.intl_orders, *id, command).await
+            }
+            Job::ShredCvv(id) => self.forget_cvv(effect, *id).await,
+            Job::ReadmitPayment {
+                payment,
+                share,
+                session,
+            } => self.readmit(effect, *payment, (*share, *session)).await,
+            Job::SendTopUp(id) => self.send_top_up(effect, *id).await,
+            Job::BridgeTopUp(id) => self.cross_bridge(effect, *id).await,
+            Job::AwaitIssuerCredit(id) => self.await_card_credit(effect, *id).await,
+            Job::CheckIdentity(wallet) => self.check_identity(effect, *wallet).await,
+            Job::OpenIssuerAccount(wallet) => self.open_issuer_account(effect, *wallet).await,
+            Job::SendWithdrawal(id) => self.withdraw(effect, *id).await,
+            Job::SettleHold { account, .. } => self.end_hold(effect, *account).await,
+            Job::SendPayout(id) => self.send_payout(effect, *id).await,
+            Job::RecallPayout(id) => self.recall_payout(effect, *id).await,
+            Job::ExpirePayout(id) => self.expire_payout(effect, *id).await,
+            Job::CloseReturnWindow(id) => self.close_returns(effect, *id).await,
+            Job::ConfirmLateReturnCredit(id) => self.end_late_return(effect, *id).await,
+            Job::SaveRecipient(id) => self.save_recipient(effect, *id).await,
+            Job::OpenReloadableCard(id) => self.open_card(effect, *id).await,
+            Job::ChangeCardState(id) => self.change_card_state(effect, *id).await,
+            Job::HoldCardBalance(id) => self.reserve_card_balance(effect, *id).await,
+            Job::SettleCardHold(id) => self.end_reservation(effect, *id).await,
+            Job::ExpireWithdrawalLease { withdrawal, lease } => self.end_card_lease(effect, *withdrawal, *lease).await,
+            Job::ReverseRecipientTotals(id) => self.uncount_payment(effect, *id).await,
+            Job::SendWalletPayment(id) => self.spend(effect, *id).await,
+            Job::SettleWalletHold { wallet, spend, paid } => self.end_spend(effect, *wallet, *spend, *paid).await,
+            Job::PurgeHttpRecord(id) => self.delete_http_record(effect, *id).await,
+            Job::SubmitBankApplication(wallet) => self.review_application(effect, *wallet).await,
+            Job::OpenBankAccount(id) => self.open_bank_account(effect, *id).await,
+            Job::ExecuteBankTransfer(id) => self.move_bank_money(effect, *id).await,
+            Job::ShredAccountNumber(id) => self.forget_number(effect, *id).await,
+            Job::DeliverWebhook { .. } | Job::RedeliverWebhooks { .. } => self.handle_webhook(effect).await,
+            Job::ConfirmRefund(_) | Job::ExpireRefund { .. } => self.handle_refund(effect).await,
+            Job::ConfirmReorg(id) => self.confirm_reorg(effect, *id).await,
+            Job::PlaceIncoming(id) => self.place_incoming(effect, *id).await,
+            Job::SendBack { account, .. } => self.send_back(effect, *account).await,
+            Job::ConfirmIncoming(id) => {
+                let command = crate::incoming::Command::Confirm { effect: effect.id };
+                ask_entity(&self.families.incoming, *id, command).await
+            }
+        }
+    }
+
+    async fn readmit(&self, effect: &OutboxJob, payment: PaymentId, (share, session): (CapReservation, SessionSeed)) -> HandlerResult {
+        let effect = effect.id;
+        let command = payment::Command::RecordReadmitted { effect, share, session };
+        ask_entity(&self.families.payments, payment, command).await
+    }
+
+    async fn confirm_credit(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
+        let command = payment::Command::RecordCredit { effect: effect.id };
+        ask_entity(&self.families.payments, id, command).await
+    }
+
+    async fn handle_refund(&self, effect: &OutboxJob) -> HandlerResult {
+        let (id, command) = match effect.job {
+            Job::ConfirmRefund(id) => (id, refund::Command::RecordCredit { effect: effect.id }),
+            Job::ExpireRefund { refund, round } => {
+                let effect = effect.id;
+                (refund, refund::Command::Expire { effect, round })
+            }
+            _ => return Err(AttemptFailure::temporary("no work with refunds")),
+        };
+        ask_entity(&self.families.refunds, id, command).await
+    }
+
+    async fn end_lease(&self, effect: &OutboxJob, order: CardId, lease: u64) -> HandlerResult {
+        let effect = effect.id;
+        ask_entity(
+            &self.families.intl_orders,
+            order,
+            intl_order::Command::ExpireLease { effect, lease },
+        )
+        .await
+    }
+
+    async fn payment(&self, id: PaymentId) -> Result<Payment, AttemptFailure> {
+        let read = self.families.payments.read(&id).await.map_err(load_failed)?;
+        read.map(|(payment, _)| payment)
+            .ok_or_else(|| AttemptFailure::temporary("the payment is not there"))
+    }
+
+    /// Deletes an effect whose outcome was recorded without it: only what [`Bug::CreditThenDelete`] does.
+    async fn complete_job(&self, effect: &OutboxJob) -> HandlerResult {
+        let key = table::effect(effect.id);
+        let batch = Batch {
+            conditions: vec![Condition::Present(key.clone())],
+            writes: vec![Write::Delete { key }],
+            ..Batch::default()
+        };
+        let (done, struck) = oneshot::channel();
+        self.store
+            .commit(batch, Box::new(move |result| drop(done.send(result))));
+        match struck.await {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(AttemptFailure::temporary("the effect could not be struck off")),
+        }
+    }
+
+    /// Prepare, make durable, send, tell. What was prepared by an earlier try is sent again as it is.
+    async fn settle(&self, effect: &OutboxJob, id: PaymentId) -> HandlerResult {
+        let (payment, payments) = (self.payment(id).await?, &self.families.payments);
+        let authorization = &payment.claim.authorization;
+        let prepared = match &payment.status {
+            Status::Settling(prepared) => prepared.clone(),
+            Status::Claimed => match self.prepared(effect, id, authorization).await? {
+                Some(prepared) => prepared,
+                None => return Ok(()),
+            },
+            // The effect is deleted by the batch that leaves `settling`: this is an echo of it.
+            _ => return Ok(()),
+        };
+        let submitted = self.ports.settlement.submit(authorization, &prepared);
+        let effect_id = effect.id;
+        let command = match self.with_timeout(submitted, "submit").await {
+            Ok(SubmitResult::Settled { transaction, finality }) => match self.taken_in(id, payment.account()).await? {
+                Some(taken_in) => payment::Command::RecordRestoreCredit {
+                    effect: effect_id,
+                    transaction,
+                    taken_in,
+                },
+                None => {
+                    self.departures.settles(finality);
+                    payment::Command::RecordSettled {
+                        effect: effect_id,
+                        transaction,
+                        finality,
+                    }
+                }
+            },
+            Ok(SubmitResult::Declined(decline)) => payment::Command::RecordDeclined {
+                effect: effect_id,
+                decline,
+            },
+            Err(error)
+                if error.kind == ErrorKind::Permanent
+                    || (mutants::is_enabled(Mutant::TimeoutDeclines) && error.kind == ErrorKind::Unknown) =>
+            {
+                let decline = Decline {
+                    reason: "settlement_failed".into(),
+                    message: "the chain refused the transfer".into(),
+                };
+                payment::Command::RecordDeclined {
+                    effect: effect_id,
+                    decline,
+                }
+            }
+            Err(error) if error.kind == ErrorKind::Unknown || self.is_exhausted(effect, &error) => {
+                let request = effect.request_id;
+                tracing::warn!(payment = %id, %request, %error, "the outcome of a settlement is unknown");
+                payment::Command::RecordNoResponse { effect: effect_id }
+            }
+            Err(error) => return Err(error.into()),
+        };
+        ask_entity(payments, id, command).await
+    }
+
+    /// Prepares a payment and makes that durable; `None` once it is given back unsent.
+    async fn prepared(
+        &self,
+        effect: &OutboxJob,
+        id: PaymentId,
+        authorization: &Authorization,
+    ) -> Result<Option<PreparedTransaction>, AttemptFailure> {
+        let (payments, request) = (&self.families.payments, effect.request_id);
+        let prepare = self.ports.settlement.prepare(authorization);
+        match self.with_timeout(prepare, "prepare").await {
+            Ok(Preparation::Ready(prepared)) => {
+                if mutants::is_enabled(Mutant::SentBeforeDurable) {
+                    let early = self.ports.settlement.submit(authorization, &prepared);
+                    drop(self.with_timeout(early, "submit").await);
+                }
+                ask_entity(payments, id, payment::Command::RecordPrepared(prepared.clone())).await?;
+                Ok(Some(prepared))
+            }
+            Ok(Preparation::Declined(decline)) => {
+                let reason = decline.reason.as_str();
+                tracing::info!(payment = %id, %request, reason, "the chain would refuse a payment: it is not sent");
+                let effect = effect.id;
+                ask_entity(payments, id, payment::Command::DeclinedUnsent { effect, decline }).await?;
+                Ok(None)
+            }
+            Err(error) if self.is_exhausted(effect, &error) => {
+                tracing::warn!(payment = %id, %request, %error, "a payment could not be sent and is released");
+                ask_entity(payments, id, payment::Command::Release { effect: effect.id }).await?;
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn is_exhausted(&self, effect: &OutboxJob, error: &PortError) -> bool {
+        error.kind == ErrorKind::Permanent || effect.attempts + 1 >= self.settings.prepare_attempts
+    }
+
+    /// The key first, the record afterwards: what is left of the record without its key is noise.
+    async fn forget_cvv(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+        let row = self.store.read(&table::cvv(id)).await;
+        if let Some(row) = row.map_err(|e| AttemptFailure::temporary(e.to_string()))? {
+            let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
+            with_timeout_ms(timeout, self.ports.shredder.shred(&row.value), "shred").await?;
+        }
+        let command = intl_order::Command::RecordCvvShredded { effect: effect.id };
+        ask_entity(&self.families.intl_orders, id, command).await
+    }
+
+    async fn with_timeout<T>(
+        &self,
+        call: impl Future<Output = Result<T, PortError>>,
+        operation: &'static str,
+    ) -> Result<T, PortError> {
+        with_timeout_ms(Duration::from_millis(self.settings.settle_timeout_ms), call, operation).await
+    }
+}
+
+/// A call that does not answer in time may have happened.
+pub(super) async fn with_timeout_ms<T>(
+    timeout: Duration,
+    call: impl Future<Output = Result<T, PortError>>,
+    operation: &'static str,
+) -> Result<T, PortError> {
+    tracing::debug!(operation, "the outside is asked");
+    match tokio::time::timeout(timeout, call).await {
+        Ok(result) => {
+            tracing::debug!(operation, answered = result.is_ok(), "the outside has answered");
+            result
+        }
+        Err(_) => Err(PortError {
+            kind: ErrorKind::Unknown,
+            operation,
+            message: "no answer in time".into(),
+        }),
+    }
+}
+
+/// Tells an entity. Any refusal is a failed try: if the effect was completed meanwhile, writing the failure down finds
+/// the row gone and that is the end of it; if not, the next try reads the entity afresh.
+async fn ask_entity<E: Entity>(family: &EntityRegistry<E>, id: E::Id, command: E::Command) -> HandlerResult {
+    match family.ask(id, command).await {
+        Ok(_) => Ok(()),
+        Err(refusal) => Err(AttemptFailure::temporary(format!("{} {id}: {refusal:?}", E::KIND.name()))),
+    }
+}
+
+fn load_failed(error: LoadError) -> AttemptFailure {
+    AttemptFailure::temporary(error.to_string())
+}

@@ -1,0 +1,182 @@
+//! What the effects of banking do. All of them are questions under one key, so a lost answer is asked for again.
+
+use std::time::Duration;
+
+use purser_storage::mutants::{self, Mutant};
+
+use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use crate::banking::application::{self, BankingApplication, Question};
+use crate::banking::profile::{CustomerType, BankingProfile};
+use crate::banking::{account, transfer};
+use crate::engine::untracked_transfers::gate::Shut;
+use crate::id::{BankAccountId, BankTransferId, CardId, JobId, PaymentId, Wallet};
+use crate::kernel::{OutboxJob, AttemptFailure, table};
+use crate::port::banking::{OpenAccountRequest, BankApplicationRequest, BankTransferRequest, BankTransferResult, BankDecision, SealedDocument};
+use crate::port::{EntryKey, ErrorKind};
+use crate::reconciliation::{ReconciliationSource, EntryStatus};
+
+impl JobHandlers {
+    /// Submits an application and asks after it until the bank has decided, which may take days.
+    pub(super) async fn review_application(&self, effect: &OutboxJob, wallet: Wallet) -> HandlerResult {
+        let read = self.families.applications.read(&wallet).await.map_err(load_failed)?;
+        let Some((application, _)) = read else {
+            return Err(AttemptFailure::temporary("the application is not there"));
+        };
+        if application.status != application::Status::Submitted(effect.id) {
+            return Ok(());
+        }
+        let read = self.families.profiles.read(&wallet).await.map_err(load_failed)?;
+        let Some((profile, _)) = read else {
+            return Err(AttemptFailure::temporary("the profile is not there"));
+        };
+        let asked = self.application(effect, wallet, &profile, &application).await?;
+        match with_timeout_ms(self.bank_timeout(), self.ports.bank.review(&asked), "review").await {
+            Ok(BankDecision::Pending { retry_after_ms }) => Err(AttemptFailure::defer(retry_after_ms)),
+            Ok(BankDecision::Final(review)) => {
+                let command = application::Command::RecordReview {
+                    effect: effect.id,
+                    review,
+                };
+                ask_entity(&self.families.applications, wallet, command).await
+            }
+            // The same submission again is no second one; a bank that is away has decided nothing.
+            Err(error) => Err(AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms)),
+        }
+    }
+
+    async fn application(
+        &self,
+        effect: &OutboxJob,
+        wallet: Wallet,
+        profile: &BankingProfile,
+        application: &BankingApplication,
+    ) -> Result<BankApplicationRequest, AttemptFailure> {
+        let mut answers = vec![
+            ("type", profile.holder.name().to_owned()),
+            ("first_name", profile.first_name.clone()),
+            ("last_name", profile.last_name.clone()),
+            ("email", profile.email.clone()),
+            ("country", profile.country.to_string()),
+        ];
+        if let CustomerType::Business(name) = &profile.holder {
+            answers.push(("business_name", name.clone()));
+        }
+        let given = |question: &Question| Some((question.name(), application.answer(*question)?.to_owned()));
+        answers.extend(Question::ALL.iter().filter_map(given));
+        let mut documents = Vec::with_capacity(application.documents.len());
+        for paper in &application.documents {
+            documents.push(SealedDocument {
+                id: paper.id,
+                shows: paper.shows.name(),
+                media: paper.media.name(),
+                sha256: paper.sha256,
+                sealed_key: self.sealed_row(CardId(paper.id.0)).await?,
+            });
+        }
+        let key = if mutants::is_enabled(Mutant::ReviewKeyPerAttempt) {
+            JobId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+        } else {
+            effect.id
+        };
+        Ok(BankApplicationRequest {
+            key,
+            id: application.id,
+            wallet,
+            answers,
+            sealed_tax: self.sealed_row(CardId(application.id.0)).await?,
+            documents,
+        })
+    }
+
+    async fn sealed_row(&self, id: CardId) -> Result<Vec<u8>, AttemptFailure> {
+        let row = self.store.read(&table::vault(id)).await;
+        let row = row.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
+        row.map(|row| row.value.to_vec()).ok_or_else(|| AttemptFailure {
+            kind: ErrorKind::Permanent,
+            ..AttemptFailure::temporary("a sealed record is not there")
+        })
+    }
+
+    /// Has an account opened, or asks after it.
+    pub(super) async fn open_bank_account(&self, effect: &OutboxJob, id: BankAccountId) -> HandlerResult {
+        let read = self.families.bank_accounts.read(&id).await.map_err(load_failed)?;
+        let Some((account, _)) = read else {
+            return Err(AttemptFailure::temporary("the account is not there"));
+        };
+        if account.status != account::Status::Pending(effect.id) {
+            return Ok(());
+        }
+        let order = OpenAccountRequest {
+            key: effect.id,
+            account: id,
+            customer: account.customer,
+            ramp: account.ramp,
+        };
+        match with_timeout_ms(self.bank_timeout(), self.ports.bank.open(&order), "open an account").await? {
+            BankDecision::Pending { retry_after_ms } => Err(AttemptFailure::defer(retry_after_ms)),
+            BankDecision::Final(opening) => {
+                let command = account::Command::RecordResult {
+                    effect: effect.id,
+                    opening,
+                };
+                ask_entity(&self.families.bank_accounts, id, command).await
+            }
+        }
+    }
+
+    /// Has money moved, or asks after it.
+    pub(super) async fn move_bank_money(&self, effect: &OutboxJob, id: BankTransferId) -> HandlerResult {
+        let read = self.families.bank_transfers.read(&id).await.map_err(load_failed)?;
+        let Some((asked, _)) = read else {
+            return Err(AttemptFailure::temporary("the transfer is not there"));
+        };
+        if asked.status != transfer::Status::Pending(effect.id) {
+            return Ok(());
+        }
+        if asked.way == transfer::TransferDirection::ToAccount
+            && let Err(held) = self.pass(&asked.owner, Shut::Unexplained, PaymentId::NONE).await
+            && !self.has_bank(effect.id).await?
+        {
+            return Err(held);
+        }
+        let order = BankTransferRequest {
+            key: effect.id,
+            transfer: id,
+            account: asked.account,
+            amount: asked.cents,
+            to_account: asked.way == transfer::TransferDirection::ToAccount,
+        };
+        let asked = with_timeout_ms(self.bank_timeout(), self.ports.bank.transfer(&order), "move money").await;
+        let ruling = match asked {
+            Err(error) if mutants::is_enabled(Mutant::BankTimeoutCredits) && error.kind == ErrorKind::Unknown => {
+                let reason = error.message;
+                BankDecision::Final(BankTransferResult::Failed { reason })
+            }
+            asked => asked?,
+        };
+        match ruling {
+            BankDecision::Pending { retry_after_ms } => Err(AttemptFailure::defer(retry_after_ms)),
+            BankDecision::Final(moved) => {
+                let command = transfer::Command::RecordResult {
+                    effect: effect.id,
+                    moved,
+                };
+                ask_entity(&self.families.bank_transfers, id, command).await
+            }
+        }
+    }
+
+    /// Whether the bank has the order already: then asking again only tells what came of it.
+    async fn has_bank(&self, key: JobId) -> Result<bool, AttemptFailure> {
+        let Some(list) = self.lists.providers.get(&ReconciliationSource::BankTransfers) else {
+            return Ok(false);
+        };
+        let entry = with_timeout_ms(self.bank_timeout(), list.entry(&EntryKey::of(key)), "entry").await;
+        let entry = entry.map_err(|error| AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms))?;
+        Ok(entry.is_some_and(|entry| entry.standing != EntryStatus::NotSubmitted))
+    }
+
+    const fn bank_timeout(&self) -> Duration {
+        Duration::from_millis(self.settings.payouts.timeout_ms)
+    }
+}

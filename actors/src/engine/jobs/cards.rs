@@ -1,0 +1,116 @@
+//! Cards: made by the issuer, and asked after.
+
+use std::time::Duration;
+
+use purser_storage::mutants::{self, Mutant};
+
+use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use crate::card::{self, Card};
+use crate::engine::refunds::refunded_of;
+use crate::id::{CardId, JobId};
+use crate::kernel::{OutboxJob, AttemptFailure};
+use crate::port::{ErrorKind, IssueResult, IssueCardRequest, PortError, CardSnapshot, CardActionRequest};
+use crate::refund::Refunded;
+
+impl JobHandlers {
+    /// Orders the card until the issuer says yes or no.
+    pub(super) async fn issue(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+        let read = self.families.cards.read(&id).await.map_err(load_failed)?;
+        let Some((card, _)) = read else {
+            return Err(AttemptFailure::temporary("the card is not there"));
+        };
+        if card.status != card::Status::Pending {
+            return Ok(());
+        }
+        let key = if mutants::is_enabled(Mutant::IdempotencyKeyPerAttempt) {
+            JobId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+        } else {
+            effect.id
+        };
+        let order = IssueCardRequest {
+            key,
+            card: id,
+            amount: card.amount,
+        };
+        let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
+        let command = match with_timeout_ms(timeout, self.ports.issuer.issue(&order), "issue").await? {
+            IssueResult::Ready(card) => card::Command::RecordIssuance {
+                effect: effect.id,
+                card,
+            },
+            IssueResult::Declined { reason } => card::Command::RecordDecline {
+                effect: effect.id,
+                reason,
+            },
+            IssueResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
+        };
+        ask_entity(&self.families.cards, id, command).await
+    }
+
+    /// Asks what became of the card's money. Whatever fails is tried again: the holder's budget is spent only once.
+    pub(super) async fn refresh_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+        let cards = &self.families.cards;
+        let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
+            return Err(AttemptFailure::temporary("the card is not there"));
+        };
+        let Some(details) = card.details().filter(|_| card.refreshing) else {
+            return Ok(());
+        };
+        // A card whose question is stuck could not be asked after any more.
+        let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
+        let standing = with_timeout_ms(timeout, self.ports.issuer.standing(&details.issuer_ref), "standing").await;
+        let (standing, refunded) = self.with_refunded(&card, standing).await?;
+        let told = card::Command::RecordRefresh {
+            effect: effect.id,
+            standing,
+            refunded,
+        };
+        ask_entity(cards, id, told).await
+    }
+
+    /// Brings the holder's wish to the issuer. Until it is answered there can be no other.
+    pub(super) async fn steer_prepaid(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+        let cards = &self.families.cards;
+        let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
+            return Err(AttemptFailure::temporary("the card is not there"));
+        };
+        let Some((details, wish)) = card.details().zip(card.life.wish) else {
+            return Ok(());
+        };
+        let order = CardActionRequest {
+            key: effect.id,
+            card: id,
+            issuer_ref: details.issuer_ref.clone(),
+            wish,
+        };
+        let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
+        let standing = with_timeout_ms(timeout, self.ports.issuer.steer(&order), "steer card").await;
+        let (standing, refunded) = self.with_refunded(&card, standing).await?;
+        let told = card::Command::Steered {
+            effect: effect.id,
+            standing,
+            refunded,
+        };
+        ask_entity(cards, id, told).await
+    }
+
+    /// What the issuer says of a card, with what refunds have given of its price.
+    async fn with_refunded(
+        &self,
+        card: &Card,
+        said: Result<CardSnapshot, PortError>,
+    ) -> Result<(CardSnapshot, Refunded), AttemptFailure> {
+        let standing = said.map_err(|error| self.not_given_up(&error))?;
+        let refunded = refunded_of(&self.families, card, &standing).await.map_err(load_failed)?;
+        Ok((standing, refunded))
+    }
+
+    /// Again and again, as often as it takes.
+    fn not_given_up(&self, error: &PortError) -> AttemptFailure {
+        let pause = match error.kind {
+            ErrorKind::Permanent => self.settings.retry.max_backoff_ms,
+            ErrorKind::Temporary | ErrorKind::Unknown => self.settings.watch_every_ms,
+        };
+        AttemptFailure::temporary(error.to_string()).retry_every_ms(pause)
+    }
+}

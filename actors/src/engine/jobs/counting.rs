@@ -1,0 +1,68 @@
+//! What payments of a lost history count against daily caps: what they may have bought, until they have settled here.
+
+use super::{JobHandlers, HandlerResult, ask_entity, load_failed};
+use crate::account;
+use crate::id::{PaymentId, Wallet};
+use crate::kernel::job::{Counted, CapReservation, Job};
+use crate::kernel::{OutboxJob, AttemptFailure};
+
+impl JobHandlers {
+    pub(super) async fn count_lost(&self, effect: &OutboxJob) -> HandlerResult {
+        match &effect.job {
+            Job::CountUnclaimed {
+                account,
+                payment,
+                lines,
+                shares,
+            } => {
+                let counted = Counted {
+                    account: *account,
+                    lines: lines.clone(),
+                    shares: shares.clone(),
+                };
+                self.count_unclaimed(effect, *payment, counted).await
+            }
+            Job::CountClaimed { account, payment } => self.count_claimed(effect, *account, *payment).await,
+            _ => Err(AttemptFailure::temporary("nothing to count")),
+        }
+    }
+
+    async fn count_unclaimed(&self, effect: &OutboxJob, payment: PaymentId, counted: Counted) -> HandlerResult {
+        let known = self.families.payments.read(&payment).await.map_err(load_failed)?;
+        let counted_before = self.arrivals.counted_for(payment, &*self.store).await;
+        let counted_before = counted_before.map_err(|error| AttemptFailure::temporary(error.to_string()))?;
+        let unclaimed = counted_before.is_none() && known.as_ref().is_none_or(|(known, _)| known.is_released());
+        self.arrivals.counts();
+        let account = counted.account;
+        let command = account::Command::CountUnclaimed {
+            effect: effect.id,
+            payment,
+            revision: known.map_or(0, |(_, revision)| revision),
+            counted: unclaimed.then_some(counted),
+        };
+        ask_entity(&self.families.accounts, account, command).await
+    }
+
+    async fn count_claimed(&self, effect: &OutboxJob, account: Wallet, payment: PaymentId) -> HandlerResult {
+        let counted = self.arrivals.counted_for(payment, &*self.store).await;
+        let counted = counted.map_err(|error| AttemptFailure::temporary(error.to_string()))?;
+        let known = self.families.payments.read(&payment).await.map_err(load_failed)?;
+        let account = counted.as_ref().map_or(account, |counted| counted.account);
+        let counted = counted.map(|counted| {
+            // What is adopted is counted by itself.
+            let bought = known.filter(|(known, _)| !known.is_released() && !known.claim.is_taken_over());
+            let share = bought.map(|(known, _)| CapReservation {
+                day: counted.shares.first().map_or(0, |share| share.day),
+                budget: known.claim.purchase.line().cap_group(),
+                cents: known.claim.worth,
+            });
+            (counted, share)
+        });
+        let command = account::Command::CountClaimed {
+            effect: effect.id,
+            payment,
+            counted,
+        };
+        ask_entity(&self.families.accounts, account, command).await
+    }
+}

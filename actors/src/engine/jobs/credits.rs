@@ -1,0 +1,124 @@
+//! What is given back to a balance.
+
+use purser_storage::mutants::{self, Mutant};
+
+use super::{JobHandlers, HandlerResult, ask_entity, load_failed};
+use crate::account;
+use crate::engine::untracked_transfers::OutgoingTransferGuard;
+use crate::engine::registries::Families;
+use crate::id::{CardId, PaymentId, PayoutId, Wallet};
+use crate::kernel::job::{CreditCause, RetryMode};
+use crate::kernel::registry::LoadError;
+use crate::kernel::{OutboxJob, AttemptFailure};
+use crate::money::Usdc;
+use crate::payment::Status;
+use crate::port::ErrorKind;
+
+/// It is not tried again by itself.
+fn for_a_person(message: String) -> AttemptFailure {
+    AttemptFailure {
+        kind: ErrorKind::Permanent,
+        message,
+        pace: RetryMode::Backoff,
+    }
+}
+
+impl JobHandlers {
+    /// Credits a balance, once; what its chain has taken back is not given back a second time, but waits for a person.
+    pub(super) async fn credit(&self, effect: &OutboxJob, account: Wallet, amount: Usdc, cause: CreditCause) -> HandlerResult {
+        if let Some(paid) = taken_back(&self.families, cause).await.map_err(load_failed)? {
+            let message = format!("{paid}, which paid for it, was taken back by its chain");
+            return Err(for_a_person(message));
+        }
+        let effect_id = effect.id;
+        let unfinal = rests_on_unfinal(&self.families, &self.departures, cause).await;
+        let command = match unfinal.map_err(load_failed)? {
+            Some(payment) => account::Command::CreditUnfinal {
+                effect: effect_id,
+                amount,
+                cause,
+                payment,
+            },
+            None => account::Command::Credit {
+                effect: effect_id,
+                amount,
+                cause,
+            },
+        };
+        ask_entity(&self.families.accounts, account, command).await?;
+        if mutants::is_enabled(Mutant::CreditThenDelete) {
+            self.complete_job(effect).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The payment that a credit rests on, if it is not final.
+pub(in crate::engine) async fn rests_on_unfinal(
+    all: &Families,
+    departures: &OutgoingTransferGuard,
+    cause: CreditCause,
+) -> Result<Option<PaymentId>, LoadError> {
+    if !departures.may_be_unfinal() {
+        return Ok(None);
+    }
+    let payment = match cause {
+        CreditCause::Payment(id) => Some(id),
+        CreditCause::Refund(id) => {
+            let read = all.refunds.read(&id).await?;
+            read.map(|(refund, _)| refund.asked.payment)
+        }
+        cause => source_payment(all, cause).await?,
+    };
+    let Some(payment) = payment else { return Ok(None) };
+    Ok(departures.is_unfinal(payment).await?.then_some(payment))
+}
+
+/// The payment whose charge a credit gives back, if its chain has taken it back: then the credit is withheld.
+pub(in crate::engine) async fn taken_back(all: &Families, cause: CreditCause) -> Result<Option<PaymentId>, LoadError> {
+    // What was paid out of a balance has no payment.
+    let Some(paid) = source_payment(all, cause).await? else {
+        return Ok(None);
+    };
+    let payment = all.payments.read(&paid).await?;
+    let reversed = payment.is_some_and(|(payment, _)| matches!(payment.status, Status::Reversed { .. }));
+    Ok(reversed.then_some(paid))
+}
+
+/// The payment whose charge is given back, where a product was bought by one.
+async fn source_payment(all: &Families, cause: CreditCause) -> Result<Option<PaymentId>, LoadError> {
+    Ok(match cause {
+        CreditCause::Card(id) => source_payment_of_card(all, id).await?,
+        CreditCause::Payout(id) => source_payment_of_payout(all, id).await?,
+        CreditCause::LateReturn(id) => match all.late_returns.read(&id).await? {
+            Some((late, _)) => source_payment_of_payout(all, late.payout).await?,
+            None => None,
+        },
+        CreditCause::TopUp(id) => {
+            let read = all.top_ups.read(&id).await?;
+            read.map(|(top_up, _)| top_up.charge.payment)
+        }
+        CreditCause::Payment(_)
+        | CreditCause::Deposit(_)
+        | CreditCause::BankTransfer(_)
+        | CreditCause::Refund(_)
+        | CreditCause::LostOrder(_) => None,
+    })
+}
+
+/// Cards of every kind share their ids.
+async fn source_payment_of_card(all: &Families, id: CardId) -> Result<Option<PaymentId>, LoadError> {
+    if let Some((card, _)) = all.cards.read(&id).await? {
+        return Ok(Some(card.charge.payment));
+    }
+    if let Some((gift, _)) = all.gift_cards.read(&id).await? {
+        return Ok(Some(gift.charge.payment));
+    }
+    let order = all.intl_orders.read(&id).await?;
+    Ok(order.map(|(order, _)| order.charge.payment))
+}
+
+async fn source_payment_of_payout(all: &Families, id: PayoutId) -> Result<Option<PaymentId>, LoadError> {
+    let read = all.payouts.read(&id).await?;
+    Ok(read.map(|(payout, _)| payout.charge.payment))
+}

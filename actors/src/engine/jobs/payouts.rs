@@ -1,0 +1,262 @@
+//! What the effects of payouts do.
+
+use std::time::Duration;
+
+use purser_storage::mutants::{self, Mutant};
+
+use super::finality::GONE;
+use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use crate::bank_destination;
+use crate::engine::untracked_transfers::gate::shut_for;
+use crate::id::{CardId, BankDestinationId, JobId, LateReturnId, PayoutId};
+use crate::kernel::{OutboxJob, AttemptFailure, EntityKind, table};
+use crate::late_return;
+use crate::payout::{Command, Payout, Status, PayoutTarget};
+use crate::port::ErrorKind;
+use crate::port::payouts::{PayoutDestination, PayoutRequest, PayoutRailStatus, RecallResult, PayoutStatusUpdate};
+use crate::payment_recipient;
+
+/// A word that was older than what is known: the rail is asked again after this, in milliseconds.
+const STALE_MS: u64 = 1_000;
+/// A number that a payout still needs is looked at again after this, in milliseconds.
+const IN_USE_MS: u64 = 3_600_000;
+/// Payouts that are looked through at a time.
+const PAGE: usize = 200;
+
+impl JobHandlers {
+    /// Sends an order, or asks after it, until the rail has decided. Reports that arrive otherwise may decide first.
+    pub(super) async fn send_payout(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+        let payout = self.payout(id).await?;
+        if !payout.is_pending() {
+            return Ok(());
+        }
+        let line = payout.plan.target.line();
+        self.on_line(line, effect, self.send_under_way(effect, id, payout))
+            .await
+    }
+
+    async fn send_under_way(&self, effect: &OutboxJob, id: PayoutId, payout: Payout) -> HandlerResult {
+        let report = match payout.plan.target {
+            // No card is known here: a history that a restore has lost ordered it. It is asked after and never sent.
+            PayoutTarget::Card(None) => self
+                .found(payout.key)
+                .await?
+                .ok_or_else(|| AttemptFailure::temporary("the rail told of an order and does not know it"))?,
+            _ => self.ordered(effect, id, &payout).await?,
+        };
+        let again = match report.state {
+            PayoutRailStatus::InProcess { retry_after_ms } => Some(retry_after_ms),
+            _ if report.sequence <= payout.seen => Some(STALE_MS),
+            _ => None,
+        };
+        ask_entity(&self.families.payouts, id, Command::RecordRailEvent(report)).await?;
+        match again {
+            Some(ms) => Err(AttemptFailure::defer(ms)),
+            None => Ok(()),
+        }
+    }
+
+    /// What the gate keeps is asked after and not ordered: an earlier try, or a history that was lost, may have.
+    async fn ordered(&self, effect: &OutboxJob, id: PayoutId, payout: &Payout) -> Result<PayoutStatusUpdate, AttemptFailure> {
+        if payout.seen > 0 {
+            return self.sent(effect, id, payout).await;
+        }
+        let rests_on = payout.charge.payment;
+        let held = match self.pass(&payout.owner, shut_for(rests_on), rests_on).await {
+            Ok(_) => return self.sent(effect, id, payout).await,
+            Err(held) => held,
+        };
+        match self.found(payout.key).await? {
+            Some(report) => Ok(report),
+            // It was never ordered, and never will be.
+            None if self.is_gone(rests_on).await? => Ok(PayoutStatusUpdate {
+                sequence: payout.seen.saturating_add(1),
+                state: PayoutRailStatus::Failed { reason: GONE.into() },
+            }),
+            None => Err(held),
+        }
+    }
+
+    async fn sent(&self, effect: &OutboxJob, id: PayoutId, payout: &Payout) -> Result<PayoutStatusUpdate, AttemptFailure> {
+        let key = if mutants::is_enabled(Mutant::PayoutKeyPerAttempt) {
+            JobId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+        } else {
+            effect.id
+        };
+        let order = PayoutRequest {
+            key,
+            payout: id,
+            line: payout.plan.target.line(),
+            amount: payout.amount,
+            currency: payout.currency,
+            to: self.payee(id, payout).await?,
+        };
+        let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
+        match with_timeout_ms(timeout, self.ports.rails.send(&order), "pay out").await {
+            Err(error) if mutants::is_enabled(Mutant::PayoutTimeoutCredits) && error.kind == ErrorKind::Unknown => Ok(PayoutStatusUpdate {
+                sequence: payout.seen.saturating_add(1),
+                state: PayoutRailStatus::Failed {
+                    reason: error.message.into(),
+                },
+            }),
+            report => Ok(report?),
+        }
+    }
+
+    /// What the rail knows of an order under this key.
+    async fn found(&self, key: JobId) -> Result<Option<PayoutStatusUpdate>, AttemptFailure> {
+        let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
+        let found = with_timeout_ms(timeout, self.ports.rails.find(key), "ask after").await;
+        // Without an answer nothing is credited and nothing is given up.
+        found.map_err(|error| match error.kind {
+            ErrorKind::Permanent => error.into(),
+            ErrorKind::Temporary | ErrorKind::Unknown => AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms),
+        })
+    }
+
+    async fn payee(&self, id: PayoutId, payout: &Payout) -> Result<PayoutDestination, AttemptFailure> {
+        Ok(match &payout.plan.target {
+            PayoutTarget::Card(_) => PayoutDestination::Card {
+                sealed: self.sealed(CardId(id.0)).await?,
+            },
+            PayoutTarget::Bank(destination, details) => PayoutDestination::Bank {
+                destination: *destination,
+                details: details.clone(),
+                sealed: self.sealed(CardId(destination.0)).await?,
+            },
+            PayoutTarget::App(_, platform, payee) => PayoutDestination::App {
+                platform: *platform,
+                payee: payee.clone(),
+            },
+        })
+    }
+
+    /// A sealed number. A destination that was removed after it was paid has none any more: an operator decides.
+    async fn sealed(&self, id: CardId) -> Result<Vec<u8>, AttemptFailure> {
+        let row = self.store.read(&table::vault(id)).await;
+        let row = row.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
+        row.map(|row| row.value.to_vec()).ok_or_else(|| AttemptFailure {
+            kind: ErrorKind::Permanent,
+            ..AttemptFailure::temporary("the sealed number is not there")
+        })
+    }
+
+    /// Asks for money back. What is not to be asked for any more only ends the effect.
+    pub(super) async fn recall_payout(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+        let payout = self.payout(id).await?;
+        let mut done = false;
+        if payout.is_recallable() {
+            let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
+            done = match with_timeout_ms(timeout, self.ports.rails.recall(payout.key, id), "recall").await? {
+                RecallResult::Recalled => true,
+                RecallResult::TooLate if payout.recalling => {
+                    return Err(AttemptFailure {
+                        kind: ErrorKind::Permanent,
+                        ..AttemptFailure::temporary("paid after the payer was credited, and it cannot be taken back")
+                    });
+                }
+                // Claimed at the last moment: the rail is about to say so, and until then it is asked again.
+                RecallResult::TooLate => return Err(AttemptFailure::defer(STALE_MS)),
+            };
+        }
+        let command = Command::RecordRecall {
+            effect: effect.id,
+            done,
+        };
+        ask_entity(&self.families.payouts, id, command).await
+    }
+
+    /// The form's time is over. Only what the rail says it was never asked for is credited.
+    pub(super) async fn expire_payout(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+        let payout = self.payout(id).await?;
+        if payout.status == Status::AwaitingDetails
+            && let Some(report) = self.found(payout.key).await?
+        {
+            ask_entity(&self.families.payouts, id, Command::RecordRailEvent(report)).await?;
+        }
+        let effect = effect.id;
+        ask_entity(&self.families.payouts, id, Command::Expire { effect }).await
+    }
+
+    /// The return window is over.
+    pub(super) async fn close_returns(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+        let effect = effect.id;
+        ask_entity(&self.families.payouts, id, Command::CloseReturnWindow { effect }).await
+    }
+
+    pub(super) async fn save_recipient(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+        let payout = self.payout(id).await?;
+        let PayoutTarget::App(recipient, platform, payee) = payout.plan.target else {
+            return Err(AttemptFailure::temporary("not a payment to an app"));
+        };
+        let command = payment_recipient::Command::RecordPayment {
+            effect: effect.id,
+            owner: payout.owner,
+            platform,
+            payee,
+            amount: payout.amount,
+        };
+        ask_entity(&self.families.recipients, recipient, command).await
+    }
+
+    /// The owner of what came back late has it.
+    pub(super) async fn end_late_return(&self, effect: &OutboxJob, id: LateReturnId) -> HandlerResult {
+        let command = late_return::Command::RecordCredit { effect: effect.id };
+        ask_entity(&self.families.late_returns, id, command).await
+    }
+
+    /// Takes a payment whose money came back out of the totals. It may come back before the recipient is saved.
+    pub(super) async fn uncount_payment(&self, effect: &OutboxJob, id: PayoutId) -> HandlerResult {
+        let payout = self.payout(id).await?;
+        let PayoutTarget::App(recipient, ..) = payout.plan.target else {
+            return Err(AttemptFailure::temporary("not a payment to an app"));
+        };
+        if self
+            .families
+            .recipients
+            .read(&recipient)
+            .await
+            .map_err(load_failed)?
+            .is_none()
+        {
+            return Err(AttemptFailure::defer(STALE_MS));
+        }
+        let command = payment_recipient::Command::RecordReturn {
+            effect: effect.id,
+            amount: payout.amount,
+        };
+        ask_entity(&self.families.recipients, recipient, command).await
+    }
+
+    /// Destroys a removed destination's number, unless a payout to it is still under way.
+    pub(super) async fn forget_number(&self, effect: &OutboxJob, id: BankDestinationId) -> HandlerResult {
+        let read = self.families.destinations.read(&id).await.map_err(load_failed)?;
+        let Some((kept, _)) = read else {
+            return Err(AttemptFailure::temporary("the destination is not there"));
+        };
+        let (all, mut after) = (table::owner_index(&kept.owner, EntityKind::Payout), None);
+        loop {
+            let rows = self.store.scan(&all, after.as_deref(), PAGE);
+            let rows = rows.await.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
+            for (key, _) in &rows {
+                let Some((_, payout)) = table::created_and_id(key) else { continue };
+                let payout = self.payout(PayoutId(payout)).await?;
+                if payout.is_pending() && matches!(payout.plan.target, PayoutTarget::Bank(to, _) if to == id) {
+                    return Err(AttemptFailure::defer(IN_USE_MS));
+                }
+            }
+            match rows.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => break,
+            }
+        }
+        let command = bank_destination::Command::ShredNumber { effect: effect.id };
+        ask_entity(&self.families.destinations, id, command).await
+    }
+
+    async fn payout(&self, id: PayoutId) -> Result<Payout, AttemptFailure> {
+        let read = self.families.payouts.read(&id).await.map_err(load_failed)?;
+        read.map(|(payout, _)| payout)
+            .ok_or_else(|| AttemptFailure::temporary("the payout is not there"))
+    }
+}

@@ -1,0 +1,145 @@
+//! What balances at the card issuer are spent on: cards that are opened and steered, money that is set aside.
+
+use std::time::Duration;
+
+use purser_storage::mutants::{self, Mutant};
+
+use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use crate::card_withdrawal;
+use crate::id::{CardId, JobId, WithdrawalId};
+use crate::kernel::{OutboxJob, AttemptFailure};
+use crate::port::{OpenCardResult, ErrorKind, OpenCardRequest, PortError, HoldResult, HoldRequest, CardActionRequest};
+use crate::reloadable_card::{self, INSUFFICIENT};
+
+impl JobHandlers {
+    /// Has the card opened until the issuer says yes or no.
+    pub(super) async fn open_card(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+        let cards = &self.families.reloadables;
+        let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
+            return Err(AttemptFailure::temporary("the card is not there"));
+        };
+        if card.status != reloadable_card::Status::Creating {
+            return Ok(());
+        }
+        let key = if mutants::is_enabled(Mutant::CardOpeningKeyPerAttempt) {
+            JobId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+        } else {
+            effect.id
+        };
+        let order = OpenCardRequest {
+            key,
+            card: id,
+            account: card.account,
+            amount: card.amount,
+            reusable: card.reusable,
+        };
+        let effect = effect.id;
+        let refused = |reason| reloadable_card::Command::RecordDecline { effect, reason };
+        let opening = with_timeout_ms(self.retry_after(), self.ports.program.open(&order), "open card").await;
+        let command = match opening {
+            Err(error) if mutants::is_enabled(Mutant::IssuerTimeoutDeclines) && error.kind == ErrorKind::Unknown => {
+                refused(error.message.into())
+            }
+            Err(error) => return Err(error.into()),
+            Ok(opening) => match opening {
+                OpenCardResult::Open(card) => reloadable_card::Command::RecordOpened { effect, card },
+                OpenCardResult::InsufficientBalance => refused(INSUFFICIENT.into()),
+                OpenCardResult::Declined { reason } => refused(reason),
+                OpenCardResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
+            },
+        };
+        ask_entity(cards, id, command).await
+    }
+
+    /// Brings the holder's wish to the issuer. Never given up: until it is answered there can be no other.
+    pub(super) async fn change_card_state(&self, effect: &OutboxJob, id: CardId) -> HandlerResult {
+        let cards = &self.families.reloadables;
+        let Some((card, _)) = cards.read(&id).await.map_err(load_failed)? else {
+            return Err(AttemptFailure::temporary("the card is not there"));
+        };
+        let Some((details, wish)) = card.details().zip(card.pending_action) else {
+            return Ok(());
+        };
+        let order = CardActionRequest {
+            key: effect.id,
+            card: id,
+            issuer_ref: details.issuer_ref.clone(),
+            wish,
+        };
+        let standing = with_timeout_ms(self.retry_after(), self.ports.program.apply_action(&order), "steer card").await;
+        let standing = standing.map_err(|error| self.with_fixed_retry(&error))?;
+        let effect = effect.id;
+        ask_entity(cards, id, reloadable_card::Command::RecordActionResult { effect, standing }).await
+    }
+
+    /// Has the amount set aside until the issuer says yes or no.
+    pub(super) async fn reserve_card_balance(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
+        let withdrawals = &self.families.card_withdrawals;
+        let Some((asked, _)) = withdrawals.read(&id).await.map_err(load_failed)? else {
+            return Err(AttemptFailure::temporary("the withdrawal is not there"));
+        };
+        if asked.status != card_withdrawal::Status::Pending {
+            return Ok(());
+        }
+        let order = HoldRequest {
+            key: effect.id,
+            withdrawal: id,
+            account: asked.account,
+            amount: asked.amount,
+        };
+        let effect = effect.id;
+        let refused = |reason| card_withdrawal::Command::RecordDecline { effect, reason };
+        let command = match with_timeout_ms(self.retry_after(), self.ports.program.hold(&order), "reserve").await? {
+            HoldResult::Held => card_withdrawal::Command::RecordHold { effect },
+            HoldResult::InsufficientBalance => refused(INSUFFICIENT.into()),
+            HoldResult::Declined { reason } => refused(reason),
+            HoldResult::Pending { retry_after_ms } => return Err(AttemptFailure::defer(retry_after_ms)),
+            HoldResult::AlreadySettled { paid } => {
+                tracing::error!(withdrawal = %id, paid, "a withdrawal was decided in a history that was lost");
+                card_withdrawal::Command::RecordClosedAtIssuer { effect, paid }
+            }
+        };
+        ask_entity(withdrawals, id, command).await
+    }
+
+    /// Tells the issuer that what was set aside is paid, or the balance's again.
+    pub(super) async fn end_reservation(&self, effect: &OutboxJob, id: WithdrawalId) -> HandlerResult {
+        let withdrawals = &self.families.card_withdrawals;
+        let Some((asked, _)) = withdrawals.read(&id).await.map_err(load_failed)? else {
+            return Err(AttemptFailure::temporary("the withdrawal is not there"));
+        };
+        let Some((key, paid)) = asked.reservation.zip(asked.is_paid()).filter(|_| !asked.settled) else {
+            return Ok(());
+        };
+        let ended = self.ports.program.settle_hold(key, paid);
+        match with_timeout_ms(self.retry_after(), ended, "end reservation").await {
+            Ok(()) => {}
+            // The issuer says that it ended otherwise: a person has to look.
+            Err(error) if error.kind == ErrorKind::Permanent => return Err(error.into()),
+            Err(error) => return Err(self.with_fixed_retry(&error)),
+        }
+        let effect = effect.id;
+        ask_entity(withdrawals, id, card_withdrawal::Command::RecordHoldSettled { effect }).await
+    }
+
+    /// Ends a lease whose time is over.
+    pub(super) async fn end_card_lease(&self, effect: &OutboxJob, id: WithdrawalId, lease: u64) -> HandlerResult {
+        let effect = effect.id;
+        let command = card_withdrawal::Command::ExpireLease { effect, lease };
+        ask_entity(&self.families.card_withdrawals, id, command).await
+    }
+
+    /// Again and again, as often as it takes; what will never be is stuck by name.
+    fn with_fixed_retry(&self, error: &PortError) -> AttemptFailure {
+        match error.kind {
+            ErrorKind::Permanent => error.clone().into(),
+            ErrorKind::Temporary | ErrorKind::Unknown => {
+                AttemptFailure::temporary(error.to_string()).retry_every_ms(self.settings.watch_every_ms)
+            }
+        }
+    }
+
+    const fn retry_after(&self) -> Duration {
+        Duration::from_millis(self.settings.issuer_timeout_ms)
+    }
+}

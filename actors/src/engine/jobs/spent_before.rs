@@ -1,0 +1,60 @@
+//! What a managed wallet has spent in a history that a restore has lost: no spend says so, and it counts against the daily cap.
+
+use super::sent_as::{SentAs, leave_out};
+use super::{JobHandlers, load_failed};
+use crate::account::day_of;
+use crate::agent_wallet::AgentWallet;
+use crate::id::{Network, WalletPaymentId};
+use crate::kernel::AttemptFailure;
+use crate::money::Usdc;
+use crate::port::{DAY_MS, OutgoingTransfer, Timestamp};
+use crate::wallet_payment::WalletPayment;
+
+impl JobHandlers {
+    /// What has left a managed wallet on the day of a moment, on both chains, that no spend explains. Only the time that a restore
+    /// lost can hold any: on other days no chain is asked.
+    pub(in crate::engine) async fn spent_before(&self, wallet: &AgentWallet, at: Timestamp) -> Result<Usdc, AttemptFailure> {
+        let of_that_day = |moment: Timestamp| day_of(moment) == day_of(at);
+        if self.lost.is_none_or(|lost| day_of(lost.until) < day_of(at)) {
+            return Ok(Usdc::ZERO);
+        }
+        let midnight = Timestamp(at.0 - at.0 % DAY_MS);
+        let mut sent: Vec<OutgoingTransfer> = Vec::new();
+        for network in Network::ALL {
+            let address = wallet.addresses.on(network);
+            let asked = self.ports.settlement.sent_by(&address, midnight);
+            let left = self.with_timeout(asked, "sent by").await;
+            sent.extend(left.map_err(|error| AttemptFailure::from(error).retry_every_ms(self.settings.watch_every_ms))?);
+        }
+        sent.retain(|one| of_that_day(one.at));
+        if !sent.is_empty() {
+            let mut spends = Vec::new();
+            let may_be_sent = |spend: &WalletPayment| self.departures.may_be_sent(spend.created_at);
+            self.each_spend(&wallet.owner, |_, spend| {
+                spends.extend(SentAs::of_any(spend, may_be_sent(spend)))
+            })
+            .await?;
+            leave_out(spends, &mut sent);
+        }
+        Ok(sent.iter().fold(Usdc::ZERO, |sum, one| {
+            sum.checked_add(one.amount).unwrap_or(Usdc::from_atomic(u64::MAX))
+        }))
+    }
+
+    /// Whether the lost history has spent so much of the day's cap that this spend, which was reserved before that could be seen,
+    /// is beyond it.
+    pub(super) async fn is_beyond_cap(&self, id: WalletPaymentId, spend: &WalletPayment) -> Result<bool, AttemptFailure> {
+        if self.lost.is_none_or(|lost| spend.created_at > lost.until) {
+            return Ok(false);
+        }
+        let read = self
+            .families
+            .agent_wallets
+            .read(&spend.owner)
+            .await
+            .map_err(load_failed)?;
+        let Some((wallet, _)) = read else { return Ok(false) };
+        let before = self.spent_before(&wallet, spend.created_at).await?;
+        Ok(before > Usdc::ZERO && wallet.is_beyond(id, before))
+    }
+}

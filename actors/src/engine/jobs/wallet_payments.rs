@@ -1,0 +1,321 @@
+//! A spend's way: signed once, durable, then sent until its fate is known.
+
+use std::time::Duration;
+
+use purser_storage::mutants::{self, Mutant};
+
+use super::gate::Pass;
+use super::sent_as::{SentAs, leave_out};
+use super::{JobHandlers, HandlerResult, ask_entity, load_failed, with_timeout_ms};
+use crate::agent_wallet::{self, AgentWallet};
+use crate::engine::untracked_transfers::gate::Shut;
+use crate::id::{PaymentId, WalletPaymentId, Wallet};
+use crate::kernel::{OutboxJob, AttemptFailure, EntityKind, table};
+use crate::payment;
+use crate::port::{
+    Decline, OutgoingTransfer, ErrorKind, ChainStatus, PortError, Preparation, ExternalText, SealedKeys, SealedHttpPart, SubmitResult, OutgoingTransferRequest,
+};
+use crate::wallet_payment::{self, ServerResponse, CallFailure, HttpRecordPart, SendTarget, SignedWalletPayment, WalletPayment, Status, PaymentMethod};
+
+/// What came of signing a spend.
+enum SignedSpend {
+    /// With it, of a call, the sealed payment.
+    Ready(SignedWalletPayment, Vec<u8>),
+    /// Why the chain would refuse it.
+    Declined(Decline),
+}
+
+impl JobHandlers {
+    /// Sign, make durable, send the same until it is known what has become of it, and read the chain.
+    pub(super) async fn spend(&self, effect: &OutboxJob, id: WalletPaymentId) -> HandlerResult {
+        let read = self.families.spends.read(&id).await.map_err(load_failed)?;
+        let Some((spend, _)) = read else {
+            return Err(AttemptFailure::temporary("the spend is not there"));
+        };
+        match &spend.status {
+            Status::Pending => self.begin_spend(effect, id, &spend).await,
+            // An earlier try may still be on its way.
+            Status::Signed(signed) => self.send(effect, id, (&spend.owner, signed), false).await,
+            Status::Sent(signed, _) => self.follow(effect, id, signed, None).await,
+            // The effect is deleted by the batch that ends it: this is an echo of it.
+            _ => Ok(()),
+        }
+    }
+
+    async fn begin_spend(&self, effect: &OutboxJob, id: WalletPaymentId, spend: &WalletPayment) -> HandlerResult {
+        let fail = |reason: &str| wallet_payment::Command::Fail {
+            effect: effect.id,
+            reason: reason.into(),
+        };
+        let pass = self.pass(&spend.owner, Shut::Unquiet, PaymentId::NONE).await?;
+        if let Some(transaction) = self.sent_before(id, spend).await? {
+            let (effect, request) = (effect.id, effect.request_id);
+            tracing::warn!(spend = %id, %request, transaction, "a spend was sent by a history that was lost");
+            let recognised = wallet_payment::Command::Recognised { effect, transaction };
+            return ask_entity(&self.families.spends, id, recognised).await;
+        }
+        if self.is_beyond_cap(id, spend).await? {
+            return ask_entity(&self.families.spends, id, fail("daily_cap")).await;
+        }
+        match self.sign_spend(&pass, id, spend).await {
+            Ok(SignedSpend::Declined(decline)) => {
+                let reason = &decline.reason;
+                tracing::warn!(spend = %id, reason = reason.as_str(), "a spend is declined unsent");
+                ask_entity(&self.families.spends, id, fail(reason)).await
+            }
+            Ok(SignedSpend::Ready(signed, payment)) => {
+                let command = wallet_payment::Command::RecordSigned {
+                    signed: Box::new(signed.clone()),
+                    payment,
+                };
+                let owner = &spend.owner;
+                if mutants::is_enabled(Mutant::WalletPaymentSentBeforeDurable) {
+                    let _early = self.send(effect, id, (owner, &signed), false).await;
+                }
+                self.tell_signed(owner, (&self.families.spends, id), command).await?;
+                let own_first = spend.order.way.is_own();
+                self.send(effect, id, (owner, &signed), own_first).await
+            }
+            Err(error) if self.is_exhausted(effect, &error) => {
+                tracing::warn!(spend = %id, %error, "a spend could not be signed");
+                ask_entity(&self.families.spends, id, fail("not_signed")).await
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The transaction that a history which was lost sent this spend by, if it did. On Base the same spend is taken once,
+    /// however often it is signed, and what was sent is this spend by its nonce; on Solana it is known by what it moved.
+    async fn sent_before(&self, id: WalletPaymentId, spend: &WalletPayment) -> Result<Option<String>, AttemptFailure> {
+        let since = self.departures.may_be_sent_since(spend.created_at).await;
+        let since = since.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
+        let Some(since) = since.filter(|_| !mutants::is_enabled(Mutant::SpendSignedAnew)) else {
+            return Ok(None);
+        };
+        let every_ms = self.settings.watch_every_ms;
+        let sent = self.ports.settlement.sent_by(&spend.from, since);
+        let mut sent = self
+            .with_timeout(sent, "sent by")
+            .await
+            .map_err(|error| AttemptFailure::from(error).retry_every_ms(every_ms))?;
+        sent.retain(|one| (one.to, one.amount) == (spend.order.to, spend.order.amount));
+        if !sent.is_empty() {
+            self.without_others(id, spend, &mut sent).await?;
+        }
+        Ok(sent.first().map(OutgoingTransfer::key))
+    }
+
+    /// Leaves out what other spends of the wallet were sent by, one transfer for each: a transaction may have moved more than one.
+    async fn without_others(&self, id: WalletPaymentId, spend: &WalletPayment, sent: &mut Vec<OutgoingTransfer>) -> HandlerResult {
+        let mut others = Vec::new();
+        self.each_spend(&spend.owner, |other, explained| {
+            others.extend((other != id).then(|| SentAs::of(explained)).flatten());
+        })
+        .await?;
+        leave_out(others, sent);
+        Ok(())
+    }
+
+    /// Shows every spend of an account's wallet.
+    pub(super) async fn each_spend(&self, owner: &Wallet, mut show: impl FnMut(WalletPaymentId, &WalletPayment) + Send) -> HandlerResult {
+        const PAGE: usize = 1_000;
+        let (all, mut after) = (table::owner_index(owner, EntityKind::WalletPayment), None);
+        loop {
+            let rows = self.store.scan(&all, after.as_deref(), PAGE).await;
+            let rows = rows.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
+            for id in rows.iter().filter_map(|(key, _)| table::created_and_id(key)) {
+                let id = WalletPaymentId(id.1);
+                if let Some((spend, _)) = self.families.spends.read(&id).await.map_err(load_failed)? {
+                    show(id, &spend);
+                }
+            }
+            match rows.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    async fn sign_spend(&self, _: &Pass, id: WalletPaymentId, spend: &WalletPayment) -> Result<SignedSpend, PortError> {
+        let key = table::vault(AgentWallet::keys(&spend.owner));
+        let unreadable = |message: String| PortError {
+            kind: ErrorKind::Temporary,
+            operation: "keys",
+            message,
+        };
+        let row = self.store.read(&key).await.map_err(|e| unreadable(e.to_string()))?;
+        let sealed = row
+            .ok_or_else(|| unreadable("the wallet's keys are not there".into()))?
+            .value;
+        let keys = SealedKeys {
+            owner: spend.owner,
+            sealed: &sealed,
+        };
+        let (custody, settlement) = (&self.ports.custody, &self.ports.settlement);
+        match &spend.order.way {
+            PaymentMethod::Transfer => {
+                let transfer = OutgoingTransferRequest {
+                    key: id.0,
+                    to: spend.order.to,
+                    amount: spend.order.amount,
+                };
+                let authorization = self.with_timeout(custody.sign_transfer(keys, &transfer), "sign").await?;
+                let preparation = self.with_timeout(settlement.prepare(&authorization), "prepare").await?;
+                Ok(match preparation {
+                    Preparation::Ready(prepared) => {
+                        let sending = SendTarget::Chain(prepared);
+                        SignedSpend::Ready(SignedWalletPayment { authorization, sending }, Vec::new())
+                    }
+                    Preparation::Declined(decline) => SignedSpend::Declined(decline),
+                })
+            }
+            PaymentMethod::PaidCall { .. } => {
+                let call = self.store_http_record(id, HttpRecordPart::Request).await?;
+                let call = SealedHttpPart {
+                    spend: id,
+                    sealed: &call,
+                };
+                let (authorization, payment) = self.with_timeout(custody.sign_call(keys, call), "sign").await?;
+                let sending = SendTarget::Server;
+                Ok(SignedSpend::Ready(SignedWalletPayment { authorization, sending }, payment))
+            }
+        }
+    }
+
+    /// One part of what was said for a spend.
+    async fn store_http_record(&self, id: WalletPaymentId, part: HttpRecordPart) -> Result<Vec<u8>, PortError> {
+        let said = super::super::spoken(&*self.store, id, part).await;
+        said.map_err(|e| PortError {
+            kind: ErrorKind::Temporary,
+            operation: "read",
+            message: e.to_string(),
+        })
+    }
+
+    /// `own_first`: this is the first time that it is shown to anybody, and that is our own service.
+    async fn send(&self, effect: &OutboxJob, id: WalletPaymentId, (owner, signed): (&Wallet, &SignedWalletPayment), own_first: bool) -> HandlerResult {
+        if self.is_barred(owner).await? {
+            return self.follow(effect, id, signed, None).await;
+        }
+        match &signed.sending {
+            SendTarget::Chain(prepared) => {
+                let submitted = self.ports.settlement.submit(&signed.authorization, prepared);
+                match self.with_timeout(submitted, "submit").await {
+                    Ok(SubmitResult::Settled { transaction, .. }) => self.record_result(effect, id, transaction).await,
+                    // Neither a refusal nor silence proves anything.
+                    Ok(SubmitResult::Declined(decline)) => self.follow(effect, id, signed, Some(decline.reason)).await,
+                    Err(_) => self.follow(effect, id, signed, None).await,
+                }
+            }
+            SendTarget::Server => {
+                let (call, payment) = (self.store_http_record(id, HttpRecordPart::Request).await?, self.store_http_record(id, HttpRecordPart::PaymentHeader).await?);
+                let call = SealedHttpPart {
+                    spend: id,
+                    sealed: &call,
+                };
+                let patience = Duration::from_millis(self.settings.paid_call_timeout_ms);
+                let asked = self.ports.calls.call(call, &payment);
+                let (answer, body) = match with_timeout_ms(patience, asked, "paid call").await {
+                    Ok(answer) => answer,
+                    Err(error) if mutants::is_enabled(Mutant::WalletTimeoutReleasesHold) && error.kind == ErrorKind::Unknown => {
+                        let (effect, reason) = (effect.id, error.message.into());
+                        return ask_entity(&self.families.spends, id, wallet_payment::Command::Fail { effect, reason }).await;
+                    }
+                    Err(error) if self.is_exhausted(effect, &error) => {
+                        tracing::warn!(spend = %id, %error, "a paid call has no answer");
+                        (ServerResponse::none(), Vec::new())
+                    }
+                    Err(error) => return Err(error.into()),
+                };
+                let answer = match answer.failure {
+                    Some(CallFailure::Unsettled) if self.is_confirmed(signed).await => answer.error_after_payment(),
+                    _ => answer,
+                };
+                if own_first && self.is_turned_away(&answer, signed).await? {
+                    let effect = effect.id;
+                    let command = wallet_payment::Command::Declined { effect, answer, body };
+                    return ask_entity(&self.families.spends, id, command).await;
+                }
+                ask_entity(&self.families.spends, id, wallet_payment::Command::RecordResponse { answer, body }).await?;
+                self.follow(effect, id, signed, None).await
+            }
+        }
+    }
+
+    /// Whether our own service has refused the payment and claimed nothing, or released it unsent. It was shown to nobody else, so
+    /// it is never sent.
+    async fn is_turned_away(&self, answer: &ServerResponse, signed: &SignedWalletPayment) -> Result<bool, AttemptFailure> {
+        // 500 is no refusal: whatever failed there may have claimed it since.
+        if matches!(answer.http_status, 0 | 500) || answer.failure.is_none() {
+            return Ok(false);
+        }
+        let payment = payment::id_of(&signed.authorization, &self.secret);
+        let claimed = self.families.payments.read(&payment).await.map_err(load_failed)?;
+        Ok(claimed.is_none_or(|(payment, _)| payment.is_released()))
+    }
+
+    async fn is_confirmed(&self, signed: &SignedWalletPayment) -> bool {
+        let lookup = self.ports.settlement.lookup(&signed.authorization, signed.prepared());
+        matches!(self.with_timeout(lookup, "lookup").await, Ok(ChainStatus::Landed { .. }))
+    }
+
+    /// Reads the chain until the payment has landed or never can.
+    async fn follow(&self, effect: &OutboxJob, id: WalletPaymentId, signed: &SignedWalletPayment, declined: Option<ExternalText>) -> HandlerResult {
+        let every_ms = self.settings.watch_every_ms;
+        let lookup = self.ports.settlement.lookup(&signed.authorization, signed.prepared());
+        match self.with_timeout(lookup, "lookup").await {
+            Ok(ChainStatus::Landed { transaction, .. }) => self.record_result(effect, id, transaction).await,
+            Ok(ChainStatus::Impossible) => {
+                let command = wallet_payment::Command::Fail {
+                    effect: effect.id,
+                    reason: declined.unwrap_or_else(|| "expired".into()),
+                };
+                ask_entity(&self.families.spends, id, command).await
+            }
+            Ok(ChainStatus::Pending) => Err(AttemptFailure::defer(every_ms)),
+            Err(error) => Err(AttemptFailure::from(error).retry_every_ms(every_ms)),
+        }
+    }
+
+    async fn record_result(&self, effect: &OutboxJob, id: WalletPaymentId, transaction: String) -> HandlerResult {
+        let command = wallet_payment::Command::RecordConfirmed {
+            effect: effect.id,
+            transaction,
+        };
+        ask_entity(&self.families.spends, id, command).await
+    }
+
+    /// Deletes what was said for a spend, once nobody asks for it any more.
+    pub(super) async fn delete_http_record(&self, effect: &OutboxJob, id: WalletPaymentId) -> HandlerResult {
+        // All parts of the largest call and answer that settings allow are fewer pieces.
+        const MOST: usize = 4_000;
+        let rows = self.store.scan(&table::http_records_of(id), None, MOST).await;
+        let rows = rows.map_err(|e| AttemptFailure::temporary(e.to_string()))?;
+        let command = wallet_payment::Command::PurgeHttpRecord {
+            effect: effect.id,
+            rows: rows.into_iter().map(|(key, _)| key).collect(),
+        };
+        ask_entity(&self.families.spends, id, command).await
+    }
+
+    /// Tells the wallet that a spend has left, or that its reservation is free.
+    pub(super) async fn end_spend(&self, effect: &OutboxJob, wallet: Wallet, spend: WalletPaymentId, paid: bool) -> HandlerResult {
+        let command = agent_wallet::Command::SettleHold {
+            effect: effect.id,
+            spend,
+            paid,
+        };
+        ask_entity(&self.families.agent_wallets, wallet, command).await
+    }
+}
+
+impl ServerResponse {
+    /// Nobody has answered, and nobody is asked any more.
+    fn none() -> Self {
+        Self {
+            http_status: 0,
+            content_type: None,
+            failure: Some(CallFailure::FetchFailed),
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! What whoever acts for the house asks: international orders, tokens, and what was done before.
+
+use std::convert::Infallible;
+
+use purser_storage::codec::{self, Stored};
+use purser_storage::{CommitError, Condition, StoreError, Write};
+
+use super::operator_actions::AuditEntry;
+use super::giving::Leave;
+use super::refunds::refunded;
+use super::{OperationError, Engine, TooMuch, Waits};
+use crate::approval::Gift;
+use crate::id::{CardId, LateReturnId};
+use crate::intl_order::{self, EnteredCard, IntlOrder, Status};
+use crate::kernel::{IdempotencyRecorder, AskError, audit_log, table};
+use crate::late_return::LateReturn;
+use crate::lease::Lease;
+use crate::money::Usdc;
+use crate::operator::{OperatorToken, OperatorAction, AuditRecord, Beside, AuditedAction};
+use crate::port::{Timestamp, CardAction};
+use crate::refund::Refunded;
+
+/// An order that somebody has still to decide.
+#[derive(Clone, Debug)]
+pub struct QueuedOrder {
+    /// Its id.
+    pub id: CardId,
+    /// As it stands.
+    pub order: IntlOrder,
+    /// See [`Engine::may_be_made`].
+    pub in_doubt: bool,
+}
+
+/// Where something stands in a list in the order of time.
+pub type ListPosition = (Timestamp, u128);
+
+type OrderResult<T, O = Infallible> = Result<T, OperationError<intl_order::Rejection, O>>;
+
+impl Engine {
+    /// Asks an order for what an operator wants. Only a batch of something else, refused before it, can bring that into
+    /// conflict.
+    async fn ask_order(
+        &self,
+        id: CardId,
+        act: &OperatorAction,
+        command: impl Fn(AuditedAction) -> intl_order::Command + Send + Sync,
+    ) -> OrderResult<intl_order::Answer> {
+        let one = self.lock_operator().await;
+        match self.ask_as_operator(&one, (&self.0.families.intl_orders, id), act, command).await {
+            Err(AskError::Conflict) => Err(OperationError::Unavailable),
+            told => Ok(told?),
+        }
+    }
+
+    /// The holder takes an order back; the answer is remembered if there is a memo.
+    ///
+    /// # Errors
+    /// When it is not queued any more; [`intl_order::Rejection::InDoubt`] when its card may be made; [`Denied::Used`] when the memo's
+    /// place was taken in between.
+    pub async fn cancel_intl(&self, id: CardId, memo: Option<IdempotencyRecorder<IntlOrder>>) -> OrderResult<()> {
+        let orders = &self.0.families.intl_orders;
+        let order = self.intl_order(&id).await.map_err(|_| OperationError::Unavailable)?;
+        if let Some(order) = order.filter(|order| order.status == Status::Queued)
+            && self.may_be_made(&order).await.map_err(|_| OperationError::Unavailable)?
+        {
+            return Err(OperationError::Rejected(intl_order::Rejection::InDoubt));
+        }
+        let cancelled = self.ask_idempotent(orders, id, intl_order::Command::Cancel, memo).await;
+        cancelled.map(drop)
+    }
+
+    /// Writes down that the owner is shown an international card's number.
+    ///
+    /// # Errors
+    /// When the card is neither ready nor paused.
+    pub async fn reveal_intl(&self, id: CardId) -> OrderResult<()> {
+        let orders = &self.0.families.intl_orders;
+        self.ask_idempotent(orders, id, intl_order::Command::Reveal, None)
+            .await
+            .map(drop)
+    }
+
+    /// An operator takes an order for so many milliseconds.
+    ///
+    /// # Errors
+    /// When it is decided already, or somebody's lease runs.
+    pub async fn claim_intl(&self, id: CardId, act: OperatorAction, life_ms: u64) -> OrderResult<Lease> {
+        let claim = |act| intl_order::Command::Claim { act, life_ms };
+        match self.ask_order(id, &act, claim).await? {
+            intl_order::Answer::Lease(lease) => Ok(lease),
+            intl_order::Answer::Done | intl_order::Answer::Asked(_) => Err(OperationError::Unavailable),
+        }
+    }
+
+    /// An operator puts an order back into the queue.
+    ///
+    /// # Errors
+    /// When it is not claimed, not under this lease, or somebody else holds it.
+    pub async fn release_intl(&self, id: CardId, act: OperatorAction, lease: u64) -> OrderResult<()> {
+        let release = |act| intl_order::Command::Release { act, lease };
+        self.ask_order(id, &act, release).await.map(drop)
+    }
+
+    /// The operator whose lease runs enters the card.
+    ///
+    /// # Errors
+    /// When this operator's lease does not run under this number: nothing of the card was stored.
+    pub async fn fulfil_intl(&self, id: CardId, act: OperatorAction, lease: u64, card: EnteredCard) -> OrderResult<()> {
+        let card = Box::new(card);
+        let fulfil = |act| intl_order::Command::Fulfil {
+            act,
+            lease,
+            card: card.clone(),
+        };
+        self.ask_order(id, &act, fulfil).await.map(drop)
+    }
+
+    /// An operator refuses an order; the whole charge is credited.
+    ///
+    /// # Errors
+    /// When it is decided already, or somebody else's lease runs.
+    pub async fn reject_intl(&self, id: CardId, act: OperatorAction, lease: Option<u64>, reason: String) -> OrderResult<(), Waits> {
+        self.reject_intl_by(id, Leave::Own(&act), lease, reason).await
+    }
+
+    /// The same, by somebody's leave.
+    pub(super) async fn reject_intl_by(
+        &self,
+        id: CardId,
+        leave: Leave<'_>,
+        lease: Option<u64>,
+        reason: String,
+    ) -> OrderResult<(), Waits> {
+        let reject = |act| intl_order::Command::Reject {
+            act,
+            lease,
+            reason: reason.clone(),
+        };
+        let gift = || Gift::RejectIntl {
+            order: id,
+            lease,
+            reason: reason.clone(),
+        };
+        let one = self.lock_operator().await;
+        let order = self.intl_order(&id).await.map_err(|_| OperationError::Unavailable)?;
+        let amount = order.as_ref().map(|order| order.charge.charged);
+        let beside = match amount.filter(|_| self.would_change(order.as_ref(), &id, leave, &reject)) {
+            Some(amount) => self.may_give(&one, leave, amount, gift).await?,
+            None => Beside::default(),
+        };
+        let orders = (&self.0.families.intl_orders, id);
+        match self.act_beside(&one, orders, (leave.act(), &beside), reject).await {
+            Err(AskError::Conflict) => Err(OperationError::Unavailable),
+            told => Ok(told.map(drop)?),
+        }
+    }
+
+    /// Brings what the holder of an international card wants of it to the operators' list, and says whether it is there: if not,
+    /// it is so already. The answer is remembered if there is a memo.
+    ///
+    /// # Errors
+    /// When the card is neither ready nor paused; [`Denied::Used`] as above.
+    pub async fn steer_intl(&self, id: CardId, wish: CardAction, memo: Option<IdempotencyRecorder<IntlOrder>>) -> OrderResult<bool> {
+        let orders = &self.0.families.intl_orders;
+        let command = intl_order::Command::Steer(wish);
+        let asked = self.ask_idempotent(orders, id, command, memo).await?;
+        Ok(asked == intl_order::Answer::Asked(true))
+    }
+
+    /// An operator says what whoever made an international card has told of it. What was given back is credited.
+    ///
+    /// # Errors
+    /// When there is no card yet, or none any more; [`intl_order::Rejection::Released`] for more than was on it;
+    /// [`intl_order::Rejection::Ended`] where one that has ended is said to be ready or paused.
+    pub async fn report_intl(&self, id: CardId, act: OperatorAction, report: intl_order::Report) -> OrderResult<(), TooMuch> {
+        let report = Box::new(report);
+        let one = self.lock_operator().await;
+        let order = self.intl_order(&id).await.map_err(|_| OperationError::Unavailable)?;
+        let refunded = match &order {
+            Some(order) => {
+                let read = refunded(&self.0.families, order.charge.payment).await;
+                read.map_err(|_| OperationError::Unavailable)?
+            }
+            None => Refunded::default(),
+        };
+        let told = |act| intl_order::Command::Report {
+            act,
+            report: report.clone(),
+            refunded,
+        };
+        // What the holder gets of it in the end, and what of that is more than before.
+        let part = order.as_ref().map_or(Usdc::ZERO, |order| {
+            order.charge.payers_part(report.released, refunded.amount)
+        });
+        let before = order.as_ref().map_or(Usdc::ZERO, IntlOrder::credited);
+        let amount = part.checked_sub(before).ok().filter(|more| *more > Usdc::ZERO);
+        let leave = Leave::Own(&act);
+        let beside = match amount.filter(|_| self.would_change(order.as_ref(), &id, leave, &told)) {
+            Some(amount) => {
+                // All that was given back of a card is one act, however many reports tell of it.
+                let alone = match self.0.settings.giving.allow(Usdc::ZERO, part) {
+                    true => self.alone(&act, amount).await.map_err(|_| OperationError::Unavailable)?,
+                    false => None,
+                };
+                alone.ok_or(OperationError::Own(TooMuch))?
+            }
+            None => Beside::default(),
+        };
+        let orders = (&self.0.families.intl_orders, id);
+        match self.act_beside(&one, orders, (&act, &beside), told).await {
+            Err(AskError::Conflict) => Err(OperationError::Unavailable),
+            told => Ok(told.map(drop)?),
+        }
+    }
+
+    /// International cards whose holders want something of them, the oldest wish first; at most `limit`, behind the given one,
+    /// and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn card_wishes(&self, after: Option<CardId>, limit: usize) -> Result<(Vec<QueuedOrder>, bool), StoreError> {
+        let after = match after {
+            None => None,
+            Some(id) => {
+                let wished = self.queued(id).await?.and_then(|queued| queued.order.wished_at);
+                wished.map(|since| table::card_wish(since, id))
+            }
+        };
+        let rows = self
+            .0
+            .store
+            .scan(&[table::CARD_WISH], after.as_deref(), limit.saturating_add(1));
+        let rows = rows.await?;
+        let more = rows.len() > limit;
+        let mut found = Vec::with_capacity(rows.len().min(limit));
+        for (key, _) in rows.into_iter().take(limit) {
+            let Some((_, id)) = table::created_and_id(&key) else { continue };
+            // Answered since the rows were read.
+            let queued = self.queued(CardId(id)).await?;
+            found.extend(queued.filter(|queued| queued.order.life.wish.is_some()));
+        }
+        Ok((found, more))
+    }
+
+    /// Orders that somebody has still to decide, overdue ones first, then the oldest; at most `limit`, behind the given
+    /// one, and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn intl_queue(&self, after: Option<CardId>, limit: usize) -> Result<(Vec<QueuedOrder>, bool), StoreError> {
+        let after = match after {
+            None => None,
+            Some(id) => self.queued(id).await?.map(|q| table::intl_order_queue(q.order.created_at, id)),
+        };
+        let prefix = [table::INTL_ORDER_QUEUE];
+        let rows = self.0.store.scan(&prefix, after.as_deref(), limit.saturating_add(1));
+        let rows = rows.await?;
+        let more = rows.len() > limit;
+        let mut found = Vec::with_capacity(rows.len().min(limit));
+        for (key, _) in rows.into_iter().take(limit) {
+            let Some(id) = key.last_chunk::<16>() else { continue };
+            // Decided since the rows were read.
+            found.extend(
+                self.queued(CardId(u128::from_be_bytes(*id)))
+                    .await?
+                    .filter(|q| q.order.is_open()),
+            );
+        }
+        // All become overdue at the same age, so that only a timer under way can put one before an older one.
+        found.sort_by_key(|q| (!q.order.overdue, q.order.created_at, q.id));
+        Ok((found, more))
+    }
+
+    async fn queued(&self, id: CardId) -> Result<Option<QueuedOrder>, StoreError> {
+        let order = self.intl_order(&id).await.map_err(corrupt)?;
+        let Some(order) = order else { return Ok(None) };
+        let in_doubt = self.may_be_made(&order).await?;
+        Ok(Some(QueuedOrder { id, order, in_doubt }))
+    }
+
+    /// A token by the hash of its text, revoked ones included.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn operator_token(&self, hash: &[u8; 32]) -> Result<Option<OperatorToken>, StoreError> {
+        let row = self.0.store.read(&table::operator(hash)).await?;
+        row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()
+    }
+
+    /// Every token that was ever made.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn operator_tokens(&self) -> Result<Vec<OperatorToken>, StoreError> {
+        let rows = self.0.store.scan(&[table::OPERATOR_TOKEN], None, usize::MAX).await?;
+        let decoded = rows.iter().map(|(_, row)| codec::decode(&row.value).map_err(corrupt));
+        decoded.collect()
+    }
+
+    /// Makes a token good.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when its name or the token itself is known already.
+    pub async fn create_operator_token(&self, hash: [u8; 32], token: OperatorToken, act: &OperatorAction) -> Result<(), OperationError<()>> {
+        let one = self.lock_operator().await;
+        let known = self.operator_tokens().await.map_err(|_| OperationError::Unavailable)?;
+        if known.iter().any(|known| known.name == token.name) {
+            return Err(OperationError::AlreadyUsed);
+        }
+        let key = table::operator(&hash);
+        let words = AuditEntry {
+            act,
+            what: "token.create",
+            subject: format!("{} {}", token.name, token.role),
+            words: None,
+            beside: Beside::default(),
+        };
+        let new = vec![Condition::Absent(key.clone())];
+        match self.commit_with_audit(&one, &words, new, vec![put(key, &token)]).await {
+            Ok(()) => Ok(()),
+            Err(CommitError::Condition(_)) => Err(OperationError::AlreadyUsed),
+            Err(_) => Err(OperationError::Unavailable),
+        }
+    }
+
+    /// Ends a token, and returns its hash. Its row stays, so that its name is never another's.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when no token has this name.
+    pub async fn revoke_operator_token(&self, name: &str, act: &OperatorAction) -> Result<[u8; 32], OperationError<()>> {
+        let one = self.lock_operator().await;
+        let known = self.token_named(name).await.map_err(|_| OperationError::Unavailable)?;
+        let (hash, token) = known.ok_or(OperationError::AlreadyUsed)?;
+        let revoked = OperatorToken { revoked: true, ..token };
+        let words = AuditEntry {
+            act,
+            what: "token.revoke",
+            subject: name.to_owned(),
+            words: None,
+            beside: Beside::default(),
+        };
+        let mut writes = self.asked_by(name).await.map_err(|_| OperationError::Unavailable)?;
+        writes.push(put(table::operator(&hash), &revoked));
+        let done = self.commit_with_audit(&one, &words, Vec::new(), writes);
+        done.await.map(|()| hash).map_err(|_| OperationError::Unavailable)
+    }
+
+    /// What operators did, the oldest first, behind the act of this number, at most `limit`; each with the hash of its row.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn audit_log(&self, after: Option<u64>, limit: usize) -> Result<Vec<(AuditRecord, [u8; 32])>, StoreError> {
+        let after = after.map(table::audit);
+        let rows = self.0.store.scan(&[table::AUDIT_LOG], after.as_deref(), limit).await?;
+        let decoded = rows.iter().map(|(_, row)| {
+            let audit = codec::decode(&row.value).map_err(corrupt)?;
+            Ok((audit, audit_log::hash_of(&row.value)))
+        });
+        decoded.collect()
+    }
+
+    /// Money that came back after its return window, the oldest first, behind a place, at most `limit`; each with its own
+    /// place.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn late_returns(
+        &self,
+        after: Option<ListPosition>,
+        limit: usize,
+    ) -> Result<Vec<(ListPosition, LateReturn)>, StoreError> {
+        let after = after.map(|(at, id)| table::late_return(at, LateReturnId(id)));
+        let rows = self
+            .0
+            .store
+            .scan(&[table::LATE_RETURN], after.as_deref(), limit)
+            .await?;
+        let mut found = Vec::with_capacity(rows.len());
+        for (key, _) in rows {
+            let Some((at, id)) = table::created_and_id(&key) else { continue };
+            if let Some(late) = self.late_return(&LateReturnId(id)).await.map_err(corrupt)? {
+                found.push(((at, id), late));
+            }
+        }
+        Ok(found)
+    }
+}
+
+pub(super) fn put<T: Stored>(key: purser_storage::RowKey, value: &T) -> Write {
+    Write::Put {
+        key,
+        revision: 0,
+        value: codec::encode(value),
+    }
+}
+
+pub(super) fn corrupt(error: impl std::fmt::Display) -> StoreError {
+    StoreError::Damaged(error.to_string())
+}

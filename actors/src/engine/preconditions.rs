@@ -1,0 +1,106 @@
+//! What a purchase needs of its payer and of the world, before anything is claimed.
+
+use std::time::Duration;
+
+use super::payments::{ClaimError, PaymentRequest};
+use super::jobs::with_timeout_ms;
+use super::{Engine, NotPromised};
+use crate::account;
+use crate::id::{PaymentId, Wallet};
+use crate::kernel::AskError;
+use crate::payment::ResolvedPreconditions;
+use crate::port::GiftCardOffer;
+use crate::product::{Purchase, Precondition};
+
+impl Engine {
+    /// What a purchase needs of its payer, in the contract's order of refusals. The claim's batch asks again for all that
+    /// is a row, so that what changes in between is no purchase either.
+    pub(super) async fn resolve_preconditions(&self, payer: &Wallet, request: &PaymentRequest) -> Result<ResolvedPreconditions, ClaimError> {
+        self.sells(request.purchase.line()).map_err(ClaimError::NotSold)?;
+        let required = request.purchase.preconditions();
+        if required.is_empty() {
+            return self.resolve_one(payer, request, ResolvedPreconditions::Nothing).await;
+        }
+        let account = self.account(payer).await.map_err(|_| ClaimError::Unavailable)?;
+        if let Some(message) = account.and_then(|account| account.frozen) {
+            return Err(ClaimError::Frozen { message });
+        }
+        let mut found = ResolvedPreconditions::Nothing;
+        for requirement in required {
+            let Some(key) = requirement.row(payer) else {
+                if requirement == Precondition::InStock {
+                    found = self.in_stock(request).await?;
+                }
+                continue;
+            };
+            let row = self.0.store.read(&key).await.map_err(|_| ClaimError::Unavailable)?;
+            let row = row.ok_or(ClaimError::PreconditionFailed(requirement))?;
+            if requirement == Precondition::IssuerLinked {
+                let address = <[u8; 20]>::try_from(&*row.value).map_err(|_| ClaimError::Unavailable)?;
+                found = ResolvedPreconditions::Linked(address);
+            }
+        }
+        if matches!(request.purchase, Purchase::CardBalance { .. }) {
+            // It is forwarded out of what its own chain's treasury has.
+            let rail = request.authorization.network();
+            self.keeps_promises(rail).await.map_err(|why| match why {
+                NotPromised::Short(network) => ClaimError::Short(network),
+                NotPromised::NoAccount | NotPromised::Unavailable => ClaimError::Unavailable,
+            })?;
+        }
+        self.resolve_one(payer, request, found).await
+    }
+
+    /// What the product is built on, besides the purchase.
+    async fn resolve_one(&self, payer: &Wallet, request: &PaymentRequest, found: ResolvedPreconditions) -> Result<ResolvedPreconditions, ClaimError> {
+        let plan = self.payout_plan(payer, request).await?;
+        Ok(plan.map_or(found, |plan| ResolvedPreconditions::Payout(Box::new(plan))))
+    }
+
+    /// Whether the catalog has the gift card. At which rate, is no reason to refuse: what comes on top is ours, and the
+    /// payment fits a quote that holds. A catalog that does not answer sells nothing.
+    async fn in_stock(&self, request: &PaymentRequest) -> Result<ResolvedPreconditions, ClaimError> {
+        let Purchase::GiftCard {
+            amount,
+            currency,
+            product,
+            country,
+        } = &request.purchase
+        else {
+            return Ok(ResolvedPreconditions::Nothing);
+        };
+        let asked = self.0.ports.gift_cards.offer(product, *currency, *country, *amount);
+        let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
+        match with_timeout_ms(patience, asked, "gift card offer").await {
+            Ok(GiftCardOffer::Available { fee_rate }) => match request.quoted.clone() {
+                Some(quoted) => Ok(ResolvedPreconditions::Offer { fee_rate, quoted }),
+                None => Err(ClaimError::Unavailable),
+            },
+            Ok(_) => Err(ClaimError::PreconditionFailed(Precondition::InStock)),
+            Err(error) => {
+                self.unanswered(request.purchase.line(), &error).await;
+                Err(ClaimError::Unavailable)
+            }
+        }
+    }
+}
+
+/// What a claim that was refused tells its caller.
+pub(super) fn map_rejection(id: PaymentId, refusal: AskError<account::Rejection>) -> ClaimError {
+    match refusal {
+        AskError::Rejected(rejection) => rejected(rejection),
+        AskError::Quarantined => ClaimError::Unavailable,
+        _ => ClaimError::OutcomeUnknown(id),
+    }
+}
+
+/// What the account's own refusal tells its caller.
+pub(super) fn rejected(rejection: account::Rejection) -> ClaimError {
+    match rejection {
+        account::Rejection::Frozen { message } => ClaimError::Frozen { message },
+        account::Rejection::DailyCountCap { cap } => ClaimError::DailyCountCap { cap },
+        account::Rejection::DailyAmountCap { cap } => ClaimError::DailyAmountCap { cap },
+        account::Rejection::MayHaveBought => ClaimError::AlreadyUsed,
+        _ => ClaimError::Unavailable,
+    }
+}

@@ -1,0 +1,170 @@
+//! What providers tell unasked: payouts that come back days later, cards that are charged, money that comes in. Each provider
+//! numbers its words; a row says up to which they are known.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_storage::codec::{self, Stored};
+use purser_storage::{Batch, CommitError, RowKey, Store, Write};
+use tokio::sync::{Notify, oneshot};
+
+use super::{Engine, Inner};
+use crate::kernel::table;
+use crate::port::{BoxFuture, PortError};
+
+/// Words of a provider that are read in one go.
+const PAGE: usize = 200;
+
+/// A provider that tells, and whom its words go to.
+pub(super) trait ProviderEventSource: Send + Sync + 'static {
+    /// A word.
+    type Event: Send + Sync + 'static;
+    /// The fact about the store that says how far it was heard.
+    const CURSOR_KEY: &'static str;
+    /// For the log.
+    const PROVIDER: &'static str;
+
+    /// Out of the engine, with no hold on the engine itself.
+    fn from_engine(inner: &Inner) -> Self;
+
+    /// Rung when it is said to have something to tell.
+    fn wake(inner: &Inner) -> Arc<Notify>;
+
+    /// A word's place among the provider's, from 1.
+    fn position(word: &Self::Event) -> u64;
+
+    /// What it told since, oldest first.
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Self::Event>, PortError>>;
+
+    /// Brings a word to its entity. A word that nothing can be moved by is no error.
+    fn apply<'a>(&'a self, word: &'a Self::Event) -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// Up to where a provider's words are known.
+#[derive(Clone, Copy, Debug, Default, bincode::Encode, bincode::Decode)]
+struct ProviderCursor(u64);
+
+impl Stored for ProviderCursor {
+    const SCHEMA: u16 = 127;
+}
+
+/// What a listener has heard in this life.
+struct Poller<W> {
+    /// The last word read; `None` before the first reading.
+    at: Option<u64>,
+    /// Words that their entities could not take yet: what is written down stays before them.
+    late: Vec<W>,
+}
+
+/// Listens to a provider for as long as the engine lives. A reading that panics is logged, and the next one begins where
+/// it is written down.
+pub(super) fn spawn_poller<T: ProviderEventSource>(engine: &Engine) {
+    let inner = Arc::downgrade(&engine.0);
+    let bell = T::wake(&engine.0);
+    let every = Duration::from_millis(engine.0.settings.payouts.told_every_ms.max(1));
+    tokio::spawn(async move {
+        let mut ears = Poller::default();
+        // A provider that is away for a day is logged once, not at each reading.
+        let mut failing = None;
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(every) => {}
+                () = bell.notified() => {}
+            }
+            let Some(inner) = inner.upgrade() else { return };
+            let timeout = Duration::from_millis(inner.settings.payouts.timeout_ms);
+            let (store, teller) = (inner.store.clone(), T::from_engine(&inner));
+            drop(inner);
+            let mut listening = std::mem::take(&mut ears);
+            let reading = tokio::spawn(async move {
+                let heard = listening.poll_once(&*store, &teller, timeout).await;
+                (listening, heard)
+            });
+            match reading.await {
+                Ok((listening, heard)) => {
+                    ears = listening;
+                    let error = heard.err();
+                    match &error {
+                        Some(error) if failing.as_ref() != Some(error) => {
+                            tracing::warn!(
+                                who = T::PROVIDER,
+                                error,
+                                "what is told could not be heard; it is tried again"
+                            );
+                        }
+                        None if failing.is_some() => tracing::info!(who = T::PROVIDER, "what is told is heard again"),
+                        _ => {}
+                    }
+                    failing = error;
+                }
+                Err(error) => tracing::error!(who = T::PROVIDER, %error, "listening failed and goes on"),
+            }
+        }
+    });
+}
+
+impl<W> Default for Poller<W> {
+    fn default() -> Self {
+        Self {
+            at: None,
+            late: Vec::new(),
+        }
+    }
+}
+
+impl<W> Poller<W> {
+    /// Reads what was told since, tells the entities, and only then writes down how far that was. A word that is told
+    /// twice changes nothing; one entity that cannot be told holds up no other.
+    async fn poll_once<T: ProviderEventSource<Event = W>>(
+        &mut self,
+        store: &dyn Store,
+        teller: &T,
+        timeout: Duration,
+    ) -> Result<(), String> {
+        let key = table::meta(T::CURSOR_KEY);
+        let heard: ProviderCursor = match store.read(&key).await.map_err(|e| e.to_string())? {
+            Some(row) => codec::decode(&row.value).map_err(|e| e.to_string())?,
+            None => ProviderCursor::default(),
+        };
+        let mut words = std::mem::take(&mut self.late);
+        let mut at = self.at.unwrap_or(heard.0);
+        let mut failed = None;
+        if words.len() < PAGE {
+            match tokio::time::timeout(timeout, teller.events_after(at, PAGE)).await {
+                Ok(Ok(told)) => words.extend(told),
+                Ok(Err(error)) => failed = Some(error.to_string()),
+                Err(_) => failed = Some("no answer in time".into()),
+            }
+        }
+        words.sort_by_key(T::position);
+        at = words.last().map_or(at, |word| at.max(T::position(word)));
+        for word in words {
+            if let Err(error) = teller.apply(&word).await {
+                failed = Some(error);
+                self.late.push(word);
+            }
+        }
+        self.at = Some(at);
+        let known = self.late.iter().map(|word| T::position(word) - 1).fold(at, u64::min);
+        if known > heard.0 {
+            persist_cursor(store, key, codec::encode(&ProviderCursor(known))).await?;
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+/// Puts a fact about the store.
+pub(super) async fn persist_cursor(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), String> {
+    let batch = Batch {
+        writes: vec![Write::Put {
+            key,
+            revision: 0,
+            value,
+        }],
+        ..Batch::default()
+    };
+    let (done, committed) = oneshot::channel();
+    store.commit(batch, Box::new(move |result| drop(done.send(result))));
+    let committed = committed.await.unwrap_or(Err(CommitError::Stopped));
+    committed.map(|_| ()).map_err(|e| e.to_string())
+}

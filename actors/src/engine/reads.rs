@@ -1,0 +1,356 @@
+//! Reads: from the latest durable state, without an actor.
+
+use std::collections::VecDeque;
+
+use purser_storage::{StoreError, codec};
+
+use super::Engine;
+use crate::account::Account;
+use crate::card::Card;
+use crate::gift_card::GiftCard;
+use crate::id::{CardId, PaymentId, SessionId, TopUpId, Wallet};
+use crate::intl_order::IntlOrder;
+use crate::kernel::registry::LoadError;
+use crate::kernel::{OutboxJob, Entity, EntityRegistry, JsonObject, table};
+use crate::payment::Payment;
+use crate::port::Timestamp;
+use crate::session::Session;
+use crate::top_up::TopUp;
+
+/// What the engine is doing now, for the operator.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineLoad {
+    /// Resident entities of all kinds.
+    pub resident: usize,
+    /// Actors that died and were replaced since the start.
+    pub restarts: u64,
+    /// Paid calls that could still be admitted.
+    pub permits_free: usize,
+    /// Payers with a call in flight.
+    pub payers: usize,
+    /// Payments that are being claimed.
+    pub turns: usize,
+}
+
+/// Entities, each with when it was made and its number.
+pub(super) type NewestIndex<E> = Vec<((Timestamp, u128), <E as Entity>::Id, E)>;
+
+/// What they look like now.
+fn view_of<E: Entity>(newest: NewestIndex<E>) -> Vec<((Timestamp, u128), JsonObject)> {
+    let view = |(made, id, entity): ((Timestamp, u128), E::Id, E)| (made, entity.view(&id));
+    newest.into_iter().map(view).collect()
+}
+
+impl Engine {
+    /// An account.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn account(&self, wallet: &Wallet) -> Result<Option<Account>, LoadError> {
+        Ok(self.0.families.accounts.read(wallet).await?.map(|(account, _)| account))
+    }
+
+    /// A card.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn card(&self, id: &CardId) -> Result<Option<Card>, LoadError> {
+        Ok(self.0.families.cards.read(id).await?.map(|(card, _)| card))
+    }
+
+    /// A gift card.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn gift_card(&self, id: &CardId) -> Result<Option<GiftCard>, LoadError> {
+        Ok(self.0.families.gift_cards.read(id).await?.map(|(gift, _)| gift))
+    }
+
+    /// A wallet's gift cards, as [`Engine::cards_of`].
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn gift_cards_of(
+        &self,
+        owner: &Wallet,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<(Vec<(CardId, GiftCard)>, bool), LoadError> {
+        let after = match after {
+            None => None,
+            Some(id) => self.gift_card(&id).await?.map(|gift| (gift.created_at, id.0)),
+        };
+        self.owned(&self.0.families.gift_cards, owner, CardId, after, limit)
+            .await
+    }
+
+    /// An order of an international card.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn intl_order(&self, id: &CardId) -> Result<Option<IntlOrder>, LoadError> {
+        Ok(self.0.families.intl_orders.read(id).await?.map(|(order, _)| order))
+    }
+
+    /// A payment.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn payment(&self, id: &PaymentId) -> Result<Option<Payment>, LoadError> {
+        Ok(self.0.families.payments.read(id).await?.map(|(payment, _)| payment))
+    }
+
+    /// A session.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, LoadError> {
+        Ok(self.0.families.sessions.read(id).await?.map(|(session, _)| session))
+    }
+
+    /// A wallet's cards, oldest first, after the given one, at most `limit`; and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn cards_of(
+        &self,
+        owner: &Wallet,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<(Vec<(CardId, Card)>, bool), LoadError> {
+        let after = match after {
+            None => None,
+            Some(id) => self.card(&id).await?.map(|card| (card.created_at, id.0)),
+        };
+        self.owned(&self.0.families.cards, owner, CardId, after, limit).await
+    }
+
+    /// A wallet's international orders, as [`Engine::cards_of`].
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn intl_orders_of(
+        &self,
+        owner: &Wallet,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<(Vec<(CardId, IntlOrder)>, bool), LoadError> {
+        let after = match after {
+            None => None,
+            Some(id) => self.intl_order(&id).await?.map(|order| (order.created_at, id.0)),
+        };
+        let family = &self.0.families.intl_orders;
+        self.owned(family, owner, CardId, after, limit).await
+    }
+
+    /// What a wallet's cards of all kinds look like now, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn newest_cards(&self, owner: &Wallet, limit: usize) -> Result<Vec<JsonObject>, LoadError> {
+        let families = &self.0.families;
+        let mut cards = view_of(self.newest(&families.cards, owner, CardId, limit).await?);
+        cards.extend(view_of(self.newest(&families.gift_cards, owner, CardId, limit).await?));
+        cards.extend(view_of(self.newest(&families.intl_orders, owner, CardId, limit).await?));
+        cards.extend(view_of(self.newest(&families.reloadables, owner, CardId, limit).await?));
+        cards.sort_by_key(|(made, _)| std::cmp::Reverse(*made));
+        cards.truncate(limit);
+        Ok(cards.into_iter().map(|(_, view)| view).collect())
+    }
+
+    /// A wallet's newest USA cards, the newest last, at most `limit`.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn newest_usa_cards(&self, owner: &Wallet, limit: usize) -> Result<Vec<(CardId, Card)>, LoadError> {
+        let newest = self.newest(&self.0.families.cards, owner, CardId, limit).await?;
+        Ok(newest.into_iter().map(|(_, id, card)| (id, card)).collect())
+    }
+
+    /// The same of orders of international cards.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn newest_intl_orders(
+        &self,
+        owner: &Wallet,
+        limit: usize,
+    ) -> Result<Vec<(CardId, IntlOrder)>, LoadError> {
+        let newest = self.newest(&self.0.families.intl_orders, owner, CardId, limit).await?;
+        Ok(newest.into_iter().map(|(_, id, order)| (id, order)).collect())
+    }
+
+    /// An account's payments, newest first, after the given one, at most `limit`; and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn payments_of(
+        &self,
+        owner: &Wallet,
+        after: Option<PaymentId>,
+        limit: usize,
+    ) -> Result<(Vec<(PaymentId, Payment)>, bool), LoadError> {
+        let after = match after {
+            None => None,
+            Some(id) => {
+                let payment = self.payment(&id).await?;
+                payment.map(|payment| (Timestamp(u64::MAX - payment.claim.at.0), id.0))
+            }
+        };
+        self.owned(&self.0.families.payments, owner, PaymentId, after, limit)
+            .await
+    }
+
+    /// The newest that a wallet has of one kind, oldest first, each with when it was made and its number.
+    pub(super) async fn newest<E: Entity>(
+        &self,
+        family: &EntityRegistry<E>,
+        owner: &Wallet,
+        named: impl Fn(u128) -> E::Id,
+        limit: usize,
+    ) -> Result<NewestIndex<E>, LoadError> {
+        const PAGE: usize = 1_000;
+        let (prefix, mut after) = (table::owner_index(owner, E::KIND), None);
+        let mut newest = VecDeque::with_capacity(limit);
+        loop {
+            let page = self.0.store.scan(&prefix, after.as_deref(), PAGE).await?;
+            let more = page.len() == PAGE;
+            for (key, _) in page {
+                if newest.len() == limit {
+                    newest.pop_front();
+                }
+                after = Some(key.clone());
+                newest.push_back(key);
+            }
+            if !more {
+                break;
+            }
+        }
+        let mut found = Vec::with_capacity(newest.len());
+        for key in newest {
+            let Some((at, number)) = table::created_and_id(&key) else {
+                continue;
+            };
+            let id = named(number);
+            if let Some((entity, _)) = family.read(&id).await? {
+                found.push(((at, number), id, entity));
+            }
+        }
+        Ok(found)
+    }
+
+    /// A top-up.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn top_up(&self, id: &TopUpId) -> Result<Option<TopUp>, LoadError> {
+        Ok(self.0.families.top_ups.read(id).await?.map(|(top_up, _)| top_up))
+    }
+
+    /// A wallet's top-ups, newest first, after the given one, at most `limit`; and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn top_ups_of(
+        &self,
+        owner: &Wallet,
+        after: Option<TopUpId>,
+        limit: usize,
+    ) -> Result<(Vec<(TopUpId, TopUp)>, bool), LoadError> {
+        let after = match after {
+            None => None,
+            Some(id) => self
+                .top_up(&id)
+                .await?
+                .map(|t| (Timestamp(u64::MAX - t.created_at.0), id.0)),
+        };
+        self.owned(&self.0.families.top_ups, owner, TopUpId, after, limit).await
+    }
+
+    /// What a wallet has of one kind, oldest first, at most `limit`, after what was made at that time under that id; and
+    /// whether there are more.
+    pub(super) async fn owned<E: Entity>(
+        &self,
+        family: &EntityRegistry<E>,
+        owner: &Wallet,
+        named: impl Fn(u128) -> E::Id,
+        after: Option<(Timestamp, u128)>,
+        limit: usize,
+    ) -> Result<(Vec<(E::Id, E)>, bool), LoadError> {
+        let prefix = table::owner_index(owner, E::KIND);
+        let start = after.map(|(at, id)| table::owner_index_entry(owner, E::KIND, at, id));
+        let rows = self
+            .0
+            .store
+            .scan(&prefix, start.as_deref(), limit.saturating_add(1))
+            .await?;
+        let more = rows.len() > limit;
+        let mut found = Vec::with_capacity(rows.len().min(limit));
+        for (key, _) in rows.into_iter().take(limit) {
+            let Some(id) = key.last_chunk::<16>().map(|b| named(u128::from_be_bytes(*b))) else {
+                continue;
+            };
+            if let Some((entity, _)) = family.read(&id).await? {
+                found.push((id, entity));
+            }
+        }
+        Ok((found, more))
+    }
+
+    /// A card's sealed number.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn sealed(&self, id: CardId) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self
+            .0
+            .store
+            .read(&table::vault(id))
+            .await?
+            .map(|row| row.value.to_vec()))
+    }
+
+    /// The sealed CVV of an international card.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn sealed_cvv(&self, id: CardId) -> Result<Option<Vec<u8>>, StoreError> {
+        let row = self.0.store.read(&table::cvv(id)).await?;
+        Ok(row.map(|row| row.value.to_vec()))
+    }
+
+    /// Effects that are not done, stuck ones included, at most `limit`.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn open_effects(&self, limit: usize) -> Result<Vec<OutboxJob>, StoreError> {
+        let rows = self.0.store.scan(&[table::OUTBOX], None, limit).await?;
+        rows.into_iter()
+            .map(|(_, row)| codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string())))
+            .collect()
+    }
+
+    /// What is resident and free now.
+    pub fn current_load(&self) -> EngineLoad {
+        let inner = &self.0;
+        let kinds = inner.families.figures();
+        EngineLoad {
+            resident: kinds.iter().map(|kind| kind.resident).sum(),
+            restarts: kinds.iter().map(|kind| kind.restarts).sum(),
+            permits_free: inner.permits.available_permits(),
+            payers: inner.payers.len(),
+            turns: inner.turns.len(),
+        }
+    }
+
+    /// Whether another wallet already has this one's lowercased address. Only Solana addresses have case.
+    pub(super) async fn has_user_id_collision(&self, wallet: &Wallet) -> Result<bool, StoreError> {
+        match wallet {
+            Wallet::Evm(_) => Ok(false),
+            Wallet::Solana(_) => {
+                let row = self.0.store.read(&table::user(&wallet.user_id())).await?;
+                Ok(row.is_some_and(|row| *row.value != *wallet.key()))
+            }
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Our side: what each row of the books should be on another list, and the row behind something on one.
+
+mod customers;
+mod lost_orders;
+mod transfers;
+
+use std::fmt::Display;
+
+use purser_storage::codec::{self, DecodeError, Stored};
+use purser_storage::{Store, StoreError};
+
+pub(in crate::engine) use self::lost_orders::ordered;
+
+use self::customers::{of_balance, of_incoming, from_bank_transfer, from_card_opening, from_hold};
+use self::lost_orders::{of_booked, of_returned};
+pub(super) use self::transfers::{outgoing_transfer, deposited, left_for, paid_by, sent};
+use crate::banking::transfer::BankTransfer;
+use crate::card::{self, Card};
+use crate::discrepancy::DiscrepancyDetails;
+use crate::engine::untracked_transfers::recorded::{self, RecordedTransfers};
+use crate::engine::operators::corrupt;
+use crate::gift_card::{self, GiftCard};
+use crate::id::{
+    BankTransferId, CardId, DepositId, JobId, Network, PaymentId, PayoutId, TopUpId, Wallet, WithdrawalId,
+};
+use crate::incoming::Incoming;
+use crate::kernel::{EntityKind, table};
+use crate::lost_order::BookedOrder;
+use crate::money::Cents;
+use crate::payment::Payment;
+use crate::payout::{self, Payout};
+use crate::port::{AttributedTransfer, EntryKey, Timestamp, TransferName};
+use crate::product::Currency;
+use crate::reconciliation::{EntryKind, ListedEntry, EntryAmount, ReconciliationSource, EntryStatus};
+use crate::reloadable_card::ReloadableCard;
+use crate::top_up::TopUp;
+use crate::withdrawal::Withdrawal;
+
+/// Something in our books, and where else it should be.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct InternalEntry {
+    pub(super) source: ReconciliationSource,
+    pub(super) flow: EntryKind,
+    /// Its name on the other list; of a transfer on a chain, as far as we know it.
+    pub(super) key: String,
+    /// What a chain shows of a transfer besides its name.
+    pub(super) mark: Option<[u8; 32]>,
+    /// Whose authorization that is, if not our treasury's.
+    pub(super) payer: Option<Wallet>,
+    /// Our id of it.
+    pub(super) subject: String,
+    pub(super) listed: ListedEntry,
+}
+
+/// Every table that holds something of the kind, in the order of a walk.
+pub(super) const TABLES: [&[u8]; 12] = [
+    &[table::ENTITY, EntityKind::Payment as u8],
+    &[table::ENTITY, EntityKind::Incoming as u8],
+    &[table::ENTITY, EntityKind::Withdrawal as u8],
+    &[table::ENTITY, EntityKind::TopUp as u8],
+    &[table::ATTRIBUTED_TRANSFER],
+    &[table::ENTITY, EntityKind::Card as u8],
+    &[table::ENTITY, EntityKind::GiftCard as u8],
+    &[table::ENTITY, EntityKind::Payout as u8],
+    &[table::ENTITY, EntityKind::BankTransfer as u8],
+    &[table::ENTITY, EntityKind::ReloadableCard as u8],
+    &[table::ENTITY, EntityKind::CardWithdrawal as u8],
+    &[table::LOST_ORDER],
+];
+
+/// What a row of one of these tables should be on other lists.
+pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Vec<InternalEntry>, DecodeError> {
+    let number = key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
+    let kind = key.get(1).copied().unwrap_or_default();
+    let one = match key.first().copied() {
+        Some(table::ATTRIBUTED_TRANSFER) => {
+            let row = AttributedTransfer::read(value)?;
+            let network = row.departure.to.network();
+            Some(transfer_entry(network, recorded::from_attribution(&row)))
+        }
+        Some(table::LOST_ORDER) => {
+            let row: BookedOrder = codec::decode(value)?;
+            let (paid, back) = (of_booked(row.order.source, &row), of_returned(&row));
+            return Ok(paid.into_iter().chain(back).collect());
+        }
+        Some(table::ENTITY) if kind == EntityKind::Incoming as u8 => of_incoming_transfer(&codec::decode(value)?),
+        Some(table::ENTITY) if kind == EntityKind::Payment as u8 => of_payment(PaymentId(number), &codec::decode(value)?),
+        Some(table::ENTITY) if kind == EntityKind::Withdrawal as u8 => {
+            let row: Withdrawal = codec::decode(value)?;
+            let left = recorded::from_withdrawal(WithdrawalId(number), &row);
+            left.map(|left| transfer_entry(row.to.network(), left))
+        }
+        Some(table::ENTITY) if kind == EntityKind::TopUp as u8 => {
+            let row: TopUp = codec::decode(value)?;
+            let id = TopUpId(number);
+            let left = recorded::from_top_up(id, &row).map(|left| transfer_entry(row.rail, left));
+            let crossing = recorded::from_bridge(id, &row).map(bridge_entry);
+            return Ok(left.into_iter().chain(crossing).collect());
+        }
+        Some(table::ENTITY) if kind == EntityKind::Card as u8 => {
+            let card: Card = codec::decode(value)?;
+            let made = Some(of_card(number, &card));
+            return Ok(made.into_iter().chain(of_remainder(number, &card)).collect());
+        }
+        Some(table::ENTITY) if kind == EntityKind::GiftCard as u8 => Some(of_gift_card(number, &codec::decode(value)?)),
+        Some(table::ENTITY) if kind == EntityKind::Payout as u8 => Some(of_payout(number, &codec::decode(value)?)),
+        Some(table::ENTITY) if kind == EntityKind::BankTransfer as u8 => {
+            let row: BankTransfer = codec::decode(value)?;
+            let (moved, came) = (from_bank_transfer(number, &row), of_incoming(number, &row));
+            return Ok(moved.into_iter().chain(came).collect());
+        }
+        Some(table::ENTITY) if kind == EntityKind::ReloadableCard as u8 => {
+            let row: ReloadableCard = codec::decode(value)?;
+            let opened = Some(from_card_opening(number, &row));
+            return Ok(opened.into_iter().chain(of_balance(number, &row)).collect());
+        }
+        Some(table::ENTITY) if kind == EntityKind::CardWithdrawal as u8 => {
+            Some(from_hold(number, &codec::decode(value)?))
+        }
+        _ => None,
+    };
+    Ok(one.into_iter().collect())
+}
+
+/// A payment that the chain has shown.
+fn of_payment(id: PaymentId, payment: &Payment) -> Option<InternalEntry> {
+    let transaction = payment.transaction()?;
+    Some(InternalEntry {
+        source: ReconciliationSource::of(payment.payer().network()),
+        flow: EntryKind::Deposit,
+        key: transaction.to_owned(),
+        mark: Some(payment.claim.authorization.fingerprint()),
+        payer: Some(payment.payer()),
+        subject: id.to_string(),
+        listed: ListedEntry {
+            standing: EntryStatus::Completed,
+            money: EntryAmount::Usdc(payment.price()),
+            at: payment.updated_at,
+        },
+    })
+}
+
+/// A transfer that was taken in under its own name. Of one that nobody has decided about nothing is in the books.
+fn of_incoming_transfer(incoming: &Incoming) -> Option<InternalEntry> {
+    let transfer = &incoming.transfer;
+    incoming.is_booked().then(|| InternalEntry {
+        source: ReconciliationSource::of(transfer.network),
+        flow: EntryKind::Deposit,
+        key: transfer.key(),
+        mark: None,
+        payer: None,
+        subject: transfer.id().to_string(),
+        listed: ListedEntry {
+            standing: EntryStatus::Completed,
+            money: EntryAmount::Usdc(transfer.amount),
+            at: Timestamp(0),
+        },
+    })
+}
+
+fn transfer_entry(network: Network, recorded::Row { name, left, mark, .. }: recorded::Row) -> InternalEntry {
+    InternalEntry {
+        source: ReconciliationSource::of(network),
+        flow: EntryKind::OutgoingTransfer,
+        key: name,
+        mark,
+        payer: None,
+        subject: left.subject,
+        listed: left.listed,
+    }
+}
+
+fn bridge_entry((transaction, left): (String, recorded::RecordedTransfer)) -> InternalEntry {
+    InternalEntry {
+        source: ReconciliationSource::Bridge,
+        flow: EntryKind::BridgeTransfer,
+        key: transaction,
+        mark: None,
+        payer: None,
+        subject: left.subject,
+        listed: left.listed,
+    }
+}
+
+/// An order's key is the number of what was ordered, so that either is found by the other.
+fn order(
+    (source, key, subject): (ReconciliationSource, u128, impl Display),
+    (standing, amount, currency): (EntryStatus, Cents, Currency),
+    at: Timestamp,
+) -> InternalEntry {
+    let money = EntryAmount::Cents(amount, currency);
+    InternalEntry {
+        source,
+        flow: source.flow(),
+        key: JobId(key).to_string(),
+        mark: None,
+        payer: None,
+        subject: subject.to_string(),
+        listed: ListedEntry { standing, money, at },
+    }
+}
+
+fn of_card(number: u128, card: &Card) -> InternalEntry {
+    let standing = match card.status {
+        card::Status::Pending => EntryStatus::Pending,
+        card::Status::Ready(_) | card::Status::Paused(_) | card::Status::Closed(_) | card::Status::Expired(_) => {
+            EntryStatus::Completed
+        }
+        card::Status::Failed { .. } => EntryStatus::Declined,
+    };
+    let named = (ReconciliationSource::Cards, number, CardId(number));
+    order(named, (standing, card.amount, Currency::USD), card.updated_at)
+}
+
+/// What was given back of a card that has ended, all so far.
+fn of_remainder(number: u128, card: &Card) -> Option<InternalEntry> {
+    let released = card.life.released;
+    let named = (ReconciliationSource::PrepaidRemainders, number, CardId(number));
+    let given = order(named, (EntryStatus::Completed, released, Currency::USD), card.updated_at);
+    (released > Cents::ZERO).then_some(given)
+}
+
+fn of_gift_card(number: u128, gift: &GiftCard) -> InternalEntry {
+    let standing = match gift.status {
+        gift_card::Status::Processing => EntryStatus::Pending,
+        gift_card::Status::Completed => EntryStatus::Completed,
+        gift_card::Status::Failed { .. } => EntryStatus::Declined,
+    };
+    let named = (ReconciliationSource::GiftCards, number, CardId(number));
+    let ordered = &gift.order;
+    order(named, (standing, ordered.amount, ordered.currency), gift.updated_at)
+}
+
+fn of_payout(number: u128, payout: &Payout) -> InternalEntry {
+    use payout::Status;
+    let standing = match &payout.status {
+        Status::AwaitingDetails | Status::Expired => EntryStatus::NotSubmitted,
+        Status::Queued | Status::InProcess => EntryStatus::Pending,
+        Status::Complete { .. } if payout.came_back_late => EntryStatus::Returned,
+        Status::Complete { .. } => EntryStatus::Completed,
+        Status::Failed { .. } | Status::Cancelled { .. } => EntryStatus::Declined,
+        Status::Returned { .. } => EntryStatus::Returned,
+    };
+    let named = (ReconciliationSource::Payouts, payout.key.0, PayoutId(number));
+    order(named, (standing, payout.amount, payout.currency), payout.updated_at)
+}
+
+async fn read<T: Stored>(store: &dyn Store, key: &[u8]) -> Result<Option<T>, StoreError> {
+    let row = store.read(key).await?;
+    row.map(|row| codec::decode(&row.value).map_err(corrupt)).transpose()
+}
+
+/// What our books have of something on a provider's list: an order by its key, money that came in by the provider's name of
+/// it, or as what the move says that it is the return of. What crosses the bridge is in [`Known`].
+pub(super) async fn listed(
+    store: &dyn Store,
+    source: ReconciliationSource,
+    (name, returns): (&EntryKey, Option<BankTransferId>),
+) -> Result<Option<InternalEntry>, StoreError> {
+    if source == ReconciliationSource::BankDeposits {
+        return from_incoming(store, name.as_str(), returns).await;
+    }
+    match name.order() {
+        Some(key) => ordered(store, source, key.0).await,
+        None => Ok(None),
+    }
+}
+
+async fn from_incoming(
+    store: &dyn Store,
+    reference: &str,
+    returns: Option<BankTransferId>,
+) -> Result<Option<InternalEntry>, StoreError> {
+    let id = returns.unwrap_or_else(|| BankTransferId::of(reference));
+    let transfer: Option<BankTransfer> = read(store, &table::entity(EntityKind::BankTransfer, &id.0.to_be_bytes())).await?;
+    let came = match transfer {
+        Some(transfer) => of_incoming(id.0, &transfer),
+        None => {
+            let booked: Option<BookedOrder> = read(store, &table::lost_order(JobId(id.0))).await?;
+            booked.as_ref().and_then(of_returned)
+        }
+    };
+    Ok(came.filter(|came| came.key == reference))
+}
+
+/// What was ordered of a provider under this key.
+async fn ordered_here(store: &dyn Store, source: ReconciliationSource, number: u128) -> Result<Option<InternalEntry>, StoreError> {
+    let entity = |kind| table::entity(kind, &number.to_be_bytes());
+    Ok(match source {
+        ReconciliationSource::Cards => read(store, &entity(EntityKind::Card))
+            .await?
+            .map(|card| of_card(number, &card)),
+        ReconciliationSource::GiftCards => {
+            let gift = read(store, &entity(EntityKind::GiftCard)).await?;
+            gift.map(|gift| of_gift_card(number, &gift))
+        }
+        ReconciliationSource::Payouts => {
+            let payout = read(store, &entity(EntityKind::Payout)).await?;
+            payout.map(|payout| of_payout(number, &payout))
+        }
+        ReconciliationSource::BankTransfers => {
+            let transfer = read(store, &entity(EntityKind::BankTransfer)).await?;
+            transfer.and_then(|transfer| from_bank_transfer(number, &transfer))
+        }
+        ReconciliationSource::ReloadableCards => match read(store, &entity(EntityKind::ReloadableCard)).await? {
+            Some(card) => Some(from_card_opening(number, &card)),
+            None => {
+                let withdrawal = read(store, &entity(EntityKind::CardWithdrawal)).await?;
+                withdrawal.map(|withdrawal| from_hold(number, &withdrawal))
+            }
+        },
+        ReconciliationSource::CardBalances => {
+            let card = read(store, &entity(EntityKind::ReloadableCard)).await?;
+            card.and_then(|card| of_balance(number, &card))
+        }
+        ReconciliationSource::PrepaidRemainders => {
+            let card = read(store, &entity(EntityKind::Card)).await?;
+            card.and_then(|card| of_remainder(number, &card))
+        }
+        ReconciliationSource::Base | ReconciliationSource::Solana | ReconciliationSource::BankDeposits | ReconciliationSource::Bridge => None,
+    })
+}
+
+/// What a crossing of the bridge is for.
+pub(super) fn bridge_transfer(transaction: &str, known: &RecordedTransfers) -> Option<InternalEntry> {
+    let crossed = known.crossing(transaction)?;
+    Some(bridge_entry((transaction.to_owned(), crossed.clone())))
+}
+
+/// The row behind what once differed, by our own id of it, or for an order by its key. What left the treasury, or crossed
+/// the bridge, is in [`Known`].
+pub(super) async fn entity_behind(store: &dyn Store, found: &DiscrepancyDetails) -> Result<Option<InternalEntry>, StoreError> {
+    let subject = found.subject.as_deref().unwrap_or_default();
+    let number = |prefix: &str| {
+        subject
+            .strip_prefix(prefix)
+            .and_then(|id| u128::from_str_radix(id, 16).ok())
+    };
+    if let Some(key) = number(PayoutId::PREFIX).or_else(|| number(CardId::PREFIX)) {
+        return ordered(store, found.source, key).await;
+    }
+    if let (ReconciliationSource::BankDeposits, Some(id)) = (found.source, number(BankTransferId::PREFIX)) {
+        return from_incoming(store, &found.key, Some(BankTransferId(id))).await;
+    }
+    if let (None, Some(name)) = (found.source.network(), EntryKey::new(found.key.clone())) {
+        return listed(store, found.source, (&name, None)).await;
+    }
+    let ours = if let Some(id) = number(PaymentId::PREFIX) {
+        let payment = read(store, &table::entity(EntityKind::Payment, &id.to_be_bytes())).await?;
+        payment.and_then(|payment| of_payment(PaymentId(id), &payment))
+    } else if let Some(id) = number(DepositId::PREFIX) {
+        let incoming = read(store, &table::entity(EntityKind::Incoming, &id.to_be_bytes())).await?;
+        incoming.as_ref().and_then(of_incoming_transfer)
+    } else {
+        None
+    };
+    // A payment may have landed by another transaction since.
+    let same = |ours: &InternalEntry| TransferName::transaction_of(&ours.key) == TransferName::transaction_of(&found.key);
+    Ok(ours.filter(same))
+}

@@ -1,0 +1,80 @@
+//! What holders have at the bank and at the card issuer, as their lists should have it.
+
+use super::{InternalEntry, order};
+use crate::banking::transfer::{self, BankTransfer, TransferDirection};
+use crate::card_withdrawal::{self, CardWithdrawal};
+use crate::id::{BankTransferId, CardId, WithdrawalId};
+use crate::product::Currency;
+use crate::reconciliation::{EntryKind, ListedEntry, EntryAmount, ReconciliationSource, EntryStatus};
+use crate::reloadable_card::{self, ReloadableCard};
+
+/// What the bank was told to move. That it came back is another entry, of what came in.
+pub(super) fn from_bank_transfer(number: u128, transfer: &BankTransfer) -> Option<InternalEntry> {
+    let standing = match &transfer.status {
+        _ if transfer.way == TransferDirection::Incoming => return None,
+        transfer::Status::Pending(_) => EntryStatus::Pending,
+        transfer::Status::Complete(_) | transfer::Status::Returned(_) => EntryStatus::Completed,
+        transfer::Status::Failed(_) => EntryStatus::Declined,
+    };
+    let named = (ReconciliationSource::BankTransfers, number, BankTransferId(number));
+    let money = (standing, transfer.cents, Currency::USD);
+    Some(order(named, money, transfer.updated_at))
+}
+
+/// What was credited of what came in at the bank, from outside or back.
+pub(super) fn of_incoming(number: u128, transfer: &BankTransfer) -> Option<InternalEntry> {
+    let (reference, cents) = match &transfer.status {
+        transfer::Status::Complete(reference) if transfer.way == TransferDirection::Incoming => (reference, transfer.cents),
+        transfer::Status::Returned(back) => (&back.reference, back.amount.whole_cents()),
+        _ => return None,
+    };
+    Some(InternalEntry {
+        source: ReconciliationSource::BankDeposits,
+        flow: EntryKind::IncomingTransfer,
+        key: reference.clone(),
+        mark: None,
+        payer: None,
+        subject: BankTransferId(number).to_string(),
+        listed: ListedEntry {
+            standing: EntryStatus::Completed,
+            money: EntryAmount::Cents(cents, Currency::USD),
+            at: transfer.updated_at,
+        },
+    })
+}
+
+pub(super) fn from_card_opening(number: u128, card: &ReloadableCard) -> InternalEntry {
+    use reloadable_card::Status;
+    let standing = match &card.status {
+        Status::Creating => EntryStatus::Pending,
+        Status::Open(_) | Status::Paused(_) | Status::Closed(_) => EntryStatus::Completed,
+        Status::Failed { .. } => EntryStatus::Declined,
+    };
+    let named = (ReconciliationSource::ReloadableCards, number, CardId(number));
+    order(named, (standing, card.amount, Currency::USD), card.updated_at)
+}
+
+/// What is left on a card that was opened.
+pub(super) fn of_balance(number: u128, card: &ReloadableCard) -> Option<InternalEntry> {
+    card.details()?;
+    let named = (ReconciliationSource::CardBalances, number, CardId(number));
+    let money = (EntryStatus::Completed, card.activity.available, Currency::USD);
+    Some(order(named, money, card.updated_at))
+}
+
+pub(super) fn from_hold(number: u128, withdrawal: &CardWithdrawal) -> InternalEntry {
+    use card_withdrawal::Status;
+    let standing = match &withdrawal.status {
+        Status::Pending => EntryStatus::Pending,
+        Status::Queued | Status::Claimed(_) => EntryStatus::Held,
+        Status::Complete { .. } | Status::ClosedAtIssuer { paid: true } => EntryStatus::Completed,
+        Status::Rejected { .. } | Status::ClosedAtIssuer { paid: false } => EntryStatus::Returned,
+        Status::Failed { .. } => EntryStatus::Declined,
+    };
+    let named = (ReconciliationSource::ReloadableCards, number, WithdrawalId(number));
+    order(
+        named,
+        (standing, withdrawal.amount, Currency::USD),
+        withdrawal.updated_at,
+    )
+}

@@ -1,0 +1,107 @@
+//! What our books have of transfers on a chain.
+
+use purser_storage::{Store, StoreError};
+
+use super::{InternalEntry, transfer_entry, of_incoming_transfer, of_payment, read};
+use crate::engine::untracked_transfers::recorded::{RecordedTransfers, Row};
+use crate::engine::incoming::{Settles, settles_by};
+use crate::id::{DepositId, Network};
+use crate::incoming::{Incoming, Transfer};
+use crate::kernel::{EntityKind, table};
+use crate::payment::{self, Payment};
+use crate::port::{OutgoingTransfer, ChainMovement, TransferName, claim_key};
+use crate::reconciliation::{EntryKind, ListedEntry, EntryAmount, ReconciliationSource, EntryStatus};
+
+/// What a transfer to our treasury paid for, or whom it was credited to. A payment that was refused, or never sent, says
+/// no more than that nobody expects it.
+pub(in crate::engine::reconciler) async fn deposited(
+    store: &dyn Store,
+    network: Network,
+    moved: &ChainMovement,
+    secret: &[u8; 32],
+) -> Result<Option<InternalEntry>, StoreError> {
+    let claim = claim_key(&moved.other, &moved.mark);
+    let id = payment::id_of_claim(&claim, secret);
+    let payment: Option<Payment> = read(store, &table::entity(EntityKind::Payment, &id.0.to_be_bytes())).await?;
+    let under_way = |payment: &Payment| {
+        let standing = match payment.status {
+            payment::Status::Released | payment::Status::DeclinedUnsent(_) | payment::Status::Refused(_) => {
+                EntryStatus::NotSubmitted
+            }
+            _ => EntryStatus::Pending,
+        };
+        InternalEntry {
+            source: ReconciliationSource::of(network),
+            flow: EntryKind::Deposit,
+            key: moved.key(),
+            mark: Some(moved.mark),
+            payer: Some(moved.other),
+            subject: id.to_string(),
+            listed: ListedEntry {
+                standing,
+                money: EntryAmount::Usdc(payment.price()),
+                at: payment.updated_at,
+            },
+        }
+    };
+    let of_its_own = DepositId::of(network, &moved.transaction, moved.index);
+    let incoming: Option<Incoming> = read(store, &table::entity(EntityKind::Incoming, &of_its_own.0.to_be_bytes())).await?;
+    if let Some(taken) = incoming.as_ref().and_then(of_incoming_transfer) {
+        return Ok(Some(taken));
+    }
+    let transfer = Transfer::of(network, moved, id);
+    // Another transfer beside the payment's own is nobody's. On Base each has a mark of its own.
+    let own = |payment: &Payment| {
+        network == Network::Base || moved.index == 0 || settles_by(payment, &transfer) != Settles::No
+    };
+    let payment = payment.filter(own);
+    let bought = payment.as_ref().and_then(|payment| of_payment(id, payment));
+    Ok(bought.or_else(|| payment.as_ref().map(under_way)))
+}
+
+/// What one of the transfers out of the treasury by one transaction was for.
+pub(in crate::engine::reconciler) fn outgoing_transfer(
+    network: Network,
+    (all, index): (&[OutgoingTransfer], u32),
+    known: &RecordedTransfers,
+) -> Option<InternalEntry> {
+    let mut explained = all.iter().zip(known.explain(all));
+    let (one, row) = explained.find(|(one, _)| one.index == index)?;
+    let ours = transfer_entry(network, row?.clone());
+    Some(InternalEntry { key: one.key(), ..ours })
+}
+
+/// Which of the transfers out of the treasury by one transaction was for this.
+pub(in crate::engine::reconciler) fn left_for(all: &[OutgoingTransfer], subject: &str, known: &RecordedTransfers) -> Option<u32> {
+    let mut explained = all.iter().zip(known.explain(all));
+    let is_its = |row: Option<&Row>| row.is_some_and(|row| row.left.subject == subject);
+    let (one, _) = explained.find(|(_, row)| is_its(*row))?;
+    Some(one.index)
+}
+
+/// Our row of what left the treasury for this subject by the transaction in this name.
+pub(in crate::engine::reconciler) fn sent(
+    network: Network,
+    (name, subject): (&str, &str),
+    known: &RecordedTransfers,
+) -> Option<InternalEntry> {
+    let row = known.named(name, subject)?;
+    Some(transfer_entry(network, row.clone()))
+}
+
+/// The transfer by which something of ours was paid, among all that its transaction moved.
+pub(in crate::engine::reconciler) fn paid_by(all: Vec<ChainMovement>, ours: &InternalEntry) -> Option<ChainMovement> {
+    let name = TransferName::parse(&ours.key)?;
+    let mut incoming: Vec<ChainMovement> = all.into_iter().filter(|moved| moved.incoming).collect();
+    let fits = |moved: &ChainMovement| match (name.index, ours.mark) {
+        (Some(index), _) => moved.index == index,
+        (None, Some(mark)) => moved.mark == mark && EntryAmount::Usdc(moved.amount) == ours.listed.money,
+        (None, None) => moved.index == 0,
+    };
+    let at = incoming.iter().position(fits);
+    // Alone it is what its transaction is known by, whatever else is different, but that it is not another payment.
+    let its_own = |moved: &ChainMovement| ours.mark.is_none_or(|mark| moved.mark == mark);
+    let alone = incoming.len() == 1 && name.index.is_none() && incoming.iter().all(its_own);
+    let at = at.or(alone.then_some(0))?;
+    Some(incoming.swap_remove(at))
+}

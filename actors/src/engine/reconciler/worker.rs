@@ -1,0 +1,327 @@
+//! Who reconciles, for as long as the engine lives: one actor that walks, and its supervisor, whose act is the restart.
+//! What differs is durable before the walk's place is: whoever is killed in between finds it again.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_storage::{Store, codec};
+use ractor::concurrency::JoinHandle;
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, MessagingErr, SpawnErr, SupervisionEvent};
+
+use super::cursor::ROW;
+use super::{EndedWalk, Reconciler, ReconcilerDeps, ReconciliationCursor};
+use crate::discrepancy::{Command, Discrepancy, DiscrepancyDetails};
+use crate::engine::Engine;
+use crate::engine::provider_events::persist_cursor;
+use crate::id::DiscrepancyId;
+use crate::kernel::{EntityRegistry, AskError, table};
+use crate::port::Clock;
+
+/// Before a walker that failed is replaced, in milliseconds.
+const RESTART_MS: u64 = 1_000;
+/// Open differences at most: a list that is wrong from end to end must not fill the store.
+const MAX_OPEN: usize = 10_000;
+/// Open differences that one step looks at again.
+const RECHECK_PER_STEP: usize = 100;
+
+/// What is counted as it happens.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct ReconciliationStats {
+    pub(super) compared: AtomicU64,
+    pub(super) restarts: AtomicU64,
+    /// Walks that began since the start; the number of the newest.
+    pub(super) begun: AtomicU64,
+    /// The number of the newest walk that was asked for.
+    pub(super) wanted: AtomicU64,
+    pub(super) ended: Mutex<Option<EndedWalk>>,
+    pub(super) overseer: OnceLock<ActorRef<Order>>,
+}
+
+impl ReconciliationStats {
+    /// The supervisor, once it has begun.
+    pub(in crate::engine) fn supervisor(&self) -> Option<ActorId> {
+        self.overseer.get().map(|overseer| overseer.get_id())
+    }
+
+    /// Whether a walk was asked for that has not begun.
+    fn is_awaited(&self) -> bool {
+        self.wanted.load(Ordering::SeqCst) > self.begun.load(Ordering::SeqCst)
+    }
+}
+
+/// What a walker needs.
+#[derive(Clone)]
+struct WorkerDeps {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    differences: EntityRegistry<Discrepancy>,
+    reconciling: ReconcilerDeps,
+    counted: Arc<ReconciliationStats>,
+}
+
+/// Starts the supervisor under `root`, and with it the walker.
+///
+/// # Errors
+/// When the runtime is shutting down.
+pub(in crate::engine) async fn spawn(engine: &Engine, reconciling: ReconcilerDeps) -> Result<(), SpawnErr> {
+    let inner = &engine.0;
+    let ground = WorkerDeps {
+        store: inner.store.clone(),
+        clock: inner.clock.clone(),
+        differences: inner.families.differences.clone(),
+        reconciling,
+        counted: inner.watching.clone(),
+    };
+    let (overseer, _) = Actor::spawn_linked(None, ReconciliationSupervisor(ground), (), inner.root.clone()).await?;
+    // Set once: an engine begins it once.
+    let _ = inner.watching.overseer.set(overseer);
+    Ok(())
+}
+
+struct ReconciliationSupervisor(WorkerDeps);
+
+/// What the supervisor does.
+pub(super) enum Order {
+    /// Put a walker in the place of the one that failed.
+    RestartWorker,
+    /// Have the walker begin now if it rests.
+    Hurry,
+}
+
+impl ReconciliationSupervisor {
+    async fn restart_worker(&self, myself: &ActorRef<Order>) -> Option<ActorRef<RunStep>> {
+        let walker = ReconciliationWorker(self.0.clone());
+        match Actor::spawn_linked(None, walker, (), myself.get_cell()).await {
+            Ok((walker, _)) => Some(walker),
+            Err(error) => {
+                tracing::error!(%error, "reconciliation could not begin and is tried again");
+                drop(myself.send_after(Duration::from_millis(RESTART_MS), || Order::RestartWorker));
+                None
+            }
+        }
+    }
+
+    fn on_worker_stopped(&self, myself: &ActorRef<Order>, walker: &ActorCell, error: &str) {
+        self.0.counted.restarts.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(actor = %walker.get_id(), error, "reconciliation failed and goes on where it was");
+        drop(myself.send_after(Duration::from_millis(RESTART_MS), || Order::RestartWorker));
+    }
+}
+
+impl Actor for ReconciliationSupervisor {
+    type Msg = Order;
+    /// The walker, once there is one.
+    type State = Option<ActorRef<RunStep>>;
+    type Arguments = ();
+
+    async fn pre_start(&self, myself: ActorRef<Order>, (): ()) -> Result<Self::State, ActorProcessingErr> {
+        drop(myself.cast(Order::RestartWorker));
+        Ok(None)
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Order>,
+        order: Order,
+        walker: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        match (order, walker.as_ref()) {
+            (Order::RestartWorker, _) => *walker = self.restart_worker(&myself).await,
+            // One that has just failed is replaced, and its successor walks in time.
+            (Order::Hurry, Some(walker)) => drop(walker.cast(RunStep::Early)),
+            (Order::Hurry, None) => {}
+        }
+        Ok(())
+    }
+
+    /// ractor's default stops the supervisor when a child ends.
+    async fn handle_supervisor_evt(
+        &self,
+        myself: ActorRef<Order>,
+        event: SupervisionEvent,
+        _: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        match event {
+            SupervisionEvent::ActorFailed(walker, error) => self.on_worker_stopped(&myself, &walker, &error.to_string()),
+            SupervisionEvent::ActorTerminated(walker, ..) => self.on_worker_stopped(&myself, &walker, "it was killed"),
+            SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
+        }
+        Ok(())
+    }
+}
+
+struct ReconciliationWorker(WorkerDeps);
+
+enum RunStep {
+    /// After a pause or a rest.
+    Due,
+    /// A walk was asked for.
+    Early,
+}
+
+/// Where a walker is.
+struct WorkerState {
+    reconciler: Reconciler,
+    walk: ReconciliationCursor,
+    /// The row of the open difference that was last looked at again.
+    again: Option<Box<[u8]>>,
+    /// The next step, which is due later. There is never more than one.
+    next: JoinHandle<Result<(), MessagingErr<RunStep>>>,
+}
+
+impl Actor for ReconciliationWorker {
+    type Msg = RunStep;
+    type State = WorkerState;
+    type Arguments = ();
+
+    async fn pre_start(&self, myself: ActorRef<RunStep>, (): ()) -> Result<WorkerState, ActorProcessingErr> {
+        let ground = &self.0;
+        let (store, reconciling) = (ground.store.clone(), ground.reconciling.clone());
+        let reconciler = Reconciler::new(store, ground.clock.clone(), reconciling).await?;
+        let walk = ReconciliationCursor::read(&*ground.store).await?;
+        let next = self.schedule_step(&myself, &walk);
+        Ok(WorkerState {
+            reconciler,
+            walk,
+            again: None,
+            next,
+        })
+    }
+
+    async fn handle(&self, myself: ActorRef<RunStep>, step: RunStep, afoot: &mut WorkerState) -> Result<(), ActorProcessingErr> {
+        let begins = afoot.walk.is_complete() && self.0.counted.is_awaited();
+        if matches!(step, RunStep::Early) && !begins {
+            return Ok(());
+        }
+        // A step that came early takes the place of the one that was due.
+        afoot.next.abort();
+        self.run_step(afoot).await?;
+        self.look_again(afoot).await?;
+        self.has_ended(&afoot.walk);
+        afoot.next = self.schedule_step(&myself, &afoot.walk);
+        Ok(())
+    }
+}
+
+impl ReconciliationWorker {
+    fn schedule_step(&self, myself: &ActorRef<RunStep>, walk: &ReconciliationCursor) -> JoinHandle<Result<(), MessagingErr<RunStep>>> {
+        let pace = &self.0.reconciling.pace;
+        let rests = walk.is_complete() && !self.0.counted.is_awaited();
+        let ms = if rests { pace.rest_ms } else { pace.pause_ms };
+        myself.send_after(Duration::from_millis(ms.max(1)), || RunStep::Due)
+    }
+
+    /// What was found by then is durable, and what is open has been looked at again.
+    fn has_ended(&self, walk: &ReconciliationCursor) {
+        if walk.is_complete() {
+            *self.0.counted.ended.lock() = Some(EndedWalk {
+                number: self.0.counted.begun.load(Ordering::SeqCst),
+                compared: walk.compared,
+                complete: !walk.skipped,
+            });
+        }
+    }
+
+    async fn run_step(&self, afoot: &mut WorkerState) -> Result<(), String> {
+        let mut walk = match afoot.walk.is_complete() {
+            true => {
+                // Before anything is read: who has been given an older number knows that this walk reads what was there then.
+                self.0.counted.begun.fetch_add(1, Ordering::SeqCst);
+                afoot.walk.restart()
+            }
+            false => afoot.walk.clone(),
+        };
+        let before = walk.compared;
+        let found = afoot.reconciler.step(&mut walk).await;
+        if found.is_empty() || self.has_capacity().await? {
+            for found in found {
+                walk.skipped |= !self.report(found).await?;
+            }
+        } else {
+            tracing::error!("too much differs: no more is written down until some of it is gone");
+            walk.skipped = true;
+        }
+        if walk.skipped {
+            walk.completed_at = afoot.walk.completed_at;
+        }
+        let compared = walk.compared.saturating_sub(before);
+        self.0.counted.compared.fetch_add(compared, Ordering::Relaxed);
+        persist_cursor(&*self.0.store, table::meta(ROW), codec::encode(&walk)).await?;
+        afoot.walk = walk;
+        Ok(())
+    }
+
+    async fn has_capacity(&self) -> Result<bool, String> {
+        let open = self.0.store.scan(&[table::OPEN_DISCREPANCY], None, MAX_OPEN).await;
+        Ok(open.map_err(|e| e.to_string())?.len() < MAX_OPEN)
+    }
+
+    async fn report(&self, found: DiscrepancyDetails) -> Result<bool, String> {
+        let id = self.id_of(&found).await?;
+        self.ask(id, Command::Report(Box::new(found))).await
+    }
+
+    /// Its own. Of a transfer that the chain does not show no more may be known than its transaction, which others may share: each
+    /// subject has a difference of its own.
+    async fn id_of(&self, found: &DiscrepancyDetails) -> Result<DiscrepancyId, String> {
+        let id = DiscrepancyId::of(found.source, &found.key);
+        if found.source.network().is_none() {
+            return Ok(id);
+        }
+        let read = self
+            .0
+            .differences
+            .read_or_skip_corrupt(&id)
+            .await
+            .map_err(|e| e.to_string())?;
+        let other = read.and_then(|(known, _)| known.found.subject);
+        Ok(match (other, &found.subject) {
+            (None, _) => id,
+            (Some(other), Some(subject)) if other == *subject => id,
+            (Some(_), subject) => {
+                let apart = subject.as_deref().unwrap_or_default();
+                DiscrepancyId::of(found.source, &format!("{} {apart}", found.key))
+            }
+        })
+    }
+
+    /// Whether it was written down: one that cannot be loaded stands in the way of no other.
+    async fn ask(&self, id: DiscrepancyId, command: Command) -> Result<bool, String> {
+        match self.0.differences.ask(id, command).await {
+            Ok(()) => Ok(true),
+            Err(AskError::Quarantined) => {
+                tracing::error!(%id, "a difference cannot be loaded: what becomes of it is not written down");
+                Ok(false)
+            }
+            Err(refusal) => Err(format!("{id} could not be written down: {refusal:?}")),
+        }
+    }
+
+    /// Open differences are gone as soon as both sides agree, wherever the walk is.
+    async fn look_again(&self, afoot: &mut WorkerState) -> Result<(), String> {
+        let rows = self.0.store.scan(&[table::OPEN_DISCREPANCY], afoot.again.as_deref(), RECHECK_PER_STEP);
+        let rows = rows.await.map_err(|e| e.to_string())?;
+        afoot.again = (rows.len() == RECHECK_PER_STEP)
+            .then(|| rows.last().map(|(key, _)| key.clone()))
+            .flatten();
+        for (key, _) in rows {
+            let id = DiscrepancyId(key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id)));
+            let read = self.0.differences.read_or_skip_corrupt(&id).await;
+            let Some((open, _)) = read.map_err(|e| e.to_string())? else {
+                continue;
+            };
+            match afoot.reconciler.recheck(&open.found).await {
+                Ok(Some(found)) => {
+                    self.ask(id, Command::Report(Box::new(found))).await?;
+                }
+                Ok(None) => {
+                    self.ask(id, Command::Resolve).await?;
+                }
+                Err(error) => tracing::debug!(%id, error, "a side could not be read"),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,140 @@
+//! The directory of directories: every kind of entity that the engine runs. A product's line here is what gives it actors,
+//! supervisors, passivation and figures.
+
+use ractor::{ActorCell, SpawnErr};
+
+use super::customers::CustomerResource;
+use super::stats::{EntityStats, EntitySupervisorInfo};
+use crate::account::Account;
+use crate::agent_wallet::AgentWallet;
+use crate::api_key::ApiKey;
+use crate::banking::account::BankAccount;
+use crate::banking::application::BankingApplication;
+use crate::banking::profile::BankingProfile;
+use crate::banking::transfer::BankTransfer;
+use crate::card::Card;
+use crate::card_withdrawal::CardWithdrawal;
+use crate::bank_destination::BankDestination;
+use crate::discrepancy::Discrepancy;
+use crate::gift_card::GiftCard;
+use crate::identity_verification::IdentityVerification;
+use crate::incoming::Incoming;
+use crate::intl_order::IntlOrder;
+use crate::kernel::entity::LookupId;
+use crate::kernel::registry::{EntityDeps, LoadError};
+use crate::kernel::{Entity, EntityRegistry, EntityKind, event_record};
+use crate::late_return::LateReturn;
+use crate::line::Selling;
+use crate::issuer_link::IssuerLink;
+use crate::payment::Payment;
+use crate::payout::Payout;
+use crate::payment_recipient::PaymentRecipient;
+use crate::refund::Refund;
+use crate::reloadable_card::ReloadableCard;
+use crate::session::Session;
+use crate::wallet_payment::WalletPayment;
+use crate::top_up::TopUp;
+use crate::webhook::WebhookEndpoint;
+use crate::webhook_delivery::WebhookDelivery;
+use crate::withdrawal::Withdrawal;
+
+macro_rules! define_registries {
+    ($($field:ident: $entity:ty,)*) => {
+        /// One family of each kind.
+        #[derive(Clone)]
+        pub(super) struct Families {
+            $(pub(super) $field: Family<$entity>,)*
+        }
+
+        /// The type of every event that subscribers can be told of, sorted: `<resource>.<change>`.
+        pub fn event_types() -> Vec<String> {
+            let mut types = Vec::new();
+            $(if !<$entity as Entity>::OF_THE_HOUSE {
+                types.extend(<$entity as Entity>::CHANGES.iter().map(|change| record::event_type(<$entity as Entity>::KIND.name(), change)));
+            })*
+            types.sort_unstable();
+            types
+        }
+
+        impl Families {
+            /// Every kind, in the order of the fields.
+            pub(super) const KINDS: &'static [Kind] = &[$(<$entity as Entity>::KIND),*];
+
+            /// Starts each with its supervisor under `root`.
+            pub(super) async fn start(ground: &Ground, root: &ActorCell) -> Result<Self, SpawnErr> {
+                Ok(Self {
+                    $($field: Family::start(ground.clone(), root.clone()).await?,)*
+                })
+            }
+
+            /// Sends idle entities to rest.
+            pub(super) fn sweep(&self) {
+                $(self.$field.sweep();)*
+            }
+
+            /// Everything of this name, of whatever kind: a wallet names an account and what its owner has one of.
+            pub(super) async fn named(&self, text: &str) -> Result<Vec<Thing>, LoadError> {
+                let mut found = Vec::new();
+                $(if let Ok(id) = text.parse::<<$entity as Entity>::Id>()
+                    && let Some((one, _)) = self.$field.read(&id).await?
+                {
+                    found.push(Thing::of(&id, &one));
+                })*
+                Ok(found)
+            }
+
+            /// What the row of this kind and this part of a key holds.
+            pub(super) async fn behind(&self, kind: u8, key: &[u8]) -> Result<Option<Thing>, LoadError> {
+                $(if kind == <$entity as Entity>::KIND as u8
+                    && let Some(id) = <<$entity as Entity>::Id as Quotable>::from_key(key)
+                {
+                    let read = self.$field.read(&id).await?;
+                    return Ok(read.map(|(one, _)| Thing::of(&id, &one)));
+                })*
+                Ok(None)
+            }
+
+            /// How each stands, in the order of [`Families::KINDS`].
+            pub(super) fn figures(&self) -> Vec<KindFigures> {
+                vec![$(KindFigures::of(&self.$field)),*]
+            }
+
+            /// Their supervisors and actors, in the same order.
+            pub(super) fn standing(&self) -> Vec<Standing> {
+                vec![$(Standing::of(&self.$field)),*]
+            }
+        }
+    };
+}
+
+define_registries! {
+    accounts: Account,
+    payments: Payment,
+    cards: Card,
+    sessions: Session,
+    gift_cards: GiftCard,
+    intl_orders: IntlOrder,
+    identities: IdentityVerification,
+    links: IssuerLink,
+    top_ups: TopUp,
+    withdrawals: Withdrawal,
+    payouts: Payout,
+    late_returns: LateReturn,
+    recipients: PaymentRecipient,
+    destinations: BankDestination,
+    profiles: BankingProfile,
+    reloadables: ReloadableCard,
+    card_withdrawals: CardWithdrawal,
+    agent_wallets: AgentWallet,
+    spends: WalletPayment,
+    applications: BankingApplication,
+    bank_accounts: BankAccount,
+    bank_transfers: BankTransfer,
+    differences: Discrepancy,
+    api_keys: ApiKey,
+    webhooks: WebhookEndpoint,
+    webhook_deliveries: WebhookDelivery,
+    refunds: Refund,
+    incoming: Incoming,
+    lines: Selling,
+}

@@ -1,0 +1,342 @@
+//! What a holder does with the balance at the card issuer: reloadable cards, and a list of what was taken back.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use super::registries::Families;
+use super::provider_events::ProviderEventSource;
+use super::refunds::refunded_of;
+use super::{OperationError, Engine, Inner};
+use crate::card;
+use crate::card_withdrawal::CardWithdrawal;
+use crate::id::{CardId, PaymentId, Wallet, WithdrawalId};
+use crate::kernel::registry::LoadError;
+use crate::kernel::{Entity as _, EntityKind, IdempotencyRecorder, AskError, JsonObject, table};
+use crate::money::Cents;
+use crate::payment;
+use crate::port::{BoxFuture, CardIssuer, ReloadableCardProvider, CardEvent, PortError, CardAction};
+use crate::product::PurchasedProduct;
+use crate::refund::Refunded;
+use crate::reloadable_card::{self, ReloadableCard};
+use crate::top_up;
+use crate::withdrawal::Withdrawal;
+
+/// A withdrawal from either balance.
+#[derive(Clone, Debug)]
+pub enum AnyWithdrawal {
+    /// From the account's.
+    Account(Withdrawal),
+    /// From the one at the card issuer.
+    Card(CardWithdrawal),
+}
+
+impl AnyWithdrawal {
+    /// Whose.
+    pub const fn owner(&self) -> Wallet {
+        match self {
+            Self::Account(withdrawal) => withdrawal.owner,
+            Self::Card(withdrawal) => withdrawal.owner,
+        }
+    }
+
+    /// As its owner sees it.
+    pub fn view(&self, id: &WithdrawalId) -> JsonObject {
+        match self {
+            Self::Account(withdrawal) => withdrawal.view(id),
+            Self::Card(withdrawal) => withdrawal.view(id),
+        }
+    }
+}
+
+impl Engine {
+    /// Orders a reloadable card. It is `creating` from then on; [`Engine::reloadable_answered`] waits for more. `funding` is what
+    /// [`Engine::top_up_left`] returned for the payment that the caller's token was issued for.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when an earlier use of the memo's key was executed, [`Denied::Unavailable`] when no account at the
+    /// issuer is linked any more, or another token of that payment ordered at the same moment.
+    pub async fn create_reloadable(
+        &self,
+        (id, owner, account): (CardId, Wallet, [u8; 20]),
+        (amount, reusable): (Cents, bool),
+        funding: Option<(PaymentId, u32)>,
+        memo: Option<IdempotencyRecorder<ReloadableCard>>,
+    ) -> Result<(), OperationError<reloadable_card::Rejection>> {
+        let command = reloadable_card::Command::Request {
+            owner,
+            account,
+            amount,
+            reusable,
+            funding,
+        };
+        let created = self.ask_idempotent(&self.0.families.reloadables, id, command, memo);
+        created.await.map(drop)
+    }
+
+    /// What tokens issued for this payment may still load on reloadable cards, and how many cards they have ordered: what it
+    /// brought onto the card balance, less what they have loaded. Nothing for a payment that bought something else, and for one
+    /// whose top-up failed, since its money is on the account's balance.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn top_up_left(&self, payment: PaymentId) -> Result<(Cents, u32), LoadError> {
+        let rows = self
+            .0
+            .store
+            .scan(&table::payment_cards(payment), None, usize::MAX)
+            .await?;
+        let mut loaded = Cents::new(0);
+        for (_, row) in &rows {
+            let id = row.value.first_chunk().map_or(0, |id| u128::from_be_bytes(*id));
+            let card = self.reloadable(&CardId(id)).await?;
+            // Of one that the issuer refused nothing was taken; one that is not there is of no batch.
+            let taken = card.filter(|card| !matches!(card.status, reloadable_card::Status::Failed { .. }));
+            loaded = Cents::new(loaded.get().saturating_add(taken.map_or(0, |card| card.amount.get())));
+        }
+        let product = self.payment(&payment).await?.map(|payment| payment.status);
+        let Some(payment::Status::Fulfilled {
+            product: PurchasedProduct::TopUp(id),
+            ..
+        }) = product
+        else {
+            return Ok((Cents::new(0), 0));
+        };
+        let top_up = self.top_up(&id).await?;
+        let brought = match top_up {
+            Some(top_up) if !matches!(top_up.status, top_up::Status::Failed { .. }) => top_up.amount.get(),
+            _ => 0,
+        };
+        let nth = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+        Ok((Cents::new(brought.saturating_sub(loaded.get())), nth))
+    }
+
+    /// Brings a holder's wish on its way, and says whether the issuer is asked: if not, it is so already. The answer is
+    /// remembered if there is a memo.
+    ///
+    /// # Errors
+    /// When the card is not open or paused, or another wish is not answered yet; [`Denied::Used`] as above.
+    pub async fn request_card_action(
+        &self,
+        id: CardId,
+        wish: CardAction,
+        memo: Option<IdempotencyRecorder<ReloadableCard>>,
+    ) -> Result<bool, OperationError<reloadable_card::Rejection>> {
+        let command = reloadable_card::Command::RequestAction(wish);
+        self.ask_idempotent(&self.0.families.reloadables, id, command, memo).await
+    }
+
+    /// Writes down that the owner is shown a reloadable card's number.
+    ///
+    /// # Errors
+    /// When the card is neither open nor paused.
+    pub async fn reveal_reloadable(&self, id: CardId) -> Result<(), OperationError<reloadable_card::Rejection>> {
+        let command = reloadable_card::Command::Reveal;
+        let revealed = self.ask_idempotent(&self.0.families.reloadables, id, command, None);
+        revealed.await.map(drop)
+    }
+
+    /// Waits until the issuer has answered whatever it was asked of a card. The caller bounds it.
+    pub async fn await_reloadable(&self, id: CardId) -> Option<ReloadableCard> {
+        self.0.families.reloadables.outcome(id, 0).await.ok()
+    }
+
+    /// A reloadable card.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn reloadable(&self, id: &CardId) -> Result<Option<ReloadableCard>, LoadError> {
+        Ok(self.0.families.reloadables.read(id).await?.map(|(card, _)| card))
+    }
+
+    /// A wallet's reloadable cards, as [`Engine::cards_of`].
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn reloadables_of(
+        &self,
+        owner: &Wallet,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<(Vec<(CardId, ReloadableCard)>, bool), LoadError> {
+        let after = match after {
+            None => None,
+            Some(id) => self.reloadable(&id).await?.map(|card| (card.created_at, id.0)),
+        };
+        let family = &self.0.families.reloadables;
+        self.owned(family, owner, CardId, after, limit).await
+    }
+
+    /// A wallet's newest reloadable cards, the newest last, at most `limit`.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn newest_reloadables(
+        &self,
+        owner: &Wallet,
+        limit: usize,
+    ) -> Result<Vec<(CardId, ReloadableCard)>, LoadError> {
+        let newest = self.newest(&self.0.families.reloadables, owner, CardId, limit).await?;
+        Ok(newest.into_iter().map(|(_, id, card)| (id, card)).collect())
+    }
+
+    /// A withdrawal from either balance. Ids are unique over both.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn any_withdrawal(&self, id: &WithdrawalId) -> Result<Option<AnyWithdrawal>, LoadError> {
+        if let Some(withdrawal) = self.withdrawal(id).await? {
+            return Ok(Some(AnyWithdrawal::Account(withdrawal)));
+        }
+        Ok(self.card_withdrawal(id).await?.map(AnyWithdrawal::Card))
+    }
+
+    /// A wallet's withdrawals from both balances, oldest first, after what was made at that time under that id, at most
+    /// `limit`; and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn withdrawals_of(
+        &self,
+        owner: &Wallet,
+        after: Option<WithdrawalId>,
+        limit: usize,
+    ) -> Result<(Vec<(WithdrawalId, AnyWithdrawal)>, bool), LoadError> {
+        let start = match after {
+            None => None,
+            Some(id) => self
+                .any_withdrawal(&id)
+                .await?
+                .filter(|w| w.owner() == *owner)
+                .map(|w| {
+                    let made = match w {
+                        AnyWithdrawal::Account(withdrawal) => withdrawal.created_at,
+                        AnyWithdrawal::Card(withdrawal) => withdrawal.created_at,
+                    };
+                    table::owner_index_entry(owner, EntityKind::Withdrawal, made, id.0)
+                }),
+        };
+        let prefix = table::owner_index(owner, EntityKind::Withdrawal);
+        let rows = self.0.store.scan(&prefix, start.as_deref(), limit.saturating_add(1));
+        let rows = rows.await?;
+        let more = rows.len() > limit;
+        let mut found = Vec::with_capacity(rows.len().min(limit));
+        for (key, _) in rows.into_iter().take(limit) {
+            let Some((_, id)) = table::created_and_id(&key) else { continue };
+            let id = WithdrawalId(id);
+            found.extend(self.any_withdrawal(&id).await?.map(|withdrawal| (id, withdrawal)));
+        }
+        Ok((found, more))
+    }
+}
+
+/// The card issuer's words.
+pub(super) struct CardEventSource {
+    program: Arc<dyn ReloadableCardProvider>,
+    families: Families,
+}
+
+impl ProviderEventSource for CardEventSource {
+    type Event = CardEvent;
+    const CURSOR_KEY: &'static str = "card-words";
+    const PROVIDER: &'static str = "card issuer";
+
+    fn from_engine(inner: &Inner) -> Self {
+        let (program, families) = (inner.ports.program.clone(), inner.families.clone());
+        Self { program, families }
+    }
+
+    fn wake(inner: &Inner) -> Arc<Notify> {
+        inner.card_events_ready.clone()
+    }
+
+    fn position(word: &CardEvent) -> u64 {
+        word.number
+    }
+
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+        self.program.events_after(after, limit)
+    }
+
+    fn apply<'a>(&'a self, word: &'a CardEvent) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(apply_card_event(&self.families, word))
+    }
+}
+
+/// The words of the issuer of prepaid cards.
+pub(super) struct Prepaid {
+    issuer: Arc<dyn CardIssuer>,
+    families: Families,
+}
+
+impl ProviderEventSource for Prepaid {
+    type Event = CardEvent;
+    const CURSOR_KEY: &'static str = "prepaid-card-words";
+    const PROVIDER: &'static str = "issuer of prepaid cards";
+
+    fn from_engine(inner: &Inner) -> Self {
+        let (issuer, families) = (inner.ports.issuer.clone(), inner.families.clone());
+        Self { issuer, families }
+    }
+
+    fn wake(inner: &Inner) -> Arc<Notify> {
+        inner.prepaid_told.clone()
+    }
+
+    fn position(word: &CardEvent) -> u64 {
+        word.number
+    }
+
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+        self.issuer.told(after, limit)
+    }
+
+    fn apply<'a>(&'a self, word: &'a CardEvent) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let failed = |error: LoadError| format!("{}: {error}", word.card);
+            let refunded = match self.families.cards.read(&word.card).await.map_err(failed)? {
+                Some((card, _)) => {
+                    let read = refunded_of(&self.families, &card, &word.standing).await;
+                    read.map_err(failed)?
+                }
+                None => Refunded::default(),
+            };
+            let command = card::Command::Told(word.standing.clone(), refunded);
+            match self.families.cards.ask(word.card, command).await {
+                Ok(_) => Ok(()),
+                // The issuer's own answer to the order is still on its way.
+                Err(refusal @ AskError::Rejected(card::Rejection::InvalidState("pending"))) => {
+                    Err(format!("{}: {refusal:?}", word.card))
+                }
+                Err(refusal @ (AskError::NotFound | AskError::Rejected(_))) => {
+                    not_ordered(word, &refusal);
+                    Ok(())
+                }
+                Err(refusal) => Err(format!("{}: {refusal:?}", word.card)),
+            }
+        })
+    }
+}
+
+/// The issuer knows a card that the store does not: an older backup was restored.
+fn not_ordered(word: &CardEvent, refusal: &impl std::fmt::Debug) {
+    let (card, sequence) = (word.card, word.standing.sequence);
+    tracing::error!(%card, sequence, ?refusal, "the issuer tells of a card that was not ordered");
+}
+
+async fn apply_card_event(families: &Families, word: &CardEvent) -> Result<(), String> {
+    let card = word.card;
+    let command = reloadable_card::Command::RecordCardEvent(word.standing.clone());
+    match families.reloadables.ask(card, command).await {
+        Ok(_) => Ok(()),
+        // The issuer's own answer to the order is still on its way.
+        Err(refusal @ AskError::Rejected(reloadable_card::Rejection::InvalidState("creating"))) => {
+            Err(format!("{card}: {refusal:?}"))
+        }
+        Err(refusal @ (AskError::NotFound | AskError::Rejected(_))) => {
+            not_ordered(word, &refusal);
+            Ok(())
+        }
+        Err(refusal) => Err(format!("{card}: {refusal:?}")),
+    }
+}

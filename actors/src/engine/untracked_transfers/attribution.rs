@@ -1,0 +1,394 @@
+//! Whose a transfer was that left the treasury and is in no book, and who paid for an order: an operator says it, once. After a restore
+//! such transfers keep others from leaving; at any time they are what we did not send ourselves, such as a payment to a provider.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use purser_storage::{CommitError, Condition};
+
+use super::recorded::RecordedTransfers;
+use super::candidate_withdrawal;
+use super::top_ups::{burn_of, may_be_burn};
+use crate::account;
+use crate::approval::Gift;
+use crate::engine::operator_actions::{OperatorLock, AuditEntry};
+use crate::engine::giving::Leave;
+use crate::engine::operators::put;
+use crate::engine::jobs::with_timeout_ms;
+use crate::engine::{Engine, NotRuled};
+use crate::id::{ApprovalId, DepositId, JobId, Network, TopUpId, Wallet, WithdrawalId};
+use crate::kernel::job::Job;
+use crate::kernel::{AskError, table};
+use crate::ledger::{Outlay, LedgerAccount, LedgerTransaction};
+use crate::money::Usdc;
+use crate::operator::OperatorAction;
+use crate::port::{AttestationStatus, AttestedMessage, AttributedTransfer, OutgoingTransfer, ChainStatus, SignedBurn, TransferName};
+use crate::top_up::{FirstLeg, TopUp};
+use crate::{incoming, top_up, withdrawal};
+
+/// To whom a departure belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attribution {
+    /// It was taken from this balance.
+    Account(Wallet),
+    /// It is the transfer of this withdrawal, which the backup knew and had not signed.
+    Withdrawal(WithdrawalId),
+    /// It is the burn of this top-up, which the backup knew and had not signed.
+    TopUp(TopUpId),
+    /// It sent on what this transfer brought in, in the history that was lost: both are in the books then.
+    Incoming(DepositId),
+    /// No customer's: a provider was paid, the operator took it out, or it bought gas.
+    Outlay(Outlay),
+    /// Nobody's: a loss of ours.
+    Loss,
+}
+
+/// For what a booking has to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Early {
+    /// A burn that the top-up has signed itself may still land.
+    Burn,
+    /// The bridge's attesters have not said yet whom it reached.
+    Attesters,
+    /// The bank has not decided yet.
+    Bank,
+    /// A payment of the lost history may still turn out to have paid for it.
+    Payment,
+}
+
+/// Why a departure was not booked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AttributionError {
+    /// Nothing like it waits to be explained.
+    NotFound,
+    /// Its transaction moved money more than once, and only the transaction was named. These of it wait.
+    Ambiguous(Vec<TransferName>),
+    /// The account has less.
+    Insufficient {
+        /// What it has.
+        available: Usdc,
+    },
+    /// The withdrawal or top-up does not wait for such a transfer, or the incoming transfer cannot have paid for it.
+    Mismatch,
+    /// Ask again later.
+    MayStillSettle(Early),
+    /// How much its payer was charged has to be said.
+    AmountMissing,
+    /// Its payer was charged an amount between these two.
+    AmountDiffers(Usdc, Usdc),
+    /// How much it was is known.
+    AmountNotAsked,
+    /// A transfer that waits for a decision had paid for it.
+    PaidBy(DepositId),
+    /// The provider has not carried the order out: there is nothing to book.
+    NotCarriedOut,
+    /// It is too much for one operator, and waits for another.
+    Waits(ApprovalId),
+    /// Ask again later.
+    Unavailable,
+}
+
+impl Engine {
+    /// Books a departure that nothing explains, or by its key an order, once: what left is then where the operator says. Written down
+    /// with the operator's evidence by the batch that does it. `amount` is what the payer of an order was charged.
+    ///
+    /// # Errors
+    /// [`NotBooked`]; nothing has changed then.
+    pub async fn attribute_transfer(
+        &self,
+        name: &str,
+        (booking, amount): (Attribution, Option<Usdc>),
+        (act, evidence): (&OperatorAction, String),
+    ) -> Result<Attribution, AttributionError> {
+        self.book_by(name, (booking, amount), (Leave::Own(act), evidence)).await
+    }
+
+    /// The same, by somebody's leave.
+    pub(in crate::engine) async fn book_by(
+        &self,
+        name: &str,
+        (booking, amount): (Attribution, Option<Usdc>),
+        (leave, evidence): (Leave<'_>, String),
+    ) -> Result<Attribution, AttributionError> {
+        // Two at once could both find it open.
+        let one = self.lock_operator().await;
+        match name.parse::<JobId>() {
+            Ok(key) => {
+                let booked = (booking, amount);
+                self.book_order(&one, key, booked, (leave, evidence)).await?;
+            }
+            Err(_) => self.book_departure(&one, name, booking, (leave, evidence)).await?,
+        }
+        self.match_outgoing_transfers().await;
+        Ok(booking)
+    }
+
+    async fn book_departure(
+        &self,
+        one: &OperatorLock<'_>,
+        transaction: &str,
+        booking: Attribution,
+        (leave, evidence): (Leave<'_>, String),
+    ) -> Result<(), AttributionError> {
+        let act = leave.act();
+        let (departure, named) = self.waiting_departure(transaction).await?;
+        match booking {
+            Attribution::Account(wallet) => {
+                let command = |act| account::Command::AttributeTransfer {
+                    departure: departure.clone(),
+                    act,
+                    evidence: evidence.clone(),
+                };
+                match self.ask_as_operator(one, (&self.0.families.accounts, wallet), act, command).await {
+                    Err(AskError::Rejected(account::Rejection::Insufficient { available })) => {
+                        return Err(AttributionError::Insufficient { available });
+                    }
+                    told => told.map_err(refused)?,
+                }
+            }
+            Attribution::Withdrawal(id) => {
+                let read = self.withdrawal(&id).await.map_err(|_| AttributionError::Unavailable)?;
+                if !read.is_some_and(|withdrawal| candidate_withdrawal(&withdrawal, &departure)) {
+                    return Err(AttributionError::Mismatch);
+                }
+                let effect = self.moving(&Job::SendWithdrawal(id)).await?;
+                let command = |act| withdrawal::Command::AttributeTransfer {
+                    effect,
+                    transaction: departure.key(),
+                    act,
+                    evidence: evidence.clone(),
+                };
+                let told = self.ask_as_operator(one, (&self.0.families.withdrawals, id), act, command).await;
+                told.map_err(refused)?;
+            }
+            Attribution::TopUp(id) => {
+                let read = self.top_up(&id).await.map_err(|_| AttributionError::Unavailable)?;
+                let waits = read.filter(|top_up| may_be_burn(top_up, &departure));
+                let waits = waits.ok_or(AttributionError::Mismatch)?;
+                let burn = burn_of(&departure);
+                let attested = self.attested_burn(&burn).await?;
+                if attested.is_of(&waits.crossing(id), departure.amount).is_err() {
+                    return Err(AttributionError::Mismatch);
+                }
+                let dead = self.expired_burn(&waits).await?;
+                let effect = self.moving(&Job::SendTopUp(id)).await?;
+                let command = |act| top_up::Command::AttributeBurn {
+                    effect,
+                    burn: burn.clone(),
+                    index: departure.index,
+                    dead: dead.clone(),
+                    act,
+                    evidence: evidence.clone(),
+                };
+                let told = self.ask_as_operator(one, (&self.0.families.top_ups, id), act, command).await;
+                told.map_err(refused)?;
+            }
+            Attribution::Incoming(id) => self.forward(one, id, &departure, (act, evidence)).await?,
+            Attribution::Outlay(_) | Attribution::Loss => {
+                let of = (&departure, named, booking);
+                self.spend_on(one, of, (leave, evidence)).await?;
+            }
+        }
+        self.0.departures.open.lock().retain(|open| *open != departure);
+        Ok(())
+    }
+
+    /// What this names and no row explains, and the name by which it is found again: the transaction's, if that moved money once. All
+    /// that left before a restore is known; of everything else the chains are asked.
+    async fn waiting_departure(&self, text: &str) -> Result<(OutgoingTransfer, String), AttributionError> {
+        let name = TransferName::parse(text).ok_or(AttributionError::NotFound)?;
+        let in_it = |one: &OutgoingTransfer| one.transaction == name.transaction;
+        let open = self.0.departures.unexplained().into_iter().filter(in_it);
+        let mut waiting: BTreeMap<u32, OutgoingTransfer> = open.map(|one| (one.index, one)).collect();
+        // Before the rows are read: what has landed by then and is ours was durable as signed.
+        let all = self.left_in(&name.transaction).await?;
+        let several = all.len().max(waiting.len()) > 1;
+        let known = RecordedTransfers::read(&*self.0.store).await.map_err(|_| AttributionError::Unavailable)?;
+        waiting.extend(known.unexplained(all).into_iter().map(|one| (one.index, one)));
+        if several && name.index.is_none() {
+            return match waiting.is_empty() {
+                true => Err(AttributionError::NotFound),
+                false => Err(AttributionError::Ambiguous(waiting.values().map(OutgoingTransfer::name).collect())),
+            };
+        }
+        let one = waiting.into_values().find(|one| one.is_named(&name));
+        let one = one.ok_or(AttributionError::NotFound)?;
+        let named = if several {
+            one.name().to_string()
+        } else {
+            name.transaction
+        };
+        Ok((one, named))
+    }
+
+    /// All that left our treasury in a transaction, as the chains' lists have it.
+    async fn left_in(&self, transaction: &str) -> Result<Vec<OutgoingTransfer>, AttributionError> {
+        let Some(treasury) = &self.0.lists.treasury else {
+            return Ok(Vec::new());
+        };
+        let patience = Duration::from_millis(self.0.settings.settle_timeout_ms);
+        let mut left = Vec::new();
+        for network in Network::ALL {
+            let listed = treasury.in_transaction(network, transaction);
+            let listed = with_timeout_ms(patience, listed, "in transaction").await.map_err(|error| {
+                tracing::warn!(transaction, network = network.name(), %error, "a chain's list could not be read");
+                AttributionError::Unavailable
+            })?;
+            left.extend(listed.iter().filter_map(OutgoingTransfer::of));
+        }
+        Ok(left)
+    }
+
+    /// The burn that a top-up has signed itself, proved to be one that never lands; `None` if it has signed none. Two burns
+    /// for one top-up would be money that nobody brings back.
+    async fn expired_burn(&self, top_up: &TopUp) -> Result<Option<String>, AttributionError> {
+        let top_up::Status::Paid(first) = &top_up.status else {
+            return Err(AttributionError::Mismatch);
+        };
+        let burn = match first.as_deref() {
+            None => return Ok(None),
+            Some(FirstLeg::Burn(burn)) => burn,
+            Some(FirstLeg::Transfer(_)) => return Err(AttributionError::Mismatch),
+        };
+        let patience = Duration::from_millis(self.0.settings.settle_timeout_ms);
+        match with_timeout_ms(patience, self.0.ports.bridge.find_burn(burn), "find burn").await {
+            Ok(ChainStatus::Impossible) => Ok(Some(burn.transaction.clone())),
+            Ok(ChainStatus::Pending) => Err(AttributionError::MayStillSettle(Early::Burn)),
+            // Its own is on the chain: this is another's.
+            Ok(ChainStatus::Landed { .. }) => Err(AttributionError::Mismatch),
+            Err(error) => {
+                tracing::warn!(burn = burn.transaction, %error, "it cannot be said whether a burn may still land");
+                Err(AttributionError::Unavailable)
+            }
+        }
+    }
+
+    /// What the bridge's attesters say of a burn: their word on whom it reached goes before an operator's.
+    async fn attested_burn(&self, burn: &SignedBurn) -> Result<AttestedMessage, AttributionError> {
+        let patience = Duration::from_millis(self.0.settings.settle_timeout_ms);
+        let bridge = &self.0.ports.bridge;
+        let told = match with_timeout_ms(patience, bridge.attestation(burn), "attestation").await {
+            Ok(AttestationStatus::Complete(attested)) => return Ok(attested),
+            Ok(AttestationStatus::Pending { .. }) => return Err(AttributionError::MayStillSettle(Early::Attesters)),
+            Ok(AttestationStatus::Expired { nonce }) => with_timeout_ms(patience, bridge.reattest(&nonce), "attest again").await,
+            Err(error) => Err(error),
+        };
+        match told {
+            Ok(()) => Err(AttributionError::MayStillSettle(Early::Attesters)),
+            Err(error) => {
+                tracing::warn!(burn = burn.transaction, %error, "it cannot be said whom a burn reached");
+                Err(AttributionError::Unavailable)
+            }
+        }
+    }
+
+    /// The effect that is to send it.
+    async fn moving(&self, work: &Job) -> Result<JobId, AttributionError> {
+        let open = self
+            .open_effects(usize::MAX)
+            .await
+            .map_err(|_| AttributionError::Unavailable)?;
+        let moving = open.into_iter().find(|effect| effect.job == *work);
+        moving.map(|effect| effect.id).ok_or(AttributionError::Mismatch)
+    }
+
+    /// Books it against what came in and paid for it.
+    async fn forward(
+        &self,
+        one: &OperatorLock<'_>,
+        id: DepositId,
+        departure: &OutgoingTransfer,
+        (act, evidence): (&OperatorAction, String),
+    ) -> Result<(), AttributionError> {
+        let (incoming, payment) = self.undecided(id).await.map_err(undecidable)?;
+        let paid = self.may_have_paid(&incoming).await;
+        let paid = paid.map_err(|_| AttributionError::Unavailable)?;
+        let paid = paid.filter(|paid| paid.may_be(departure)).ok_or(AttributionError::Mismatch)?;
+        if departure.to.network() == Network::Solana {
+            let attested = self.attested_burn(&burn_of(departure)).await?;
+            if !paid.may_reach(&attested) {
+                return Err(AttributionError::Mismatch);
+            }
+        }
+        let command = |act| incoming::Command::Forward {
+            paid_for: Box::new(incoming::PaidFor::Departure(departure.clone())),
+            payment,
+            act: Box::new(act),
+            evidence: evidence.clone(),
+        };
+        // From now on a settlement looks whether its transfer was taken in.
+        self.0.arrivals.takes();
+        let told = self.ask_as_operator(one, (&self.0.families.incoming, id), act, command).await;
+        told.map_err(refused)
+    }
+
+    /// Books it as what was paid for with it, or as what it cost us.
+    async fn spend_on(
+        &self,
+        one: &OperatorLock<'_>,
+        (departure, named, booking): (&OutgoingTransfer, String, Attribution),
+        (leave, evidence): (Leave<'_>, String),
+    ) -> Result<(), AttributionError> {
+        let outlay = match booking {
+            Attribution::Outlay(outlay) => Some(outlay),
+            _ => None,
+        };
+        let gift = || {
+            let (transaction, evidence) = (named, evidence.clone());
+            match outlay {
+                Some(outlay) => Gift::BookOutlay {
+                    transaction,
+                    outlay,
+                    evidence,
+                },
+                None => Gift::BookLoss { transaction, evidence },
+            }
+        };
+        let beside = self.may_give(one, leave, departure.amount, gift).await?;
+        let (id, now) = (departure.id(), self.0.clock.now());
+        let treasury = LedgerAccount::Treasury(departure.to.network());
+        let goes_to = outlay.map_or(LedgerAccount::OperatingCosts, Outlay::place);
+        let booked = LedgerTransaction::new(now, id).post(goes_to, treasury, departure.amount);
+        let row = AttributedTransfer {
+            departure: departure.clone(),
+            account: None,
+            outlay,
+        };
+        let key = table::attributed_transfer(id);
+        let subject = match outlay {
+            Some(outlay) => format!("{} {}", departure.key(), outlay.name()),
+            None => departure.key(),
+        };
+        let words = AuditEntry {
+            act: leave.act(),
+            what: "departure.book",
+            subject,
+            words: Some(evidence.clone()),
+            beside,
+        };
+        let new = vec![Condition::Absent(key.clone())];
+        let ledger = table::ledger(now, self.0.entropy.random());
+        let writes = vec![put(key, &row), put(ledger, &booked)];
+        match self.commit_with_audit(one, &words, new, writes).await {
+            Ok(()) => Ok(()),
+            Err(CommitError::Condition(_)) => Err(AttributionError::NotFound),
+            Err(_) => Err(AttributionError::Unavailable),
+        }
+    }
+}
+
+pub(super) fn refused<R>(refusal: AskError<R>) -> AttributionError {
+    match refusal {
+        AskError::Rejected(_) | AskError::NotFound => AttributionError::Mismatch,
+        AskError::Conflict => AttributionError::NotFound,
+        AskError::OutcomeUnknown | AskError::Quarantined => AttributionError::Unavailable,
+    }
+}
+
+/// Why nothing is booked against an incoming transfer that an operator could not decide about either.
+pub(super) fn undecidable(why: NotRuled) -> AttributionError {
+    match why {
+        NotRuled::Unavailable | NotRuled::Waits(_) => AttributionError::Unavailable,
+        NotRuled::Unknown | NotRuled::NoAccount | NotRuled::Delivered | NotRuled::State(_) => AttributionError::Mismatch,
+    }
+}

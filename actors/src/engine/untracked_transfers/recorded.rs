@@ -1,0 +1,237 @@
+//! What our rows say has left the treasury, or may have.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use purser_storage::{Store, StoreError};
+
+use super::rows::{each, each_row};
+use crate::id::{OutgoingTransferId, TopUpId, Wallet, WithdrawalId};
+use crate::kernel::{EntityKind, table};
+use crate::money::Usdc;
+use crate::port::{AttributedTransfer, OutgoingTransfer, Timestamp, TransferName};
+use crate::reconciliation::{ListedEntry, EntryAmount, EntryStatus};
+use crate::top_up::{self, FirstLeg, LegKind, TopUp};
+use crate::withdrawal::{self, Withdrawal};
+
+/// What a transfer out is for.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct RecordedTransfer {
+    pub(in crate::engine) subject: String,
+    pub(in crate::engine) listed: ListedEntry,
+}
+
+/// A transfer out by our rows.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Row {
+    /// The name that it has in our rows; empty while only its mark is known.
+    pub(in crate::engine) name: String,
+    pub(in crate::engine) left: RecordedTransfer,
+    /// Its place in the transaction, if our rows know that.
+    index: Option<u32>,
+    pub(in crate::engine) mark: Option<[u8; 32]>,
+    /// Who receives it, where our rows say so as the chain does.
+    to: Option<Wallet>,
+    amount: Usdc,
+}
+
+impl Row {
+    fn new(name: &str, left: RecordedTransfer, (to, amount): (Option<Wallet>, Usdc)) -> Self {
+        Self {
+            name: name.to_owned(),
+            left,
+            index: TransferName::parse(name).and_then(|name| name.index),
+            mark: None,
+            to,
+            amount,
+        }
+    }
+
+    /// Named by the transaction of this transfer, at this place in it or without one.
+    fn names(&self, one: &OutgoingTransfer, index: Option<u32>) -> bool {
+        self.index == index && TransferName::transaction_of(&self.name) == one.transaction
+    }
+}
+
+/// All of them, by transaction and by what else a chain shows of them.
+#[derive(Default)]
+pub(in crate::engine) struct RecordedTransfers {
+    transactions: HashMap<String, Vec<Row>>,
+    marks: HashMap<[u8; 32], Row>,
+    /// What was given to the bridge, by its burn.
+    crossings: HashMap<String, RecordedTransfer>,
+}
+
+fn left(subject: impl ToString, standing: EntryStatus, amount: Usdc, at: Timestamp) -> RecordedTransfer {
+    RecordedTransfer {
+        subject: subject.to_string(),
+        listed: ListedEntry {
+            standing,
+            money: EntryAmount::Usdc(amount),
+            at,
+        },
+    }
+}
+
+/// What left for a withdrawal.
+pub(in crate::engine) fn from_withdrawal(id: WithdrawalId, withdrawal: &Withdrawal) -> Option<Row> {
+    let transaction = withdrawal.transaction()?;
+    let left = left(id, EntryStatus::Completed, withdrawal.amount, withdrawal.updated_at);
+    let row = Row::new(transaction, left, (Some(withdrawal.to), withdrawal.amount));
+    let mark = withdrawal.mark();
+    Some(Row { mark, ..row })
+}
+
+/// What left for a top-up: its burn, or the transfer on Base. The mint is not ours.
+pub(in crate::engine) fn from_top_up(id: TopUpId, top_up: &TopUp) -> Option<Row> {
+    let leg = top_up.departed()?;
+    let left = left(id, EntryStatus::Completed, top_up.spent, leg.at);
+    let to = (leg.leg != LegKind::Burn).then_some(Wallet::Evm(top_up.address));
+    let (row, mark) = (Row::new(&leg.transaction, left, (to, top_up.spent)), leg.leg.mark());
+    Some(Row { mark, ..row })
+}
+
+/// What crosses the bridge for a top-up, by its burn: it is there from the burn on, and gone when it is minted.
+pub(in crate::engine) fn from_bridge(id: TopUpId, top_up: &TopUp) -> Option<(String, RecordedTransfer)> {
+    use top_up::Status;
+    let burned = || top_up.transaction(LegKind::Burn).map(str::to_owned);
+    let (transaction, standing) = match &top_up.status {
+        Status::Paid(Some(first)) => match &**first {
+            FirstLeg::Burn(burn) => (burn.transaction.clone(), EntryStatus::Pending),
+            FirstLeg::Transfer(_) => return None,
+        },
+        Status::Paid(None) => return None,
+        Status::Bridging(_) => (burned()?, EntryStatus::Held),
+        Status::Delivered | Status::Credited => (burned()?, EntryStatus::Completed),
+        Status::Failed { .. } => (burned()?, EntryStatus::Declined),
+    };
+    Some((transaction, left(id, standing, top_up.delivered_amount(), top_up.updated_at)))
+}
+
+/// What an operator has booked.
+pub(in crate::engine) fn from_attribution(booked: &AttributedTransfer) -> Row {
+    let departure = &booked.departure;
+    let left = left(departure.id(), EntryStatus::Completed, departure.amount, departure.at);
+    let row = Row::new(&departure.key(), left, (Some(departure.to), departure.amount));
+    let index = Some(departure.index);
+    Row { index, ..row }
+}
+
+impl RecordedTransfers {
+    pub(in crate::engine) async fn read(store: &dyn Store) -> Result<Self, StoreError> {
+        let mut known = Self::default();
+        let prefix = [table::ENTITY, EntityKind::Withdrawal as u8];
+        each(store, &prefix, |id, withdrawal: Withdrawal| {
+            let id = WithdrawalId(id);
+            known.add(from_withdrawal(id, &withdrawal));
+            if let withdrawal::Status::Sent(out) = &withdrawal.status {
+                let sent = left(id, EntryStatus::Pending, withdrawal.amount, withdrawal.updated_at);
+                let row = Row::new("", sent, (Some(withdrawal.to), withdrawal.amount));
+                known.add_signed(out.authorization.fingerprint(), row);
+            }
+        })
+        .await?;
+        each(store, &[table::ENTITY, EntityKind::TopUp as u8], |id, top_up: TopUp| {
+            let id = TopUpId(id);
+            known.add(from_top_up(id, &top_up));
+            known.crossings.extend(from_bridge(id, &top_up));
+            if let top_up::Status::Paid(Some(first)) = &top_up.status {
+                let sent = |amount| left(id, EntryStatus::Pending, amount, top_up.updated_at);
+                match &**first {
+                    FirstLeg::Burn(burn) => {
+                        let burned = Row::new(&burn.transaction, sent(burn.burned), (None, burn.burned));
+                        known.add(Some(burned));
+                    }
+                    FirstLeg::Transfer(out) => {
+                        let amount = out.authorization.value();
+                        let row = Row::new("", sent(amount), (Some(Wallet::Evm(top_up.address)), amount));
+                        known.add_signed(out.authorization.fingerprint(), row);
+                    }
+                }
+            }
+        })
+        .await?;
+        each_row(store, &[table::ATTRIBUTED_TRANSFER], |_, bytes| {
+            known.add(Some(from_attribution(&AttributedTransfer::read(bytes)?)));
+            Ok(())
+        })
+        .await?;
+        Ok(known)
+    }
+
+    fn add(&mut self, row: Option<Row>) {
+        let Some(row) = row else { return };
+        let transaction = TransferName::transaction_of(&row.name).to_owned();
+        // A reorganisation may have brought it back in another transaction.
+        self.marks.extend(row.mark.map(|mark| (mark, row.clone())));
+        self.transactions.entry(transaction).or_default().push(row);
+    }
+
+    fn add_signed(&mut self, mark: [u8; 32], row: Row) {
+        let mark = Some(mark);
+        self.marks.extend(mark.map(|known| (known, Row { mark, ..row })));
+    }
+
+    /// What each of these is for: all that left in one transaction. A row explains one transfer: the one of its name, else one that
+    /// was signed as it, else one of its amount and receiver; and whatever the transaction moved, if it moved money once.
+    pub(in crate::engine) fn explain(&self, transfers: &[OutgoingTransfer]) -> Vec<Option<&Row>> {
+        type Fits = fn(&Row, &OutgoingTransfer, bool) -> bool;
+        const BY: [Fits; 4] = [
+            |row, one, _| row.names(one, Some(one.index)),
+            |row, one, _| row.mark == Some(one.mark) && row.amount == one.amount,
+            |row, one, _| row.names(one, None) && row.amount == one.amount && row.to.is_none_or(|to| to == one.to),
+            |row, one, sole| sole && (row.mark == Some(one.mark) || row.names(one, None)),
+        ];
+        let mut found = vec![None; transfers.len()];
+        let Some(first) = transfers.first() else { return found };
+        let mut rows: Vec<&Row> = self
+            .transactions
+            .get(&first.transaction)
+            .into_iter()
+            .flatten()
+            .collect();
+        let marks: BTreeSet<[u8; 32]> = transfers.iter().map(|one| one.mark).collect();
+        let signed = marks.iter().filter_map(|mark| self.marks.get(mark));
+        let signed: Vec<&Row> = signed
+            .filter(|row| rows.iter().all(|named| named.mark != row.mark))
+            .collect();
+        rows.extend(signed);
+        let sole = transfers.len() == 1;
+        for fits in BY {
+            for (one, place) in transfers.iter().zip(&mut found) {
+                if place.is_none()
+                    && let Some(at) = rows.iter().position(|row| fits(row, one, sole))
+                {
+                    *place = Some(rows.remove(at));
+                }
+            }
+        }
+        found
+    }
+
+    /// The row of this subject, by the transaction in this name.
+    pub(in crate::engine) fn named(&self, name: &str, subject: &str) -> Option<&Row> {
+        let rows = self.transactions.get(TransferName::transaction_of(name))?;
+        rows.iter().find(|row| row.left.subject == subject)
+    }
+
+    /// Leaves those that no row explains, of whatever transactions; those of one transaction must all be among them.
+    pub(in crate::engine) fn unexplained(&self, transfers: Vec<OutgoingTransfer>) -> Vec<OutgoingTransfer> {
+        let named = |one: &OutgoingTransfer| (one.to.network().name(), one.transaction.clone());
+        let mut by_transaction: BTreeMap<_, Vec<OutgoingTransfer>> = BTreeMap::new();
+        for one in &transfers {
+            by_transaction.entry(named(one)).or_default().push(one.clone());
+        }
+        let mut open: BTreeSet<OutgoingTransferId> = BTreeSet::new();
+        for all in by_transaction.values() {
+            let explained = self.explain(all).into_iter();
+            let nobodys = all.iter().zip(explained).filter(|(_, row)| row.is_none());
+            open.extend(nobodys.map(|(one, _)| one.id()));
+        }
+        transfers.into_iter().filter(|one| open.contains(&one.id())).collect()
+    }
+
+    /// What was given to the bridge by this burn.
+    pub(in crate::engine) fn crossing(&self, transaction: &str) -> Option<&RecordedTransfer> {
+        self.crossings.get(transaction)
+    }
+}

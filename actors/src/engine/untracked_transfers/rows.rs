@@ -1,0 +1,50 @@
+//! Rows, read one after the other and written.
+
+use purser_storage::codec::{self, DecodeError, Stored};
+use purser_storage::{Row, RowKey, Store, StoreError, Write};
+
+use crate::engine::operators::corrupt;
+
+/// Rows read at once.
+const PAGE: usize = 1_000;
+
+pub(super) fn put(key: RowKey, value: Vec<u8>) -> Write {
+    Write::Put {
+        key,
+        revision: 0,
+        value,
+    }
+}
+
+/// Every row under a prefix, decoded, with the last 16 bytes of its key.
+pub(super) async fn each<T: Stored>(
+    store: &dyn Store,
+    prefix: &[u8],
+    mut take: impl FnMut(u128, T),
+) -> Result<(), StoreError> {
+    each_row(store, prefix, |id, value| {
+        take(id, codec::decode(value)?);
+        Ok(())
+    })
+    .await
+}
+
+/// The same of rows that have their own decoder.
+pub(super) async fn each_row(
+    store: &dyn Store,
+    prefix: &[u8],
+    mut take: impl FnMut(u128, &[u8]) -> Result<(), DecodeError>,
+) -> Result<(), StoreError> {
+    let mut after = None;
+    loop {
+        let page = store.scan(prefix, after.as_deref(), PAGE).await?;
+        for (key, Row { value, .. }) in &page {
+            let id = key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
+            take(id, value).map_err(corrupt)?;
+        }
+        match page.into_iter().last() {
+            Some((key, _)) => after = Some(key),
+            None => return Ok(()),
+        }
+    }
+}

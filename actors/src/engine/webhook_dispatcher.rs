@@ -1,0 +1,353 @@
+//! From the journal to the endpoints: every event that an endpoint wants becomes a delivery, once.
+//!
+//! The committer hands over the events of accounts that have endpoints; what does not fit in memory is read from the
+//! journal. A row says up to where the journal is known. It is written after the deliveries are durable, and a delivery's
+//! id follows from event and endpoint: whoever dies in between, none is lost and none is doubled. Accounts without
+//! endpoints cost a look into a set.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use dashmap::DashSet;
+use parking_lot::Mutex;
+use purser_storage::codec::{self, Stored};
+use purser_storage::{EventSink, Seq, Store, StoreError, StoredEvent};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use super::registries::Families;
+use super::provider_events::persist_cursor;
+use super::{Engine, Inner};
+use crate::id::{WebhookDeliveryId, WebhookId, Wallet};
+use crate::kernel::event_record::EventRecord;
+use crate::kernel::{Entity as _, EntityKind, AskError, table};
+use crate::webhook::{WebhookEndpoint, matches_filter};
+use crate::webhook_delivery::{Command, WebhookMessage, Rejection};
+
+/// Events read from the journal at once.
+const PAGE: usize = 500;
+/// Events kept in memory, by their bytes.
+const QUEUE_BYTES: usize = 8 * 1024 * 1024;
+/// Events of others after which the row is written all the same, so that a start need not look at them again.
+const CURSOR_INTERVAL: u64 = 20_000;
+/// How often somebody looks whether that is so, and how long after a failure it is tried again.
+const POLL_INTERVAL: Duration = Duration::from_millis(1_000);
+const CURSOR_KEY: &str = "webhooks-told";
+/// What an endpoint is tried with.
+const TEST_EVENT: &str = "webhook.test";
+
+/// Up to where the journal is known.
+#[derive(Clone, Copy, Debug, Default, bincode::Encode, bincode::Decode)]
+struct DispatchCursor(Seq);
+
+impl Stored for DispatchCursor {
+    const SCHEMA: u16 = 234;
+}
+
+#[derive(Default)]
+struct EventQueue {
+    events: VecDeque<StoredEvent>,
+    bytes: usize,
+}
+
+/// Where the committer leaves the events.
+#[derive(Default)]
+pub(super) struct WebhookDispatcher {
+    /// Accounts that have or had an endpoint, by their keys.
+    watched: DashSet<Box<[u8]>>,
+    /// Whether there are any.
+    open: AtomicBool,
+    queue: Mutex<EventQueue>,
+    /// The queue was thrown away: the journal knows what was in it.
+    behind: AtomicBool,
+    /// The newest sequence that was handed over, wanted or not.
+    seen: AtomicU64,
+    bell: Notify,
+}
+
+impl WebhookDispatcher {
+    /// From now on the events of this account are kept.
+    pub(super) fn watch(&self, owner: &Wallet) {
+        self.watched.insert(owner.key().into_boxed_slice());
+        self.open.store(true, Ordering::Release);
+    }
+}
+
+impl EventSink for WebhookDispatcher {
+    fn publish(&self, events: &[StoredEvent]) {
+        if self.open.load(Ordering::Acquire) {
+            let mut queue = None;
+            for event in events.iter().filter(|event| self.watched.contains(&event.subject[..])) {
+                let queue = queue.get_or_insert_with(|| self.queue.lock());
+                queue.bytes += event.payload.len() + size_of::<StoredEvent>();
+                queue.events.push_back(event.clone());
+                if queue.bytes > QUEUE_BYTES {
+                    **queue = EventQueue::default();
+                    self.behind.store(true, Ordering::Release);
+                }
+            }
+            if queue.is_some() {
+                self.bell.notify_one();
+            }
+        }
+        if let Some(last) = events.last() {
+            self.seen.store(last.seq, Ordering::Release);
+        }
+    }
+}
+
+/// Who sorts, with what it knows of the endpoints.
+struct FanOutWorker {
+    families: Families,
+    store: Arc<dyn Store>,
+    mailroom: Arc<WebhookDispatcher>,
+    /// By account.
+    endpoints: BTreeMap<Box<[u8]>, BTreeMap<WebhookId, WebhookEndpoint>>,
+    /// Everything up to here is known.
+    at: Seq,
+    written: Seq,
+}
+
+/// Sorts for as long as the engine lives. If it fails or panics, the next one begins where it is written down.
+pub(super) fn spawn(engine: &Engine) {
+    let inner = Arc::downgrade(&engine.0);
+    let mailroom = engine.0.posting.mailroom.clone();
+    engine.0.store.subscribe(mailroom.clone());
+    tokio::spawn(async move {
+        let mut sorter: Option<FanOutWorker> = None;
+        loop {
+            let Some(live) = inner.upgrade() else { return };
+            let sorting = tokio::spawn(async move {
+                let mut sorter = match sorter {
+                    Some(sorter) => sorter,
+                    None => FanOutWorker::start(&live).await.map_err(|e| e.to_string())?,
+                };
+                drop(live);
+                sorter.run_once().await?;
+                Ok::<_, String>(sorter)
+            });
+            sorter = match sorting.await {
+                Ok(Ok(sorter)) => Some(sorter),
+                Ok(Err(error)) => {
+                    tracing::warn!(error, "events could not be brought to their endpoints, and are again");
+                    None
+                }
+                Err(error) => {
+                    tracing::error!(%error, "what brings events to their endpoints failed and begins again");
+                    None
+                }
+            };
+            if sorter.is_none() {
+                tokio::time::sleep(POLL_INTERVAL).await;
+                continue;
+            }
+            tokio::select! {
+                () = mailroom.bell.notified() => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            }
+        }
+    });
+}
+
+impl FanOutWorker {
+    /// With every endpoint there is, at the place that is written down.
+    async fn start(inner: &Inner) -> Result<Self, StoreError> {
+        let mut sorter = Self {
+            families: inner.families.clone(),
+            store: inner.store.clone(),
+            mailroom: inner.posting.mailroom.clone(),
+            endpoints: BTreeMap::new(),
+            at: 0,
+            written: 0,
+        };
+        // The queue may lack what the last one had taken from it.
+        let newest = sorter.store.durable_seq();
+        sorter.mailroom.behind.store(true, Ordering::Release);
+        let mut after = None;
+        loop {
+            let page = sorter.store.scan(&[table::WEBHOOK], after.as_deref(), 1_000).await?;
+            for (key, row) in &page {
+                match (&*row.value).try_into() {
+                    Ok(id) => sorter.load_endpoint(WebhookId(u128::from_be_bytes(id))).await?,
+                    Err(_) => tracing::error!(
+                        row = hex::encode(key),
+                        "this row names no endpoint: none is posted to for it"
+                    ),
+                }
+            }
+            match page.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => break,
+            }
+        }
+        let told = sorter.store.read(&table::meta(CURSOR_KEY)).await?;
+        let told: Option<DispatchCursor> = told.and_then(|row| {
+            let read = codec::decode(&row.value);
+            read.inspect_err(
+                |error| tracing::error!(row = CURSOR_KEY, %error, "damaged: the journal is gone through from its start"),
+            )
+            .ok()
+        });
+        // Without a row, whoever registered first died before it was written: each endpoint knows since when it listens, and
+        // what was opened is known.
+        sorter.at = told.map_or(0, |told| told.0);
+        sorter.written = sorter.at;
+        if sorter.endpoints.is_empty() {
+            // Nobody wants what is behind us; who comes now is watched first.
+            sorter.at = sorter.at.max(newest);
+        }
+        Ok(sorter)
+    }
+
+    /// Takes up an endpoint as it is now. One that is damaged stands in the way of no other.
+    async fn load_endpoint(&mut self, id: WebhookId) -> Result<(), StoreError> {
+        let Some((endpoint, _)) = self.families.webhooks.read_or_skip_corrupt(&id).await? else {
+            self.endpoints
+                .values_mut()
+                .for_each(|of_owner| drop(of_owner.remove(&id)));
+            return Ok(());
+        };
+        self.mailroom.watch(&endpoint.owner);
+        let of_owner = self
+            .endpoints
+            .entry(endpoint.owner.key().into_boxed_slice())
+            .or_default();
+        if endpoint.status() == "active" {
+            of_owner.insert(id, endpoint);
+        } else {
+            of_owner.remove(&id);
+        }
+        Ok(())
+    }
+
+    /// Everything that has come since.
+    async fn run_once(&mut self) -> Result<(), String> {
+        loop {
+            if self.mailroom.behind.swap(false, Ordering::AcqRel) {
+                self.catch_up().await?;
+                continue;
+            }
+            // In this order: what was seen by then is in the queue, or in none.
+            let seen = self.mailroom.seen.load(Ordering::Acquire);
+            let events = std::mem::take(&mut *self.mailroom.queue.lock()).events;
+            if self.mailroom.behind.load(Ordering::Acquire) {
+                continue;
+            }
+            let opened = self.fan_out(events).await?;
+            self.at = self.at.max(seen);
+            if opened || self.at >= self.written + CURSOR_INTERVAL {
+                self.persist_cursor().await?;
+            }
+            if !opened {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads the journal up to its end.
+    async fn catch_up(&mut self) -> Result<(), String> {
+        loop {
+            let page = match self.store.events(self.at, PAGE, None).await {
+                // Nobody can be told of it any more.
+                Err(StoreError::Expired { oldest }) => {
+                    self.at = self.at.max(oldest.saturating_sub(1));
+                    continue;
+                }
+                page => page.map_err(|e| e.to_string())?,
+            };
+            let Some(last) = page.last().map(|event| event.seq) else {
+                return self.persist_cursor().await;
+            };
+            self.fan_out(page).await?;
+            self.at = last;
+            self.persist_cursor().await?;
+        }
+    }
+
+    async fn persist_cursor(&mut self) -> Result<(), String> {
+        // Without endpoints, a start begins at the end anyway.
+        if self.at > self.written && !self.endpoints.is_empty() {
+            persist_cursor(&*self.store, table::meta(CURSOR_KEY), codec::encode(&DispatchCursor(self.at))).await?;
+            self.written = self.at;
+        }
+        Ok(())
+    }
+
+    /// Opens what these events bring about; whether there was anything.
+    async fn fan_out(&mut self, events: impl IntoIterator<Item = StoredEvent>) -> Result<bool, String> {
+        let mut opening = JoinSet::new();
+        let mut some = false;
+        for event in events {
+            if event.seq <= self.at || !self.mailroom.watched.contains(&event.subject[..]) {
+                continue;
+            }
+            let record = match EventRecord::read(&event.payload) {
+                Ok(record) => record,
+                Err(error) => {
+                    tracing::error!(seq = event.seq, %error, "a stored event cannot be read and is told to nobody");
+                    continue;
+                }
+            };
+            if record.kind == EntityKind::Webhook as u8 {
+                let id = WebhookId(record.id.as_slice().try_into().map_or(0, u128::from_be_bytes));
+                self.load_endpoint(id).await.map_err(|e| e.to_string())?;
+            }
+            for (endpoint, letter) in self.messages(&event, &record) {
+                some = true;
+                let (deliveries, owner) = (self.families.webhook_deliveries.clone(), record.owner);
+                let id = WebhookDeliveryId::of(endpoint, letter.event);
+                opening.spawn(async move { deliveries.ask(id, Command::Create { owner, letter }).await });
+                // A page at a time would do, but for a page of one account with many endpoints.
+                if opening.len() >= PAGE {
+                    opened(opening.join_next().await)?;
+                }
+            }
+        }
+        while let Some(one) = opening.join_next().await {
+            opened(Some(one))?;
+        }
+        Ok(some)
+    }
+
+    fn messages(&self, event: &StoredEvent, record: &EventRecord) -> Vec<(WebhookId, WebhookMessage)> {
+        let Some(endpoints) = self.endpoints.get(&event.subject[..]) else {
+            return Vec::new();
+        };
+        let due = endpoints.iter().filter(|(_, endpoint)| endpoint.since <= record.at);
+        due.filter_map(|(id, endpoint)| Some((*id, message_for(event, record, *id, endpoint)?)))
+            .collect()
+    }
+}
+
+/// The letter of an event for an endpoint of its account, if it is for it. What an endpoint goes through is told to the
+/// others; to itself, and to no other, its test.
+pub(super) fn message_for(event: &StoredEvent, record: &EventRecord, id: WebhookId, endpoint: &WebhookEndpoint) -> Option<WebhookMessage> {
+    let announced = record.announcement.as_ref()?;
+    let is_own = record.kind == EntityKind::Webhook as u8 && record.id == id.0.to_be_bytes();
+    let is_test = announced.kind == TEST_EVENT;
+    if is_own != is_test || !(is_test || matches_filter(&endpoint.types, &announced.kind)) {
+        return None;
+    }
+    Some(WebhookMessage {
+        endpoint: id,
+        event: announced.event_id()?,
+        kind: announced.kind.clone(),
+        seq: event.cursor,
+        happened_at: record.at,
+    })
+}
+
+type OpenResult = Result<(), AskError<Rejection>>;
+
+/// Anything but a yes leaves the event to the next time.
+fn opened(told: Option<Result<OpenResult, tokio::task::JoinError>>) -> Result<(), String> {
+    match told {
+        None | Some(Ok(Ok(()))) => Ok(()),
+        // It keeps no other waiting; an operator sees what is quarantined.
+        Some(Ok(Err(AskError::Quarantined))) => Ok(()),
+        Some(Ok(Err(refusal))) => Err(format!("{refusal:?}")),
+        Some(Err(error)) => Err(error.to_string()),
+    }
+}

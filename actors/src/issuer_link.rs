@@ -1,0 +1,266 @@
+//! The link between an account and its holder's own account at the card issuer.
+//!
+//! ```text
+//! - --owner's page--> unlinked --issuer opened the account--> linked
+//!                         ^-------------owner's page-------------'
+//! ```
+//!
+//! A wallet has one account at the issuer for good: linked again it is the same one, with the same address. While it is
+//! linked, and no longer, there is a row that purchases can require ([`table::linked`]); its value is the deposit address,
+//! the 20 bytes of it and nothing else.
+
+use purser_storage::codec::Stored;
+
+use crate::id::{JobId, Wallet};
+use crate::kernel::job::Job;
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::port::{ExternalText, Timestamp};
+
+/// The state of one wallet's link.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct IssuerLink {
+    /// Whose.
+    pub wallet: Wallet,
+    /// When it was first asked for.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// Where a link stands.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// There is none.
+    Unlinked {
+        /// The effect that has the account opened, if one does.
+        opening: Option<JobId>,
+        /// Why the last opening came to nothing, if it did.
+        refused: Option<ExternalText>,
+    },
+    /// There is one.
+    Linked {
+        /// The account's own address on Base.
+        deposit_address: [u8; 20],
+    },
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// The owner wants it.
+    Request,
+    /// The owner does not want it any more.
+    Unlink,
+    /// The issuer opened or found the account.
+    RecordOpened {
+        /// The effect that asked.
+        effect: JobId,
+        /// The account's own address on Base.
+        deposit_address: [u8; 20],
+    },
+    /// The issuer definitely refused.
+    RecordDecline {
+        /// The effect that asked.
+        effect: JobId,
+        /// The issuer's word.
+        reason: ExternalText,
+    },
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// The owner asked for it.
+    Requested {
+        /// The effect that has the account opened.
+        opening: JobId,
+        /// When.
+        at: Timestamp,
+    },
+    /// The account is open.
+    Linked([u8; 20], Timestamp),
+    /// The issuer refused.
+    Declined(ExternalText, Timestamp),
+    /// The owner ended it, or took the wish back.
+    Unlinked(Timestamp),
+}
+
+/// Why a command was refused: the state it met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection(pub &'static str);
+
+impl Stored for IssuerLink {
+    const SCHEMA: u16 = 140;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 141;
+}
+
+/// Nothing is there and nothing on its way.
+const EMPTY: Status = Status::Unlinked {
+    opening: None,
+    refused: None,
+};
+
+impl IssuerLink {
+    /// The account's own address on Base, while it is linked.
+    pub const fn deposit_address(&self) -> Option<&[u8; 20]> {
+        match &self.status {
+            Status::Linked { deposit_address } => Some(deposit_address),
+            Status::Unlinked { .. } => None,
+        }
+    }
+
+    /// The effect that has the account opened, if one does.
+    pub const fn opening(&self) -> Option<JobId> {
+        match &self.status {
+            Status::Unlinked { opening, .. } => *opening,
+            Status::Linked { .. } => None,
+        }
+    }
+
+    fn at(self, status: Status, updated_at: Timestamp) -> Self {
+        Self {
+            status,
+            updated_at,
+            ..self
+        }
+    }
+}
+
+impl Entity for IssuerLink {
+    const KIND: EntityKind = EntityKind::IssuerLink;
+    const EVENT_NAMES: &'static [&'static str] = &["issuer.linking", "issuer.linked", "issuer.refused", "issuer.unlinked"];
+    const TRANSITIONS: &'static [Transition] = &[
+        ("-", "owner asks on the account page", "unlinked"),
+        ("unlinked", "issuer opened the account", "linked"),
+        ("linked", "owner unlinks it", "unlinked"),
+    ];
+    const CREATED_BY_COMMAND: bool = true;
+
+    type Id = Wallet;
+    type Command = Command;
+    type Event = Event;
+    type Reply = ();
+    type Rejection = Rejection;
+    type Outcome = Self;
+
+    fn decide(
+        this: Option<&Self>,
+        wallet: &Wallet,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let done = Decision::answer(());
+        let opening = this.and_then(Self::opening);
+        let linked = this.is_some_and(|this| this.deposit_address().is_some());
+        match command {
+            Command::Request if linked || opening.is_some() => Ok(done),
+            Command::Request => {
+                let opening = JobId(context.id());
+                Ok(done
+                    .event(Event::Requested {
+                        opening,
+                        at: context.now,
+                    })
+                    .enqueue_as(opening, Job::OpenIssuerAccount(*wallet), context))
+            }
+            Command::Unlink if linked => Ok(done.delete(table::linked(wallet)).event(Event::Unlinked(context.now))),
+            Command::Unlink => Ok(match opening {
+                Some(opening) => done.completes_job(opening).event(Event::Unlinked(context.now)),
+                None => done,
+            }),
+            Command::RecordOpened {
+                effect,
+                deposit_address,
+            } if opening == Some(effect) => Ok(done
+                .completes_job(effect)
+                .put_new(table::linked(wallet), deposit_address.to_vec())
+                .event(Event::Linked(deposit_address, context.now))),
+            Command::RecordDecline { effect, reason } if opening == Some(effect) => {
+                Ok(done.completes_job(effect).event(Event::Declined(reason, context.now)))
+            }
+            Command::RecordOpened { .. } | Command::RecordDecline { .. } => Err(Rejection(this.map_or("-", Self::status))),
+        }
+    }
+
+    fn apply(this: Option<Self>, wallet: &Wallet, event: &Event) -> Result<Self, InvalidTransition> {
+        let status = this.as_ref().map_or("-", Self::status);
+        let asked = |opening: &JobId| Status::Unlinked {
+            opening: Some(*opening),
+            refused: None,
+        };
+        match (this, event) {
+            (None, Event::Requested { opening, at }) => Ok(Self {
+                wallet: *wallet,
+                created_at: *at,
+                updated_at: *at,
+                status: asked(opening),
+            }),
+            (Some(this), event) => match (&this.status, event) {
+                (Status::Unlinked { opening: None, .. }, Event::Requested { opening, at }) => {
+                    Ok(this.at(asked(opening), *at))
+                }
+                (Status::Unlinked { opening: Some(_), .. }, Event::Linked(address, at)) => {
+                    let deposit_address = *address;
+                    Ok(this.at(Status::Linked { deposit_address }, *at))
+                }
+                (Status::Unlinked { opening: Some(_), .. }, Event::Declined(reason, at)) => {
+                    let refused = Some(reason.clone());
+                    Ok(this.at(Status::Unlinked { opening: None, refused }, *at))
+                }
+                (Status::Linked { .. } | Status::Unlinked { opening: Some(_), .. }, Event::Unlinked(at)) => {
+                    Ok(this.at(EMPTY, *at))
+                }
+                (_, event) => Err(InvalidTransition::new(status, event)),
+            },
+            (None, event) => Err(InvalidTransition::new(status, event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Unlinked { .. } => "unlinked",
+            Status::Linked { .. } => "linked",
+        }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.wallet
+    }
+
+    fn event_name(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Requested { .. } => "issuer.linking",
+            Event::Linked(..) => "issuer.linked",
+            Event::Declined(..) => "issuer.refused",
+            Event::Unlinked(_) => "issuer.unlinked",
+        })
+    }
+
+    fn view(&self, _: &Wallet) -> JsonObject {
+        let refused = match &self.status {
+            Status::Unlinked { refused, .. } => refused.as_deref(),
+            Status::Linked { .. } => None,
+        };
+        JsonObject::new()
+            .text("user_id", self.wallet.user_id())
+            .text("status", self.status())
+            .boolean("linking", self.opening().is_some())
+            .optional_text(
+                "deposit_address",
+                self.deposit_address().map(|address| Wallet::Evm(*address).address()),
+            )
+            .optional_text("refusal_reason", refused)
+            .time("created_at", self.created_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    fn outcome(&self) -> Option<Self> {
+        self.opening().is_none().then(|| self.clone())
+    }
+}

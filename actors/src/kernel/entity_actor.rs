@@ -1,0 +1,394 @@
+//! The one actor that runs any entity: decide, apply in memory, enqueue the batch, go on; when the batch is durable,
+//! reply and start its effects.
+//!
+//! Every reply waits until the newest batch that its state rests on is durable, refusals included: what a caller was
+//! told can then never be contradicted by a power cut. If a batch is refused, its lane refuses all that was decided on
+//! top of it, and the shell reloads.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use purser_storage::codec;
+use purser_storage::mutants::{self, Mutant};
+use purser_storage::{Batch, CommitError, Condition, WriteSession, Write};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::sync::oneshot;
+
+use crate::id::RequestId;
+use crate::kernel::Decision;
+use crate::kernel::entity::{Entity, EntityId, EntityKind, NewEntity, AskError, fold_event};
+use crate::kernel::registry::RegistryCore;
+use crate::kernel::idempotency::ExtraWrite;
+use crate::kernel::{Context, OutboxJob, InvalidTransition, table};
+
+/// What a command came to.
+type CommandReply<E> = Result<<E as Entity>::Reply, AskError<<E as Entity>::Rejection>>;
+
+/// Where a command's reply goes.
+pub type ReplyCallback<E> = oneshot::Sender<CommandReply<E>>;
+
+/// Somebody who waits for the entity to come to something.
+pub struct OutcomeWaiter<E: Entity> {
+    /// Only an outcome of a revision above this counts.
+    pub above: u64,
+    /// Told once.
+    pub reply: oneshot::Sender<E::Outcome>,
+}
+
+/// Somebody who need wait no longer.
+type ReadyWaiter<E> = (OutcomeWaiter<E>, <E as Entity>::Outcome);
+
+/// What an entity's actor receives.
+pub enum EntityMsg<E: Entity> {
+    /// Decide on this.
+    Command {
+        /// What is asked.
+        command: E::Command,
+        /// What its batch writes beside it.
+        aside: Option<ExtraWrite<E>>,
+        /// Where the answer goes.
+        reply: ReplyCallback<E>,
+        /// The request behind it.
+        origin: RequestId,
+    },
+    /// Tell when there is an outcome.
+    AwaitOutcome(OutcomeWaiter<E>),
+    /// A batch was refused: load the durable state again. Brings back whoever waited for it.
+    Reload(Vec<OutcomeWaiter<E>>),
+    /// Stop when everything enqueued is durable.
+    Passivate,
+    /// Everything enqueued is durable.
+    Drained,
+}
+
+/// Runs one entity.
+pub(crate) struct EntityActor<E: Entity> {
+    pub(crate) core: Arc<RegistryCore<E>>,
+    pub(crate) id: E::Id,
+}
+
+/// What a shell starts with: the durable state.
+pub(crate) struct LoadedState<E> {
+    pub(crate) state: Option<E>,
+    pub(crate) revision: u64,
+}
+
+pub(crate) struct ActorState<E: Entity> {
+    /// Includes what is enqueued and not yet durable.
+    state: Option<E>,
+    revision: u64,
+    lane: Arc<WriteSession>,
+    /// Batches enqueued and not yet answered; shared with their acknowledgements.
+    in_flight: Arc<AtomicUsize>,
+    waiters: Vec<OutcomeWaiter<E>>,
+    leaving: bool,
+}
+
+impl<E: Entity> Actor for EntityActor<E> {
+    type Msg = EntityMsg<E>;
+    type State = ActorState<E>;
+    type Arguments = LoadedState<E>;
+
+    async fn pre_start(&self, _: ActorRef<EntityMsg<E>>, loaded: LoadedState<E>) -> Result<ActorState<E>, ActorProcessingErr> {
+        Ok(ActorState {
+            state: loaded.state,
+            revision: loaded.revision,
+            lane: Arc::default(),
+            in_flight: Arc::default(),
+            waiters: Vec::new(),
+            leaving: false,
+        })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<EntityMsg<E>>,
+        message: EntityMsg<E>,
+        resident: &mut ActorState<E>,
+    ) -> Result<(), ActorProcessingErr> {
+        if resident.lane.has_failed() {
+            self.reload(resident).await?;
+        }
+        match message {
+            EntityMsg::Command {
+                command,
+                aside,
+                reply,
+                origin,
+            } => self.decide(&myself, resident, (command, aside), (reply, origin))?,
+            EntityMsg::AwaitOutcome(waiter) => self.wait(&myself, resident, waiter),
+            EntityMsg::Reload(waiters) => waiters.into_iter().for_each(|w| self.wait(&myself, resident, w)),
+            EntityMsg::Passivate if mutants::is_enabled(Mutant::ActivationWithoutBarrier) && resident.waiters.is_empty() => {
+                myself.stop(None);
+            }
+            EntityMsg::Passivate => {
+                resident.leaving = true;
+                let me = myself.clone();
+                self.after_durable(resident, move |_| drop(me.cast(EntityMsg::Drained)));
+            }
+            EntityMsg::Drained if resident.leaving && resident.waiters.is_empty() && resident.idle() => myself.stop(None),
+            EntityMsg::Drained => {
+                resident.leaving = false;
+                self.core.may_stay_active(self.id, myself);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<E: Entity> ActorState<E> {
+    fn idle(&self) -> bool {
+        self.in_flight.load(Ordering::Acquire) == 0
+    }
+}
+
+impl<E: Entity> EntityActor<E> {
+    /// Loads what is durable once everything this shell had enqueued is answered.
+    async fn reload(&self, resident: &mut ActorState<E>) -> Result<(), ActorProcessingErr> {
+        self.core.wait_durable().await;
+        let loaded = self.core.load(&self.id).await?;
+        resident.state = loaded.state;
+        resident.revision = loaded.revision;
+        resident.lane = Arc::default();
+        resident.in_flight = Arc::default();
+        Ok(())
+    }
+
+    fn wait(&self, myself: &ActorRef<EntityMsg<E>>, resident: &mut ActorState<E>, waiter: OutcomeWaiter<E>) {
+        let outcome = resident
+            .state
+            .as_ref()
+            .filter(|_| resident.revision > waiter.above)
+            .and_then(E::outcome);
+        match outcome {
+            Some(outcome) => {
+                let (myself, lane) = (myself.clone(), resident.lane.clone());
+                self.after_durable(resident, move |durable| {
+                    if durable {
+                        drop(waiter.reply.send(outcome));
+                    } else if lane.has_failed() {
+                        // This outcome never came to be: wait for the one that does.
+                        drop(myself.cast(EntityMsg::Reload(vec![waiter])));
+                    }
+                });
+            }
+            None => resident.waiters.push(waiter),
+        }
+    }
+
+    /// Runs `then` once everything enqueued so far is durable, at once if it is; `false` if it never will be.
+    fn after_durable(&self, resident: &ActorState<E>, then: impl FnOnce(bool) + Send + 'static) {
+        if resident.idle() || mutants::is_enabled(Mutant::ReplyBeforeDurable) {
+            // A batch may have been refused since this message began: then the state it met never came to be. The lane
+            // breaks before the batch is answered, so whoever sees that nothing is in flight sees this too.
+            return then(!resident.lane.has_failed());
+        }
+        let barrier = Batch {
+            lane: Some(resident.lane.clone()),
+            ..Batch::default()
+        };
+        self.core
+            .store
+            .commit(barrier, Box::new(move |done| then(done.is_ok())));
+    }
+
+    fn decide(
+        &self,
+        myself: &ActorRef<EntityMsg<E>>,
+        resident: &mut ActorState<E>,
+        (command, aside): (E::Command, Option<ExtraWrite<E>>),
+        (reply, origin): (ReplyCallback<E>, RequestId),
+    ) -> Result<(), ActorProcessingErr> {
+        if resident.state.is_none() && !E::CREATED_BY_COMMAND {
+            drop(reply.send(Err(AskError::NotFound)));
+            myself.stop(None);
+            return Ok(());
+        }
+        let context = Context::new(self.core.clock.now(), self.core.entropy.random());
+        let mut batch = Batch::default();
+        match E::decide(resident.state.as_ref(), &self.id, command, &context) {
+            Err(rejection)
+                if aside
+                    .as_ref()
+                    .is_some_and(|aside| aside.write(Err(&rejection), &mut batch, &context)) =>
+            {
+                let refusal = Err(AskError::Rejected(rejection));
+                self.enqueue(
+                    myself,
+                    resident,
+                    batch,
+                    (Vec::new(), Vec::new()),
+                    (reply, refusal, origin),
+                );
+            }
+            Err(rejection) => self.after_durable(resident, move |durable| {
+                let refusal = if durable {
+                    AskError::Rejected(rejection)
+                } else {
+                    AskError::Conflict
+                };
+                drop(reply.send(Err(refusal)));
+            }),
+            Ok(decision) if decision.is_empty() && aside.is_none() => {
+                self.after_durable(resident, move |durable| {
+                    drop(reply.send(if durable {
+                        Ok(decision.answer)
+                    } else {
+                        Err(AskError::Conflict)
+                    }));
+                });
+            }
+            Ok(mut decision) => {
+                decision.effects.iter_mut().for_each(|effect| effect.request_id = origin);
+                let (events, effects) = (decision.events.len(), decision.effects.len());
+                tracing::debug!(kind = E::KIND.name(), id = %self.id, request = %origin, events, effects, "decided");
+                self.commit(myself, resident, (decision, aside), &context, (reply, origin))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a decision the state in memory and enqueues it as one batch.
+    fn commit(
+        &self,
+        myself: &ActorRef<EntityMsg<E>>,
+        resident: &mut ActorState<E>,
+        (decision, aside): (Decision<E>, Option<ExtraWrite<E>>),
+        context: &Context,
+        (reply, origin): (ReplyCallback<E>, RequestId),
+    ) -> Result<(), InvalidTransition> {
+        let revision = resident.revision;
+        let mut batch = self.apply_events(resident, &decision.events, context)?;
+        batch.conditions.extend(decision.conditions);
+        batch.writes.extend(decision.writes);
+        batch.writes.extend(decision.effects.iter().map(OutboxJob::put));
+        batch.writes.extend(trace_decision::<E>(origin, decision.openings.first()));
+        for opening in decision.openings {
+            if !mutants::is_enabled(Mutant::ClaimUnconditional) {
+                batch.conditions.push(Condition::Absent(opening.key.clone()));
+            }
+            batch.writes.push(Write::Put {
+                key: opening.key,
+                revision: 1,
+                value: opening.snapshot,
+            });
+            batch.events.push(opening.record.into_event());
+        }
+        if let Some(aside) = aside {
+            aside.write(Ok((&decision.answer, resident.state.as_ref())), &mut batch, context);
+        }
+        let outcome = resident
+            .state
+            .as_ref()
+            .filter(|_| resident.revision > revision)
+            .and_then(E::outcome);
+        let waiters = match outcome {
+            Some(outcome) => std::mem::take(&mut resident.waiters)
+                .into_iter()
+                .map(|waiter| (waiter, outcome.clone()))
+                .collect(),
+            None => Vec::new(),
+        };
+        let effects = decision.effects;
+        let effects = if mutants::is_enabled(Mutant::EffectBeforeDurable) {
+            effects.into_iter().for_each(|e| self.core.effects.start(e));
+            Vec::new()
+        } else {
+            effects
+        };
+        self.enqueue(
+            myself,
+            resident,
+            batch,
+            (effects, waiters),
+            (reply, Ok(decision.answer), origin),
+        );
+        Ok(())
+    }
+
+    /// Enqueues a batch; once it is durable, answers and starts what follows from it.
+    fn enqueue(
+        &self,
+        myself: &ActorRef<EntityMsg<E>>,
+        resident: &ActorState<E>,
+        mut batch: Batch,
+        (effects, waiters): (Vec<OutboxJob>, Vec<ReadyWaiter<E>>),
+        (reply, answer, origin): (ReplyCallback<E>, CommandReply<E>, RequestId),
+    ) {
+        debug_assert!(dedup_keys(&batch.writes), "a batch writes each row once");
+        batch.lane = Some(resident.lane.clone());
+        let in_flight = resident.in_flight.clone();
+        in_flight.fetch_add(1, Ordering::AcqRel);
+        let (id, core, myself) = (self.id, self.core.clone(), myself.clone());
+        self.core.store.commit(
+            batch,
+            Box::new(move |done| {
+                in_flight.fetch_sub(1, Ordering::AcqRel);
+                match done {
+                    Ok(committed) => {
+                        tracing::debug!(kind = E::KIND.name(), %id, request = %origin, seq = committed.seq, "durable");
+                        drop(reply.send(answer));
+                        waiters.into_iter().for_each(|(w, outcome)| drop(w.reply.send(outcome)));
+                        effects.into_iter().for_each(|e| core.effects.start(e));
+                    }
+                    Err(CommitError::Stopped) => drop(reply.send(Err(AskError::OutcomeUnknown))),
+                    Err(_) => {
+                        drop(reply.send(Err(AskError::Conflict)));
+                        let waiters = waiters.into_iter().map(|(waiter, _)| waiter).collect();
+                        drop(myself.cast(EntityMsg::Reload(waiters)));
+                    }
+                }
+            }),
+        );
+    }
+
+    /// Applies the events to the state in memory and returns the batch that makes them durable.
+    fn apply_events(&self, resident: &mut ActorState<E>, events: &[E::Event], context: &Context) -> Result<Batch, InvalidTransition> {
+        let key = table::entity(E::KIND, &self.id.key());
+        let mut batch = Batch::default();
+        if events.is_empty() {
+            return Ok(batch);
+        }
+        if resident.revision == 0 || !mutants::is_enabled(Mutant::ActivationWithoutBarrier) {
+            batch
+                .conditions
+                .push(Condition::Revision(key.clone(), resident.revision));
+        }
+        // Taken, not copied: should an event not fit, this actor ends here and the next loads what is durable.
+        let (mut state, mut seen) = (resident.state.take(), None);
+        for event in events {
+            resident.revision += 1;
+            let (after, record) = fold_event::<E>(state, &mut seen, &self.id, event, resident.revision, context)?;
+            batch.events.push(record.into_event());
+            state = Some(after);
+        }
+        if let Some(state) = &state {
+            batch.writes.push(Write::Put {
+                key,
+                revision: resident.revision,
+                value: codec::encode(state),
+            });
+        }
+        resident.state = state;
+        Ok(batch)
+    }
+}
+
+/// Leads from a request to what it opened, for whoever is asked about it by its id. What a payment opens comes later, under
+/// the same request, and is found from the payment.
+fn trace_decision<E: Entity>(origin: RequestId, first: Option<&NewEntity>) -> Option<Write> {
+    let opened = first.filter(|_| origin != RequestId::NONE && E::KIND != EntityKind::Payment)?;
+    Some(Write::Put {
+        key: table::request(origin),
+        revision: 0,
+        value: opened.key.to_vec(),
+    })
+}
+
+fn dedup_keys(writes: &[Write]) -> bool {
+    let mut seen = HashSet::new();
+    writes.iter().all(|w| match w {
+        Write::Put { key, .. } | Write::Delete { key } => seen.insert(key.clone()),
+    })
+}

@@ -1,0 +1,126 @@
+//! What the journal keeps of each event: the event itself, for the fold that proves the snapshots, and the envelope
+//! that subscribers see, rendered once so that it never changes.
+
+use std::fmt::{self, Write as _};
+use std::time::{Duration, UNIX_EPOCH};
+
+use purser_storage::Event;
+use purser_storage::codec::{self, DecodeError, Stored};
+
+use crate::id::{EventId, Wallet};
+use crate::kernel::JsonObject;
+use crate::port::Timestamp;
+
+/// The contract's version, sent with every envelope and every response.
+pub const API_VERSION: &str = "2026-11-20";
+
+/// One event of one entity.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct EventRecord {
+    /// [`crate::kernel::Kind`] as stored.
+    pub kind: u8,
+    /// The entity's id as in its row's key.
+    pub id: Vec<u8>,
+    /// The entity's revision after this event.
+    pub revision: u64,
+    /// When it was decided.
+    pub at: Timestamp,
+    /// The entity's status after this event.
+    pub status: String,
+    /// Whose.
+    pub owner: Wallet,
+    /// The encoded domain event.
+    pub event: Vec<u8>,
+    /// What subscribers see, if they do.
+    pub announcement: Option<PublicEvent>,
+}
+
+impl Stored for EventRecord {
+    const SCHEMA: u16 = 1;
+}
+
+/// An envelope without its sequence, which only the commit knows.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct PublicEvent {
+    /// `<resource>.<change>`.
+    pub kind: String,
+    /// JSON object text.
+    pub envelope: String,
+}
+
+/// `<resource>.<change>`, unless the change names another resource itself.
+pub(crate) fn event_type(resource: &str, change: &str) -> String {
+    if change.contains('.') {
+        change.to_owned()
+    } else {
+        format!("{resource}.{change}")
+    }
+}
+
+impl PublicEvent {
+    pub(crate) fn new(
+        id: EventId,
+        resource: &str,
+        change: &str,
+        owner: &Wallet,
+        at: Timestamp,
+        before: Option<&JsonObject>,
+        after: &JsonObject,
+    ) -> Self {
+        let kind = event_type(resource, change);
+        let mut envelope = String::with_capacity(768);
+        // Writing to a String cannot fail.
+        let _ = write!(
+            envelope,
+            "{{\"id\":\"{id}\",\"type\":\"{kind}\",\"api_version\":\"{API_VERSION}\",\"created_at\":\"{}\",\"user_id\":\"{}\",\"data\":{{\"object\":",
+            moment(at),
+            owner.user_id()
+        );
+        after.write(&mut envelope);
+        envelope.push_str("},\"previous\":");
+        before.unwrap_or(&JsonObject::new()).write_changed(&mut envelope, after);
+        envelope.push('}');
+        Self { kind, envelope }
+    }
+
+    /// The event's id, which the envelope begins with.
+    pub fn event_id(&self) -> Option<EventId> {
+        let (id, _) = self.envelope.strip_prefix("{\"id\":\"")?.split_once('"')?;
+        id.parse().ok()
+    }
+
+    /// The envelope with its place in the order: what goes to subscribers.
+    pub fn with_seq(&self, seq: u64) -> String {
+        // The envelope is an object that is never empty, so the comma is always right.
+        format!("{{\"seq\":{seq},{}", &self.envelope[1..])
+    }
+}
+
+impl EventRecord {
+    /// As the journal takes it.
+    pub(crate) fn into_event(self) -> Event {
+        Event {
+            subject: self.owner.key().into_boxed_slice(),
+            payload: codec::encode(&self),
+        }
+    }
+
+    /// From the journal.
+    ///
+    /// # Errors
+    /// When the bytes are not a record.
+    pub fn read(payload: &[u8]) -> Result<Self, DecodeError> {
+        codec::decode(payload)
+    }
+}
+
+/// `2026-11-20T21:40:00.000Z`. The form ends with the year 9999, and so does this.
+pub fn rfc3339(at: Timestamp) -> String {
+    moment(at).to_string()
+}
+
+/// See [`rfc3339`]; for writing it into something.
+pub(crate) fn moment(at: Timestamp) -> impl fmt::Display {
+    const LAST_MS: u64 = 253_402_300_799_999;
+    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at.0.min(LAST_MS)))
+}

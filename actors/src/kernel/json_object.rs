@@ -1,0 +1,172 @@
+//! How an entity looks to its owner: an ordered list of JSON fields, kept as text so that amounts stay exact and a
+//! change is seen by comparing text.
+
+use std::fmt::{self, Display, Write as _};
+
+use rust_decimal::Decimal;
+
+use crate::kernel::event_record::moment;
+use crate::port::Timestamp;
+
+/// A JSON object under construction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JsonObject(Vec<(&'static str, String)>);
+
+impl JsonObject {
+    /// Without fields.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    fn with(mut self, name: &'static str, json: String) -> Self {
+        self.0.push((name, json));
+        self
+    }
+
+    /// A string.
+    #[must_use]
+    pub fn text(self, name: &'static str, value: impl Display) -> Self {
+        let json = write_quoted(value);
+        self.with(name, json)
+    }
+
+    /// A string, or null.
+    #[must_use]
+    pub fn optional_text(self, name: &'static str, value: Option<impl Display>) -> Self {
+        match value {
+            Some(value) => self.text(name, value),
+            None => self.with(name, "null".into()),
+        }
+    }
+
+    /// A number with its exact decimal text.
+    #[must_use]
+    pub fn number(self, name: &'static str, value: Decimal) -> Self {
+        self.with(name, value.to_string())
+    }
+
+    /// A whole number.
+    #[must_use]
+    pub fn integer(self, name: &'static str, value: u64) -> Self {
+        self.with(name, value.to_string())
+    }
+
+    /// True or false.
+    #[must_use]
+    pub fn boolean(self, name: &'static str, value: bool) -> Self {
+        self.with(name, value.to_string())
+    }
+
+    /// A moment, RFC 3339 in UTC.
+    #[must_use]
+    pub fn time(self, name: &'static str, value: Timestamp) -> Self {
+        self.text(name, moment(value))
+    }
+
+    /// An object.
+    #[must_use]
+    pub fn object(self, name: &'static str, value: &Self) -> Self {
+        let json = value.to_json();
+        self.with(name, json)
+    }
+
+    /// A list of objects.
+    #[must_use]
+    pub fn list(self, name: &'static str, values: impl IntoIterator<Item = Self>) -> Self {
+        let values: Vec<String> = values.into_iter().map(|value| value.to_json()).collect();
+        self.with(name, format!("[{}]", values.join(",")))
+    }
+
+    /// A list of strings.
+    #[must_use]
+    pub fn texts(self, name: &'static str, values: impl IntoIterator<Item = impl Display>) -> Self {
+        let values: Vec<String> = values.into_iter().map(write_quoted).collect();
+        self.with(name, format!("[{}]", values.join(",")))
+    }
+
+    /// The object as JSON text.
+    pub fn to_json(&self) -> String {
+        let mut out = String::with_capacity(32 * self.0.len() + 2);
+        self.write(&mut out);
+        out
+    }
+
+    /// Appends the object as JSON text.
+    pub fn write(&self, out: &mut String) {
+        write_fields(out, self.0.iter());
+    }
+
+    /// Appends an object of those fields that another view has with another value or not at all.
+    pub(crate) fn write_changed(&self, out: &mut String, now: &Self) {
+        write_fields(out, self.0.iter().filter(|field| !now.0.contains(field)));
+    }
+}
+
+fn write_fields<'a>(out: &mut String, fields: impl Iterator<Item = &'a (&'static str, String)>) {
+    out.push('{');
+    for (n, (name, json)) in fields.enumerate() {
+        for part in [if n == 0 { "\"" } else { ",\"" }, name, "\":", json] {
+            out.push_str(part);
+        }
+    }
+    out.push('}');
+}
+
+/// Characters that a terminal or a page could act upon: controls (C0, DEL and C1, where 0x9b alone starts a terminal
+/// sequence), the ends of lines of JavaScript, direction overrides, and what starts markup. An `&` starts nothing without them,
+/// and addresses that people copy are full of it.
+const fn is_control(c: char) -> bool {
+    matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '<' | '>')
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// JSON text of any serializer with every live character escaped. Outside of strings JSON has none but white space, and
+/// inside of them serializers escape C0 controls themselves.
+pub fn sanitize_text(json: String) -> String {
+    let live = |c: char| c >= ' ' && is_control(c);
+    if !json.contains(live) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if live(c) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// A JSON string literal; everything that could end it or is live is escaped.
+pub(crate) fn write_quoted(value: impl Display) -> String {
+    let mut out = String::with_capacity(48);
+    out.push('"');
+    // Writing to a String cannot fail.
+    let _ = write!(Escaped(&mut out), "{value}");
+    out.push('"');
+    out
+}
+
+/// Escapes what is written through it. Text that needs none, which is nearly all, is copied whole.
+struct Escaped<'a>(&'a mut String);
+
+impl fmt::Write for Escaped<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let plain = |b: u8| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\' | b'<' | b'>');
+        if text.bytes().all(plain) {
+            self.0.push_str(text);
+            return Ok(());
+        }
+        for c in text.chars() {
+            match c {
+                '"' => self.0.push_str("\\\""),
+                '\\' => self.0.push_str("\\\\"),
+                c if is_control(c) => write!(self.0, "\\u{:04x}", u32::from(c))?,
+                c => self.0.push(c),
+            }
+        }
+        Ok(())
+    }
+}

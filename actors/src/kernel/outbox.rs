@@ -1,0 +1,362 @@
+//! Deliveries: one actor per running effect, linked to its family's delivery supervisor. A delivery's failure is its
+//! exit; trying again, later and later, is the supervisor's act, and each failed try is durable. A delivery that did
+//! not fail takes the next effect.
+
+mod partitions;
+mod one;
+mod attempts;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use purser_storage::{Batch, CommitError, Condition, Store};
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
+
+use crate::kernel::job::{OutboxJob, AttemptFailure, RetryMode};
+use crate::kernel::registry::JobStarter;
+use crate::kernel::{EntityKind, table};
+use crate::port::{BoxFuture, Clock, Entropy, ErrorKind};
+
+use self::partitions::{QueueDecision, PartitionQueues};
+use self::one::JobRunner;
+pub use attempts::{FAILURE_REASONS, AttemptCounts, AttemptCounters, Trouble};
+
+/// Does the work of effects.
+pub trait JobHandler: Send + Sync + 'static {
+    /// Returns once the batch that deletes the effect is durable.
+    fn handle<'a>(&'a self, effect: &'a OutboxJob) -> BoxFuture<'a, Result<(), AttemptFailure>>;
+}
+
+/// How often and how long.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryPolicy {
+    /// Running deliveries of one family, at most; more wait their turn.
+    pub max_concurrent: usize,
+    /// First pause, in milliseconds; doubles each time, with jitter of up to half.
+    pub initial_backoff_ms: u64,
+    /// Longest pause, in milliseconds.
+    pub max_backoff_ms: u64,
+    /// Tries before an effect is stuck, with its name on the operator's list.
+    pub max_attempts: u32,
+}
+
+/// What deliveries are built from.
+#[derive(Clone)]
+pub struct OutboxDeps {
+    /// Where effects live.
+    pub store: Arc<dyn Store>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Jitter.
+    pub entropy: Arc<dyn Entropy>,
+    /// Limits.
+    pub retry: RetryPolicy,
+    /// What is counted.
+    pub tries: Arc<AttemptCounters>,
+}
+
+/// Handle on all delivery supervisors. Made before the families that start effects, opened after the worker that needs
+/// the families.
+#[derive(Default)]
+pub struct Outbox {
+    supervisors: OnceLock<HashMap<EntityKind, ActorRef<SupervisorMsg>>>,
+}
+
+impl Outbox {
+    /// Starts one supervisor for each kind under `root`.
+    ///
+    /// # Errors
+    /// When the runtime is shutting down.
+    pub async fn open(
+        &self,
+        kinds: &[EntityKind],
+        ground: OutboxDeps,
+        worker: Arc<dyn JobHandler>,
+        root: ActorCell,
+    ) -> Result<(), ractor::SpawnErr> {
+        let mut supervisors = HashMap::new();
+        for kind in kinds {
+            let supervisor = OutboxSupervisor {
+                ground: ground.clone(),
+                worker: worker.clone(),
+            };
+            let (actor, _) = Actor::spawn_linked(None, supervisor, (), root.clone()).await?;
+            supervisors.insert(*kind, actor);
+        }
+        drop(self.supervisors.set(supervisors));
+        Ok(())
+    }
+}
+
+impl Outbox {
+    /// Who supervises the deliveries of each kind; nobody before [`Deliveries::open`].
+    pub(crate) fn supervisors(&self) -> Vec<(EntityKind, ActorId)> {
+        let opened = self.supervisors.get().into_iter().flatten();
+        opened.map(|(kind, supervisor)| (*kind, supervisor.get_id())).collect()
+    }
+}
+
+impl JobStarter for Outbox {
+    fn start(&self, effect: OutboxJob) {
+        // Before `open`, nothing is lost either: the rows are durable and are read at the start.
+        if let Some(supervisor) = self.supervisors.get().and_then(|s| s.get(&effect.job.family())) {
+            drop(supervisor.cast(SupervisorMsg::Start(effect)));
+        }
+    }
+}
+
+/// What a delivery supervisor receives.
+#[derive(Debug)]
+pub enum SupervisorMsg {
+    /// Run this effect when its time has come.
+    Start(OutboxJob),
+    /// This delivery's effect is done.
+    Completed(ActorId),
+    /// This delivery's effect is to be run again after so many milliseconds.
+    Retry(ActorId, u64, Wrong),
+    /// The effect waits for its time, or until such work was woken more often than so.
+    Wait(OutboxJob, u64),
+}
+
+/// What is wrong with a try that is followed by another.
+#[derive(Debug)]
+pub enum Wrong {
+    /// It was just not its time.
+    Nothing,
+    /// It was not even tried.
+    Held(String),
+    /// It failed.
+    Failed(ErrorKind, String),
+}
+
+/// How often work that may be woken looks whether it is, in milliseconds.
+const LOOK_EVERY_MS: u64 = 2_000;
+
+/// Deliveries without work that a supervisor keeps.
+const IDLE_MAX: usize = 256;
+
+struct OutboxSupervisor {
+    ground: OutboxDeps,
+    worker: Arc<dyn JobHandler>,
+}
+
+#[derive(Default)]
+struct OutboxSupervisorState {
+    running: HashMap<ActorId, (ActorRef<OutboxJob>, OutboxJob)>,
+    idle: Vec<ActorRef<OutboxJob>>,
+    pending: VecDeque<OutboxJob>,
+    lanes: PartitionQueues,
+}
+
+impl Actor for OutboxSupervisor {
+    type Msg = SupervisorMsg;
+    type State = OutboxSupervisorState;
+    type Arguments = ();
+
+    async fn pre_start(&self, _: ActorRef<SupervisorMsg>, (): ()) -> Result<OutboxSupervisorState, ActorProcessingErr> {
+        Ok(OutboxSupervisorState::default())
+    }
+
+    async fn handle(&self, myself: ActorRef<SupervisorMsg>, order: SupervisorMsg, desk: &mut OutboxSupervisorState) -> Result<(), ActorProcessingErr> {
+        match order {
+            SupervisorMsg::Start(effect) => {
+                let wakes = self.ground.tries.wakes(&effect.job);
+                self.start(&myself, desk, (effect, wakes)).await
+            }
+            SupervisorMsg::Wait(effect, wakes) => self.start(&myself, desk, (effect, wakes)).await,
+            SupervisorMsg::Completed(delivery) => {
+                if let Some((actor, effect)) = self.take_finished(desk, delivery) {
+                    self.ground.tries.ease(effect.id);
+                    desk.park_idle(actor);
+                }
+                self.run_next(&myself, desk).await
+            }
+            SupervisorMsg::Retry(delivery, ms, wrong) => {
+                if let Some((actor, mut effect)) = self.take_finished(desk, delivery) {
+                    desk.park_idle(actor);
+                    // Nothing to write down: its pace does not depend on how often it was tried.
+                    effect.next_attempt_at = self.ground.clock.now().plus_ms(ms);
+                    self.note(&effect, wrong);
+                    drop(myself.cast(SupervisorMsg::Start(effect)));
+                }
+                self.run_next(&myself, desk).await
+            }
+        }
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        myself: ActorRef<SupervisorMsg>,
+        event: SupervisionEvent,
+        desk: &mut OutboxSupervisorState,
+    ) -> Result<(), ActorProcessingErr> {
+        let (delivery, error) = match event {
+            SupervisionEvent::ActorTerminated(cell, ..) => (cell.get_id(), "the delivery was killed".into()),
+            SupervisionEvent::ActorFailed(cell, error) => (cell.get_id(), error),
+            SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => return Ok(()),
+        };
+        desk.idle.retain(|actor| actor.get_id() != delivery);
+        if let Some((_, effect)) = self.take_finished(desk, delivery) {
+            self.record_failure(&myself, effect, error);
+        }
+        self.run_next(&myself, desk).await
+    }
+}
+
+impl OutboxSupervisorState {
+    fn park_idle(&mut self, actor: ActorRef<OutboxJob>) {
+        if self.idle.len() < IDLE_MAX {
+            self.idle.push(actor);
+        } else {
+            actor.stop(None);
+        }
+    }
+}
+
+impl OutboxSupervisor {
+    /// Runs an effect, or lets it wait for its time.
+    async fn start(
+        &self,
+        myself: &ActorRef<SupervisorMsg>,
+        desk: &mut OutboxSupervisorState,
+        (effect, wakes): (OutboxJob, u64),
+    ) -> Result<(), ActorProcessingErr> {
+        let wait_ms = effect.next_attempt_at.0.saturating_sub(self.ground.clock.now().0);
+        let may_wake = effect.job.may_be_woken();
+        if wait_ms > 0 && !(may_wake && self.ground.tries.wakes(&effect.job) > wakes) {
+            let wait_ms = if may_wake { wait_ms.min(LOOK_EVERY_MS) } else { wait_ms };
+            drop(myself.send_after(Duration::from_millis(wait_ms), move || SupervisorMsg::Wait(effect, wakes)));
+            return Ok(());
+        }
+        match desk.lanes.admit(effect) {
+            QueueDecision::Run(effect) if desk.running.len() >= self.ground.retry.max_concurrent => {
+                desk.pending.push_back(effect);
+            }
+            QueueDecision::Run(effect) => self.run(myself, desk, effect).await?,
+            QueueDecision::Queued => {}
+            QueueDecision::Full(effect) => self.reschedule(myself.clone(), effect),
+        }
+        Ok(())
+    }
+
+    /// Counts what was wrong with a try, for whoever looks.
+    fn note(&self, effect: &OutboxJob, wrong: Wrong) {
+        let tries = &self.ground.tries;
+        match wrong {
+            Wrong::Nothing => tries.ease(effect.id),
+            Wrong::Held(error) => tries.trouble(effect, truncate_error(error), effect.next_attempt_at),
+            Wrong::Failed(kind, error) => {
+                tries.failed(&effect.job, Some(kind));
+                tries.trouble(effect, truncate_error(error), effect.next_attempt_at);
+            }
+        }
+    }
+
+    /// Takes up what has waited for a place.
+    async fn run_next(&self, myself: &ActorRef<SupervisorMsg>, desk: &mut OutboxSupervisorState) -> Result<(), ActorProcessingErr> {
+        match desk.pending.pop_front() {
+            Some(next) => self.run(myself, desk, next).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn run(&self, myself: &ActorRef<SupervisorMsg>, desk: &mut OutboxSupervisorState, effect: OutboxJob) -> Result<(), ActorProcessingErr> {
+        let actor = match desk.idle.pop() {
+            Some(actor) => actor,
+            None => {
+                let delivery = JobRunner {
+                    worker: self.worker.clone(),
+                    store: self.ground.store.clone(),
+                    supervisor: myself.clone(),
+                };
+                Actor::spawn_linked(None, delivery, (), myself.get_cell()).await?.0
+            }
+        };
+        self.ground.tries.started(&effect.job);
+        // One that has just died leaves the effect in `running`, where its end is on the way to find it.
+        drop(actor.cast(effect.clone()));
+        desk.running.insert(actor.get_id(), (actor, effect));
+        Ok(())
+    }
+
+    fn take_finished(&self, desk: &mut OutboxSupervisorState, delivery: ActorId) -> Option<(ActorRef<OutboxJob>, OutboxJob)> {
+        let ended = desk.running.remove(&delivery)?;
+        self.ground.tries.finished(&ended.1.job);
+        if let Some(next) = desk.lanes.release(&ended.1) {
+            desk.pending.push_back(next);
+        }
+        Some(ended)
+    }
+
+    fn record_failure(&self, myself: &ActorRef<SupervisorMsg>, mut effect: OutboxJob, error: ActorProcessingErr) {
+        let failure = error.downcast::<AttemptFailure>().map(|failure| *failure);
+        let kind = failure.as_ref().ok().map(|failure| failure.kind);
+        self.ground.tries.failed(&effect.job, kind);
+        // A panic: what it had begun may have happened.
+        let failure = failure.unwrap_or_else(|other| AttemptFailure {
+            kind: ErrorKind::Unknown,
+            message: other.to_string(),
+            pace: RetryMode::Backoff,
+        });
+        let now = self.ground.clock.now();
+        effect.attempts = effect.attempts.saturating_add(1);
+        effect.next_attempt_at = now.plus_ms(self.backoff_ms(effect.attempts));
+        effect.dead_lettered = failure.kind == ErrorKind::Permanent || effect.attempts >= self.ground.retry.max_attempts;
+        let (id, request, work, attempts) = (effect.id, effect.request_id, effect.job.name(), effect.attempts);
+        let error = &failure.message;
+        if effect.dead_lettered {
+            tracing::error!(effect = %id, %request, work, attempts, error, "an effect is stuck");
+        } else {
+            tracing::warn!(effect = %id, %request, work, attempts, error, "an effect is tried again");
+        }
+        let error = truncate_error(failure.message);
+        match effect.dead_lettered {
+            true => self.ground.tries.ease(effect.id),
+            false => self.ground.tries.trouble(&effect, error.clone(), effect.next_attempt_at),
+        }
+        effect.last_error = Some(error);
+        self.persist_failure(myself.clone(), effect);
+    }
+
+    /// Makes the failed try durable, then schedules the next.
+    fn persist_failure(&self, myself: ActorRef<SupervisorMsg>, effect: OutboxJob) {
+        let batch = Batch {
+            conditions: vec![Condition::Present(table::effect(effect.id))],
+            writes: vec![effect.put()],
+            ..Batch::default()
+        };
+        let tries = self.ground.tries.clone();
+        self.ground.store.commit(
+            batch,
+            Box::new(move |done| match done {
+                Ok(_) if effect.dead_lettered => {}
+                Ok(_) => drop(myself.cast(SupervisorMsg::Start(effect))),
+                // It was completed meanwhile: by an earlier try whose answer was lost.
+                Err(CommitError::Condition(_)) => tries.ease(effect.id),
+                Err(error) => tracing::error!(effect = %effect.id, %error, "a failed try was not written down"),
+            }),
+        );
+    }
+
+    fn backoff_ms(&self, attempts: u32) -> u64 {
+        let retry = &self.ground.retry;
+        let full = retry
+            .initial_backoff_ms
+            .saturating_mul(1 << attempts.saturating_sub(1).min(20))
+            .min(retry.max_backoff_ms)
+            .max(2);
+        let jitter = (self.ground.entropy.random() % u128::from(full / 2)) as u64;
+        full - jitter
+    }
+}
+
+/// What a row keeps of a message from outside: the row's size is bounded, and an unwritable one would lose the effect.
+fn truncate_error(mut message: String) -> String {
+    let mut end = message.len().min(1_000);
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    message.truncate(end);
+    message
+}

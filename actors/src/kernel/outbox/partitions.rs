@@ -1,0 +1,171 @@
+//! Lanes: of work that has one, only a few tries run at once, the others wait behind them, and none of them takes a place
+//! that work of another lane needs. What waits in memory is bounded too: beyond it a row waits instead.
+
+use std::collections::{HashMap, VecDeque};
+
+use purser_storage::{Batch, CommitError, Condition, Write, codec};
+use ractor::ActorRef;
+
+use super::{SupervisorMsg, OutboxSupervisor};
+use crate::kernel::job::OutboxJob;
+use crate::kernel::table;
+
+/// Tries of one lane at once.
+const RUNNING_MAX: usize = 8;
+/// Effects of one lane that wait in memory.
+const WAITING_MAX: usize = 1_000;
+/// Effects of all lanes that wait in memory, beyond which each lane has [`WAITING_FEW`].
+const ALL_WAITING_MAX: usize = 20_000;
+const WAITING_FEW: usize = 16;
+/// How long a row waits instead, in milliseconds; up to as long again is added.
+const PUT_OFF_MS: u64 = 30_000;
+
+#[derive(Default)]
+struct PartitionQueue {
+    running: usize,
+    waiting: VecDeque<OutboxJob>,
+}
+
+/// The lanes of one supervisor.
+#[derive(Default)]
+pub(super) struct PartitionQueues {
+    lanes: HashMap<u128, PartitionQueue>,
+    waiting: usize,
+}
+
+/// What becomes of an effect that is due.
+pub(super) enum QueueDecision {
+    /// It may run.
+    Run(OutboxJob),
+    /// It runs when one before it has ended.
+    Queued,
+    /// Too many wait already.
+    Full(OutboxJob),
+}
+
+impl PartitionQueues {
+    pub(super) fn admit(&mut self, effect: OutboxJob) -> QueueDecision {
+        let Some(name) = effect.job.lane() else {
+            return QueueDecision::Run(effect);
+        };
+        let lane = self.lanes.entry(name).or_default();
+        if lane.running < RUNNING_MAX {
+            lane.running += 1;
+            return QueueDecision::Run(effect);
+        }
+        let most = match self.waiting < ALL_WAITING_MAX {
+            true => WAITING_MAX,
+            false => WAITING_FEW,
+        };
+        if lane.waiting.len() >= most {
+            return QueueDecision::Full(effect);
+        }
+        lane.waiting.push_back(effect);
+        self.waiting += 1;
+        QueueDecision::Queued
+    }
+
+    /// A try has ended; what may run in its place.
+    pub(super) fn release(&mut self, effect: &OutboxJob) -> Option<OutboxJob> {
+        let name = effect.job.lane()?;
+        let lane = self.lanes.get_mut(&name)?;
+        if let Some(next) = lane.waiting.pop_front() {
+            self.waiting -= 1;
+            return Some(next);
+        }
+        lane.running -= 1;
+        if lane.running == 0 {
+            self.lanes.remove(&name);
+        }
+        None
+    }
+}
+
+impl OutboxSupervisor {
+    /// Lets a row wait in an effect's place: it comes due again like any other timer.
+    pub(super) fn reschedule(&self, myself: ActorRef<SupervisorMsg>, mut effect: OutboxJob) {
+        let jitter = (self.ground.entropy.random() % u128::from(PUT_OFF_MS)) as u64;
+        effect.next_attempt_at = self.ground.clock.now().plus_ms(PUT_OFF_MS + jitter);
+        let batch = Batch {
+            conditions: vec![Condition::Present(table::effect(effect.id))],
+            writes: vec![
+                Write::Delete {
+                    key: table::effect(effect.id),
+                },
+                Write::Put {
+                    key: table::timer(effect.next_attempt_at, effect.id),
+                    revision: 0,
+                    value: codec::encode(&effect),
+                },
+            ],
+            ..Batch::default()
+        };
+        self.ground.store.commit(
+            batch,
+            Box::new(move |done| match done {
+                // It was completed meanwhile, or the store stops and the next start finds it.
+                Ok(_) | Err(CommitError::Condition(_) | CommitError::Stopped) => {}
+                Err(_) => drop(myself.cast(SupervisorMsg::Start(effect))),
+            }),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{WebhookDeliveryId, JobId, WebhookId};
+    use crate::kernel::job::Job;
+    use crate::port::Timestamp;
+
+    fn effect(id: u128, endpoint: u128) -> OutboxJob {
+        let work = Job::DeliverWebhook {
+            delivery: WebhookDeliveryId(id),
+            endpoint: WebhookId(endpoint),
+            round: 1,
+        };
+        OutboxJob::new(JobId(id), work, Timestamp(1))
+    }
+
+    fn runs(entry: &QueueDecision) -> bool {
+        matches!(entry, QueueDecision::Run(_))
+    }
+
+    // Aim: a lane runs a few and lets some wait, in order; another is not kept waiting by it, and nothing is left of one
+    // that has ended.
+    #[test]
+    fn a_lane_runs_a_few_and_keeps_no_other_waiting() {
+        let (mut lanes, all) = (PartitionQueues::default(), (RUNNING_MAX + WAITING_MAX) as u128);
+        let entries: Vec<QueueDecision> = (0..all).map(|id| lanes.admit(effect(id, 1))).collect();
+        assert_eq!(entries.iter().filter(|entry| runs(entry)).count(), RUNNING_MAX);
+        assert!(matches!(lanes.admit(effect(all, 1)), QueueDecision::Full(_)));
+        assert!(runs(&lanes.admit(effect(all + 1, 2))), "another lane");
+        for id in 0..WAITING_MAX as u128 {
+            let next = lanes.release(&effect(id, 1)).map(|next| next.id);
+            assert_eq!(next, Some(JobId(id + RUNNING_MAX as u128)));
+        }
+        for _ in 0..RUNNING_MAX {
+            assert_eq!(lanes.release(&effect(0, 1)), None);
+        }
+        assert_eq!(lanes.release(&effect(all + 1, 2)), None);
+        assert!(lanes.lanes.is_empty() && lanes.waiting == 0);
+    }
+
+    // Aim: however many lanes there are, what waits in memory is bounded.
+    #[test]
+    fn what_waits_in_memory_is_bounded() {
+        let mut lanes = PartitionQueues::default();
+        for lane in 0..3_000_u128 {
+            for n in 0..100 {
+                lanes.admit(effect(lane * 1_000 + n, lane));
+            }
+        }
+        assert!(
+            lanes.waiting <= ALL_WAITING_MAX + 3_000 * WAITING_FEW,
+            "{}",
+            lanes.waiting
+        );
+        let last = lanes.lanes.get(&2_999).map(|lane| lane.waiting.len());
+        assert_eq!(last, Some(WAITING_FEW), "nobody is kept out");
+    }
+}

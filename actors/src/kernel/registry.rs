@@ -1,0 +1,395 @@
+//! The directory of one kind of entity: finds the actor of an id, activates it on first use, passivates it when idle.
+//!
+//! Invariant: an id without a slot has nothing in flight. A shell that passivates leaves only after all its batches are
+//! answered; behind one that died, the slot stays until a barrier has passed the commit queue. So loading a snapshot
+//! always reads the predecessor's last word.
+
+mod load_error;
+mod deps;
+mod supervisor;
+mod actor_counts;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry;
+use parking_lot::Mutex;
+use purser_storage::mutants::{self, Mutant};
+use purser_storage::stats::Counter;
+use purser_storage::{Batch, Store, codec};
+use ractor::{Actor, ActorCell, ActorId, ActorRef, MessagingErr};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+pub use self::load_error::LoadError;
+pub use self::deps::{EntityDeps, ActivationLimits, JobStarter};
+use self::supervisor::{EntitySupervisor, SupervisedRegistry};
+pub use self::actor_counts::ActorCounts;
+use crate::kernel::entity::{Entity, EntityId, AskError};
+use crate::kernel::idempotency::{ExtraWrite, IdempotencyRecorder};
+use crate::kernel::entity_actor::{LoadedState, EntityMsg, EntityActor, OutcomeWaiter};
+use crate::kernel::{request_context, table};
+use crate::port::{Clock, Entropy};
+
+enum ActorSlot<E: Entity> {
+    Active {
+        actor: ActorRef<EntityMsg<E>>,
+        used_ms: AtomicU64,
+    },
+    /// Being activated or passivated: messages wait here.
+    Activating(Vec<EntityMsg<E>>),
+    Quarantined,
+}
+
+pub(crate) struct RegistryCore<E: Entity> {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) effects: Arc<dyn JobStarter>,
+    runtime: Handle,
+    limits: ActivationLimits,
+    slots: DashMap<E::Id, ActorSlot<E>>,
+    names: DashMap<ActorId, E::Id>,
+    /// Deaths in a row, by entity; forgotten when an actor leaves in peace.
+    deaths: Mutex<HashMap<E::Id, u32>>,
+    restarts: AtomicU64,
+    /// Commands asked and not answered.
+    open: Counter,
+    guardian: ActorCell,
+    /// [`FamilyCore::activate`] on the runtime. A pointer, so that the shell and its actor are compiled with the engine's
+    /// start alone: through a direct call every crate that asks an entity would compile them again.
+    launch: fn(Arc<Self>, E::Id),
+}
+
+/// Handle on a family: what callers use.
+pub struct EntityRegistry<E: Entity> {
+    core: Arc<RegistryCore<E>>,
+}
+
+impl<E: Entity> Clone for EntityRegistry<E> {
+    fn clone(&self) -> Self {
+        Self {
+            core: self.core.clone(),
+        }
+    }
+}
+
+impl<E: Entity> EntityRegistry<E> {
+    /// Starts the family's supervisor under `root` and returns the handle.
+    ///
+    /// # Errors
+    /// When the runtime is shutting down.
+    pub async fn start(ground: EntityDeps, root: ActorCell) -> Result<Self, ractor::SpawnErr> {
+        let ward = SupervisedRegistry::<E>::default();
+        let guardian = EntitySupervisor::<E>::spawn(root, ward.clone()).await?;
+        let core = Arc::new(RegistryCore {
+            store: ground.store,
+            clock: ground.clock,
+            entropy: ground.entropy,
+            effects: ground.effects,
+            runtime: ground.runtime,
+            limits: ground.limits,
+            slots: DashMap::new(),
+            names: DashMap::new(),
+            deaths: Mutex::default(),
+            restarts: AtomicU64::new(0),
+            open: Counter::default(),
+            guardian,
+            launch: |core, id| drop(core.runtime.clone().spawn(core.activate(id))),
+        });
+        // Before the first child: supervision events overtake messages, so a message could come too late.
+        drop(ward.set(core.clone()));
+        Ok(Self { core })
+    }
+
+    /// Asks an entity and waits for the durable answer.
+    ///
+    /// # Errors
+    /// A [`Refusal`]; nothing happened unless it is [`Refusal::Unknown`].
+    pub async fn ask(&self, id: E::Id, command: E::Command) -> Result<E::Reply, AskError<E::Rejection>> {
+        self.ask_idempotent(id, command, None).await
+    }
+
+    /// As [`Family::ask`], and the answer is remembered by the same batch; a rejection by a batch of its own. A conflict
+    /// may mean that it was remembered before.
+    ///
+    /// # Errors
+    /// As [`Family::ask`].
+    pub async fn ask_idempotent(
+        &self,
+        id: E::Id,
+        command: E::Command,
+        memo: Option<IdempotencyRecorder<E>>,
+    ) -> Result<E::Reply, AskError<E::Rejection>> {
+        self.ask_with_extra(id, command, memo.map(ExtraWrite::Idempotency)).await
+    }
+
+    /// As [`Family::ask`], and something is written beside it by the same batch.
+    ///
+    /// # Errors
+    /// As [`Family::ask`].
+    pub(crate) async fn ask_with_extra(
+        &self,
+        id: E::Id,
+        command: E::Command,
+        aside: Option<ExtraWrite<E>>,
+    ) -> Result<E::Reply, AskError<E::Rejection>> {
+        let (reply, answer) = oneshot::channel();
+        let _open = self.core.open.track();
+        let origin = request_context::current_request();
+        let message = EntityMsg::Command {
+            command,
+            aside,
+            reply,
+            origin,
+        };
+        self.core.send(id, message);
+        answer.await.unwrap_or(Err(AskError::OutcomeUnknown))
+    }
+
+    /// A receiver for the entity's outcome at a revision above the given one. It closes without a value if the actor
+    /// dies; ask again then.
+    pub fn outcome(&self, id: E::Id, above: u64) -> oneshot::Receiver<E::Outcome> {
+        let (reply, outcome) = oneshot::channel();
+        self.core.send(id, EntityMsg::AwaitOutcome(OutcomeWaiter { above, reply }));
+        outcome
+    }
+
+    /// The durable state and its revision.
+    ///
+    /// # Errors
+    /// When storage fails or the snapshot is damaged.
+    pub async fn read(&self, id: &E::Id) -> Result<Option<(E, u64)>, LoadError> {
+        let loaded = self.core.load(id).await?;
+        Ok(loaded.state.map(|state| (state, loaded.revision)))
+    }
+
+    /// Resident entities now.
+    pub fn active_count(&self) -> usize {
+        self.core.slots.len()
+    }
+
+    /// Commands asked and not answered: in a mailbox, being decided, or waiting for the disk. ractor does not tell how
+    /// much waits in a mailbox, so this is counted where it is asked.
+    pub fn commands_in_flight(&self) -> u64 {
+        self.core.open.sum()
+    }
+
+    /// Actors that died and were replaced since the start.
+    pub fn restarts(&self) -> u64 {
+        self.core.restarts.load(Ordering::Relaxed)
+    }
+
+    /// Entities that failed to load too often.
+    pub fn quarantined(&self) -> Vec<E::Id> {
+        self.core
+            .slots
+            .iter()
+            .filter(|s| matches!(s.value(), ActorSlot::Quarantined))
+            .map(|s| *s.key())
+            .collect()
+    }
+
+    /// Sends idle entities to rest: those idle for long enough, and the longest idle above the limit.
+    pub fn passivate_idle(&self) {
+        self.core.sweep();
+    }
+}
+
+impl<E: Entity> RegistryCore<E> {
+    pub(crate) async fn load(&self, id: &E::Id) -> Result<LoadedState<E>, LoadError> {
+        match self.store.read(&table::entity(E::KIND, &id.key())).await? {
+            None => Ok(LoadedState {
+                state: None,
+                revision: 0,
+            }),
+            Some(row) => {
+                let state = codec::decode(&row.value).map_err(|e| LoadError::Corrupt(id.to_string(), e))?;
+                Ok(LoadedState {
+                    state: Some(state),
+                    revision: row.revision,
+                })
+            }
+        }
+    }
+
+    /// Returns when everything enqueued so far is durable or refused.
+    pub(crate) async fn wait_durable(&self) {
+        let (done, passed) = oneshot::channel();
+        self.store.commit(
+            Batch::default(),
+            Box::new(move |_| {
+                // Nobody listens any more only if the caller was dropped.
+                let _ = done.send(());
+            }),
+        );
+        // A closed channel means that the store has stopped: then nothing is in flight either.
+        drop(passed.await);
+    }
+
+    fn send(self: &Arc<Self>, id: E::Id, message: EntityMsg<E>) {
+        match self.slots.entry(id) {
+            Entry::Occupied(mut slot) => match slot.get_mut() {
+                ActorSlot::Active { actor, used_ms } => {
+                    used_ms.store(self.clock.now().0, Ordering::Relaxed);
+                    // A dead actor's slot is taken over by its guardian's next event; until then messages wait.
+                    if let Err(MessagingErr::SendErr(message)) = actor.send_message(message) {
+                        slot.insert(ActorSlot::Activating(vec![message]));
+                    }
+                }
+                ActorSlot::Activating(queue) => queue.push(message),
+                ActorSlot::Quarantined => reply_error(message, AskError::Quarantined),
+            },
+            Entry::Vacant(vacant) => {
+                vacant.insert(ActorSlot::Activating(vec![message]));
+                (self.launch)(self.clone(), id);
+            }
+        }
+    }
+
+    async fn activate(self: Arc<Self>, id: E::Id) {
+        let loaded = match self.load(&id).await {
+            Ok(loaded) => loaded,
+            Err(error) => return self.load_failed(id, &error),
+        };
+        if loaded.state.is_none() && !E::CREATED_BY_COMMAND {
+            if let Some((_, ActorSlot::Activating(queue))) = self.slots.remove(&id) {
+                queue.into_iter().for_each(|m| reply_error(m, AskError::NotFound));
+            }
+            return;
+        }
+        let shell = EntityActor { core: self.clone(), id };
+        match Actor::spawn_linked(None, shell, loaded, self.guardian.clone()).await {
+            Ok((actor, _)) => {
+                self.names.insert(actor.get_id(), id);
+                self.may_stay_active(id, actor);
+            }
+            // Only when the process is stopping: callers learn `Unknown` from their closed channels.
+            Err(_) => drop(self.slots.remove(&id)),
+        }
+    }
+
+    /// Makes the actor the id's actor and hands it what has waited.
+    pub(crate) fn may_stay_active(&self, id: E::Id, actor: ActorRef<EntityMsg<E>>) {
+        let used_ms = AtomicU64::new(self.clock.now().0);
+        if let Entry::Occupied(mut slot) = self.slots.entry(id)
+            && let ActorSlot::Activating(queue) = slot.get_mut()
+        {
+            let queue = std::mem::take(queue);
+            // Still under the entry's lock, so that nothing overtakes what waited.
+            queue.into_iter().for_each(|m| drop(actor.send_message(m)));
+            slot.insert(ActorSlot::Active { actor, used_ms });
+        }
+    }
+
+    fn load_failed(self: Arc<Self>, id: E::Id, error: &LoadError) {
+        let deaths = self.record_crash(id);
+        tracing::error!(kind = E::KIND.name(), %id, deaths, %error, "an entity cannot be loaded");
+        if deaths >= self.limits.quarantine_after {
+            if let Some(ActorSlot::Activating(queue)) = self.slots.insert(id, ActorSlot::Quarantined) {
+                queue.into_iter().for_each(|m| reply_error(m, AskError::Quarantined));
+            }
+            return;
+        }
+        let pause = self.pause(deaths);
+        self.runtime.clone().spawn(async move {
+            tokio::time::sleep(pause).await;
+            self.activate(id).await;
+        });
+    }
+
+    fn record_crash(&self, id: E::Id) -> u32 {
+        self.restarts.fetch_add(1, Ordering::Relaxed);
+        let mut deaths = self.deaths.lock();
+        let count = deaths.entry(id).or_insert(0);
+        *count = count.saturating_add(1);
+        *count
+    }
+
+    fn pause(&self, deaths: u32) -> Duration {
+        let doubled = self
+            .limits
+            .restart_ms
+            .saturating_mul(1 << deaths.saturating_sub(1).min(20));
+        Duration::from_millis(doubled.min(self.limits.restart_max_ms))
+    }
+
+    /// The guardian's word that an actor is gone.
+    fn on_stopped(self: &Arc<Self>, actor: ActorId, error: Option<&str>) {
+        let Some((_, id)) = self.names.remove(&actor) else {
+            return;
+        };
+        let Some(error) = error else {
+            self.deaths.lock().remove(&id);
+            let waiting = self
+                .slots
+                .remove_if(&id, |_, s| matches!(s, ActorSlot::Activating(q) if q.is_empty()))
+                .is_none();
+            if waiting && !mutants::is_enabled(Mutant::PassivationDropsMessages) {
+                self.redeliver(id);
+                self.runtime.spawn(self.clone().activate(id));
+            }
+            return;
+        };
+        let deaths = self.record_crash(id);
+        let pause = self.pause(deaths);
+        tracing::warn!(kind = E::KIND.name(), %id, deaths, error, "an entity's actor died and is started again");
+        self.redeliver(id);
+        let core = self.clone();
+        self.runtime.spawn(async move {
+            if !mutants::is_enabled(Mutant::ActivationWithoutBarrier) {
+                core.wait_durable().await;
+            }
+            tokio::time::sleep(pause).await;
+            let idle = core
+                .slots
+                .remove_if(&id, |_, s| matches!(s, ActorSlot::Activating(q) if q.is_empty()))
+                .is_some();
+            if !idle {
+                core.activate(id).await;
+            }
+        });
+    }
+
+    /// Takes the slot from a dead actor, keeping what has waited meanwhile.
+    fn redeliver(&self, id: E::Id) {
+        if let Entry::Occupied(mut slot) = self.slots.entry(id)
+            && matches!(slot.get(), ActorSlot::Active { .. })
+        {
+            slot.insert(ActorSlot::Activating(Vec::new()));
+        }
+    }
+
+    fn sweep(&self) {
+        let now = self.clock.now().0;
+        let mut active: Vec<(u64, E::Id)> = Vec::new();
+        for slot in &self.slots {
+            if let ActorSlot::Active { used_ms, .. } = slot.value() {
+                active.push((used_ms.load(Ordering::Relaxed), *slot.key()));
+            }
+        }
+        // By id as well: whom the table happens to show first would decide otherwise, another one in every run.
+        active.sort_unstable();
+        let over = active.len().saturating_sub(self.limits.max_active);
+        for (n, (used, id)) in active.into_iter().enumerate() {
+            if n >= over && now.saturating_sub(used) < self.limits.passivate_after_ms {
+                break;
+            }
+            if let Entry::Occupied(mut slot) = self.slots.entry(id)
+                && let ActorSlot::Active { actor, .. } = slot.get()
+                && actor.send_message(EntityMsg::Passivate).is_ok()
+            {
+                slot.insert(ActorSlot::Activating(Vec::new()));
+            }
+        }
+    }
+}
+
+fn reply_error<E: Entity>(message: EntityMsg<E>, refusal: AskError<E::Rejection>) {
+    if let EntityMsg::Command { reply, .. } = message {
+        drop(reply.send(Err(refusal)));
+    }
+}

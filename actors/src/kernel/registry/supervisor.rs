@@ -1,0 +1,50 @@
+//! The supervisor of one family.
+
+use std::sync::{Arc, OnceLock};
+
+use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
+
+use super::RegistryCore;
+use crate::kernel::entity::Entity;
+
+/// The supervisor of a family's shells: its act is the restart.
+pub(super) struct EntitySupervisor<E: Entity>(std::marker::PhantomData<fn() -> E>);
+
+/// Whom a guardian watches over. Set once, when the family is complete.
+pub(super) type SupervisedRegistry<E> = Arc<OnceLock<Arc<RegistryCore<E>>>>;
+
+impl<E: Entity> EntitySupervisor<E> {
+    pub(super) async fn spawn(root: ActorCell, ward: SupervisedRegistry<E>) -> Result<ActorCell, ractor::SpawnErr> {
+        let name = format!("{}s", E::KIND.name());
+        // The name is for people; two engines in one process (tests) may both want it.
+        tracing::debug!(name, "a family starts");
+        let (actor, _) = Actor::spawn_linked(None, Self(std::marker::PhantomData), ward, root).await?;
+        Ok(actor.get_cell())
+    }
+}
+
+impl<E: Entity> Actor for EntitySupervisor<E> {
+    type Msg = ();
+    type State = SupervisedRegistry<E>;
+    type Arguments = SupervisedRegistry<E>;
+
+    async fn pre_start(&self, _: ActorRef<()>, ward: SupervisedRegistry<E>) -> Result<SupervisedRegistry<E>, ActorProcessingErr> {
+        Ok(ward)
+    }
+
+    /// ractor's default stops the supervisor when a child ends; this one outlives them all.
+    async fn handle_supervisor_evt(
+        &self,
+        _: ActorRef<()>,
+        event: SupervisionEvent,
+        ward: &mut SupervisedRegistry<E>,
+    ) -> Result<(), ActorProcessingErr> {
+        let Some(core) = ward.get() else { return Ok(()) };
+        match event {
+            SupervisionEvent::ActorTerminated(cell, ..) => core.on_stopped(cell.get_id(), None),
+            SupervisionEvent::ActorFailed(cell, error) => core.on_stopped(cell.get_id(), Some(&error.to_string())),
+            SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! How a payment looks from outside.
+
+use super::{Event, Payment, Status};
+use crate::id::PaymentId;
+use crate::kernel::JsonObject;
+use crate::port::{Decline, PreparedTransaction};
+
+impl Payment {
+    /// Whether it was given back unsent: presented again, it claims anew.
+    pub const fn is_released(&self) -> bool {
+        matches!(self.status, Status::Released | Status::DeclinedUnsent(_))
+    }
+
+    /// What was made durable to be sent, as long as its outcome is open.
+    pub const fn prepared(&self) -> Option<&PreparedTransaction> {
+        match &self.status {
+            Status::Settling(prepared) | Status::Unknown(prepared) | Status::Declined(_, prepared) => Some(prepared),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn state_name(&self) -> &'static str {
+        match self.status {
+            Status::Claimed => "claimed",
+            Status::Settling(_) => "settling",
+            Status::Unknown(_) => "unknown",
+            Status::Declined(..) => "declined",
+            Status::Released | Status::DeclinedUnsent(_) => "released",
+            Status::Settled { .. } => "settled",
+            Status::Fulfilled { .. } => "fulfilled",
+            Status::Credited { .. } => "credited",
+            Status::Refused(_) => "refused",
+            Status::Reversed { .. } => "reversed",
+            Status::Resolved { .. } => "resolved",
+        }
+    }
+
+    /// Steps on the way are not announced; what they come to is.
+    pub(super) const fn event_view(event: &Event) -> Option<&'static str> {
+        match event {
+            Event::Claimed(_) | Event::Settling(..) | Event::Resumed(..) | Event::Readmitted(..) => None,
+            Event::BecameUnknown(_) => Some("unknown"),
+            Event::Declined(..) => Some("declined"),
+            Event::Released(_) | Event::DeclinedUnsent(..) => Some("released"),
+            Event::Settled(..) => Some("settled"),
+            Event::Fulfilled(..) | Event::Adopted(..) => Some("fulfilled"),
+            Event::Credited(_) | Event::CreditedAfterRestore(..) => Some("credited"),
+            Event::Refused(_) => Some("refused"),
+            Event::Reversed(_) => Some("reversed"),
+            Event::Resolved(..) => Some("resolved"),
+        }
+    }
+
+    pub(super) fn view(&self, id: &PaymentId) -> JsonObject {
+        let (decline, product) = match &self.status {
+            Status::Declined(d, _) | Status::Refused(d) | Status::DeclinedUnsent(d) => (Some(d.reason.as_str()), None),
+            Status::Fulfilled { product, .. } => (None, Some(*product)),
+            Status::Reversed { product, .. } => (None, *product),
+            _ => (None, None),
+        };
+        let view = JsonObject::new()
+            .text("payment_id", id)
+            .text("status", self.state_name())
+            .number("amount", self.price().decimal())
+            .text("asset", "USDC")
+            .text("network", self.claim.authorization.network().caip2())
+            .text("payer", self.payer().address())
+            .optional_text("transaction", self.transaction())
+            .optional_text("error_reason", decline)
+            .text("product", self.claim.purchase.line().name())
+            .optional_text("product_id", product)
+            .time("created_at", self.claim.at)
+            .time("last_updated_at", self.updated_at);
+        match self.status {
+            Status::Resolved { resolution, .. } => view.text("resolution", resolution.name()),
+            _ => view,
+        }
+    }
+}
+
+pub(super) fn reorged() -> Decline {
+    Decline {
+        reason: "payment_reversed".into(),
+        message: "the chain has taken the transfer back".into(),
+    }
+}
+
+pub(super) fn never_settled() -> Decline {
+    Decline {
+        reason: "settlement_expired".into(),
+        message: "the transfer did not reach the chain while it was valid".into(),
+    }
+}

@@ -1,0 +1,52 @@
+//! What comes back after the return window of a payout.
+
+use super::{Event, Payout, Rejection};
+use crate::id::{LateReturnId, PayoutId};
+use crate::kernel::job::{CreditCause, Job};
+use crate::kernel::{Context, Decision, Entity as _, table};
+use crate::late_return::{LateReturn, LateReturnDetails};
+use crate::money::Usdc;
+use crate::port::ExternalText;
+
+impl Payout {
+    /// Money that comes back after the window: a late return, of which there is one, however often it is told.
+    pub(super) fn record_late_return(
+        &self,
+        id: PayoutId,
+        decision: Decision<Self>,
+        reason: ExternalText,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        if self.came_back_late {
+            return Ok(decision);
+        }
+        let kept = self.plan.terms.return_fee.min(self.charge.provider_amount());
+        let (owner, late, at) = (self.owner, LateReturnId::of(id), context.now);
+        let (posted, amount) = self.charge.provider_return(at, late, self.provider(), kept);
+        let received = LateReturnDetails {
+            owner,
+            payout: id,
+            amount: self.charge.provider_amount(),
+            kept,
+            reason,
+            at,
+        };
+        let opening = LateReturn::receive(received, context).map_err(|_| Rejection(self.status()))?;
+        let cause = CreditCause::LateReturn(late);
+        let next = match amount {
+            Usdc::ZERO => Job::ConfirmLateReturnCredit(late),
+            amount => Job::CreditAccount {
+                account: owner,
+                amount,
+                cause,
+            },
+        };
+        let decision = decision
+            .event(Event::ReturnedLate)
+            .open(opening)
+            .put_new(table::late_return(at, late), Vec::new())
+            .post_ledger(&posted, context)
+            .enqueue(next, context);
+        Ok(self.reverse_recipient_totals(id, decision, context))
+    }
+}

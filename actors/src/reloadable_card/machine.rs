@@ -1,0 +1,311 @@
+//! The card's state machine.
+
+use purser_storage::mutants::{self, Mutant};
+
+use super::{CardHistoryEntry, Command, CardDetails, Event, HISTORY, Rejection, ReloadableCard, Status};
+use crate::id::{CardId, JobId, Wallet};
+use crate::kernel::job::Job;
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, InvalidTransition, JsonObject, table};
+use crate::port::{CardActivity, CardState, ChargeNews, IssuedCard, CardSnapshot, Timestamp, CardAction};
+
+impl ReloadableCard {
+    /// Asks the issuer for what the holder wants, unless it is so already.
+    fn request_action(&self, id: CardId, wish: CardAction, context: &Context) -> Result<Decision<Self>, Rejection> {
+        if !self.is_usable() {
+            return Err(Rejection::InvalidState(self.status()));
+        }
+        match self.pending_action {
+            Some(under_way) if under_way == wish => return Ok(Decision::answer(true)),
+            Some(under_way) => return Err(Rejection::ActionInProgress(under_way)),
+            None => {}
+        }
+        let is_so = matches!(
+            (&self.status, wish),
+            (Status::Open(_), CardAction::Resume) | (Status::Paused(_), CardAction::Pause)
+        );
+        if is_so {
+            return Ok(Decision::answer(false));
+        }
+        Ok(Decision::answer(true)
+            .event(Event::ActionRequested(wish, context.now))
+            .enqueue(Job::ChangeCardState(id), context))
+    }
+
+    /// What a word of the issuer's changes; nothing if it is not newer than the last one. It may tell of several charges at
+    /// once; a charge that is refused, or given back, is told of a card that has ended, too.
+    fn apply_card_state(&self, standing: CardSnapshot, at: Timestamp) -> Vec<Event> {
+        if standing.sequence <= self.sequence && !mutants::is_enabled(Mutant::StaleCardEventApplied) {
+            return Vec::new();
+        }
+        if matches!(self.status, Status::Creating | Status::Failed { .. }) {
+            return Vec::new();
+        }
+        let standing = CardSnapshot {
+            activity: standing.activity.bounded(),
+            ..standing
+        };
+        let charges = standing.activity.news(&self.activity).into_iter();
+        let mut events: Vec<Event> = charges
+            .map(|charge| Event::Charged(standing.clone(), Some(charge), at))
+            .collect();
+        match (&self.status, standing.state) {
+            (Status::Open(_), CardState::Paused) => events.push(Event::Paused(standing, at)),
+            (Status::Paused(_), CardState::Open) => events.push(Event::Resumed(standing, at)),
+            (Status::Open(_) | Status::Paused(_), CardState::Closed) => events.push(Event::Closed(standing, at)),
+            _ if events.is_empty() => events.push(Event::Charged(standing, None, at)),
+            _ => {}
+        }
+        events
+    }
+
+    /// After a word of the issuer's.
+    fn record_state(self, standing: &CardSnapshot, status: Status, at: Timestamp) -> Self {
+        Self {
+            sequence: standing.sequence,
+            activity: standing.activity.clone(),
+            ..self
+        }
+        .at(status, at)
+    }
+
+    fn at(self, status: Status, updated_at: Timestamp) -> Self {
+        Self {
+            status,
+            updated_at,
+            ..self
+        }
+    }
+
+    fn record_history(mut self, change: CardHistoryEntry, at: Timestamp) -> Self {
+        let over = (self.history.len() + 1).saturating_sub(HISTORY);
+        self.history.drain(..over);
+        self.history.push((change, at));
+        self
+    }
+}
+
+fn opened(id: CardId, card: IssuedCard, decided: Decision<ReloadableCard>, at: Timestamp) -> Decision<ReloadableCard> {
+    let details = CardDetails {
+        issuer_ref: card.issuer_ref,
+        last4: card.last4,
+        exp_month: card.exp_month,
+        exp_year: card.exp_year,
+    };
+    decided
+        .put_new(table::vault(id), card.sealed)
+        .event(Event::Opened(details, at))
+}
+
+impl Entity for ReloadableCard {
+    const KIND: EntityKind = EntityKind::ReloadableCard;
+    const EVENT_NAMES: &'static [&'static str] = &[
+        "creating",
+        "open",
+        "failed",
+        "pause_requested",
+        "resume_requested",
+        "close_requested",
+        "paused",
+        "resumed",
+        "closed",
+        "charged",
+        "charge_settled",
+        "charge_declined",
+        "charge_refunded",
+        "details_viewed",
+    ];
+    const TRANSITIONS: &'static [Transition] = &[
+        ("-", "holder orders it", "creating"),
+        ("creating", "issuer opened and loaded it", "open"),
+        ("creating", "issuer definitely refused; nothing was taken", "failed"),
+        ("open", "holder pauses it", "paused"),
+        ("paused", "holder resumes it", "open"),
+        ("open", "holder closes it, or its one charge was made", "closed"),
+        ("paused", "holder or issuer closes it", "closed"),
+    ];
+    const CREATED_BY_COMMAND: bool = true;
+
+    type Id = CardId;
+    type Command = Command;
+    type Event = Event;
+    /// Whether the issuer is asked for something by then.
+    type Reply = bool;
+    type Rejection = Rejection;
+    type Outcome = Self;
+
+    fn decide(
+        this: Option<&Self>,
+        id: &CardId,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let (decided, at) = (Decision::answer(false), context.now);
+        let Some(card) = this else {
+            let Command::Request {
+                owner,
+                account,
+                amount,
+                reusable,
+                funding,
+            } = command
+            else {
+                return Err(Rejection::InvalidState("-"));
+            };
+            let ordered = Event::Ordered {
+                owner,
+                account,
+                amount,
+                reusable,
+                funded_by: funding.map(|(payment, _)| payment),
+                at,
+            };
+            // Two orders that were judged by the same sum do not both hold.
+            let decided = match funding {
+                Some((payment, nth)) => decided.put_new(table::payment_card(payment, nth), id.0.to_be_bytes().to_vec()),
+                None => decided,
+            };
+            return Ok(decided
+                .requires_present(table::linked(&owner))
+                .index_for_owner(&owner, EntityKind::ReloadableCard, id.0, context)
+                .event(ordered)
+                .enqueue_as(JobId(id.0), Job::OpenReloadableCard(*id), context));
+        };
+        match (&card.status, command) {
+            (Status::Creating, Command::RecordOpened { effect, card }) => {
+                Ok(opened(*id, card, decided.completes_job(effect), at))
+            }
+            (Status::Creating, Command::RecordDecline { effect, reason }) => {
+                Ok(decided.completes_job(effect).event(Event::Declined(reason, at)))
+            }
+            (_, Command::RequestAction(wish)) => card.request_action(*id, wish, context),
+            (_, Command::RecordActionResult { effect, standing }) if card.pending_action.is_some() => {
+                let decided = decided.completes_job(effect);
+                let decided = card.apply_card_state(standing, at).into_iter().fold(decided, Decision::event);
+                Ok(decided.event(Event::ActionCompleted(at)))
+            }
+            (Status::Open(_) | Status::Paused(_) | Status::Closed(_), Command::RecordCardEvent(standing)) => {
+                Ok(card.apply_card_state(standing, at).into_iter().fold(decided, Decision::event))
+            }
+            (Status::Open(_) | Status::Paused(_), Command::Reveal) => Ok(decided.event(Event::Revealed(at))),
+            (_, _) => Err(Rejection::InvalidState(card.status())),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &CardId, event: &Event) -> Result<Self, InvalidTransition> {
+        let Some(card) = this else {
+            return match event {
+                Event::Ordered {
+                    owner,
+                    account,
+                    amount,
+                    reusable,
+                    funded_by,
+                    at,
+                } => Ok(Self {
+                    owner: *owner,
+                    account: *account,
+                    amount: *amount,
+                    reusable: *reusable,
+                    funded_by: *funded_by,
+                    created_at: *at,
+                    updated_at: *at,
+                    pending_action: None,
+                    sequence: 0,
+                    activity: CardActivity::default(),
+                    history: Vec::new(),
+                    status: Status::Creating,
+                }),
+                event => Err(InvalidTransition::new("-", event)),
+            };
+        };
+        match (card.status.clone(), event) {
+            (Status::Creating, Event::Opened(details, at)) => {
+                let available = card.amount;
+                let loaded = Self {
+                    activity: CardActivity::loaded(available),
+                    ..card
+                };
+                Ok(loaded.at(Status::Open(details.clone()), *at).record_history(CardHistoryEntry::Opened, *at))
+            }
+            (Status::Creating, Event::Declined(reason, at)) => {
+                let reason = reason.clone();
+                Ok(card.at(Status::Failed { reason }, *at).record_history(CardHistoryEntry::Failed, *at))
+            }
+            (status @ (Status::Open(_) | Status::Paused(_)), Event::ActionRequested(wish, at)) if card.pending_action.is_none() => {
+                let wish = Some(*wish);
+                Ok(Self { pending_action: wish, ..card }.at(status, *at))
+            }
+            (status, Event::ActionCompleted(at)) if card.pending_action.is_some() => Ok(Self { pending_action: None, ..card }.at(status, *at)),
+            (Status::Open(details), Event::Paused(standing, at)) => Ok(card
+                .record_state(standing, Status::Paused(details), *at)
+                .record_history(CardHistoryEntry::Paused, *at)),
+            (Status::Paused(details), Event::Resumed(standing, at)) => Ok(card
+                .record_state(standing, Status::Open(details), *at)
+                .record_history(CardHistoryEntry::Resumed, *at)),
+            (Status::Open(details) | Status::Paused(details), Event::Closed(standing, at)) => Ok(card
+                .record_state(standing, Status::Closed(details), *at)
+                .record_history(CardHistoryEntry::Closed, *at)),
+            (status @ (Status::Open(_) | Status::Paused(_) | Status::Closed(_)), Event::Charged(standing, _, at)) => {
+                Ok(card.record_state(standing, status, *at))
+            }
+            (Status::Open(_) | Status::Paused(_), Event::Revealed(_)) => Ok(card),
+            (_, event) => Err(InvalidTransition::new(card.status(), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Creating => "creating",
+            Status::Open(_) => "open",
+            Status::Paused(_) => "paused",
+            Status::Closed(_) => "closed",
+            Status::Failed { .. } => "failed",
+        }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.owner
+    }
+
+    fn event_name(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Ordered { .. } => "creating",
+            Event::Opened(..) => CardHistoryEntry::Opened.name(),
+            Event::Declined(..) => CardHistoryEntry::Failed.name(),
+            Event::ActionRequested(wish, _) => wish.requested(),
+            // What the answer changed is told by itself.
+            Event::ActionCompleted(_) => return None,
+            Event::Paused(..) => CardHistoryEntry::Paused.name(),
+            Event::Resumed(..) => CardHistoryEntry::Resumed.name(),
+            Event::Closed(..) => CardHistoryEntry::Closed.name(),
+            Event::Charged(_, news, _) => return news.map(ChargeNews::name),
+            Event::Revealed(_) => "details_viewed",
+        })
+    }
+
+    fn view(&self, id: &CardId) -> JsonObject {
+        let reason = match &self.status {
+            Status::Failed { reason } => Some(reason.as_str()),
+            _ => None,
+        };
+        JsonObject::new()
+            .text("card_id", id)
+            .text("status", self.status())
+            .text("state", self.status())
+            .text("card_type", "Reloadable")
+            .number("usd_amount", self.amount.decimal())
+            .number("available_usd_amount", self.activity.available.decimal())
+            .boolean("reusable", self.reusable)
+            .text("country", "US")
+            .optional_text("last4", self.details().map(|d| d.last4.as_str()))
+            .optional_text("requested", self.pending_action.map(CardAction::name))
+            .optional_text("failure_reason", reason)
+            .time("created_at", self.created_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    fn outcome(&self) -> Option<Self> {
+        (self.status != Status::Creating && self.pending_action.is_none()).then(|| self.clone())
+    }
+}

@@ -1,0 +1,230 @@
+//! The spend's state machine.
+
+use super::{ServerResponse, Command, Event, WalletPaymentOrder, HttpRecordPart, Rejection, HTTP_RECORD_RETENTION_MS, WalletPayment, Status, PaymentMethod};
+use crate::id::{OutgoingTransferId, WalletPaymentId, Wallet};
+use crate::kernel::job::Job;
+use crate::kernel::entity::Transition;
+use crate::kernel::{Context, Decision, Entity, EntityKind, NewEntity, InvalidTransition, JsonObject, table};
+use crate::port::{Timestamp, TransferName};
+
+/// Why a spend ended that our own service did not take.
+const NOT_TAKEN: &str = "not_taken";
+
+impl WalletPayment {
+    /// The first snapshot of a spend, for the batch of the wallet that reserves for it.
+    ///
+    /// # Errors
+    /// Never for a new id; the type is the engine's.
+    pub fn reserve(
+        id: WalletPaymentId,
+        owner: Wallet,
+        from: Wallet,
+        order: WalletPaymentOrder,
+        context: &Context,
+    ) -> Result<NewEntity, InvalidTransition> {
+        let event = Event::Created {
+            owner,
+            from,
+            order: Box::new(order),
+            at: context.now,
+        };
+        NewEntity::of::<Self>(&id, &event, context)
+    }
+
+    fn at(self, status: Status, updated_at: Timestamp) -> Self {
+        Self {
+            status,
+            updated_at,
+            ..self
+        }
+    }
+
+    /// Tells the wallet how its reservation ends. What was said is kept for a while.
+    fn ends(&self, spend: WalletPaymentId, paid: bool, decided: Decision<Self>, context: &Context) -> Decision<Self> {
+        let wallet = self.owner;
+        let decided = decided.enqueue(Job::SettleWalletHold { wallet, spend, paid }, context);
+        match self.order.way {
+            PaymentMethod::Transfer => decided,
+            PaymentMethod::PaidCall { .. } => {
+                decided.enqueue_at(context.now.plus_ms(HTTP_RECORD_RETENTION_MS), Job::PurgeHttpRecord(spend), context)
+            }
+        }
+    }
+}
+
+impl Entity for WalletPayment {
+    const KIND: EntityKind = EntityKind::WalletPayment;
+    const EVENT_NAMES: &'static [&'static str] = &["reserved", "signed", "sent", "settled", "refused", "unsettled"];
+    const TRANSITIONS: &'static [Transition] = &[
+        ("-", "the wallet reserves its amount", "reserved"),
+        ("reserved", "what is to be sent is durable", "signed"),
+        ("reserved", "it was not signed; reservation ends", "refused"),
+        ("reserved", "the chain shows its transfer, after a restore", "settled"),
+        ("signed", "the server answered, or is given up", "sent"),
+        ("signed", "chain shows it", "settled"),
+        ("signed", "it can never land; reservation ends", "unsettled"),
+        ("sent", "chain shows it", "settled"),
+        ("sent", "it can never land; reservation ends", "unsettled"),
+    ];
+
+    type Id = WalletPaymentId;
+    type Command = Command;
+    type Event = Event;
+    type Reply = ();
+    type Rejection = Rejection;
+    type Outcome = Self;
+
+    fn decide(
+        this: Option<&Self>,
+        id: &WalletPaymentId,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let Some(spend) = this else {
+            return Err(Rejection("-"));
+        };
+        let (decided, now) = (Decision::answer(()), context.now);
+        match (&spend.status, command) {
+            // Nothing is signed for an account that is frozen by then, whatever was read before.
+            (Status::Pending, Command::RecordSigned { signed, payment }) => {
+                let decided = HttpRecordPart::PaymentHeader.put(*id, &payment, decided);
+                Ok(decided
+                    .requires_absent(table::frozen(&spend.owner))
+                    .event(Event::Signed(signed, now)))
+            }
+            (Status::Pending, Command::Recognised { effect, transaction }) => {
+                let row = table::recognised(OutgoingTransferId::named(spend.from.network(), &transaction));
+                let decided = decided.completes_job(effect).put_new(row, id.0.to_be_bytes().to_vec());
+                let decided = decided.event(Event::Confirmed(transaction, now));
+                Ok(spend.ends(*id, true, decided, context))
+            }
+            (Status::Signed(_), Command::RecordResponse { answer, body }) if matches!(spend.order.way, PaymentMethod::PaidCall { .. }) => {
+                let decided = HttpRecordPart::Response.put(*id, &body, decided);
+                Ok(decided.event(Event::ResponseReceived(answer, now)))
+            }
+            (Status::Signed(_), Command::Declined { effect, answer, body }) if spend.order.way.is_own() => {
+                let decided = HttpRecordPart::Response.put(*id, &body, decided.completes_job(effect));
+                let decided = decided.event(Event::ResponseReceived(answer, now));
+                let decided = decided.event(Event::Unsettled(NOT_TAKEN.into(), now));
+                Ok(spend.ends(*id, false, decided, context))
+            }
+            (Status::Signed(_) | Status::Sent(..), Command::RecordConfirmed { effect, transaction }) => {
+                let decided = decided.completes_job(effect).event(Event::Confirmed(transaction, now));
+                Ok(spend.ends(*id, true, decided, context))
+            }
+            (Status::Pending, Command::Fail { effect, reason }) => {
+                let decided = decided.completes_job(effect).event(Event::Failed(reason, now));
+                Ok(spend.ends(*id, false, decided, context))
+            }
+            (Status::Signed(_) | Status::Sent(..), Command::Fail { effect, reason }) => {
+                let decided = decided.completes_job(effect).event(Event::Unsettled(reason, now));
+                Ok(spend.ends(*id, false, decided, context))
+            }
+            (_, Command::PurgeHttpRecord { effect, rows })
+                if !spend.is_open() && rows.iter().all(|row| row.starts_with(&table::http_records_of(*id))) =>
+            {
+                Ok(rows.into_iter().fold(decided.completes_job(effect), Decision::delete))
+            }
+            (_, _) => Err(Rejection(spend.status())),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &WalletPaymentId, event: &Event) -> Result<Self, InvalidTransition> {
+        let Some(spend) = this else {
+            return match event {
+                Event::Created { owner, from, order, at } => Ok(Self {
+                    owner: *owner,
+                    from: *from,
+                    order: (**order).clone(),
+                    created_at: *at,
+                    updated_at: *at,
+                    status: Status::Pending,
+                }),
+                event => Err(InvalidTransition::new("-", event)),
+            };
+        };
+        match (&spend.status, event) {
+            (Status::Pending, Event::Signed(signed, at)) => Ok(spend.at(Status::Signed(signed.clone()), *at)),
+            (Status::Signed(signed), Event::ResponseReceived(answer, at)) => {
+                let status = Status::Sent(signed.clone(), answer.clone());
+                Ok(spend.at(status, *at))
+            }
+            (Status::Pending | Status::Signed(_) | Status::Sent(..), Event::Confirmed(transaction, at)) => {
+                let answer = spend.answer().cloned().map(ServerResponse::error_after_payment);
+                let transaction = transaction.clone();
+                Ok(spend.at(Status::Settled { transaction, answer }, *at))
+            }
+            (Status::Pending, Event::Failed(reason, at)) => {
+                let reason = reason.clone();
+                Ok(spend.at(Status::Failed { reason }, *at))
+            }
+            (Status::Signed(_) | Status::Sent(..), Event::Unsettled(reason, at)) => {
+                let (reason, answer) = (reason.clone(), spend.answer().cloned());
+                Ok(spend.at(Status::Unsettled { reason, answer }, *at))
+            }
+            (_, event) => Err(InvalidTransition::new(spend.status(), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Pending => "reserved",
+            Status::Signed(_) => "signed",
+            Status::Sent(..) => "sent",
+            Status::Settled { .. } => "settled",
+            Status::Failed { .. } => "refused",
+            Status::Unsettled { .. } => "unsettled",
+        }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.owner
+    }
+
+    fn event_name(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Created { .. } => "reserved",
+            Event::Signed(..) => "signed",
+            Event::ResponseReceived(..) => "sent",
+            Event::Confirmed(..) => "settled",
+            Event::Failed(..) => "refused",
+            Event::Unsettled(..) => "unsettled",
+        })
+    }
+
+    fn view(&self, id: &WalletPaymentId) -> JsonObject {
+        let (kind, host) = match &self.order.way {
+            PaymentMethod::Transfer => ("transfer", None),
+            PaymentMethod::PaidCall { host } => ("x402", Some(host.as_str())),
+        };
+        let view = JsonObject::new()
+            .text("spend_id", id)
+            .text("state", self.status())
+            .text("kind", kind)
+            .number("amount", self.order.amount.decimal())
+            .text("asset", "USDC")
+            .text("network", self.from.network().name())
+            .text("from", self.from.address())
+            .text("pay_to", self.order.to.address())
+            .optional_text("host", host)
+            .optional_text("note", self.order.note.as_deref());
+        let view = match self
+            .answer()
+            .map(|answer| answer.http_status)
+            .filter(|status| *status > 0)
+        {
+            Some(status) => view.integer("http_status", status.into()),
+            None => view.optional_text("http_status", None::<&str>),
+        };
+        view.optional_text("tx_hash", self.transaction().map(TransferName::transaction_of))
+            .optional_text("failure_reason", self.failure())
+            .time("created_at", self.created_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    /// Known once the chain has spoken, or as soon as the server has refused: the money may take its time then.
+    fn outcome(&self) -> Option<Self> {
+        let refused = matches!(&self.status, Status::Sent(_, answer) if answer.failure.is_some());
+        (refused || !self.is_open()).then(|| self.clone())
+    }
+}

@@ -1,0 +1,249 @@
+//! Actors come and go; what they acknowledged stays, and whom they left waiting is answered.
+
+use purser_actors::kernel::AskError;
+use std::collections::BTreeMap;
+
+use crate::support::counter_entity::{Command, Counters, Name};
+use crate::support::settings::fast;
+use crate::support::harness::{Harness, card_for, evm};
+use crate::support::{eventually, in_time};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn passivation_waits_for_every_batch_and_loses_no_message() {
+    // Aim: an actor with batches in flight does not leave; what comes meanwhile waits and is served afterwards.
+    let counters = Counters::new(fast().limits).await;
+    let name = Name(1);
+    let ask = |n| {
+        let family = counters.family.clone();
+        tokio::spawn(async move { family.ask(name, Command::Add(n)).await })
+    };
+    in_time("an answer", ask(1)).await.unwrap().unwrap();
+    for round in 1..=20_u64 {
+        counters.store.hold();
+        let in_flight = ask(1);
+        eventually("a batch is in flight", async || counters.store.queued() == 1).await;
+        counters.clock.advance(3_600_001);
+        counters.family.passivate_idle();
+        eventually("the actor asks for a barrier", async || counters.store.queued() == 2).await;
+        let meanwhile: Vec<_> = (0..5).map(|_| ask(1)).collect();
+        assert_eq!(counters.family.active_count(), 1, "it has not left");
+        counters.store.release();
+        in_time("an answer", in_flight).await.unwrap().unwrap();
+        for call in meanwhile {
+            in_time("an answer", call).await.unwrap().unwrap();
+        }
+        assert_eq!(counters.durable(name).await, 1 + 6 * round);
+    }
+    counters.clock.advance(3_600_001);
+    counters.family.passivate_idle();
+    eventually("it rests", async || counters.family.active_count() == 0).await;
+    assert_eq!(in_time("an answer", ask(1)).await.unwrap().unwrap(), 122);
+    assert_eq!(counters.family.restarts(), 0, "to rest is not to die");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn passivation_waits_for_whoever_waits_for_an_outcome() {
+    // Aim: an actor somebody waits at stays, however idle it is.
+    let counters = Counters::new(fast().limits).await;
+    let name = Name(1);
+    in_time("an answer", counters.family.ask(name, Command::Add(1)))
+        .await
+        .unwrap();
+    let outcome = tokio::spawn(counters.family.outcome(name, 0));
+    in_time("an answer", counters.family.ask(name, Command::Show))
+        .await
+        .unwrap();
+    for _ in 0..20 {
+        counters.clock.advance(3_600_001);
+        counters.family.passivate_idle();
+        assert_eq!(
+            in_time("an answer", counters.family.ask(name, Command::Show))
+                .await
+                .unwrap(),
+            1
+        );
+    }
+    in_time("an answer", counters.family.ask(name, Command::Add(99)))
+        .await
+        .unwrap();
+    assert_eq!(in_time("the outcome", outcome).await.unwrap().unwrap(), 100);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn at_most_resident_max_stay_and_the_longest_idle_go_first() {
+    // Aim: above the limit the sweep sends the longest idle to rest, at the limit nobody.
+    let mut limits = fast().limits;
+    limits.max_active = 10;
+    let counters = Counters::new(limits).await;
+    for n in 0..10 {
+        in_time("an answer", counters.family.ask(Name(n), Command::Add(1)))
+            .await
+            .unwrap();
+        counters.clock.advance(1_000);
+    }
+    counters.family.passivate_idle();
+    assert_eq!(counters.family.active_count(), 10, "at the limit nobody goes");
+    for n in 10..25 {
+        in_time("an answer", counters.family.ask(Name(n), Command::Add(1)))
+            .await
+            .unwrap();
+        counters.clock.advance(1_000);
+    }
+    counters.family.passivate_idle();
+    eventually("the limit holds", async || counters.family.active_count() == 10).await;
+    // Those who were used last did not have to be activated again: a damaged snapshot does not touch them.
+    for n in 15..25 {
+        counters.damage(Name(n));
+        assert_eq!(counters.family.ask(Name(n), Command::Show).await.unwrap(), 1);
+    }
+    for n in 0..15 {
+        assert_eq!(
+            counters.family.ask(Name(n), Command::Show).await.unwrap(),
+            1,
+            "who rests comes back"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_67_an_actor_that_panics_a_thousand_times_loses_nothing_acknowledged() {
+    // Aim: each death is a supervised restart, its name is free again, and every addition that was answered is there.
+    let counters = Counters::new(fast().limits).await;
+    let name = Name(1);
+    let mut acknowledged = 0;
+    for round in 1..=1_000_u64 {
+        let death = in_time("a death", counters.family.ask(name, Command::Die)).await;
+        assert!(
+            matches!(death, Err(AskError::OutcomeUnknown)),
+            "who dies answers unknown: {death:?}"
+        );
+        loop {
+            match in_time("an answer", counters.family.ask(name, Command::Add(1))).await {
+                Ok(total) => {
+                    acknowledged += 1;
+                    assert_eq!(
+                        total, acknowledged,
+                        "nothing acknowledged is lost, nothing else is there"
+                    );
+                    break;
+                }
+                // Sent to the dead one's mailbox.
+                Err(refusal) => assert!(matches!(refusal, AskError::OutcomeUnknown), "{refusal:?}"),
+            }
+        }
+        assert!(counters.family.restarts() <= round);
+    }
+    eventually("every death is counted", async || counters.family.restarts() == 1_000).await;
+    assert_eq!(counters.durable(name).await, 1_000);
+    assert!(counters.is_sound());
+    // In peace again: it goes to rest and comes back at once.
+    counters.clock.advance(3_600_001);
+    counters.family.passivate_idle();
+    eventually("it rests", async || counters.family.active_count() == 0).await;
+    assert_eq!(counters.family.ask(name, Command::Show).await.unwrap(), 1_000);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_67_a_death_among_many_messages_answers_all_of_them() {
+    // Aim: those before are served, those behind are served or told `unknown`; what is told is true.
+    let counters = Counters::new(fast().limits).await;
+    let name = Name(1);
+    for _ in 0..50 {
+        let before = counters.durable(name).await;
+        let calls: Vec<_> = (0..20)
+            .map(|n| {
+                let family = counters.family.clone();
+                let command = if n == 10 { Command::Die } else { Command::Add(1) };
+                tokio::spawn(async move { family.ask(name, command).await })
+            })
+            .collect();
+        let mut acknowledged = 0;
+        for call in calls {
+            match in_time("an answer", call).await.unwrap() {
+                Ok(_) => acknowledged += 1,
+                Err(refusal) => assert!(matches!(refusal, AskError::OutcomeUnknown), "{refusal:?}"),
+            }
+        }
+        assert_eq!(counters.durable(name).await, before + acknowledged);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_death_with_a_batch_in_flight_loses_only_what_was_not_acknowledged() {
+    // Aim: the successor reads the predecessor's last word, though it was not durable at the time of the death.
+    let counters = Counters::new(fast().limits).await;
+    let name = Name(1);
+    in_time("an answer", counters.family.ask(name, Command::Add(1)))
+        .await
+        .unwrap();
+    counters.store.hold();
+    let family = counters.family.clone();
+    let last = tokio::spawn(async move { family.ask(name, Command::Add(1)).await });
+    eventually("it is in flight", async || counters.store.queued() == 1).await;
+    let death = in_time("a death", counters.family.ask(name, Command::Die)).await;
+    assert!(matches!(death, Err(AskError::OutcomeUnknown)));
+    let family = counters.family.clone();
+    let next = tokio::spawn(async move { family.ask(name, Command::Add(1)).await });
+    eventually("the restart passes a barrier", async || counters.store.queued() == 2).await;
+    counters.store.release();
+    assert_eq!(in_time("an answer", last).await.unwrap().unwrap(), 2);
+    match in_time("an answer", next).await.unwrap() {
+        Ok(total) => assert_eq!(total, 3),
+        Err(refusal) => assert!(matches!(refusal, AskError::OutcomeUnknown), "{refusal:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_entity_that_cannot_be_loaded_is_quarantined_and_the_others_live() {
+    // Aim: after so many failed loads its callers are told so at once, it is on the operator's list, nobody else suffers.
+    let limits = fast().limits;
+    let counters = Counters::new(limits).await;
+    counters.damage(Name(1));
+    let refused = in_time("an answer", counters.family.ask(Name(1), Command::Show)).await;
+    assert!(matches!(refused, Err(AskError::Quarantined)), "{refused:?}");
+    assert_eq!(counters.family.restarts(), u64::from(limits.quarantine_after));
+    assert_eq!(counters.family.quarantined(), [Name(1)]);
+    let refused = in_time("an answer", counters.family.ask(Name(1), Command::Add(1))).await;
+    assert!(matches!(refused, Err(AskError::Quarantined)), "{refused:?}");
+    assert_eq!(
+        counters.family.restarts(),
+        u64::from(limits.quarantine_after),
+        "it is not tried again"
+    );
+    assert_eq!(
+        in_time("an answer", counters.family.ask(Name(2), Command::Add(1)))
+            .await
+            .unwrap(),
+        1
+    );
+    let closed = in_time("the outcome", counters.family.outcome(Name(1), 0)).await;
+    assert!(closed.is_err(), "who waits for its outcome is not left waiting");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_payers_with_few_residents_all_get_their_cards() {
+    // Aim: constant passivation under load loses no payment.
+    let mut settings = fast();
+    settings.limits.max_active = 2;
+    settings.limits.passivate_after_ms = 1;
+    settings.sweep_every_ms = 1;
+    let world = Harness::with(settings).await;
+    let calls: Vec<_> = (0..60)
+        .map(|n| {
+            let (engine, request) = (world.engine.clone(), card_for(evm(n % 6), n));
+            tokio::spawn(async move { engine.pay(request).await })
+        })
+        .collect();
+    let mut owners = BTreeMap::<_, u32>::new();
+    for call in calls {
+        assert!(in_time("a call", call).await.unwrap().unwrap().won);
+    }
+    world.quiet().await;
+    for (_, card) in world.cards() {
+        assert!(card.details().is_some());
+        *owners.entry(card.owner).or_default() += 1;
+    }
+    assert_eq!(owners.into_values().collect::<Vec<_>>(), [10; 6]);
+    eventually("all rest", async || world.engine.current_load().resident == 0).await;
+    assert_eq!(world.engine.current_load().restarts, 0);
+}

@@ -1,0 +1,204 @@
+//! What only a person brings about, run by the engine: the outside fails in every way, the process dies, and a row is
+//! there exactly while it is so.
+
+use purser_actors::engine::{OperationError, ClaimError};
+use purser_actors::identity_verification::{Rejection, Status};
+use purser_actors::kernel::{Entity, table};
+use purser_actors::money::Cents;
+use purser_actors::port::Verdict;
+use purser_actors::product::{Purchase, Precondition};
+
+use crate::support::identity::{CallBehavior, address_of};
+use crate::support::harness::{Harness, card_for, evm};
+use crate::support::{eventually, in_time};
+
+async fn status(world: &Harness) -> &'static str {
+    let identity = world.engine.identity(&evm(1)).await.unwrap();
+    identity.as_ref().map_or("none", Entity::status)
+}
+
+/// The provider's name of the check that is under way.
+async fn begun(world: &Harness) -> String {
+    let identity = in_time("the check begins", world.engine.await_identity_started(evm(1)))
+        .await
+        .unwrap();
+    match identity.status {
+        Status::InReview { begun: Some(begun), .. } => begun.reference,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_check_ends_as_its_provider_says_whatever_fails_on_the_way() {
+    // Aim: lost answers, busy moments and panics begin one check, and the verdict that is asked for verifies once.
+    let world = Harness::new().await;
+    world.people.turns(&[
+        CallBehavior::Busy,
+        CallBehavior::Lost,
+        CallBehavior::Panics,
+        CallBehavior::Works,
+        CallBehavior::Busy,
+        CallBehavior::Lost,
+        CallBehavior::Panics,
+    ]);
+    world.engine.request_identity_check(evm(1)).await.unwrap();
+    let reference = begun(&world).await;
+    assert_eq!((status(&world).await, world.people.checks()), ("in-review", 1));
+    assert_eq!(world.store.rows(&[table::VERIFIED]), []);
+    world.people.decide(&reference, Verdict::Passed);
+    world.quiet().await;
+    assert_eq!(status(&world).await, "verified");
+    assert_eq!(world.store.rows(&[table::VERIFIED]).len(), 1);
+    assert_eq!(world.announced("identity.verified"), 1);
+    let again = world.engine.request_identity_check(evm(1)).await;
+    assert!(
+        matches!(again, Err(OperationError::Rejected(Rejection::InvalidState("verified")))),
+        "{again:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_verdict_comes_once_by_whatever_way_and_outlives_the_process() {
+    // Aim: a callback verifies, the same again changes nothing, one on another check or with another word is refused;
+    // after a power cut all of it stands, and a check under way goes on.
+    let world = Harness::new().await;
+    world.engine.request_identity_check(evm(1)).await.unwrap();
+    let reference = begun(&world).await;
+    let world = world.crash().await;
+    assert_eq!(begun(&world).await, reference);
+    let verdict = |reference: &str, verdict| world.engine.record_identity_verdict(evm(1), reference.to_owned(), verdict);
+    let other = verdict("another", Verdict::Passed).await;
+    assert!(
+        matches!(other, Err(OperationError::Rejected(Rejection::DifferentCheck))),
+        "{other:?}"
+    );
+    verdict(&reference, Verdict::Passed).await.unwrap();
+    verdict(&reference, Verdict::Passed).await.unwrap();
+    let reason = "second thoughts".to_owned();
+    let contrary = verdict(&reference, Verdict::Failed { reason: reason.into() }).await;
+    assert!(
+        matches!(contrary, Err(OperationError::Rejected(Rejection::AlreadyDecided("verified")))),
+        "{contrary:?}"
+    );
+    let nobody = world
+        .engine
+        .record_identity_verdict(evm(2), reference.clone(), Verdict::Passed)
+        .await;
+    assert!(nobody.is_err());
+    assert_eq!((world.people.checks(), world.announced("identity.verified")), (1, 1));
+    let world = world.crash().await;
+    world.quiet().await;
+    assert_eq!(status(&world).await, "verified");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_rejected_owner_begins_another_check_and_an_old_verdict_does_not_touch_it() {
+    // Aim: no first, then yes; the first check's callback, late, is not taken for the second's.
+    let world = Harness::new().await;
+    world.engine.request_identity_check(evm(1)).await.unwrap();
+    let first = begun(&world).await;
+    let reason = "blurred".to_owned();
+    world.people.decide(&first, Verdict::Failed { reason: reason.into() });
+    world.quiet().await;
+    assert_eq!(status(&world).await, "rejected");
+    world.engine.request_identity_check(evm(1)).await.unwrap();
+    let second = begun(&world).await;
+    assert_ne!(first, second);
+    let late = world.engine.record_identity_verdict(evm(1), first, Verdict::Passed).await;
+    assert!(matches!(late, Err(OperationError::Rejected(Rejection::DifferentCheck))), "{late:?}");
+    world.people.decide(&second, Verdict::Passed);
+    world.quiet().await;
+    assert_eq!(status(&world).await, "verified");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_check_that_the_provider_will_not_begin_is_rejected() {
+    // Aim: a definite no leaves nothing under way, and the owner may try again.
+    let world = Harness::new().await;
+    world.people.turns(&[CallBehavior::No]);
+    world.engine.request_identity_check(evm(1)).await.unwrap();
+    world.quiet().await;
+    assert_eq!((status(&world).await, world.people.checks()), ("rejected", 0));
+    world.engine.request_identity_check(evm(1)).await.unwrap();
+    begun(&world).await;
+    assert_eq!(status(&world).await, "in-review");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_link_is_opened_once_and_its_row_holds_the_address() {
+    // Aim: whatever fails, one account; the row is the address while it is linked and gone when it is not; linked again
+    // it is the same account.
+    let world = Harness::new().await;
+    world.people.turns(&[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]);
+    let wallet = evm(1);
+    for round in 1..=2 {
+        world.engine.request_issuer_link(wallet, true).await.unwrap();
+        let link = in_time("the account opens", world.engine.await_issuer_link(wallet))
+            .await
+            .unwrap();
+        assert_eq!(link.deposit_address(), Some(&address_of(&wallet)));
+        assert_eq!(
+            world.engine.deposit_address(&wallet).await.unwrap(),
+            Some(address_of(&wallet))
+        );
+        world.engine.request_issuer_link(wallet, false).await.unwrap();
+        assert_eq!(world.engine.deposit_address(&wallet).await.unwrap(), None);
+        assert_eq!(world.announced("issuer.linked"), round);
+    }
+    world.quiet().await;
+    assert_eq!(world.people.opened(), [wallet]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_link_under_way_survives_a_power_cut_and_can_be_taken_back() {
+    // Aim: the opening goes on after the cut; one that is taken back ends without a word.
+    let world = Harness::new().await;
+    world.people.turns(&[CallBehavior::Busy; 3]);
+    world.engine.request_issuer_link(evm(1), true).await.unwrap();
+    let world = world.crash().await;
+    eventually("it is linked", async || {
+        world.engine.deposit_address(&evm(1)).await.unwrap().is_some()
+    })
+    .await;
+    world.people.turns(&[CallBehavior::Busy; 2]);
+    world.engine.request_issuer_link(evm(2), true).await.unwrap();
+    world.engine.request_issuer_link(evm(2), false).await.unwrap();
+    world.quiet().await;
+    assert_eq!(world.engine.deposit_address(&evm(2)).await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_refused_link_says_why_and_may_be_asked_for_again() {
+    // Aim: the issuer's definite no is a fact of the link, not a failure that is tried again.
+    let world = Harness::new().await;
+    world.people.turns(&[CallBehavior::No]);
+    world.engine.request_issuer_link(evm(1), true).await.unwrap();
+    let link = in_time("the issuer refuses", world.engine.await_issuer_link(evm(1)))
+        .await
+        .unwrap();
+    assert!(
+        link.view(&evm(1))
+            .to_json()
+            .contains("\"refusal_reason\":\"no account\""),
+        "{link:?}"
+    );
+    world.engine.request_issuer_link(evm(1), true).await.unwrap();
+    world.quiet().await;
+    assert!(world.engine.deposit_address(&evm(1)).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_purchase_that_needs_a_person_is_refused_until_there_was_one() {
+    // Aim: without the row nothing is claimed and nothing settles.
+    let world = Harness::new().await;
+    let mut request = card_for(evm(1), 1);
+    request.purchase = Purchase::CardBalance {
+        amount: Cents::new(500),
+    };
+    let refused = world.pay(&request).await;
+    assert!(
+        matches!(refused, Err(ClaimError::PreconditionFailed(Precondition::IssuerLinked))),
+        "{refused:?}"
+    );
+    assert_eq!(world.chain.submissions(), 0);
+}

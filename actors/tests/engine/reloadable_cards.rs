@@ -1,0 +1,298 @@
+//! What spends a balance at the card issuer, through the engine: cards and withdrawals, faults of the issuer, deaths in
+//! between. The issuer's own books say what came of the money.
+
+use purser_actors::card_withdrawal::{self, CardWithdrawal, Rejection as No};
+use purser_actors::engine::OperationError;
+use purser_actors::id::{CardId, RequestId, Wallet, WithdrawalId};
+use purser_actors::kernel::table;
+use purser_actors::lease::LeaseError;
+use purser_actors::money::Cents;
+use purser_actors::operator::{OperatorAction, Role};
+use purser_actors::port::CardAction;
+use purser_actors::reloadable_card::{INSUFFICIENT, Rejection, ReloadableCard, Status};
+use purser_storage::{Batch, Store as _, Write};
+
+use crate::support::identity::CallBehavior;
+use crate::support::harness::{Harness, evm};
+use crate::support::{eventually, in_time};
+
+const OWNER: Wallet = evm(1);
+pub(crate) const ACCOUNT: [u8; 20] = [0xdd; 20];
+
+/// A world in which the owner has so much at the issuer.
+pub(crate) async fn loaded(cents: u64) -> Harness {
+    let world = Harness::new().await;
+    world.store.scribble(table::linked(&OWNER), &ACCOUNT);
+    world.program.load(ACCOUNT, cents);
+    world
+}
+
+async fn create(world: &Harness, n: u128, cents: u64, reusable: bool) {
+    let asked = world
+        .engine
+        .create_reloadable((CardId(n), OWNER, ACCOUNT), (Cents::new(cents), reusable), None, None);
+    in_time("an answer", asked).await.expect("it is taken on");
+}
+
+async fn card(world: &Harness, n: u128) -> ReloadableCard {
+    world.engine.reloadable(&CardId(n)).await.unwrap().expect("it exists")
+}
+
+async fn steer(world: &Harness, n: u128, wish: CardAction) -> Result<bool, OperationError<Rejection>> {
+    in_time("an answer", world.engine.request_card_action(CardId(n), wish, None)).await
+}
+
+/// Until the engine has heard so much.
+async fn comes_to(world: &Harness, n: u128, status: &'static str) -> ReloadableCard {
+    use purser_actors::kernel::Entity as _;
+    eventually(status, async || card(world, n).await.status() == status).await;
+    card(world, n).await
+}
+
+fn told(world: &Harness, what: &str) -> usize {
+    world.announced(&format!("reloadable_card.{what}"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_card_is_opened_once_whatever_the_issuer_does_and_whenever_the_power_goes() {
+    // Aim: lost and nonsensical answers, panics, and a death behind each: the balance is charged once, the card is open once.
+    for turns in [
+        &[CallBehavior::Works][..],
+        &[CallBehavior::Busy, CallBehavior::Busy],
+        &[CallBehavior::Lost],
+        &[CallBehavior::Panics, CallBehavior::Lost],
+        &[CallBehavior::Lost, CallBehavior::Busy, CallBehavior::Panics],
+    ] {
+        let world = loaded(1_000).await;
+        world.program.turns(turns);
+        create(&world, 7, 600, true).await;
+        let world = world.crash().await;
+        world.quiet().await;
+        let opened = card(&world, 7).await;
+        assert!(matches!(opened.status, Status::Open(_)), "{turns:?}: {opened:?}");
+        assert_eq!(
+            (world.program.left(&ACCOUNT), world.program.on_cards()),
+            (400, 600),
+            "{turns:?}"
+        );
+        assert_eq!((told(&world, "creating"), told(&world, "open")), (1, 1), "{turns:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn orders_at_once_never_overdraw_the_balance() {
+    // Aim: of ten cards and withdrawals at once as many as the balance has are taken on; each other one says why, and
+    // nothing of it is missing.
+    let world = loaded(1_000).await;
+    let orders: Vec<_> = (0..10)
+        .map(|n| {
+            let engine = world.engine.clone();
+            tokio::spawn(async move {
+                if n % 2 == 0 {
+                    let ordered = (CardId(n), OWNER, ACCOUNT);
+                    drop(
+                        engine
+                            .create_reloadable(ordered, (Cents::new(300), true), None, None)
+                            .await,
+                    );
+                } else {
+                    let asked = (WithdrawalId(n), OWNER, ACCOUNT);
+                    let to = (evm(7), Cents::new(300));
+                    drop(engine.withdraw_card_balance(asked, to, None).await);
+                }
+            })
+        })
+        .collect();
+    for order in orders {
+        in_time("an answer", order).await.expect("it does not panic");
+    }
+    world.quiet().await;
+    let mut refused = 0;
+    for n in 0..10 {
+        if n % 2 == 0 {
+            refused += usize::from(
+                matches!(&card(&world, n).await.status, Status::Failed { reason } if reason.as_str() == INSUFFICIENT),
+            );
+        } else {
+            let status = withdrawal(&world, n).await.status;
+            refused += usize::from(
+                matches!(&status, card_withdrawal::Status::Failed { reason } if reason.as_str() == INSUFFICIENT),
+            );
+        }
+    }
+    assert_eq!((refused, world.program.left(&ACCOUNT)), (7, 100));
+    assert_eq!(told(&world, "failed") + world.announced("card_withdrawal.failed"), 7);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_card_is_ordered_without_a_linked_account() {
+    // Aim: the batch holds only with the row, so that an account that is unlinked at the same moment orders nothing.
+    let world = loaded(1_000).await;
+    let key = table::linked(&OWNER);
+    let batch = Batch {
+        writes: vec![Write::Delete { key }],
+        ..Batch::default()
+    };
+    world.store.commit(batch, Box::new(|_| {}));
+    let ordered = (CardId(7), OWNER, ACCOUNT);
+    let refused = world
+        .engine
+        .create_reloadable(ordered, (Cents::new(100), true), None, None)
+        .await;
+    assert!(matches!(refused, Err(OperationError::Unavailable)), "{refused:?}");
+    assert!(world.engine.reloadable(&CardId(7)).await.unwrap().is_none());
+    assert_eq!(world.program.left(&ACCOUNT), 1_000);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_wish_is_carried_out_once() {
+    // Aim: pause, resume, close through lost answers and deaths; closing gives back the rest, and a card that has ended takes
+    // nothing.
+    let mut world = loaded(1_000).await;
+    create(&world, 7, 600, true).await;
+    world.quiet().await;
+    assert!(world.program.charge(CardId(7), 50));
+    for (wish, status) in [(CardAction::Pause, "paused"), (CardAction::Resume, "open"), (CardAction::Close, "closed")] {
+        world.program.turns(&[CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics]);
+        assert!(steer(&world, 7, wish).await.unwrap());
+        world = world.crash().await;
+        world.quiet().await;
+        let now = comes_to(&world, 7, status).await;
+        assert_eq!(now.pending_action, None);
+        assert_eq!(world.program.charge(CardId(7), 10), status == "open", "{status}");
+    }
+    let closed = card(&world, 7).await;
+    assert!(matches!(closed.status, Status::Closed(_)));
+    assert_eq!(
+        (world.program.left(&ACCOUNT), world.program.on_cards()),
+        (1_000 - 60, 0)
+    );
+    let told = ["paused", "resumed", "closed"].map(|what| told(&world, what));
+    assert_eq!(told, [1, 1, 1]);
+    for wish in [CardAction::Pause, CardAction::Resume, CardAction::Close] {
+        let refused = steer(&world, 7, wish).await;
+        assert!(
+            matches!(refused, Err(OperationError::Rejected(Rejection::InvalidState("closed")))),
+            "{refused:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_charge_is_heard_and_a_card_for_one_ends_with_it() {
+    // Aim: nobody asks, the issuer tells: what is left, what was bought, and the end of a card for one charge; over a
+    // restart each is told once.
+    let world = loaded(1_000).await;
+    create(&world, 7, 600, true).await;
+    create(&world, 8, 300, false).await;
+    world.quiet().await;
+    assert!(world.program.charge(CardId(7), 50) && world.program.charge(CardId(8), 120));
+    let one = comes_to(&world, 8, "closed").await;
+    assert_eq!(one.spent()[0].amount, Cents::new(120));
+    eventually("the charge is heard", async || {
+        !card(&world, 7).await.spent().is_empty()
+    })
+    .await;
+    assert_eq!(card(&world, 7).await.activity.available, Cents::new(550));
+    assert_eq!(world.program.left(&ACCOUNT), 1_000 - 600 - 120);
+    let world = world.crash().await;
+    assert!(world.program.charge(CardId(7), 70));
+    eventually("the next is heard", async || card(&world, 7).await.spent().len() == 2).await;
+    assert_eq!((told(&world, "charged"), told(&world, "closed")), (3, 1));
+}
+
+pub(crate) async fn withdraw(world: &Harness, n: u128, cents: u64) {
+    let to = (evm(7), Cents::new(cents));
+    let asked = world
+        .engine
+        .withdraw_card_balance((WithdrawalId(n), OWNER, ACCOUNT), to, None);
+    in_time("an answer", asked).await.expect("it is taken on");
+}
+
+pub(crate) async fn withdrawal(world: &Harness, n: u128) -> CardWithdrawal {
+    let read = world.engine.card_withdrawal(&WithdrawalId(n)).await;
+    read.unwrap().expect("it exists")
+}
+
+pub(crate) fn act(by: &str) -> OperatorAction {
+    OperatorAction {
+        operator: by.into(),
+        role: Role::Operator,
+        request_id: RequestId(9),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_withdrawal_is_paid_or_put_back_once_whatever_the_issuer_does() {
+    // Aim: set aside once, ended once and the right way, through lost answers and a death behind each step; the owner sees
+    // both among the withdrawals.
+    let mut world = loaded(1_000).await;
+    let faults = [CallBehavior::Busy, CallBehavior::Lost, CallBehavior::Panics];
+    for n in [1, 2] {
+        world.program.turns(&faults);
+        withdraw(&world, n, 400).await;
+        world = world.crash().await;
+        world.quiet().await;
+    }
+    assert_eq!(world.program.left(&ACCOUNT), 200);
+    let (queue, more) = world.engine.card_withdrawal_queue(None, 10).await.unwrap();
+    assert_eq!((queue.len(), queue[0].0, more), (2, WithdrawalId(1), false));
+    let engine = &world.engine;
+    let lease = engine
+        .claim_card_withdrawal(WithdrawalId(1), act("ana"), 60_000)
+        .await
+        .unwrap();
+    let other = engine.claim_card_withdrawal(WithdrawalId(1), act("ben"), 60_000).await;
+    assert!(matches!(other, Err(OperationError::Rejected(No::Lease(LeaseError::HeldByOther(holder)))) if holder.by == "ana"));
+    world.program.turns(&faults);
+    let paid = engine.fulfil_card_withdrawal(WithdrawalId(1), act("ana"), lease.number, "0xabc".into());
+    paid.await.expect("it is paid");
+    world = world.crash().await;
+    world.quiet().await;
+    world.program.turns(&faults);
+    let engine = &world.engine;
+    let rejected = engine.reject_card_withdrawal(WithdrawalId(2), act("ana"), None, "no such place".into());
+    rejected.await.expect("it is rejected");
+    world = world.crash().await;
+    world.quiet().await;
+    assert_eq!(world.program.left(&ACCOUNT), 600, "one was put back");
+    let mut ended = world.program.reservations();
+    ended.sort();
+    assert_eq!(ended, [Some(false), Some(true)]);
+    let states = ["complete", "rejected", "put_back"].map(|s| world.announced(&format!("card_withdrawal.{s}")));
+    assert_eq!(states, [1, 1, 1]);
+    let (all, more) = world.engine.withdrawals_of(&OWNER, None, 1).await.unwrap();
+    assert_eq!((all[0].0, more), (WithdrawalId(1), true));
+    let (all, more) = world
+        .engine
+        .withdrawals_of(&OWNER, Some(WithdrawalId(1)), 5)
+        .await
+        .unwrap();
+    assert_eq!((all[0].0, all.len(), more), (WithdrawalId(2), 1, false));
+    assert!(world.engine.card_withdrawal_queue(None, 10).await.unwrap().0.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_transaction_pays_one_withdrawal() {
+    // Aim: an operator who enters the same transaction twice is told so; the second stays claimed and can be paid rightly.
+    let world = loaded(1_000).await;
+    for n in [1, 2] {
+        withdraw(&world, n, 400).await;
+    }
+    world.quiet().await;
+    let engine = &world.engine;
+    for n in [1, 2] {
+        let lease = engine
+            .claim_card_withdrawal(WithdrawalId(n), act("ana"), 60_000)
+            .await
+            .unwrap();
+        let paid = engine.fulfil_card_withdrawal(WithdrawalId(n), act("ana"), lease.number, "0xabc".into());
+        match paid.await {
+            Ok(()) => assert_eq!(n, 1),
+            Err(OperationError::AlreadyUsed) => assert_eq!(n, 2),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    let paid = engine.fulfil_card_withdrawal(WithdrawalId(2), act("ana"), 1, "0xdef".into());
+    paid.await.expect("another transaction paid it");
+}

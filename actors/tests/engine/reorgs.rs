@@ -1,0 +1,85 @@
+//! A payment that its chain takes back after it has bought something.
+
+use std::sync::Arc;
+
+use purser_actors::id::{Network, PaymentId, Wallet};
+use purser_actors::ledger::LedgerAccount;
+use purser_actors::payment::{Outcome, Status};
+use purser_actors::reconciliation::EntryStatus;
+
+use crate::reconciliation_lists::agreed;
+use crate::reconciliation::{finds, kinds, pays, walked};
+use crate::support::eventually;
+use crate::support::lists::FakeLists;
+use crate::support::harness::{Harness, bought, card_for, evm};
+
+const OWNER: Wallet = evm(1);
+
+async fn status(world: &Harness, payment: &PaymentId) -> Status {
+    world.engine.payment(payment).await.unwrap().unwrap().status
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_8_a_payment_that_its_chain_takes_back_for_good_freezes_the_account_and_is_a_loss() {
+    // Aim: while it may land again nothing is booked, over a crash; once it never can, the account is frozen, the loss has its
+    // place in the books and the difference is gone, once, over a crash too.
+    let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
+    let request = card_for(OWNER, 1);
+    let (paid, moved) = pays(&world, &lists, &request).await;
+    lists.enter(bought(&paid).0, EntryStatus::Completed, 500);
+    let mut world = agreed(world, &lists).await;
+    world.chain.take_back(&request.authorization);
+    lists.hide(&moved.transaction);
+    finds(&world, &["chain_deposit_missing"]).await;
+    let before = world.chain.lookups();
+    eventually("the chain is asked", async || world.chain.lookups() > before + 1).await;
+    world = world.crash().await;
+    assert!(matches!(status(&world, &paid.payment).await, Status::Fulfilled { .. }));
+    assert_eq!(world.books().get(&LedgerAccount::Losses), None);
+    let account = world.engine.account(&OWNER).await.unwrap().unwrap();
+    assert_eq!(account.frozen, None);
+
+    world.chain.expire(&request.authorization);
+    eventually("it is reversed", async || {
+        matches!(status(&world, &paid.payment).await, Status::Reversed { .. })
+    })
+    .await;
+    finds(&world, &[]).await;
+    world = world.crash().await;
+    walked(&world).await;
+    assert_eq!(kinds(&world).await, [""; 0]);
+    let books = world.books();
+    assert_eq!(books[&LedgerAccount::Losses], 5_000_000);
+    assert_eq!(books.get(&LedgerAccount::Treasury(Network::Base)), None);
+    let account = world.engine.account(&OWNER).await.unwrap().unwrap();
+    assert!(account.frozen.is_some());
+    for what in ["payment.reversed", "account.frozen", "difference.resolved"] {
+        assert_eq!(world.announced(what), 1, "{what}");
+    }
+    // It is nobody's product any more: sent again, it buys nothing.
+    let again = world.pay(&request).await;
+    assert!(
+        !matches!(&again, Ok(paid) if matches!(paid.outcome, Outcome::Fulfilled { .. })),
+        "{again:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_8_a_payment_that_lands_again_is_no_loss() {
+    // Aim: a reorganisation that ends well: the difference is told and gone, and nobody is frozen.
+    let (world, lists) = (Harness::new().await, Arc::new(FakeLists::default()));
+    let request = card_for(OWNER, 1);
+    let (paid, moved) = pays(&world, &lists, &request).await;
+    lists.enter(bought(&paid).0, EntryStatus::Completed, 500);
+    let world = agreed(world, &lists).await;
+    world.chain.take_back(&request.authorization);
+    lists.hide(&moved.transaction);
+    finds(&world, &["chain_deposit_missing"]).await;
+    world.chain.land(&request.authorization);
+    lists.show(moved);
+    finds(&world, &[]).await;
+    world.quiet().await;
+    assert!(matches!(status(&world, &paid.payment).await, Status::Fulfilled { .. }));
+    let account = world.engine.account(&OWNER).await.unwrap().unwrap();
+    assert_eq!((account.frozen, world.books().get(&LedgerAccount::Losses)), (None, None));
+}

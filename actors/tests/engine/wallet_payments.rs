@@ -1,0 +1,375 @@
+//! Managed wallets through the engine: caps, servers of every kind, and deaths in between.
+
+use purser_actors::agent_wallet::{WalletAddresses, AgentWallet, WalletCaps, Rejection};
+use purser_actors::engine::{OperationError, Held};
+use purser_actors::id::{WalletPaymentId, Wallet};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::table;
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Authorization;
+use purser_actors::wallet_payment::{CallFailure, WalletPaymentOrder, HttpRecordPart, HTTP_RECORD_RETENTION_MS, WalletPayment, Status, PaymentMethod};
+
+use crate::gate::{set_frozen, stays};
+use crate::support::sellers::SellerBehavior;
+use crate::support::harness::{Harness, evm};
+use crate::support::{eventually, in_time};
+
+const OWNER: Wallet = evm(1);
+pub(crate) const ID: WalletPaymentId = WalletPaymentId(77);
+const SPEND: Job = Job::SendWalletPayment(ID);
+const ONE: Usdc = Usdc::from_atomic(1_000_000);
+const PLENTY: Usdc = Usdc::from_atomic(1_000_000_000);
+
+/// A world in which the owner has a managed wallet with these caps, in whole dollars.
+pub(crate) async fn opened(per_call: u64, per_day: Option<u64>) -> Harness {
+    let world = Harness::new().await;
+    let limits = WalletCaps {
+        per_call: Cents::new(per_call * 100),
+        per_day: per_day.map(|cap| Cents::new(cap * 100)),
+    };
+    let addresses = WalletAddresses {
+        base: [8; 20],
+        solana: [8; 32],
+    };
+    let keys = (addresses, b"keys".to_vec());
+    let made = world.engine.create_agent_wallet(OWNER, keys, limits, None).await;
+    made.expect("it is made");
+    world
+}
+
+fn order(amount: Usdc, way: PaymentMethod) -> WalletPaymentOrder {
+    WalletPaymentOrder {
+        to: evm(5),
+        amount,
+        note: None,
+        way,
+    }
+}
+
+fn paid_call() -> PaymentMethod {
+    PaymentMethod::PaidCall {
+        host: "shop.example.com:443".into(),
+    }
+}
+
+fn own_call() -> PaymentMethod {
+    let host = PaymentMethod::OWN.to_owned();
+    PaymentMethod::PaidCall { host }
+}
+
+pub(crate) async fn spend(world: &Harness, id: WalletPaymentId, way: PaymentMethod) -> Result<(), OperationError<Rejection>> {
+    let call = match way {
+        PaymentMethod::Transfer => Vec::new(),
+        PaymentMethod::PaidCall { .. } => b"call".to_vec(),
+    };
+    let asked = world.engine.start_wallet_payment(OWNER, (id, PLENTY), (order(ONE, way), call), None);
+    in_time("an answer", asked).await
+}
+
+pub(crate) async fn read(world: &Harness) -> WalletPayment {
+    let read = world.engine.wallet_payment(&ID).await.expect("readable");
+    read.expect("it exists")
+}
+
+pub(crate) async fn wallet(world: &Harness) -> AgentWallet {
+    let read = world.engine.agent_wallet(&OWNER).await.expect("readable");
+    read.expect("it exists")
+}
+
+/// Paid once, answered, and nothing is reserved any more.
+async fn assert_settled(world: &Harness) {
+    let spent = read(world).await;
+    assert!(matches!(spent.status, Status::Settled { .. }), "{spent:?}");
+    let sent: Vec<Authorization> = world.sellers.signed();
+    let landed = sent.iter().filter(|one| world.chain.has(one)).count();
+    assert_eq!((landed, world.chain.transfers()), (1, 1), "one payment");
+    assert!(wallet(world).await.open.is_empty());
+    assert_eq!(world.announced("spend.settled"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_transfer_and_a_paid_call_settle() {
+    // Aim: reserved, signed, sent, settled, each told once; the answer is kept beside the spend.
+    for way in [PaymentMethod::Transfer, paid_call()] {
+        let world = opened(10, None).await;
+        spend(&world, ID, way.clone()).await.expect("it is reserved");
+        world.quiet().await;
+        assert_settled(&world).await;
+        let told = ["reserved", "signed", "sent"].map(|state| world.announced(&format!("spend.{state}")));
+        let answer = world.engine.http_record(ID, HttpRecordPart::Response).await.expect("readable");
+        match way {
+            PaymentMethod::Transfer => assert_eq!((told, answer), ([1, 1, 0], Vec::new())),
+            PaymentMethod::PaidCall { .. } => assert_eq!((told, answer), ([1, 1, 1], b"answer".to_vec())),
+        }
+        assert_eq!(world.sellers.signed().len(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_was_said_for_a_call_is_kept_for_thirty_days_and_no_longer() {
+    // Aim: until then the answer is there, over a restart too; then a timer ends it, and the spend itself stays.
+    let world = opened(10, None).await;
+    spend(&world, ID, paid_call()).await.expect("it is reserved");
+    world.quiet().await;
+    let said = world.store.rows(&[table::HTTP_RECORD]).len();
+    assert!(said >= 3, "call, payment and answer: {said}");
+    world.clock.advance(HTTP_RECORD_RETENTION_MS - 60_000);
+    let world = world.crash().await;
+    world.quiet().await;
+    assert_eq!(world.store.rows(&[table::HTTP_RECORD]).len(), said);
+    world.clock.advance(60_000);
+    eventually("it is forgotten", async || {
+        world.store.rows(&[table::HTTP_RECORD]).is_empty()
+    })
+    .await;
+    world.quiet().await;
+    assert_eq!(world.store.rows(&[table::TIMER]), []);
+    assert_settled(&world).await;
+    let answer = world.engine.http_record(ID, HttpRecordPart::Response).await.expect("readable");
+    assert!(answer.is_empty() && read(&world).await.answer().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn caps_hold_under_a_hundred_at_once() {
+    // Aim: of a hundred payments at once exactly as many are reserved as the day's cap has room for; a spend that never
+    // leaves gives its room back, and one that left does not.
+    let world = opened(10, Some(30)).await;
+    world.sellers.serve(&[SellerBehavior::Refused]);
+    let calls: Vec<_> = (0..100)
+        .map(|n| {
+            let engine = world.engine.clone();
+            let asked = (order(ONE, paid_call()), b"call".to_vec());
+            tokio::spawn(async move { engine.start_wallet_payment(OWNER, (WalletPaymentId(1_000 + n), PLENTY), asked, None).await })
+        })
+        .collect();
+    let mut reserved = 0;
+    for call in calls {
+        match in_time("an answer", call).await.expect("it does not panic") {
+            Ok(()) => reserved += 1,
+            Err(OperationError::Rejected(Rejection::DailyCap { cap, left })) => {
+                assert_eq!((cap, left), (Cents::new(3_000), Usdc::ZERO));
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(reserved, 30);
+    assert_eq!(
+        wallet(&world).await.held(evm(1).network()),
+        Usdc::from_atomic(30_000_000)
+    );
+    eventually("every payment is signed", async || world.sellers.signed().len() == 30).await;
+    let signed = world.sellers.signed();
+    signed[..10].iter().for_each(|one| world.chain.expire(one));
+    signed[10..].iter().for_each(|one| drop(world.chain.land(one)));
+    world.quiet().await;
+    let after = wallet(&world).await;
+    assert!(after.open.is_empty());
+    for n in 0..11 {
+        let told = spend(&world, WalletPaymentId(5_000 + n), PaymentMethod::Transfer).await;
+        assert_eq!(told.is_ok(), n < 10, "ten of thirty were given back");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_more_than_a_cap_or_the_balance_is_refused() {
+    // Aim: a cap per call, the balance less what is reserved, and nothing at all; nothing is signed.
+    let world = opened(2, None).await;
+    let ask = |amount, holds| {
+        let asked = (order(Usdc::from_atomic(amount), PaymentMethod::Transfer), Vec::new());
+        world.engine.start_wallet_payment(OWNER, (ID, Usdc::from_atomic(holds)), asked, None)
+    };
+    let refusal = async |amount, holds| match ask(amount, holds).await {
+        Err(OperationError::Rejected(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let cap = Cents::new(200);
+    assert_eq!(refusal(2_000_001, 9_000_000).await, Rejection::PerCallCap { cap });
+    let none = |available| Rejection::Insufficient {
+        available: Usdc::from_atomic(available),
+    };
+    assert_eq!(refusal(2_000_000, 1_999_999).await, none(1_999_999));
+    assert_eq!(refusal(0, 5).await, none(5));
+    assert!(world.sellers.signed().is_empty());
+    assert!(world.engine.wallet_payment(&ID).await.expect("readable").is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_spend_ends_by_what_the_chain_shows_whatever_the_server_says() {
+    // Aim: an error after the payment was taken is settled; a refusal stays reserved until the payment lands or never can;
+    // a server that is silent is asked again with the same payment, and given up.
+    for (served, lands, failure) in [
+        (SellerBehavior::WithAnError, true, Some(CallFailure::HttpError)),
+        (SellerBehavior::AnswerLost, true, Some(CallFailure::FetchFailed)),
+        (SellerBehavior::Refused, true, Some(CallFailure::Unsettled)),
+        (SellerBehavior::Refused, false, Some(CallFailure::Unsettled)),
+        (SellerBehavior::Unreachable, false, Some(CallFailure::FetchFailed)),
+    ] {
+        let mut world = opened(10, Some(1)).await;
+        world.sellers.serve(&[served]);
+        spend(&world, ID, paid_call()).await.expect("it is reserved");
+        let told = in_time("what became of the call", world.engine.await_wallet_payment(ID))
+            .await
+            .expect("it is told");
+        assert_eq!(told.answer().and_then(|answer| answer.failure), failure, "{served:?}");
+        if matches!(served, SellerBehavior::Refused | SellerBehavior::Unreachable) {
+            // Whatever time goes by, and over a crash: it could still land.
+            world = world.crash().await;
+            let seen = world.chain.lookups();
+            eventually("the chain is read again", async || world.chain.lookups() > seen + 2).await;
+            assert!(matches!(read(&world).await.status, Status::Sent(..)));
+            assert_eq!(wallet(&world).await.open.len(), 1);
+            let [signed] = &world.sellers.signed()[..] else {
+                panic!("signed once")
+            };
+            if lands {
+                world.chain.land(signed);
+            } else {
+                world.chain.expire(signed);
+            }
+        }
+        world.quiet().await;
+        assert_eq!(world.sellers.signed().len(), 1, "{served:?}");
+        assert!(wallet(&world).await.open.is_empty());
+        let again = spend(&world, WalletPaymentId(78), PaymentMethod::Transfer).await;
+        if lands {
+            assert_settled(&world).await;
+            assert!(again.is_err(), "the day is used up");
+        } else {
+            assert!(matches!(read(&world).await.status, Status::Unsettled { .. }));
+            assert_eq!(world.announced("spend.unsettled"), 1);
+            again.expect("its share was given back");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_our_own_service_refused_is_free_at_once() {
+    // Aim: a refusal of our own service, which has claimed nothing, frees the reservation before the payment's time is over;
+    // one that came to a second try does not, because the first may still be on its way to a claim.
+    let world = opened(10, Some(1)).await;
+    world.sellers.serve(&[SellerBehavior::Refused]);
+    spend(&world, ID, own_call()).await.expect("it is reserved");
+    world.quiet().await;
+    let told = read(&world).await;
+    assert!(matches!(told.status, Status::Unsettled { .. }), "{told:?}");
+    assert_eq!(
+        told.answer().and_then(|answer| answer.failure),
+        Some(CallFailure::Unsettled)
+    );
+    assert!(wallet(&world).await.open.is_empty());
+    spend(&world, WalletPaymentId(78), PaymentMethod::Transfer)
+        .await
+        .expect("its share was given back");
+
+    let world = opened(10, Some(1)).await;
+    world.sellers.serve(&[SellerBehavior::Unreachable, SellerBehavior::Refused]);
+    spend(&world, ID, own_call()).await.expect("it is reserved");
+    eventually("the call was answered", async || {
+        matches!(read(&world).await.status, Status::Sent(..))
+    })
+    .await;
+    assert_eq!(wallet(&world).await.open.len(), 1, "the chain is waited for");
+    world.sellers.signed().iter().for_each(|one| world.chain.expire(one));
+    world.quiet().await;
+    assert!(wallet(&world).await.open.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_silent_server_is_asked_again_with_the_same_payment() {
+    // Aim: two answers are lost and the third comes: three calls, one payment, and the answer is there.
+    let world = opened(10, None).await;
+    world
+        .sellers
+        .serve(&[SellerBehavior::AnswerLost, SellerBehavior::Unreachable, SellerBehavior::Well]);
+    spend(&world, ID, paid_call()).await.expect("it is reserved");
+    world.quiet().await;
+    assert_settled(&world).await;
+    assert_eq!((world.sellers.calls(), world.sellers.signed().len()), (2, 1));
+    assert_eq!(read(&world).await.answer().map(|answer| answer.http_status), Some(200));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_77_a_frozen_accounts_wallet_signs_nothing_and_goes_on_when_it_is_thawed() {
+    // Aim: a transfer and a call that are reserved when the freeze comes are not signed, over a crash; thawed, each is paid once.
+    // A server that has the signature and has not answered is not called again while the account is frozen.
+    for way in [PaymentMethod::Transfer, paid_call()] {
+        let world = opened(10, None).await;
+        set_frozen(&world, OWNER, true).await;
+        spend(&world, ID, way.clone()).await.expect("the wallet does not know");
+        stays(&world, &SPEND, Held::Frozen).await;
+        let world = world.crash().await;
+        stays(&world, &SPEND, Held::Frozen).await;
+        assert_eq!(read(&world).await.status, Status::Pending);
+        assert!(world.sellers.signed().is_empty() && wallet(&world).await.open.len() == 1);
+        set_frozen(&world, OWNER, false).await;
+        world.quiet().await;
+        assert_settled(&world).await;
+    }
+    let world = opened(10, None).await;
+    world.sellers.serve(&[SellerBehavior::Unreachable]);
+    spend(&world, ID, paid_call()).await.expect("it is reserved");
+    eventually("it is signed", async || !world.sellers.signed().is_empty()).await;
+    set_frozen(&world, OWNER, true).await;
+    world.sellers.serve(&[SellerBehavior::Well]);
+    let lookups = world.chain.lookups();
+    eventually("the chain is read", async || world.chain.lookups() > lookups + 3).await;
+    let calls = world.sellers.calls();
+    let lookups = world.chain.lookups();
+    eventually("the chain is read", async || world.chain.lookups() > lookups + 3).await;
+    assert_eq!(world.sellers.calls(), calls, "nobody is called");
+}
+
+/// Cuts the power after each batch of a spend, starts anew, and lets it come to its end.
+async fn one_payment_after_a_cut(way: PaymentMethod, served: &[SellerBehavior], last_is_answered: bool) {
+    let mut cuts = 0;
+    for after in 0.. {
+        assert!(after < 40, "it never gets through");
+        let world = opened(10, None).await;
+        world.sellers.serve(served);
+        let from = world.store.committed();
+        world.store.hold_after(after, last_is_answered);
+        let asked = tokio::spawn({
+            let (engine, way) = (world.engine.clone(), way.clone());
+            let call = if way == PaymentMethod::Transfer {
+                Vec::new()
+            } else {
+                b"call".to_vec()
+            };
+            async move { engine.start_wallet_payment(OWNER, (ID, PLENTY), (order(ONE, way), call), None).await }
+        });
+        let mut through = false;
+        eventually("the cut or the end", async || {
+            let done = asked.is_finished() && world.announced("spend.settled") == 1;
+            through = done && world.engine.open_effects(1).await.is_ok_and(|open| open.is_empty());
+            through || world.store.is_starving() || (!last_is_answered && world.store.committed() >= after + from)
+        })
+        .await;
+        let world = world.crash().await;
+        asked.abort();
+        // Whoever was not told asks again, with the same id as a key would have it.
+        if world.engine.wallet_payment(&ID).await.expect("readable").is_none() {
+            spend(&world, ID, way.clone()).await.expect("it is reserved");
+        }
+        world.quiet().await;
+        assert_settled(&world).await;
+        if through {
+            break;
+        }
+        cuts += 1;
+    }
+    assert!(
+        cuts >= 4,
+        "reserved, signed, settled and ended are batches of their own: {cuts}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_cut_at_any_batch_pays_once() {
+    // Aim: transfers and paid calls, with the last batch's answer heard and unheard, and servers whose answers are lost:
+    // whatever dies, one payment lands, and only what was durable was ever sent.
+    for last_is_answered in [true, false] {
+        one_payment_after_a_cut(PaymentMethod::Transfer, &[], last_is_answered).await;
+        one_payment_after_a_cut(paid_call(), &[SellerBehavior::Well], last_is_answered).await;
+        one_payment_after_a_cut(paid_call(), &[SellerBehavior::AnswerLost, SellerBehavior::Well], last_is_answered).await;
+    }
+}

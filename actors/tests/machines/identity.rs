@@ -1,0 +1,344 @@
+//! Identities and links, every command in every state.
+
+use purser_actors::account::{Account, OwnerCap, OwnerCaps, Rejection as AccountRejection};
+use purser_actors::id::JobId;
+use purser_actors::identity_verification::{self, IdentityVerification};
+use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::issuer_link::{self, IssuerLink};
+use purser_actors::money::Cents;
+use purser_actors::port::{StartedCheck, Verdict};
+use purser_actors::product::{DailyCap, ProductLine};
+use purser_storage::{Condition, Write};
+
+use crate::fixtures::{EFFECT, NOW, WALLET, accounts, admission, at, fold, happened, status, work};
+
+const OTHER: JobId = JobId(99);
+const ADDRESS: [u8; 20] = [7; 20];
+
+pub(crate) fn begun() -> StartedCheck {
+    StartedCheck {
+        reference: "ref".into(),
+        url: "https://check.example/secret".into(),
+    }
+}
+
+pub(crate) fn identity_events() -> Vec<identity_verification::Event> {
+    use identity_verification::Event;
+    vec![
+        Event::Requested { check: EFFECT, at: NOW },
+        Event::Started(begun(), NOW),
+        Event::Verified(NOW),
+        Event::Rejected("no".into(), NOW),
+    ]
+}
+
+/// An identity that was asked for, one that is being checked, one that is known and one that is not.
+pub(crate) fn identities() -> Vec<IdentityVerification> {
+    let events = identity_events();
+    let asked: IdentityVerification = fold(None, &WALLET, &events[..1]);
+    let checked = fold(Some(asked.clone()), &WALLET, &events[1..2]);
+    let verified = fold(Some(checked.clone()), &WALLET, &events[2..3]);
+    let rejected = fold(Some(checked.clone()), &WALLET, &events[3..4]);
+    vec![asked, checked, verified, rejected]
+}
+
+pub(crate) fn identity_commands() -> Vec<(&'static str, identity_verification::Command)> {
+    use identity_verification::Command;
+    let decide = |reference: &str, verdict| Command::RecordVerdict {
+        reference: reference.into(),
+        verdict,
+    };
+    let reason = || "no".into();
+    let failed = || Verdict::Failed { reason: reason() };
+    let (effect, begun) = (EFFECT, begun());
+    vec![
+        ("begin", Command::Request),
+        (
+            "begun",
+            Command::RecordStarted {
+                effect,
+                begun: begun.clone(),
+            },
+        ),
+        ("begun-other", Command::RecordStarted { effect: OTHER, begun }),
+        (
+            "refused",
+            Command::RecordDecline {
+                effect,
+                reason: reason(),
+            },
+        ),
+        (
+            "refused-other",
+            Command::RecordDecline {
+                effect: OTHER,
+                reason: reason(),
+            },
+        ),
+        ("passed", decide("ref", Verdict::Passed)),
+        ("failed", decide("ref", failed())),
+        ("passed-other", decide("another", Verdict::Passed)),
+    ]
+}
+
+pub(crate) fn link_events() -> Vec<issuer_link::Event> {
+    use issuer_link::Event;
+    vec![
+        Event::Requested {
+            opening: EFFECT,
+            at: NOW,
+        },
+        Event::Linked(ADDRESS, NOW),
+        Event::Declined("no".into(), NOW),
+        Event::Unlinked(NOW),
+    ]
+}
+
+/// A link that was asked for, one that was refused, one that is there.
+pub(crate) fn links() -> Vec<IssuerLink> {
+    let events = link_events();
+    let asked: IssuerLink = fold(None, &WALLET, &events[..1]);
+    let refused = fold(Some(asked.clone()), &WALLET, &events[2..3]);
+    let linked = fold(Some(asked.clone()), &WALLET, &events[1..2]);
+    vec![asked, refused, linked]
+}
+
+pub(crate) fn link_commands() -> Vec<(&'static str, issuer_link::Command)> {
+    use issuer_link::Command;
+    let reason = || "no".into();
+    let opened = |effect| Command::RecordOpened {
+        effect,
+        deposit_address: ADDRESS,
+    };
+    vec![
+        ("link", Command::Request),
+        ("unlink", Command::Unlink),
+        ("opened", opened(EFFECT)),
+        ("opened-other", opened(OTHER)),
+        (
+            "refused",
+            Command::RecordDecline {
+                effect: EFFECT,
+                reason: reason(),
+            },
+        ),
+        (
+            "refused-other",
+            Command::RecordDecline {
+                effect: OTHER,
+                reason: reason(),
+            },
+        ),
+    ]
+}
+
+/// Holds a machine against its table: `!` is a refusal, `=` is accepted and changes nothing.
+fn holds<E: Entity<Id = purser_actors::id::Wallet>>(table: &str, states: Vec<E>, commands: Vec<(&str, E::Command)>)
+where
+    E::Command: Clone,
+{
+    let states: Vec<_> = std::iter::once(None).chain(states.into_iter().map(Some)).collect();
+    let lines = table.lines().filter(|line| !line.is_empty());
+    assert_eq!(lines.clone().count(), commands.len(), "a line a command");
+    for ((name, command), line) in commands.into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        assert_eq!(cells.len(), states.len() + 1, "a cell a state: {line}");
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let decided = E::decide(state.as_ref(), &WALLET, command.clone(), &at(NOW));
+            let did = decided.map_or_else(|_| "!".to_owned(), |decision| happened(&decision));
+            assert_eq!(did, *expected, "{name} in {}", status(state.as_ref()));
+        }
+    }
+}
+
+fn puts<E: Entity>(decision: &Decision<E>, key: &[u8]) -> Option<Vec<u8>> {
+    decision.writes().iter().find_map(|write| match write {
+        Write::Put { key: put, value, .. } if **put == *key => Some(value.clone()),
+        _ => None,
+    })
+}
+
+fn deletes<E: Entity>(decision: &Decision<E>, key: &[u8]) -> bool {
+    let deleted = |write: &Write| matches!(write, Write::Delete { key: gone } if **gone == *key);
+    decision.writes().iter().any(deleted)
+}
+
+#[test]
+fn case_31_an_identity_does_in_every_state_what_the_table_says() {
+    // Aim: eight commands in five states. Nothing but a verdict on the check that is under way verifies; a verdict said
+    // again changes nothing, one that contradicts is refused; whoever was rejected begins again, whoever is verified not.
+    const TABLE: &str = "
+begin          Asked  =         =         !  Asked
+begun          !      Begun     =         !  !
+begun-other    !      !         !         !  !
+refused        !      Rejected  !         !  !
+refused-other  !      !         !         !  !
+passed         !      !         Verified  =  !
+failed         !      !         Rejected  !  =
+passed-other   !      !         !         !  !
+";
+    holds::<IdentityVerification>(TABLE, identities(), identity_commands());
+}
+
+#[test]
+fn case_31_a_link_does_in_every_state_what_the_table_says() {
+    // Aim: six commands in four states; only the order that is open opens, and unlinking takes an open order back.
+    const TABLE: &str = "
+link           Asked  =         Asked  =
+unlink         =      Unlinked  =      Unlinked
+opened         !      Linked    !      !
+opened-other   !      !         !      !
+refused        !      Refused   !      !
+refused-other  !      !         !      !
+";
+    holds::<IssuerLink>(TABLE, links(), link_commands());
+}
+
+#[test]
+fn a_row_is_there_exactly_while_an_identity_is_verified() {
+    // Aim: the batch that verifies writes the row, as a new one, and ends the check; no other command touches it.
+    let row = table::verified(&WALLET);
+    for state in std::iter::once(None).chain(identities().into_iter().map(Some)) {
+        for (name, command) in identity_commands() {
+            let Ok(decision) = IdentityVerification::decide(state.as_ref(), &WALLET, command, &at(NOW)) else {
+                continue;
+            };
+            let verifies = decision.events() == [identity_verification::Event::Verified(NOW)];
+            assert_eq!(puts(&decision, &row).is_some(), verifies, "{name}");
+            assert_eq!(
+                decision.conditions().contains(&Condition::Absent(row.clone())),
+                verifies,
+                "{name}"
+            );
+            assert!(!deletes(&decision, &row), "{name}");
+            if verifies {
+                assert!(deletes(&decision, &table::effect(EFFECT)), "the check ends");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_with_the_address_is_there_exactly_while_a_link_is() {
+    // Aim: the batch that links writes the row with the address and nothing else in it; the one that unlinks takes it.
+    let row = table::linked(&WALLET);
+    for state in std::iter::once(None).chain(links().into_iter().map(Some)) {
+        for (name, command) in link_commands() {
+            let Ok(decision) = IssuerLink::decide(state.as_ref(), &WALLET, command, &at(NOW)) else {
+                continue;
+            };
+            let links = decision.events() == [issuer_link::Event::Linked(ADDRESS, NOW)];
+            assert_eq!(puts(&decision, &row), links.then(|| ADDRESS.to_vec()), "{name}");
+            let was = state.as_ref().is_some_and(|link| link.deposit_address().is_some());
+            assert_eq!(deletes(&decision, &row), was && name == "unlink", "{name}");
+        }
+    }
+}
+
+#[test]
+fn work_begins_once_and_ends_with_its_answer() {
+    // Aim: one effect a check and an opening, under the id that the state remembers; taken back, it is gone.
+    let asked = IdentityVerification::decide(None, &WALLET, identity_verification::Command::Request, &at(NOW)).unwrap();
+    assert_eq!(work(&asked), ["check_identity"]);
+    let identity = fold::<IdentityVerification>(None, &WALLET, asked.events());
+    let identity_verification::Status::InReview { check, .. } = identity.status else {
+        panic!("{identity:?}");
+    };
+    assert_eq!(check, asked.jobs()[0].id);
+    let asked = IssuerLink::decide(None, &WALLET, issuer_link::Command::Request, &at(NOW)).unwrap();
+    assert_eq!(work(&asked), ["open_issuer_account"]);
+    let link = fold::<IssuerLink>(None, &WALLET, asked.events());
+    let opening = link.opening().unwrap();
+    assert_eq!(opening, asked.jobs()[0].id);
+    let taken_back = IssuerLink::decide(Some(&link), &WALLET, issuer_link::Command::Unlink, &at(NOW)).unwrap();
+    assert!(deletes(&taken_back, &table::effect(opening)));
+}
+
+#[test]
+fn the_address_of_a_check_is_in_no_view_and_no_log() {
+    // Aim: whoever has the page's address can answer for the person, so neither events nor text show it.
+    for identity in identities() {
+        let shown = identity.view(&WALLET).to_json();
+        assert!(!shown.contains("secret") && !shown.contains("\"ref\""), "{shown}");
+    }
+    assert!(!format!("{:?}", identities()).contains("secret"));
+    assert_eq!(identities()[1].url(), Some("https://check.example/secret"));
+    assert_eq!(
+        [0, 2, 3].map(|n| identities()[n].url().map(str::to_owned)),
+        [None, None, None]
+    );
+}
+
+const SERVICE: DailyCap = DailyCap {
+    count: 3,
+    sum: Cents::new(10_000),
+};
+
+fn capped(count: Option<u32>, sum: Option<u64>) -> Account {
+    let cap = OwnerCap {
+        count,
+        sum: sum.map(Cents::new),
+    };
+    let caps = OwnerCaps::default().with(ProductLine::UsaCard, cap);
+    let command = purser_actors::account::Command::SetCaps(caps);
+    let account = accounts().remove(0);
+    let decision = Account::decide(Some(&account), &WALLET, command, &at(NOW)).unwrap();
+    fold(Some(account), &WALLET, decision.events())
+}
+
+#[test]
+fn an_owners_caps_tighten_and_never_widen() {
+    // Aim: of each number the smaller one holds, at its edge and one unit beyond, with and without the service's cap.
+    let claim = |account: &Account, cents, cap| {
+        let mut admission = admission(Cents::new(cents), SERVICE);
+        admission.cap = cap;
+        let command = purser_actors::account::Command::Claim(admission);
+        Account::decide(Some(account), &WALLET, command, &at(NOW)).map(drop)
+    };
+    let sum = |cents| Err(AccountRejection::DailyAmountCap { cap: Cents::new(cents) });
+    let none = Err(AccountRejection::DailyCountCap { cap: 0 });
+    for (count, own, cents, service, expected) in [
+        (None, Some(50_00), 50_00, Some(SERVICE), Ok(())),
+        (None, Some(50_00), 50_01, Some(SERVICE), sum(50_00)),
+        (None, Some(50_000), 10_001, Some(SERVICE), sum(10_000)),
+        (None, Some(50_00), 50_01, None, sum(50_00)),
+        (None, None, 100_000_000, None, Ok(())),
+        (Some(0), None, 1, Some(SERVICE), none.clone()),
+        (Some(0), None, 1, None, none),
+        (Some(9), None, 1, Some(SERVICE), Ok(())),
+    ] {
+        let account = capped(count, own);
+        assert_eq!(claim(&account, cents, service), expected, "{count:?} {own:?} {cents}");
+    }
+}
+
+#[test]
+fn caps_are_of_a_budget_told_once_and_forgotten_when_empty() {
+    // Aim: both kinds of prepaid cards share one; the same caps again are no event; nothing set is nothing shown.
+    let cap = OwnerCap {
+        count: Some(2),
+        sum: None,
+    };
+    let caps = OwnerCaps::default().with(ProductLine::IntlCard, cap);
+    assert_eq!(caps.of(ProductLine::UsaCard), cap);
+    assert!(caps.clone().with(ProductLine::UsaCard, OwnerCap::default()).is_empty());
+    let account = capped(Some(2), None);
+    assert_eq!(account.own_caps, caps);
+    let again = purser_actors::account::Command::SetCaps(caps);
+    let decision = Account::decide(Some(&account), &WALLET, again.clone(), &at(NOW)).unwrap();
+    assert_eq!(happened(&decision), "=");
+    let shown = account.view(&WALLET).to_json();
+    assert!(
+        shown.ends_with("\"own_caps\":{\"usa_prepaid_card\":{\"count_per_day\":2}}}"),
+        "{shown}"
+    );
+    assert!(!accounts()[0].view(&WALLET).to_json().contains("own_caps"));
+    let frozen = Account::decide(Some(&accounts()[1]), &WALLET, again.clone(), &at(NOW)).map(drop);
+    let message = "call us".to_owned();
+    assert_eq!(frozen, Err(AccountRejection::Frozen { message }));
+    assert_eq!(
+        Account::decide(None, &WALLET, again, &at(NOW)).map(drop),
+        Err(AccountRejection::NotFound)
+    );
+}

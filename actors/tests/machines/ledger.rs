@@ -1,0 +1,382 @@
+//! The ledger over random lives of many payments: the machines alone, their effects worked off in random order.
+
+use std::collections::BTreeMap;
+
+use purser_actors::account::{self, Account};
+use purser_actors::card::{self, Card};
+use purser_actors::id::{CardId, Network, PaymentId, WithdrawalId};
+use purser_actors::kernel::job::{OutboxJob, Job};
+use purser_actors::kernel::{Context, Decision, Entity, table};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payment::{self, Payment};
+use purser_actors::port::{Authorization, Finality, ChainStatus, Timestamp};
+use purser_actors::product::DailyCap;
+use purser_actors::withdrawal::{self, Withdrawal};
+use purser_storage::{Write, codec};
+
+use crate::fixtures::{NOW, WALLET, admission, decline, fold, issued, prepared, session, transaction};
+
+/// A small generator of random numbers (splitmix64).
+struct TestRng(u64);
+
+impl TestRng {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+}
+
+/// The durable world without a store.
+struct InMemoryState {
+    random: TestRng,
+    account: Option<Account>,
+    payments: BTreeMap<u128, Payment>,
+    cards: BTreeMap<u128, Card>,
+    withdrawals: BTreeMap<u128, Withdrawal>,
+    effects: Vec<OutboxJob>,
+    books: BTreeMap<LedgerAccount, i128>,
+    received: u64,
+    /// Paid out of the treasury.
+    left: u64,
+}
+
+const CAPS: DailyCap = DailyCap {
+    count: u32::MAX,
+    sum: Cents::new(u64::MAX),
+};
+
+impl InMemoryState {
+    fn new(seed: u64) -> Self {
+        Self {
+            random: TestRng(seed),
+            account: None,
+            payments: BTreeMap::new(),
+            cards: BTreeMap::new(),
+            withdrawals: BTreeMap::new(),
+            effects: Vec::new(),
+            books: BTreeMap::new(),
+            received: 0,
+            left: 0,
+        }
+    }
+
+    fn context(&mut self) -> Context {
+        Context::new(
+            Timestamp(NOW.0 + self.random.below(1_000)),
+            u128::from(self.random.below(u64::MAX)),
+        )
+    }
+
+    /// Keeps what a decision writes and opens; every transaction is proved to be zero in sum.
+    fn keep<E: Entity>(&mut self, decision: &Decision<E>) {
+        for write in decision.writes() {
+            match write {
+                Write::Put { key, value, .. } if key[0] == table::LEDGER => {
+                    let transaction: LedgerTransaction = codec::decode(value).unwrap();
+                    assert_eq!(
+                        transaction.postings.iter().map(|p| p.atomic).sum::<i128>(),
+                        0,
+                        "{transaction:?}"
+                    );
+                    for posting in transaction.postings {
+                        assert_ne!(posting.atomic, 0);
+                        *self.books.entry(posting.account).or_default() += posting.atomic;
+                    }
+                }
+                _ => {}
+            }
+        }
+        for opening in decision.new_entities() {
+            let id = u128::from_be_bytes(*opening.key().last_chunk().unwrap());
+            match opening.key()[1] {
+                2 => drop(self.payments.insert(id, codec::decode(opening.snapshot()).unwrap())),
+                3 => drop(self.cards.insert(id, codec::decode(opening.snapshot()).unwrap())),
+                10 => drop(self.withdrawals.insert(id, codec::decode(opening.snapshot()).unwrap())),
+                _ => {}
+            }
+        }
+        self.effects.extend_from_slice(decision.jobs());
+    }
+
+    fn account(&mut self, command: account::Command) {
+        let context = self.context();
+        let decision = Account::decide(self.account.as_ref(), &WALLET, command, &context).unwrap();
+        self.keep(&decision);
+        if !decision.events().is_empty() {
+            self.account = Some(fold(self.account.take(), &WALLET, decision.events()));
+        }
+    }
+
+    fn payment(&mut self, id: PaymentId, command: payment::Command) {
+        let context = self.context();
+        let before = self.payments[&id.0].clone();
+        let decision = Payment::decide(Some(&before), &id, command, &context).unwrap();
+        self.keep(&decision);
+        let settled = |e: &payment::Event| matches!(e, payment::Event::Settled(..));
+        if decision.events().iter().any(settled) {
+            self.received += before.price().atomic();
+        }
+        if !decision.events().is_empty() {
+            self.payments.insert(id.0, fold(Some(before), &id, decision.events()));
+        }
+    }
+
+    fn card(&mut self, id: CardId, command: card::Command) {
+        let context = self.context();
+        let before = self.cards[&id.0].clone();
+        let decision = Card::decide(Some(&before), &id, command, &context).unwrap();
+        self.keep(&decision);
+        self.cards.insert(id.0, fold(Some(before), &id, decision.events()));
+    }
+
+    /// Somebody buys, for any amount with any fee.
+    fn buy(&mut self, n: u8) {
+        let amount = Cents::new(1 + self.random.below(100_000));
+        let fee = self.random.below(3) * self.random.below(1_000_000);
+        let mut admission = admission(amount, CAPS);
+        admission.payment = PaymentId(u128::from(n));
+        if let Authorization::Evm(evm) = &mut admission.authorization {
+            evm.nonce = [n; 32];
+            evm.value = Usdc::from_cents(amount).unwrap().checked_add(Usdc::from_atomic(fee)).unwrap();
+        }
+        self.account(account::Command::Claim(admission));
+    }
+
+    fn present(&mut self, n: u8) {
+        let id = PaymentId(u128::from(n));
+        let released = self.payments[&id.0].is_released();
+        self.payment(
+            id,
+            payment::Command::Join {
+                request: [5; 32],
+                again: Some(session()),
+            },
+        );
+        if released {
+            let claim = &self.payments[&id.0].claim;
+            let (purchase, worth) = (claim.purchase.clone(), claim.worth);
+            self.account(account::Command::Readmit {
+                payment: id,
+                purchase,
+                worth,
+                cap: Some(CAPS),
+                session: session(),
+                counted: None,
+            });
+        }
+    }
+
+    /// One effect, any of them, with any outcome; in the end watches resolve.
+    fn work(&mut self, last: bool) {
+        let n = self.random.below(self.effects.len() as u64) as usize;
+        let OutboxJob { id: effect, job: work, .. } = self.effects.swap_remove(n);
+        match work {
+            Job::SettlePayment(id) => self.settle(id, effect),
+            Job::WatchPayment(id) => {
+                let lookup = match self.random.below(if last { 2 } else { 3 }) {
+                    0 => ChainStatus::Landed {
+                        transaction: transaction(),
+                        finality: Finality::Final,
+                    },
+                    1 => ChainStatus::Impossible,
+                    _ => return self.effects.push(self.again(effect, Job::WatchPayment(id))),
+                };
+                self.payment(
+                    id,
+                    payment::Command::RecordChainLookup {
+                        effect,
+                        lookup,
+                        made: false,
+                    },
+                );
+            }
+            Job::IssueCard(id) => match self.random.below(3) {
+                0 => {
+                    let reason = "no".into();
+                    self.card(id, card::Command::RecordDecline { effect, reason });
+                }
+                _ => self.card(id, card::Command::RecordIssuance { effect, card: issued() }),
+            },
+            Job::CreditAccount { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),
+            Job::ConfirmPaymentCredit(id) => self.payment(id, payment::Command::RecordCredit { effect }),
+            Job::ReleaseCapReservation { share, .. } => self.account(account::Command::ReleaseCapReservation { effect, share }),
+            Job::ReadmitPayment {
+                payment,
+                share,
+                session,
+            } => {
+                let command = payment::Command::RecordReadmitted { effect, share, session };
+                self.payment(payment, command);
+            }
+            Job::SendWithdrawal(id) => self.send(id, effect),
+            Job::SettleHold {
+                withdrawal,
+                amount,
+                paid,
+                ..
+            } => {
+                self.left += paid.map_or(0, |_| amount.atomic());
+                self.account(account::Command::SettleHold {
+                    effect,
+                    withdrawal,
+                    amount,
+                    paid,
+                });
+            }
+            other => unreachable!("only cards are bought, paid out and withdrawn here: {other:?}"),
+        }
+    }
+
+    /// Asks for any part of the balance, and now and then for more.
+    fn withdraw(&mut self) {
+        let available = self.account.as_ref().map_or(0, |a| a.available().atomic());
+        let amount = Usdc::from_atomic(1 + self.random.below(available + available / 4 + 1));
+        let context = self.context();
+        let id = WithdrawalId(context.id());
+        let command = account::Command::Withdraw { id, to: WALLET, amount };
+        let allowed = Account::decide(self.account.as_ref(), &WALLET, command.clone(), &context).is_ok();
+        assert_eq!(allowed, self.account.is_some() && amount.atomic() <= available);
+        if allowed {
+            self.account(command);
+        }
+    }
+
+    fn send(&mut self, id: WithdrawalId, effect: purser_actors::id::JobId) {
+        let signed = withdrawal::Command::RecordSigned(crate::fixtures::outgoing());
+        let fail = withdrawal::Command::Fail {
+            effect,
+            reason: "expired".into(),
+        };
+        let transaction = transaction();
+        let commands = match self.random.below(4) {
+            0 => vec![fail],
+            1 => vec![signed, fail],
+            _ => vec![signed, withdrawal::Command::RecordConfirmed { effect, transaction }],
+        };
+        for command in commands {
+            let context = self.context();
+            let before = self.withdrawals[&id.0].clone();
+            let decision = Withdrawal::decide(Some(&before), &id, command, &context).unwrap();
+            self.keep(&decision);
+            self.withdrawals
+                .insert(id.0, fold(Some(before), &id, decision.events()));
+        }
+    }
+
+    const fn again(&self, id: purser_actors::id::JobId, work: Job) -> OutboxJob {
+        OutboxJob {
+            id,
+            job: work,
+            request_id: purser_actors::id::RequestId::NONE,
+            created_at: NOW,
+            attempts: 0,
+            next_attempt_at: NOW,
+            last_error: None,
+            dead_lettered: false,
+        }
+    }
+
+    fn settle(&mut self, id: PaymentId, effect: purser_actors::id::JobId) {
+        if self.payments[&id.0].status == payment::Status::Claimed {
+            if self.random.below(5) == 0 {
+                // Of both ways to be given back unsent every second.
+                return match effect.0 % 2 {
+                    0 => self.payment(id, payment::Command::Release { effect }),
+                    _ => {
+                        let decline = decline();
+                        self.payment(id, payment::Command::DeclinedUnsent { effect, decline });
+                    }
+                };
+            }
+            self.payment(id, payment::Command::RecordPrepared(prepared()));
+        }
+        let command = match self.random.below(3) {
+            0 => payment::Command::RecordSettled {
+                effect,
+                transaction: transaction(),
+                finality: Finality::Final,
+            },
+            1 => payment::Command::RecordDeclined {
+                effect,
+                decline: decline(),
+            },
+            _ => payment::Command::RecordNoResponse { effect },
+        };
+        self.payment(id, command);
+    }
+
+    fn assert_sound(&self) {
+        assert_eq!(self.books.values().sum::<i128>(), 0);
+        let booked = |place| self.books.get(&place).copied().unwrap_or(0);
+        let shown = |of: fn(&Account) -> Usdc| self.account.as_ref().map_or(0, |a| i128::from(of(a).atomic()));
+        let (available, held) = (-booked(LedgerAccount::Customer(WALLET)), -booked(LedgerAccount::CustomerHeld(WALLET)));
+        assert_eq!(available, shown(Account::available), "the books owe what is available");
+        assert_eq!(held, shown(|a| a.held), "what is held is booked as held");
+        assert_eq!(available + held, shown(|a| a.balance), "both together are the balance");
+        let treasury = i128::from(self.received) - i128::from(self.left);
+        assert_eq!(
+            booked(LedgerAccount::Treasury(Network::Base)),
+            treasury,
+            "the treasury has what came in and did not leave"
+        );
+    }
+}
+
+#[test]
+fn case_23_all_books_sum_to_zero_after_any_sequence() {
+    // Aim: 300 random lives of 8 payments each and of withdrawals from what was credited; after every step the books
+    // balance, and at the end nothing is in suspense and nothing held.
+    let mut withdrawn = 0;
+    for seed in 0..300 {
+        let mut house = InMemoryState::new(seed);
+        for n in 1..=8 {
+            house.buy(n);
+        }
+        for _ in 0..60 {
+            if house.random.below(5) == 0 {
+                house.withdraw();
+            } else if house.random.below(4) == 0 {
+                let n = 1 + house.random.below(8) as u8;
+                house.present(n);
+            } else if !house.effects.is_empty() {
+                house.work(false);
+            }
+            house.assert_sound();
+        }
+        while !house.effects.is_empty() {
+            house.work(true);
+        }
+        house.assert_sound();
+        assert_eq!(
+            house.books.get(&LedgerAccount::Suspense).copied().unwrap_or(0),
+            0,
+            "seed {seed}"
+        );
+        assert_eq!(
+            house.books.get(&LedgerAccount::CustomerHeld(WALLET)).copied().unwrap_or(0),
+            0,
+            "seed {seed}"
+        );
+        withdrawn += house.left;
+        for payment in house.payments.values() {
+            let ended = payment.is_final() || payment.is_released();
+            assert!(ended, "seed {seed}: {:?}", payment.status);
+        }
+        let ready = house.cards.values().filter(|card| card.details().is_some());
+        let ordered: i128 = ready.map(|card| i128::from(card.amount.get()) * 10_000).sum();
+        let issuer = house
+            .books
+            .get(&LedgerAccount::Provider(LedgerProvider::CardIssuer))
+            .copied()
+            .unwrap_or(0);
+        assert_eq!(
+            -issuer, ordered,
+            "seed {seed}: the issuer is owed for the cards there are"
+        );
+    }
+    assert!(withdrawn > 0, "money was withdrawn");
+}

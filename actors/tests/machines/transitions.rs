@@ -1,0 +1,318 @@
+//! The state charts are what the machines do: no move that is not listed, none listed that cannot happen.
+
+use std::collections::BTreeSet;
+
+use purser_actors::account::{self, Account};
+use purser_actors::card::life::News;
+use purser_actors::card::{self, Card};
+use purser_actors::id::{OutgoingTransferId, SessionId};
+use purser_actors::identity_verification::IdentityVerification;
+use purser_actors::intl_order::IntlOrder;
+use purser_actors::kernel::Entity;
+use purser_actors::kernel::job::CreditCause;
+use purser_actors::issuer_link::IssuerLink;
+use purser_actors::money::Usdc;
+use purser_actors::payment::{self, Payment, Resolution};
+use purser_actors::port::{CardState, ChargeNews, CardAction};
+use purser_actors::product::PurchasedProduct;
+use purser_actors::session::{self, AuthMethod, RevocationReason, Session};
+use purser_actors::top_up::TopUp;
+use purser_actors::withdrawal::{self, Withdrawal};
+
+use crate::cards::standing;
+use crate::intl_orders::{self, orders};
+use crate::identity::{identities, identity_commands, identity_events, link_commands, link_events, links};
+use crate::fixtures::{
+    CARD, CARD_SEQUENCE, NOW, PAYMENT, SHARE, TOP_UP, WALLET, WITHDRAWAL, accounts, at, cards, claim, decline, details,
+    fold, outgoing, payments, prepared, status, transaction, withdrawals,
+};
+
+pub(crate) type Transitions = BTreeSet<(&'static str, &'static str)>;
+
+pub(crate) fn listed<E: Entity>() -> Transitions {
+    let moves: Transitions = E::TRANSITIONS.iter().map(|(from, _, to)| (*from, *to)).collect();
+    assert_eq!(moves.len(), E::TRANSITIONS.len(), "no move is listed twice");
+    moves
+}
+
+/// Tries every event in every state and returns the moves that `apply` accepts.
+pub(crate) fn accepted<E: Entity>(id: &E::Id, states: Vec<E>, events: &[E::Event]) -> Transitions {
+    let mut moves = Transitions::new();
+    for state in std::iter::once(None).chain(states.into_iter().map(Some)) {
+        for event in events {
+            let from = status(state.as_ref());
+            match E::apply(state.clone(), id, event) {
+                Ok(after) if after.status() != from => drop(moves.insert((from, after.status()))),
+                Ok(_) => {}
+                Err(broken) => assert_eq!(broken.status, from),
+            }
+        }
+    }
+    moves
+}
+
+/// Of one entity: `apply` accepts the listed moves and no other, over every event in every state.
+pub(crate) fn assert_chart<E: Entity>(id: &E::Id, states: Vec<E>, events: &[E::Event]) {
+    assert_eq!(accepted(id, states, events), listed::<E>());
+}
+
+fn payment_events() -> Vec<payment::Event> {
+    use payment::Event;
+    vec![
+        Event::Claimed(Box::new(claim())),
+        Event::Adopted(Box::new(claim()), transaction(), PurchasedProduct::Card(CARD)),
+        Event::Settling(prepared(), NOW),
+        Event::BecameUnknown(NOW),
+        Event::Declined(decline(), NOW),
+        Event::Released(NOW),
+        Event::Readmitted(SHARE, crate::fixtures::session(), NOW),
+        Event::Resumed(crate::fixtures::session(), NOW),
+        Event::Settled(transaction(), NOW),
+        Event::Fulfilled(PurchasedProduct::Card(CARD), NOW),
+        Event::Credited(NOW),
+        Event::CreditedAfterRestore("tx".into(), NOW),
+        Event::Refused(NOW),
+        Event::Reversed(NOW),
+        Event::Resolved(transaction(), Resolution::Returned, NOW),
+        Event::DeclinedUnsent(decline(), NOW),
+    ]
+}
+
+/// Whatever can be told of a card that is made.
+pub(crate) fn every_news() -> Vec<News> {
+    let standing = standing(CARD_SEQUENCE + 1, CardState::Open, 0);
+    vec![
+        News::Paused(standing.clone()),
+        News::Resumed(standing.clone()),
+        News::Closed(standing.clone()),
+        News::Charged(standing.clone(), Some(ChargeNews::Charged)),
+        News::Released(standing),
+    ]
+}
+
+fn card_events() -> Vec<card::Event> {
+    use card::Event;
+    let amount = cards()[0].amount;
+    let charge = cards()[0].charge;
+    vec![
+        Event::Ordered {
+            owner: WALLET,
+            amount,
+            charge,
+            at: NOW,
+        },
+        Event::Issued(details(), NOW),
+        Event::Declined("no".into(), NOW),
+        Event::Revealed(NOW),
+        Event::RefreshRequested(NOW),
+        Event::Refreshed(NOW),
+        Event::Wished(CardAction::Pause, NOW),
+        Event::Answered(NOW),
+        Event::Expired(NOW),
+        Event::Kept(Usdc::from_atomic(1), NOW),
+    ]
+    .into_iter()
+    .chain(every_news().into_iter().map(|news| Event::Told(news, NOW)))
+    .collect()
+}
+
+fn account_events() -> Vec<account::Event> {
+    use account::Event;
+    vec![
+        Event::Opened(NOW),
+        Event::CapReserved(SHARE),
+        Event::CapReleased(SHARE),
+        Event::Credited {
+            amount: Usdc::from_atomic(1),
+            cause: CreditCause::Payment(PAYMENT),
+        },
+        Event::Frozen("call us".into()),
+        Event::Unfrozen,
+        Event::CapsChanged(account::OwnerCaps::default()),
+        Event::Held(Usdc::from_atomic(1), WITHDRAWAL),
+        Event::Withdrawn(Usdc::from_atomic(1), WITHDRAWAL),
+        Event::Released(Usdc::from_atomic(1), WITHDRAWAL),
+        Event::TransferAttributed(Usdc::from_atomic(1), OutgoingTransferId(1)),
+    ]
+}
+
+fn withdrawal_events() -> Vec<withdrawal::Event> {
+    use withdrawal::Event;
+    vec![
+        Event::Requested {
+            owner: WALLET,
+            to: WALLET,
+            amount: Usdc::from_atomic(1),
+            at: NOW,
+        },
+        Event::Signed(Box::new(outgoing()), NOW),
+        Event::Confirmed(transaction(), NOW),
+        Event::Failed("expired".into(), NOW),
+    ]
+}
+
+fn session_events() -> Vec<session::Event> {
+    use session::Event;
+    vec![
+        Event::Opened {
+            owner: WALLET,
+            amr: AuthMethod::Wallet,
+            at: NOW,
+            life_ms: 1_000,
+            first: [1; 32],
+        },
+        Event::Refreshed { next: [2; 32], at: NOW },
+        Event::Revoked(RevocationReason::Owner),
+        Event::Revoked(RevocationReason::Reuse),
+    ]
+}
+
+fn sessions() -> Vec<Session> {
+    let active: Session = fold(None, &SessionId(1), &session_events()[..1]);
+    let revoked = fold(Some(active.clone()), &SessionId(1), &session_events()[2..3]);
+    vec![active, revoked]
+}
+
+#[test]
+fn every_move_that_apply_accepts_is_listed_and_every_listed_move_is_accepted() {
+    // Aim: state × event, exhaustively, for each entity.
+    assert_eq!(
+        accepted::<Payment>(&PAYMENT, payments(), &payment_events()),
+        listed::<Payment>()
+    );
+    assert_eq!(accepted::<Card>(&CARD, cards(), &card_events()), listed::<Card>());
+    assert_eq!(
+        accepted::<IntlOrder>(&CARD, orders(), &intl_orders::events()),
+        listed::<IntlOrder>()
+    );
+    assert_eq!(
+        accepted::<Account>(&WALLET, accounts(), &account_events()),
+        listed::<Account>()
+    );
+    assert_eq!(
+        accepted::<Withdrawal>(&WITHDRAWAL, withdrawals(), &withdrawal_events()),
+        listed::<Withdrawal>()
+    );
+    let states = crate::top_ups::top_ups().into_iter().chain(crate::top_ups::forwarded());
+    assert_eq!(
+        accepted::<TopUp>(&TOP_UP, states.collect(), &crate::top_ups::events()),
+        listed::<TopUp>()
+    );
+    assert_eq!(
+        accepted::<Session>(&SessionId(1), sessions(), &session_events()),
+        listed::<Session>()
+    );
+    let people = (
+        accepted::<IdentityVerification>(&WALLET, identities(), &identity_events()),
+        accepted::<IssuerLink>(&WALLET, links(), &link_events()),
+    );
+    assert_eq!(people, (listed::<IdentityVerification>(), listed::<IssuerLink>()));
+}
+
+#[test]
+fn every_listed_move_is_reached_by_a_command() {
+    // Aim: from the first event on, commands alone lead through the whole chart and never off it.
+    let claimed = fold::<Payment>(None, &PAYMENT, &payment_events()[..1]);
+    let (_, adopted) = Payment::adopted(PAYMENT, claim(), ("0xadopted", PurchasedProduct::Card(CARD)), &at(NOW)).unwrap();
+    let mut moves = Transitions::from([("-", claimed.status()), ("-", adopted.status())]);
+    let mut open = vec![claimed, adopted];
+    let mut met: Vec<Payment> = Vec::new();
+    while let Some(state) = open.pop() {
+        if met.iter().any(|m| m.status() == state.status()) {
+            continue;
+        }
+        for name in crate::payments::command_names() {
+            let command = crate::payments::command(name);
+            let Ok(decision) = Payment::decide(Some(&state), &PAYMENT, command, &at(NOW)) else {
+                continue;
+            };
+            let mut now = state.clone();
+            for event in decision.events() {
+                let after = Payment::apply(Some(now.clone()), &PAYMENT, event).unwrap();
+                moves.insert((now.status(), after.status()));
+                now = after;
+            }
+            open.push(now);
+        }
+        met.push(state);
+    }
+    assert_eq!(moves, listed::<Payment>());
+
+    let card = ordered("pending", &CARD, cards(), crate::cards::commands);
+    assert_eq!(card, listed::<Card>());
+    let order = ordered("queued", &CARD, orders(), intl_orders::commands);
+    assert_eq!(order, listed::<IntlOrder>());
+    let identity = commanded(&WALLET, identities(), identity_commands());
+    assert_eq!(identity, listed::<IdentityVerification>());
+    assert_eq!(commanded(&WALLET, links(), link_commands()), listed::<IssuerLink>());
+    let withdrawal = ordered("pending", &WITHDRAWAL, withdrawals(), crate::withdrawals::commands);
+    assert_eq!(withdrawal, listed::<Withdrawal>());
+    let top_ups = [crate::top_ups::top_ups(), crate::top_ups::forwarded()].concat();
+    let top_up = ordered("paid", &TOP_UP, top_ups, crate::top_ups::commands);
+    assert_eq!(top_up, listed::<TopUp>());
+}
+
+/// The moves of what another entity opens in its first state, and commands move on.
+fn ordered<E: Entity + Clone, N>(
+    first: &'static str,
+    id: &E::Id,
+    states: Vec<E>,
+    commands: impl Fn() -> Vec<(N, E::Command)>,
+) -> Transitions {
+    let mut moves = Transitions::from([("-", first)]);
+    for state in states {
+        for (_, command) in commands() {
+            let Ok(decision) = E::decide(Some(&state), id, command, &at(NOW)) else {
+                continue;
+            };
+            if !decision.events().is_empty() {
+                let after: E = fold(Some(state.clone()), id, decision.events());
+                moves.insert((state.status(), after.status()));
+            }
+        }
+    }
+    moves.retain(|(from, to)| from != to);
+    moves
+}
+
+/// The moves that commands bring about.
+pub(crate) fn commanded<E: Entity>(id: &E::Id, states: Vec<E>, commands: Vec<(&str, E::Command)>) -> Transitions
+where
+    E::Command: Clone,
+{
+    let mut moves = Transitions::new();
+    for state in std::iter::once(None).chain(states.into_iter().map(Some)) {
+        for (_, command) in &commands {
+            let Ok(decision) = E::decide(state.as_ref(), id, command.clone(), &at(NOW)) else {
+                continue;
+            };
+            if !decision.events().is_empty() {
+                let after = fold(state.clone(), id, decision.events());
+                moves.insert((status(state.as_ref()), after.status()));
+            }
+        }
+    }
+    moves.retain(|(from, to)| from != to);
+    moves
+}
+
+#[test]
+fn views_of_every_state_are_json_with_the_states_name() {
+    // Aim: whatever state an entity is in, its owner is shown valid JSON with that state.
+    fn shown<E: Entity>(id: &E::Id, states: Vec<E>) {
+        for state in states {
+            let json: serde_json::Value = serde_json::from_str(&state.view(id).to_json()).unwrap();
+            let shown = json.get("status").or_else(|| json.get("state"));
+            assert_eq!(shown.unwrap(), state.status());
+        }
+    }
+    shown(&PAYMENT, payments());
+    shown(&CARD, cards());
+    shown(&CARD, orders());
+    shown(&WALLET, accounts());
+    shown(&SessionId(1), sessions());
+    shown(&WALLET, identities());
+    shown(&WALLET, links());
+    shown(&WITHDRAWAL, withdrawals());
+    shown(&TOP_UP, crate::top_ups::top_ups());
+}

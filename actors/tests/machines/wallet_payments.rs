@@ -1,0 +1,396 @@
+//! The spend's machine and the managed wallet's, every command in every state.
+
+use purser_actors::agent_wallet::{
+    WalletAddresses, AgentWallet, Command as Ask, Event as WalletEvent, WalletCaps, WalletHold, Rejection as No, SavedAddress,
+};
+use purser_actors::id::{AddressId, CardId, Network, WalletPaymentId, Wallet};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Timestamp;
+use purser_actors::wallet_payment::{ServerResponse, CallFailure, Command, Event, WalletPaymentOrder, Rejection, SendTarget, SignedWalletPayment, WalletPayment, PaymentMethod};
+
+use crate::transitions::assert_chart;
+use crate::fixtures::{DAY, DAY_MS, EFFECT, NOW, WALLET, at, authorization, fold, happened, status, transaction, work};
+
+pub(crate) const SPEND: WalletPaymentId = WalletPaymentId(21);
+
+const TABLE: &str = "
+          -  reserved  signed    sent       settled  refused  unsettled
+signed    !  Signed    !         !          !        !        !
+answered  !  !         Answered  !          !        !        !
+declined  !  !         !         !          !        !        !
+landed    !  !         Landed    Landed     !        !        !
+fail      !  Refused   Unsettled Unsettled  !        !        !
+forget    !  !         !         !          =        =        =
+recognised !  Landed   !         !          !        !        !
+";
+
+pub(crate) fn order(way: PaymentMethod) -> WalletPaymentOrder {
+    WalletPaymentOrder {
+        to: Wallet::Evm([5; 20]),
+        amount: Usdc::from_atomic(5_000_000),
+        note: Some("lunch".into()),
+        way,
+    }
+}
+
+fn call() -> PaymentMethod {
+    PaymentMethod::PaidCall {
+        host: "shop.example.com:443".into(),
+    }
+}
+
+fn signed() -> Box<SignedWalletPayment> {
+    Box::new(SignedWalletPayment {
+        authorization: authorization(),
+        sending: SendTarget::Server,
+    })
+}
+
+pub(crate) fn answer() -> ServerResponse {
+    ServerResponse {
+        http_status: 402,
+        content_type: Some("text/plain".into()),
+        failure: Some(CallFailure::Unsettled),
+    }
+}
+
+fn events() -> Vec<Event> {
+    vec![
+        Event::Created {
+            owner: WALLET,
+            from: Wallet::Evm([8; 20]),
+            order: Box::new(order(call())),
+            at: NOW,
+        },
+        Event::Signed(signed(), NOW),
+        Event::ResponseReceived(answer(), NOW),
+        Event::Confirmed(transaction(), NOW),
+        Event::Failed("account_frozen".into(), NOW),
+        Event::Unsettled("expired".into(), NOW),
+    ]
+}
+
+/// One in each state, in the order of the table.
+pub(crate) fn spends() -> Vec<WalletPayment> {
+    let events = events();
+    let of = |path: &[usize]| {
+        let path: Vec<Event> = path.iter().map(|n| events[*n].clone()).collect();
+        fold(None, &SPEND, &path)
+    };
+    vec![
+        of(&[0]),
+        of(&[0, 1]),
+        of(&[0, 1, 2]),
+        of(&[0, 1, 2, 3]),
+        of(&[0, 4]),
+        of(&[0, 1, 5]),
+    ]
+}
+
+pub(crate) fn commands() -> Vec<(&'static str, Command)> {
+    let (effect, transaction) = (EFFECT, transaction());
+    let reason = "expired".into();
+    vec![
+        (
+            "signed",
+            Command::RecordSigned {
+                signed: signed(),
+                payment: vec![1; 30_000],
+            },
+        ),
+        (
+            "answered",
+            Command::RecordResponse {
+                answer: answer(),
+                body: vec![2; 12_289],
+            },
+        ),
+        (
+            "declined",
+            Command::Declined {
+                effect,
+                answer: answer(),
+                body: vec![2; 12_289],
+            },
+        ),
+        ("landed", Command::RecordConfirmed { effect, transaction }),
+        ("fail", Command::Fail { effect, reason }),
+        (
+            "forget",
+            Command::PurgeHttpRecord {
+                effect,
+                rows: vec![table::http_record_chunk(SPEND, 0, 0), table::http_record_chunk(SPEND, 2, 1)],
+            },
+        ),
+        (
+            "recognised",
+            Command::Recognised {
+                effect,
+                transaction: self::transaction(),
+            },
+        ),
+    ]
+}
+
+#[test]
+fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
+    // Aim: six commands in seven states; an end refuses everything but that its words are forgotten, and each end tells the
+    // wallet once whether it left.
+    let states: Vec<_> = std::iter::once(None).chain(spends().into_iter().map(Some)).collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
+    for ((name, command), line) in commands().into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let met = status(state.as_ref());
+            let decided = WalletPayment::decide(state.as_ref(), &SPEND, command.clone(), &at(NOW));
+            let decision = match decided {
+                Err(rejection) => {
+                    assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}");
+                    continue;
+                }
+                Ok(decision) => decision,
+            };
+            assert_eq!(happened(&decision), *expected, "{name} in {met}");
+            let told: Vec<_> = decision.jobs().iter().map(|effect| effect.job.clone()).collect();
+            let ends = |paid| {
+                let (wallet, spend) = (WALLET, SPEND);
+                vec![Job::SettleWalletHold { wallet, spend, paid }]
+            };
+            let expected = match name {
+                "landed" | "recognised" => ends(true),
+                "fail" => ends(false),
+                _ => Vec::new(),
+            };
+            assert_eq!(told, expected, "{name} in {met}");
+            // What is said is kept in pieces that a row takes; an end deletes its effect and sets the timer that ends them.
+            let rows = [("signed", 3), ("forget", 3), ("recognised", 3)];
+            let rows = rows.iter().find(|(of, _)| *of == name).map_or(2, |(_, rows)| *rows);
+            assert_eq!(decision.writes().len(), rows, "{name} in {met}");
+        }
+    }
+    let transfer = match &events()[0] {
+        Event::Created { owner, from, at, .. } => Event::Created {
+            owner: *owner,
+            from: *from,
+            order: Box::new(order(PaymentMethod::Transfer)),
+            at: *at,
+        },
+        other => panic!("{other:?}"),
+    };
+    let transfer: WalletPayment = fold(None, &SPEND, &[transfer, events()[1].clone()]);
+    let (_, landed) = commands().remove(3);
+    let landed = WalletPayment::decide(Some(&transfer), &SPEND, landed, &at(NOW)).unwrap();
+    assert_eq!(landed.writes().len(), 1, "nothing was said for a transfer");
+    let [_, _, _, settled, ..] = &spends()[..] else {
+        panic!("one in each state")
+    };
+    let (effect, rows) = (EFFECT, vec![table::vault(CardId(SPEND.0))]);
+    let others = Command::PurgeHttpRecord { effect, rows };
+    assert!(
+        WalletPayment::decide(Some(settled), &SPEND, others, &at(NOW)).is_err(),
+        "nothing but its own words is deleted"
+    );
+    let (_, answered) = commands().remove(1);
+    assert!(
+        WalletPayment::decide(Some(&transfer), &SPEND, answered, &at(NOW)).is_err(),
+        "nobody answers a transfer"
+    );
+}
+
+#[test]
+fn a_spends_chart_is_its_machines() {
+    // Aim: no move that is not listed, none listed that cannot happen, of both machines.
+    assert_chart(&SPEND, spends(), &events());
+    assert_chart(&WALLET, vec![wallet(Some(30))], &wallet_events());
+}
+
+const LIMITS: WalletCaps = WalletCaps {
+    per_call: Cents::new(1_000),
+    per_day: Some(Cents::new(3_000)),
+};
+
+fn opened() -> WalletEvent {
+    WalletEvent::Created {
+        addresses: WalletAddresses {
+            base: [8; 20],
+            solana: [9; 32],
+        },
+        limits: LIMITS,
+        at: NOW,
+    }
+}
+
+/// A wallet with a cap of the day in whole dollars.
+fn wallet(per_day: Option<u64>) -> AgentWallet {
+    let per_day = per_day.map(|cap| Cents::new(cap * 100));
+    let limits = WalletEvent::CapsChanged(WalletCaps { per_day, ..LIMITS });
+    fold(None, &WALLET, &[opened(), limits])
+}
+
+fn saved(id: u128) -> SavedAddress {
+    SavedAddress {
+        id: AddressId(id),
+        name: "Ada".into(),
+        address: WALLET,
+    }
+}
+
+fn wallet_events() -> Vec<WalletEvent> {
+    let open = WalletHold {
+        spend: SPEND,
+        network: Network::Base,
+        amount: Usdc::from_atomic(1),
+        day: DAY,
+    };
+    vec![
+        opened(),
+        WalletEvent::CapsChanged(LIMITS),
+        WalletEvent::Held(open),
+        WalletEvent::HoldSettled(SPEND, true),
+        WalletEvent::AddressSaved(saved(1)),
+        WalletEvent::AddressDeleted(AddressId(1)),
+    ]
+}
+
+fn reserve(wallet: &AgentWallet, spend: u128, now: Timestamp) -> Result<Decision<AgentWallet>, No> {
+    reserve_after(wallet, spend, Usdc::ZERO, now)
+}
+
+/// Where a history that a restore has lost spent so much of the day.
+fn reserve_after(wallet: &AgentWallet, spend: u128, before: Usdc, now: Timestamp) -> Result<Decision<AgentWallet>, No> {
+    let command = Ask::Hold {
+        spend: WalletPaymentId(spend),
+        order: Box::new(order(call())),
+        call: vec![1; 20_000],
+        holds: Usdc::from_atomic(100_000_000),
+        before,
+    };
+    AgentWallet::decide(Some(wallet), &WALLET, command, &at(now))
+}
+
+fn end(wallet: &AgentWallet, spend: u128, paid: bool, now: Timestamp) -> AgentWallet {
+    let command = Ask::SettleHold {
+        effect: EFFECT,
+        spend: WalletPaymentId(spend),
+        paid,
+    };
+    let decision = AgentWallet::decide(Some(wallet), &WALLET, command, &at(now)).unwrap();
+    fold(Some(wallet.clone()), &WALLET, decision.events())
+}
+
+#[test]
+fn a_days_cap_is_used_up_and_given_back() {
+    // Aim: six times five dollars of thirty, not a seventh; one that never left gives its share back on its own day, one
+    // that left does not, and yesterday's gives nothing to today. The next day begins anew.
+    let mut now = wallet(Some(30));
+    for n in 0..6 {
+        let decision = reserve(&now, n, NOW).unwrap();
+        assert_eq!(
+            (happened(&decision), work(&decision)),
+            ("Reserved".to_owned(), vec!["spend"])
+        );
+        assert_eq!((decision.new_entities().len(), decision.writes().len()), (1, 3));
+        now = fold(Some(now), &WALLET, decision.events());
+    }
+    let nearly = |before: u64| No::DailyCap {
+        cap: Cents::new(3_000),
+        left: Usdc::from_atomic(5_000_000 - before),
+    };
+    let full = nearly(5_000_000);
+    let before = |dollars| reserve_after(&end(&now, 0, false, NOW), 7, Usdc::from_atomic(dollars), NOW).map(drop);
+    assert_eq!(before(0), Ok(()), "with what the lost history spent");
+    assert_eq!(before(1), Err(nearly(1)));
+    assert_eq!(before(9_000_000), Err(full));
+    assert_eq!(reserve(&now, 7, NOW).map(drop), Err(full));
+    assert_eq!(reserve(&end(&now, 0, true, NOW), 7, NOW).map(drop), Err(full));
+    assert!(reserve(&end(&now, 0, false, NOW), 7, NOW).is_ok());
+    let tomorrow = Timestamp(NOW.0 + DAY_MS);
+    let decision = reserve(&now, 7, tomorrow).unwrap();
+    let next = fold(Some(now.clone()), &WALLET, decision.events());
+    assert_eq!(next.used_on(tomorrow), Usdc::from_atomic(5_000_000));
+    let late = end(&next, 0, false, tomorrow);
+    assert_eq!(
+        late.used_on(tomorrow),
+        Usdc::from_atomic(5_000_000),
+        "yesterday's share is yesterday's"
+    );
+    assert_eq!((next.open.len(), late.open.len()), (7, 6));
+    // A clock that steps back over midnight opens no cap that was used up, and its spends count on the newer day.
+    let today = next.used_on(tomorrow);
+    assert_eq!(next.used_on(NOW), today);
+    let stepped_back = fold(Some(next.clone()), &WALLET, reserve(&next, 8, NOW).unwrap().events());
+    assert_eq!(stepped_back.used_on(tomorrow), Usdc::from_atomic(2 * today.atomic()));
+    // A clock that ran far ahead closes no day for good.
+    let far = Timestamp(NOW.0 + 400 * DAY_MS);
+    let ahead = fold(Some(next.clone()), &WALLET, reserve(&next, 8, far).unwrap().events());
+    assert_eq!(ahead.used_on(far), today);
+    assert_eq!(ahead.used_on(NOW), Usdc::ZERO);
+    let mended = fold(Some(ahead.clone()), &WALLET, reserve(&ahead, 9, NOW).unwrap().events());
+    assert_eq!((mended.used_on(NOW), mended.used_on(far)), (today, Usdc::ZERO));
+    // An end that was told before changes nothing.
+    assert_eq!(end(&late, 0, false, tomorrow), late);
+}
+
+#[test]
+fn a_wallet_refuses_what_its_limits_and_its_room_forbid() {
+    // Aim: no wallet, the cap of a call, what is reserved of the balance, too many at once, a full book; the first wallet's
+    // keys stay.
+    let none = |command| AgentWallet::decide(None, &WALLET, command, &at(NOW)).map(drop);
+    assert_eq!(none(Ask::SetCaps(LIMITS)), Err(No::NotFound));
+    let open = || Ask::Create {
+        addresses: WalletAddresses {
+            base: [1; 20],
+            solana: [1; 32],
+        },
+        sealed: vec![1],
+        limits: LIMITS,
+    };
+    let made = AgentWallet::decide(None, &WALLET, open(), &at(NOW)).unwrap();
+    assert_eq!((happened(&made), made.writes().len()), ("Opened".to_owned(), 3));
+    for address in [Wallet::Evm([1; 20]), Wallet::Solana([1; 32])] {
+        let (key, revision, value) = (table::address(&address), 0, WALLET.key());
+        let owner = purser_storage::Write::Put { key, revision, value };
+        assert!(made.writes().contains(&owner), "its addresses are its owner's");
+    }
+    let again = AgentWallet::decide(Some(&wallet(None)), &WALLET, open(), &at(NOW)).unwrap();
+    assert!(again.events().is_empty() && again.writes().is_empty());
+    let tight = WalletCaps {
+        per_call: Cents::new(499),
+        per_day: None,
+    };
+    let tight = fold(Some(wallet(None)), &WALLET, &[WalletEvent::CapsChanged(tight)]);
+    let cap = Cents::new(499);
+    assert_eq!(reserve(&tight, 1, NOW).map(drop), Err(No::PerCallCap { cap }));
+    let mut now = wallet(None);
+    for n in 0..20 {
+        now = fold(Some(now.clone()), &WALLET, reserve(&now, n, NOW).unwrap().events());
+    }
+    let available = Usdc::ZERO;
+    assert_eq!(reserve(&now, 30, NOW).map(drop), Err(No::Insufficient { available }));
+    let mut busy = wallet(None);
+    let small = |n| {
+        WalletEvent::Held(WalletHold {
+            spend: WalletPaymentId(n),
+            network: Network::Solana,
+            amount: Usdc::from_atomic(1),
+            day: DAY,
+        })
+    };
+    let most = AgentWallet::MAX_PENDING as u128;
+    busy = fold(Some(busy), &WALLET, &(0..most).map(small).collect::<Vec<_>>());
+    assert_eq!(reserve(&busy, most, NOW).map(drop), Err(No::TooManyPending));
+    let full: Vec<_> = (0..AgentWallet::MAX_ADDRESSES as u128)
+        .map(|n| WalletEvent::AddressSaved(saved(n)))
+        .collect();
+    let full = fold(Some(wallet(None)), &WALLET, &full);
+    let ask = |command| AgentWallet::decide(Some(&full), &WALLET, command, &at(NOW)).map(|d| happened(&d));
+    assert_eq!(ask(Ask::SaveAddress(saved(1_000))), Err(No::AddressBookFull));
+    assert_eq!(ask(Ask::SaveAddress(saved(7))), Ok("=".to_owned()));
+    assert_eq!(ask(Ask::DeleteAddress(AddressId(1_000))), Err(No::AddressNotFound));
+    assert_eq!(ask(Ask::DeleteAddress(AddressId(7))), Ok("Forgotten".to_owned()));
+}

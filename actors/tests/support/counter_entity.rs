@@ -1,0 +1,202 @@
+//! A small entity of the tests' own: it counts, refuses, conflicts, and dies on order.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::{Condvar, Mutex};
+use purser_actors::id::Wallet;
+use purser_actors::kernel::entity::{EntityId, Transition};
+use purser_actors::kernel::registry::{EntityDeps, ActivationLimits, JobStarter};
+use purser_actors::kernel::{Context, Decision, OutboxJob, Entity, EntityRegistry, EntityKind, InvalidTransition, JsonObject, root_supervisor, table};
+use purser_storage::codec::Stored;
+use ractor::{ActorCell, ActorStatus};
+
+use super::store::MemoryStore;
+use super::{EXPECTED_PANIC, Seeded, TestClock, quiet_expected_panics};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Name(pub(crate) u64);
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "counter {}", self.0)
+    }
+}
+
+impl EntityId for Name {
+    fn key(&self) -> Vec<u8> {
+        self.0.to_be_bytes().to_vec()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(crate) struct Counter {
+    pub(crate) total: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(crate) struct Added(u64);
+
+impl Stored for Counter {
+    const SCHEMA: u16 = 60_001;
+}
+
+impl Stored for Added {
+    const SCHEMA: u16 = 60_002;
+}
+
+/// Closed until the test opens it; says when somebody stands before it.
+#[derive(Debug, Default)]
+pub(crate) struct TestGate {
+    /// Somebody is here; it is open.
+    state: Mutex<(bool, bool)>,
+    bell: Condvar,
+}
+
+impl TestGate {
+    pub(crate) fn open(&self) {
+        self.state.lock().1 = true;
+        self.bell.notify_all();
+    }
+
+    pub(crate) fn is_reached(&self) -> bool {
+        self.state.lock().0
+    }
+
+    fn pass(&self) {
+        let mut state = self.state.lock();
+        state.0 = true;
+        while !state.1 {
+            self.bell.wait(&mut state);
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Counts; the answer is the new total.
+    Add(u64),
+    /// Changes nothing; the answer is the total.
+    Show,
+    /// Refuses, once the gate is open.
+    Refuse(Arc<TestGate>),
+    /// Dies.
+    Die,
+}
+
+/// The total that was refused to go on from.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Refused(pub(crate) u64);
+
+impl Entity for Counter {
+    const KIND: EntityKind = EntityKind::Account;
+    const EVENT_NAMES: &'static [&'static str] = &[];
+    const TRANSITIONS: &'static [Transition] = &[("-", "first addition", "counting")];
+    const CREATED_BY_COMMAND: bool = true;
+
+    type Id = Name;
+    type Command = Command;
+    type Event = Added;
+    type Reply = u64;
+    type Rejection = Refused;
+    type Outcome = u64;
+
+    fn decide(this: Option<&Self>, _: &Name, command: Command, _: &Context) -> Result<Decision<Self>, Refused> {
+        let total = this.map_or(0, |c| c.total);
+        match command {
+            Command::Add(n) => Ok(Decision::answer(total + n).event(Added(n))),
+            Command::Show => Ok(Decision::answer(total)),
+            Command::Refuse(gate) => {
+                gate.pass();
+                Err(Refused(total))
+            }
+            Command::Die => panic!("{EXPECTED_PANIC}"),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &Name, Added(n): &Added) -> Result<Self, InvalidTransition> {
+        Ok(Self {
+            total: this.map_or(0, |c| c.total) + n,
+        })
+    }
+
+    fn status(&self) -> &'static str {
+        "counting"
+    }
+
+    fn owner(&self) -> Wallet {
+        Wallet::Evm([1; 20])
+    }
+
+    fn event_name(_: &Added) -> Option<&'static str> {
+        None
+    }
+
+    fn view(&self, _: &Name) -> JsonObject {
+        JsonObject::new().integer("total", self.total)
+    }
+
+    fn outcome(&self) -> Option<u64> {
+        (self.total >= 100).then_some(self.total)
+    }
+}
+
+struct NoEffects;
+
+impl JobStarter for NoEffects {
+    fn start(&self, effect: OutboxJob) {
+        unreachable!("counters have no effects: {effect:?}");
+    }
+}
+
+/// A family of counters on a store.
+pub(crate) struct Counters {
+    pub(crate) family: EntityRegistry<Counter>,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) clock: Arc<TestClock>,
+    root: ActorCell,
+    sound: Arc<AtomicBool>,
+}
+
+impl Counters {
+    pub(crate) async fn new(limits: ActivationLimits) -> Self {
+        static STARTS: AtomicU64 = AtomicU64::new(1_000_000);
+        quiet_expected_panics();
+        let (store, clock) = (MemoryStore::new(), Arc::new(TestClock::new()));
+        let sound = Arc::new(AtomicBool::new(true));
+        let root = root_supervisor::start(sound.clone()).await.expect("a root");
+        let ground = EntityDeps {
+            store: store.clone(),
+            clock: clock.clone(),
+            entropy: Arc::new(Seeded::new(STARTS.fetch_add(1, Ordering::SeqCst))),
+            effects: Arc::new(NoEffects),
+            runtime: tokio::runtime::Handle::current(),
+            limits,
+        };
+        let family = EntityRegistry::start(ground, root.clone()).await.expect("a family");
+        Self {
+            family,
+            store,
+            clock,
+            root,
+            sound,
+        }
+    }
+
+    /// Whether the family's supervisor has outlived everything.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.sound.load(Ordering::SeqCst) && self.root.get_status() == ActorStatus::Running
+    }
+
+    pub(crate) async fn durable(&self, name: Name) -> u64 {
+        let read = self.family.read(&name).await.expect("readable");
+        read.map_or(0, |(counter, _)| counter.total)
+    }
+
+    /// Makes the snapshot unreadable.
+    pub(crate) fn damage(&self, name: Name) {
+        self.store
+            .scribble(table::entity(Counter::KIND, &name.key()), b"neither header nor content");
+    }
+}

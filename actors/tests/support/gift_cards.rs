@@ -1,0 +1,86 @@
+//! A catalog of gift cards in the test's hands.
+
+use std::collections::{HashMap, VecDeque};
+
+use parking_lot::Mutex;
+use purser_actors::id::JobId;
+use purser_actors::money::Cents;
+use purser_actors::port::{BoxFuture, ErrorKind, GiftCardProvider, GiftCardOffer, GiftCardOrderResult, GiftCardRequest, PortError};
+use purser_actors::product::{Country, Currency};
+
+use super::ports::{IssuerBehavior, error};
+
+/// Has everything at 4 % and makes one gift card under one key.
+#[derive(Default)]
+pub(crate) struct FakeGiftCards {
+    moods: Mutex<VecDeque<IssuerBehavior>>,
+    offers: Mutex<VecDeque<Result<GiftCardOffer, PortError>>>,
+    made: Mutex<HashMap<JobId, Vec<u8>>>,
+    calls: Mutex<Vec<GiftCardRequest>>,
+}
+
+impl FakeGiftCards {
+    /// The moods of the next orders, in order.
+    pub(crate) fn moods(&self, moods: &[IssuerBehavior]) {
+        self.moods.lock().extend(moods);
+    }
+
+    /// What the next looks at stock and price find, in order.
+    pub(crate) fn offers(&self, offers: impl IntoIterator<Item = Result<GiftCardOffer, PortError>>) {
+        self.offers.lock().extend(offers);
+    }
+
+    /// Gift cards made.
+    pub(crate) fn made(&self) -> usize {
+        self.made.lock().len()
+    }
+
+    /// All orders, repeated ones too.
+    pub(crate) fn calls(&self) -> Vec<GiftCardRequest> {
+        self.calls.lock().clone()
+    }
+
+    fn make(&self, order: &GiftCardRequest) -> GiftCardOrderResult {
+        let mut made = self.made.lock();
+        let sealed = made
+            .entry(order.key)
+            .or_insert_with(|| order.card.0.to_be_bytes().to_vec());
+        let sealed = sealed.clone();
+        GiftCardOrderResult::Ready { sealed }
+    }
+}
+
+impl GiftCardProvider for FakeGiftCards {
+    fn offer<'a>(
+        &'a self,
+        _: &'a str,
+        _: Currency,
+        _: Country,
+        _: Cents,
+    ) -> BoxFuture<'a, Result<GiftCardOffer, PortError>> {
+        let fee_rate = "0.04".into();
+        let next = self.offers.lock().pop_front();
+        Box::pin(async move { next.unwrap_or(Ok(GiftCardOffer::Available { fee_rate })) })
+    }
+
+    fn order<'a>(&'a self, order: &'a GiftCardRequest) -> BoxFuture<'a, Result<GiftCardOrderResult, PortError>> {
+        Box::pin(async move {
+            self.calls.lock().push(order.clone());
+            let mood = self.moods.lock().pop_front().unwrap_or(IssuerBehavior::Ready);
+            match mood {
+                IssuerBehavior::Ready => Ok(self.make(order)),
+                IssuerBehavior::NotYet => Ok(GiftCardOrderResult::Pending { retry_after_ms: 2 }),
+                IssuerBehavior::Declines => Ok(GiftCardOrderResult::Declined {
+                    reason: "out_of_stock".into(),
+                }),
+                IssuerBehavior::Silent => {
+                    self.make(order);
+                    std::future::pending().await
+                }
+                IssuerBehavior::Busy => Err(error(ErrorKind::Temporary, "order_gift_card")),
+                IssuerBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
+                IssuerBehavior::Broken => Err(error(ErrorKind::Permanent, "order_gift_card")),
+            }
+        })
+    }
+}

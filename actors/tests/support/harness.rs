@@ -1,0 +1,357 @@
+//! An engine with its surroundings, and what a test asks of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use purser_actors::card::Card;
+use purser_actors::engine::{Engine, Lost, PaymentResult, EngineDeps, ClaimError, PaymentRequest, Ports, ReconcilerDeps, RestoreWindow, EngineSettings};
+use purser_actors::id::{CardId, SessionId, Wallet};
+use purser_actors::kernel::event_record::EventRecord;
+use purser_actors::kernel::{EntityKind, table};
+use purser_actors::ledger::{LedgerAccount, LedgerProvider, LedgerTransaction};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payment::{SessionSeed, Outcome};
+use purser_actors::port::{Authorization, EvmAuthorization, SolanaTransfer};
+use purser_actors::product::{PurchasedProduct, Purchase};
+use purser_storage::codec;
+
+use super::bank::FakeBank;
+use super::bridge::FakeBridge;
+use super::gift_cards::FakeGiftCards;
+use super::identity::FakeIdentityProviders;
+use super::ports::{FakeChain, FakeIssuer, RecordingShredder};
+use super::reloadable_cards::FakeReloadableCards;
+use super::payouts::FakePayouts;
+use super::receivers::FakeReceivers;
+use super::sellers::FakeSellers;
+use super::settings::fast;
+use super::store::MemoryStore;
+use super::{Seeded, TestClock, quiet_expected_panics};
+
+/// What outlives a process.
+type Environment = (
+    Arc<FakeChain>,
+    Arc<FakeIssuer>,
+    Arc<FakeGiftCards>,
+    Arc<FakePayouts>,
+    Arc<RecordingShredder>,
+    Arc<FakeIdentityProviders>,
+    Arc<FakeBridge>,
+    Arc<FakeReloadableCards>,
+    Arc<FakeSellers>,
+    Arc<FakeBank>,
+    Arc<FakeReceivers>,
+    Arc<TestClock>,
+);
+
+pub(crate) struct Harness {
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) chain: Arc<FakeChain>,
+    pub(crate) issuer: Arc<FakeIssuer>,
+    pub(crate) catalog: Arc<FakeGiftCards>,
+    pub(crate) rails: Arc<FakePayouts>,
+    pub(crate) shreds: Arc<RecordingShredder>,
+    pub(crate) people: Arc<FakeIdentityProviders>,
+    pub(crate) bridge: Arc<FakeBridge>,
+    pub(crate) program: Arc<FakeReloadableCards>,
+    pub(crate) sellers: Arc<FakeSellers>,
+    pub(crate) bank: Arc<FakeBank>,
+    pub(crate) receivers: Arc<FakeReceivers>,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) engine: Engine,
+    settings: EngineSettings,
+    restored: Option<RestoreWindow>,
+    lost: Option<Lost>,
+    reconciling: Option<ReconcilerDeps>,
+}
+
+impl Harness {
+    pub(crate) async fn new() -> Self {
+        Self::with(fast()).await
+    }
+
+    /// Power cut, and a start on what is taken for a restored backup.
+    pub(crate) async fn restored(mut self, restored: RestoreWindow) -> Self {
+        self.restored = Some(restored);
+        self.crash().await
+    }
+
+    /// From now on a start is that of a restored store, which has lost this time.
+    pub(crate) const fn having_lost(mut self, lost: Lost) -> Self {
+        self.lost = Some(lost);
+        self
+    }
+
+    /// Power cut, and a start with others' lists.
+    pub(crate) async fn reconciling(mut self, reconciling: ReconcilerDeps) -> Self {
+        self.reconciling = Some(reconciling);
+        self.crash().await
+    }
+
+    pub(crate) async fn with(settings: EngineSettings) -> Self {
+        let chain = Arc::new(FakeChain::new());
+        let sellers = Arc::new(FakeSellers::of(&chain));
+        let surroundings = (
+            chain,
+            Arc::new(FakeIssuer::default()),
+            Arc::new(FakeGiftCards::default()),
+            Arc::new(FakePayouts::default()),
+            Arc::new(RecordingShredder::default()),
+            Arc::default(),
+            Arc::new(FakeBridge::default()),
+            Arc::default(),
+            sellers,
+            Arc::default(),
+            Arc::default(),
+            Arc::new(TestClock::new()),
+        );
+        Self::on(MemoryStore::new(), surroundings, (settings, None, None, None)).await
+    }
+
+    async fn on(
+        store: Arc<MemoryStore>,
+        (chain, issuer, catalog, rails, shreds, people, bridge, program, sellers, bank, receivers, clock): Environment,
+        (settings, restored, lost, reconciling): (EngineSettings, Option<RestoreWindow>, Option<Lost>, Option<ReconcilerDeps>),
+    ) -> Self {
+        // A new process never has the old one's random numbers.
+        static STARTS: AtomicU64 = AtomicU64::new(0);
+        quiet_expected_panics();
+        let engine = Engine::start(EngineDeps {
+            store: store.clone(),
+            clock: clock.clone(),
+            entropy: Arc::new(Seeded::new(STARTS.fetch_add(1, Ordering::SeqCst))),
+            ports: Ports {
+                settlement: chain.clone(),
+                issuer: issuer.clone(),
+                gift_cards: catalog.clone(),
+                shredder: shreds.clone(),
+                identity_check: people.clone(),
+                card_accounts: people.clone(),
+                rails: rails.clone(),
+                bridge: bridge.clone(),
+                card_balances: bridge.clone(),
+                program: program.clone(),
+                custody: sellers.clone(),
+                calls: sellers.clone(),
+                bank: bank.clone(),
+                webhooks: receivers.clone(),
+            },
+            lost,
+            restored,
+            reconciling: reconciling.clone(),
+            settings,
+        });
+        Self {
+            engine: engine.await.expect("the engine starts"),
+            store,
+            chain,
+            issuer,
+            catalog,
+            rails,
+            shreds,
+            people,
+            bridge,
+            program,
+            sellers,
+            bank,
+            receivers,
+            clock,
+            settings,
+            restored,
+            lost,
+            reconciling,
+        }
+    }
+
+    /// Power cut and new start: what is not durable is gone.
+    pub(crate) async fn crash(self) -> Self {
+        let survivor = self.store.crash();
+        self.on_store(survivor).await
+    }
+
+    /// Everything outside stays as it came to be; the store is what it was when the backup was made.
+    pub(crate) async fn back_to(self, backup: Arc<MemoryStore>) -> Self {
+        drop(self.store.crash());
+        self.on_store(backup).await
+    }
+
+    async fn on_store(self, store: Arc<MemoryStore>) -> Self {
+        self.engine.stop();
+        let outside = (
+            self.chain,
+            self.issuer,
+            self.catalog,
+            self.rails,
+            self.shreds,
+            self.people,
+            self.bridge,
+            self.program,
+            self.sellers,
+            self.bank,
+            self.receivers,
+            self.clock,
+        );
+        let how = (self.settings, self.restored, self.lost, self.reconciling);
+        Self::on(store, outside, how).await
+    }
+
+    pub(crate) async fn pay(&self, request: &PaymentRequest) -> Result<PaymentResult, ClaimError> {
+        super::in_time("a paid call", self.engine.pay(request.clone())).await
+    }
+
+    /// Pays, as a client does: again as long as the engine cannot say.
+    pub(crate) async fn pay_until_told(&self, request: &PaymentRequest) -> PaymentResult {
+        loop {
+            match self.pay(request).await {
+                Err(ClaimError::OutcomeUnknown(_)) => tokio::time::sleep(std::time::Duration::from_millis(1)).await,
+                told => return told.expect("nothing refuses this payment"),
+            }
+        }
+    }
+
+    /// Every effect is done.
+    pub(crate) async fn quiet(&self) {
+        super::eventually("all effects are done", async || {
+            self.engine.open_effects(1).await.expect("readable").is_empty()
+        })
+        .await;
+    }
+
+    /// All cards there are.
+    pub(crate) fn cards(&self) -> Vec<(CardId, Card)> {
+        let rows = self.store.rows(&table::entity(EntityKind::Card, &[]));
+        rows.into_iter()
+            .map(|(key, row)| {
+                let id = CardId(u128::from_be_bytes(
+                    *key.last_chunk().expect("a card's key ends in its id"),
+                ));
+                (id, codec::decode(&row.value).expect("a card"))
+            })
+            .collect()
+    }
+
+    /// The balance of every place, each transaction proved to be zero in sum.
+    pub(crate) fn books(&self) -> BTreeMap<LedgerAccount, i128> {
+        let mut books = BTreeMap::new();
+        for (_, row) in self.store.rows(&[table::LEDGER]) {
+            let transaction: LedgerTransaction = codec::decode(&row.value).expect("a transaction");
+            let sum: i128 = transaction.postings.iter().map(|p| p.atomic).sum();
+            assert_eq!(sum, 0, "every transaction sums to zero: {transaction:?}");
+            for posting in transaction.postings {
+                *books.entry(posting.account).or_default() += posting.atomic;
+            }
+        }
+        books.retain(|_, balance| *balance != 0);
+        books
+    }
+
+    /// All that happened, in order.
+    pub(crate) fn history(&self) -> Vec<EventRecord> {
+        let events = self.store.all_events();
+        events
+            .iter()
+            .map(|e| EventRecord::read(&e.payload).expect("a record"))
+            .collect()
+    }
+
+    /// How often subscribers were told this.
+    pub(crate) fn announced(&self, kind: &str) -> usize {
+        let history = self.history();
+        let told = history.iter().filter_map(|r| r.announcement.as_ref());
+        told.filter(|a| a.kind == kind).count()
+    }
+
+    /// One payment, one product, whatever happened: on the chain, at the issuer, in the books and in the store.
+    pub(crate) fn assert_one_card(&self, request: &PaymentRequest) {
+        let price = i128::from(request.authorization.value().atomic());
+        assert_eq!(self.chain.transfers(), 1, "money moved once");
+        assert_eq!(self.issuer.cards(), 1, "the issuer made one card");
+        let cards = self.cards();
+        assert_eq!(cards.len(), 1, "there is one card");
+        assert!(cards[0].1.details().is_some(), "the card is usable: {:?}", cards[0].1);
+        assert_eq!(self.announced("payment.fulfilled"), 1);
+        assert_eq!(self.announced("card.ready"), 1);
+        let treasury = LedgerAccount::Treasury(request.authorization.network());
+        let books: Vec<_> = self.books().into_iter().collect();
+        assert_eq!(
+            books,
+            [(treasury, price), (LedgerAccount::Provider(LedgerProvider::CardIssuer), -price)]
+        );
+    }
+}
+
+pub(crate) const fn evm(n: u8) -> Wallet {
+    Wallet::Evm([n; 20])
+}
+
+/// A 5-dollar card, paid by this wallet with its `nonce`th authorization.
+pub(crate) fn card_for(payer: Wallet, nonce: u8) -> PaymentRequest {
+    let value = Usdc::from_atomic(5_000_000);
+    let authorization = match payer {
+        Wallet::Evm(from) => Authorization::Evm(EvmAuthorization {
+            from,
+            to: [9; 20],
+            value,
+            valid_after: 0,
+            valid_before: u64::MAX,
+            nonce: [nonce; 32],
+            signature: [1; 65].into(),
+        }),
+        Wallet::Solana(payer) => Authorization::Solana(SolanaTransfer {
+            transaction: vec![nonce; 300],
+            message_hash: [nonce; 32],
+            payer,
+            value,
+            blockhash: [1; 32],
+        }),
+    };
+    PaymentRequest {
+        authorization,
+        purchase: Purchase::UsaCard {
+            amount: Cents::new(500),
+        },
+        worth: Cents::new(500),
+        quoted: None,
+        request: [5; 32],
+        session: session(),
+        once: None,
+        identifier: None,
+    }
+}
+
+/// An international card of 100 dollars for 103.80, paid by this wallet with its `nonce`th authorization.
+pub(crate) fn intl_card_for(payer: Wallet, nonce: u8) -> PaymentRequest {
+    let mut request = card_for(payer, nonce);
+    if let Authorization::Evm(signed) = &mut request.authorization {
+        signed.value = Usdc::from_atomic(103_800_000);
+    }
+    let amount = Cents::new(10_000);
+    let label = Some("trip".to_owned());
+    PaymentRequest {
+        purchase: Purchase::IntlCard { amount, label },
+        worth: amount,
+        ..request
+    }
+}
+
+/// A session that nobody else opens.
+pub(crate) fn session() -> SessionSeed {
+    static SESSIONS: AtomicU64 = AtomicU64::new(1);
+    SessionSeed {
+        id: SessionId(u128::from(SESSIONS.fetch_add(1, Ordering::SeqCst))),
+        first: [7; 32],
+        life_ms: 1_000_000,
+    }
+}
+
+/// The card that a call came to.
+pub(crate) fn bought(paid: &PaymentResult) -> CardId {
+    match &paid.outcome {
+        Outcome::Fulfilled {
+            product: PurchasedProduct::Card(card) | PurchasedProduct::IntlOrder(card),
+            ..
+        } => *card,
+        other => panic!("nothing was bought: {other:?}"),
+    }
+}

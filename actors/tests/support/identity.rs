@@ -1,0 +1,140 @@
+//! The outside's part in what only a person brings about, scripted: an identity check and the issuer's accounts. Both
+//! outlive a crash of the engine.
+
+use std::collections::{HashMap, VecDeque};
+
+use parking_lot::Mutex;
+use purser_actors::id::{JobId, Wallet};
+use purser_actors::port::{
+    IssuerAccountResult, StartedCheck, BoxFuture, IssuerAccounts, CheckStatus, ErrorKind, IdentityCheck, PortError, IdentityCheckRequest,
+    Verdict,
+};
+
+/// What happens to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallBehavior {
+    /// It is answered.
+    Works,
+    /// Nothing happens, and nobody answers.
+    Busy,
+    /// It happens, and the answer is lost.
+    Lost,
+    /// Refused for good.
+    No,
+    /// The process panics.
+    Panics,
+}
+
+fn error(kind: ErrorKind) -> PortError {
+    PortError {
+        kind,
+        operation: "people",
+        message: "as the script says".into(),
+    }
+}
+
+/// Both providers.
+#[derive(Default)]
+pub(crate) struct FakeIdentityProviders {
+    turns: Mutex<VecDeque<CallBehavior>>,
+    checks: Mutex<HashMap<JobId, IdentityCheckRequest>>,
+    verdicts: Mutex<HashMap<String, Verdict>>,
+    opened: Mutex<Vec<Wallet>>,
+}
+
+impl FakeIdentityProviders {
+    /// The next calls, in order. Without one a call works.
+    pub(crate) fn turns(&self, turns: &[CallBehavior]) {
+        self.turns.lock().extend(turns);
+    }
+
+    /// From now on the provider says this of a check.
+    pub(crate) fn decide(&self, reference: &str, verdict: Verdict) {
+        self.verdicts.lock().insert(reference.to_owned(), verdict);
+    }
+
+    /// Checks that were ever begun.
+    pub(crate) fn checks(&self) -> usize {
+        self.checks.lock().len()
+    }
+
+    /// Wallets with an account, as often as they have one.
+    pub(crate) fn opened(&self) -> Vec<Wallet> {
+        self.opened.lock().clone()
+    }
+
+    fn turn(&self) -> CallBehavior {
+        self.turns.lock().pop_front().unwrap_or(CallBehavior::Works)
+    }
+}
+
+/// The deposit address of a wallet's account here.
+pub(crate) fn address_of(wallet: &Wallet) -> [u8; 20] {
+    let mut address = [0; 20];
+    address[..16].copy_from_slice(&wallet.digest().to_be_bytes());
+    address
+}
+
+impl IdentityCheck for FakeIdentityProviders {
+    fn start<'a>(&'a self, check: &'a IdentityCheckRequest) -> BoxFuture<'a, Result<StartedCheck, PortError>> {
+        Box::pin(async move {
+            let turn = self.turn();
+            match turn {
+                CallBehavior::Busy => return Err(error(ErrorKind::Temporary)),
+                CallBehavior::No => return Err(error(ErrorKind::Permanent)),
+                CallBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
+                CallBehavior::Works | CallBehavior::Lost => {}
+            }
+            self.checks.lock().insert(check.key, check.clone());
+            if turn == CallBehavior::Lost {
+                return Err(error(ErrorKind::Unknown));
+            }
+            Ok(StartedCheck {
+                reference: format!("check-{}", check.key),
+                url: format!("https://check.example/{}", check.key),
+            })
+        })
+    }
+
+    fn status<'a>(&'a self, reference: &'a str) -> BoxFuture<'a, Result<CheckStatus, PortError>> {
+        Box::pin(async move {
+            match self.turn() {
+                CallBehavior::Works => {}
+                CallBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
+                CallBehavior::No => return Err(error(ErrorKind::Permanent)),
+                CallBehavior::Busy | CallBehavior::Lost => return Err(error(ErrorKind::Unknown)),
+            }
+            let verdict = self.verdicts.lock().get(reference).cloned();
+            Ok(match verdict {
+                Some(verdict) => CheckStatus::Decided(verdict),
+                None => CheckStatus::Pending { retry_after_ms: 2 },
+            })
+        })
+    }
+}
+
+impl IssuerAccounts for FakeIdentityProviders {
+    fn open<'a>(&'a self, holder: &'a Wallet) -> BoxFuture<'a, Result<IssuerAccountResult, PortError>> {
+        Box::pin(async move {
+            let turn = self.turn();
+            match turn {
+                CallBehavior::Busy => return Err(error(ErrorKind::Temporary)),
+                CallBehavior::No => {
+                    let reason = "no account".into();
+                    return Ok(IssuerAccountResult::Declined { reason });
+                }
+                CallBehavior::Panics => panic!("{}", super::EXPECTED_PANIC),
+                CallBehavior::Works | CallBehavior::Lost => {}
+            }
+            let mut opened = self.opened.lock();
+            if !opened.contains(holder) {
+                opened.push(*holder);
+            }
+            if turn == CallBehavior::Lost {
+                return Err(error(ErrorKind::Unknown));
+            }
+            let deposit_address = address_of(holder);
+            Ok(IssuerAccountResult::Open { deposit_address })
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! Payout rails in the test's hands.
+
+use std::collections::{HashMap, VecDeque};
+
+use parking_lot::Mutex;
+use purser_actors::id::{JobId, PayoutId};
+use purser_actors::port::payouts::{PayoutRequest, PayoutRails, PayoutRailStatus, RecallResult, PayoutStatusUpdate, PayoutEvent};
+use purser_actors::port::{BoxFuture, ErrorKind, PortError};
+
+use super::ports::{IssuerBehavior, error};
+
+/// Pays once under one key, and tells what the test wants told.
+#[derive(Default)]
+pub(crate) struct FakePayouts {
+    moods: Mutex<VecDeque<IssuerBehavior>>,
+    calls: Mutex<Vec<PayoutRequest>>,
+    paid: Mutex<HashMap<JobId, PayoutId>>,
+    words: Mutex<Vec<PayoutEvent>>,
+    recalls: Mutex<VecDeque<Result<RecallResult, PortError>>>,
+    recalled: Mutex<Vec<PayoutId>>,
+    known: Mutex<HashMap<JobId, PayoutStatusUpdate>>,
+    silences: Mutex<VecDeque<ErrorKind>>,
+}
+
+pub(crate) fn in_process() -> PayoutRailStatus {
+    PayoutRailStatus::InProcess { retry_after_ms: 2 }
+}
+
+pub(crate) fn complete() -> PayoutRailStatus {
+    PayoutRailStatus::Complete {
+        reference: "ref".into(),
+    }
+}
+
+pub(crate) fn failed() -> PayoutRailStatus {
+    PayoutRailStatus::Failed { reason: "no".into() }
+}
+
+pub(crate) fn came_back() -> PayoutRailStatus {
+    PayoutRailStatus::Returned {
+        reason: "account_closed".into(),
+    }
+}
+
+impl FakePayouts {
+    /// The moods of the next orders, in order; without one they stay in process.
+    pub(crate) fn moods(&self, moods: &[IssuerBehavior]) {
+        self.moods.lock().extend(moods);
+    }
+
+    /// Tells of a payout what nobody asked for.
+    pub(crate) fn tell(&self, payout: PayoutId, sequence: u64, state: PayoutRailStatus) {
+        let mut words = self.words.lock();
+        let number = words.len() as u64 + 1;
+        words.push(PayoutEvent {
+            number,
+            payout,
+            report: PayoutStatusUpdate { sequence, state },
+        });
+    }
+
+    /// What the next recalls come to.
+    pub(crate) fn recalls(&self, recalls: impl IntoIterator<Item = Result<RecallResult, PortError>>) {
+        self.recalls.lock().extend(recalls);
+    }
+
+    /// An order that this engine did not send, as a restored backup finds it.
+    pub(crate) fn knows(&self, key: JobId, sequence: u64, state: PayoutRailStatus) {
+        self.known.lock().insert(key, PayoutStatusUpdate { sequence, state });
+    }
+
+    /// What the next questions after an order come to, instead of an answer.
+    pub(crate) fn silences(&self, kinds: &[ErrorKind]) {
+        self.silences.lock().extend(kinds);
+    }
+
+    /// Payouts made.
+    pub(crate) fn paid(&self) -> usize {
+        self.paid.lock().len()
+    }
+
+    /// All orders, repeated ones too.
+    pub(crate) fn calls(&self) -> Vec<PayoutRequest> {
+        self.calls.lock().clone()
+    }
+
+    /// What was asked back.
+    pub(crate) fn recalled(&self) -> Vec<PayoutId> {
+        self.recalled.lock().clone()
+    }
+}
+
+impl PayoutRails for FakePayouts {
+    fn send<'a>(&'a self, order: &'a PayoutRequest) -> BoxFuture<'a, Result<PayoutStatusUpdate, PortError>> {
+        Box::pin(async move {
+            self.calls.lock().push(order.clone());
+            let mood = self.moods.lock().pop_front().unwrap_or(IssuerBehavior::NotYet);
+            let report = |sequence, state| Ok(PayoutStatusUpdate { sequence, state });
+            match mood {
+                IssuerBehavior::Ready => {
+                    self.paid.lock().insert(order.key, order.payout);
+                    report(2, complete())
+                }
+                IssuerBehavior::NotYet => report(1, in_process()),
+                IssuerBehavior::Declines => report(1, failed()),
+                IssuerBehavior::Panics => {
+                    self.paid.lock().insert(order.key, order.payout);
+                    panic!("{}", super::EXPECTED_PANIC);
+                }
+                IssuerBehavior::Broken => Err(error(ErrorKind::Permanent, "pay out")),
+                _ => Err(error(ErrorKind::Unknown, "pay out")),
+            }
+        })
+    }
+
+    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
+        Box::pin(async move {
+            match self.silences.lock().pop_front() {
+                Some(kind) => Err(error(kind, "ask after")),
+                None => Ok(self.known.lock().get(&key).cloned()),
+            }
+        })
+    }
+
+    fn recall(&self, _: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>> {
+        Box::pin(async move {
+            self.recalled.lock().push(payout);
+            self.recalls.lock().pop_front().unwrap_or(Ok(RecallResult::Recalled))
+        })
+    }
+
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
+        Box::pin(async move {
+            let words = self.words.lock();
+            let after = words.iter().filter(|word| word.number > after);
+            Ok(after.take(limit).cloned().collect())
+        })
+    }
+}

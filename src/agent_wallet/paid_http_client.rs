@@ -1,0 +1,207 @@
+//! Makes the calls that managed wallets pay for: our own routes in this process, everybody else's through the address
+//! filter.
+
+use std::collections::VecDeque;
+use std::net::{Ipv6Addr, SocketAddr};
+use std::sync::{Arc, OnceLock, Weak};
+
+use axum::body::Body;
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use parking_lot::Mutex;
+use purser_actors::id::WalletPaymentId;
+use purser_actors::port::{BoxFuture, ErrorKind, PaidHttpClient, PortError, ExternalText, SealedHttpPart};
+use purser_actors::wallet_payment::{ServerResponse, CallFailure};
+use zeroize::Zeroizing;
+
+use super::bearer::without_bearer;
+use super::{ANSWER, PAYMENT, PaidHttpRequest, CallTarget, failed, open, seal};
+use crate::http::front::Front;
+use crate::outbound::client::{OutboundResponse, OutboundRequest, OutboundError, OutboundClient};
+use crate::payment::receipt;
+use crate::vault::{Vault, VaultError};
+
+/// The request header of an x402 v2 payment.
+const PAYMENT_SIGNATURE: HeaderName = HeaderName::from_static("payment-signature");
+/// The answer header that says what became of it.
+const PAYMENT_RESPONSE: HeaderName = HeaderName::from_static("payment-response");
+
+/// Makes calls.
+pub struct AgentWalletClient {
+    outbound: OutboundClient,
+    /// Our own service, once it serves. Its routes know this, so it must not keep them alive.
+    own: OnceLock<Weak<Front>>,
+    vault: Arc<Vault>,
+    max_body_bytes: usize,
+    /// Answers of which less was stored, for the calls that still wait for them; the oldest first.
+    fresh: Mutex<VecDeque<(WalletPaymentId, Zeroizing<Vec<u8>>)>>,
+}
+
+/// So many answers wait in memory for their callers.
+const FRESH: usize = 64;
+
+impl AgentWalletClient {
+    /// Calls of others through `outbound`; answers, of at most so many bytes, are sealed by the vault.
+    pub const fn new(outbound: OutboundClient, vault: Arc<Vault>, max_body_bytes: usize) -> Self {
+        Self {
+            outbound,
+            own: OnceLock::new(),
+            vault,
+            max_body_bytes,
+            fresh: Mutex::new(VecDeque::new()),
+        }
+    }
+
+    /// The whole answer to a spend's call, once, if more of it came than was stored. For the call that made the spend, and for
+    /// no other.
+    pub fn take_fresh(&self, spend: WalletPaymentId) -> Option<Zeroizing<Vec<u8>>> {
+        let mut fresh = self.fresh.lock();
+        let at = fresh.iter().position(|(of, _)| *of == spend)?;
+        fresh.remove(at).map(|(_, body)| body)
+    }
+
+    fn keep_fresh(&self, spend: WalletPaymentId, body: &[u8]) {
+        let mut fresh = self.fresh.lock();
+        if fresh.len() == FRESH {
+            fresh.pop_front();
+        }
+        fresh.push_back((spend, Zeroizing::new(body.to_vec())));
+    }
+
+    /// From now on our own routes can be called.
+    pub fn set_local_service(&self, front: &Arc<Front>) {
+        // Said once, at the start; whoever said it first has said the same.
+        let _ = self.own.set(Arc::downgrade(front));
+    }
+
+    /// Judges a URL as it is written, and says whose it is: `host:port`.
+    ///
+    /// # Errors
+    /// The filter's refusal.
+    pub fn host(&self, url: &str) -> Result<String, OutboundError> {
+        let target = self.outbound.check_url(url)?;
+        let host = target.url.host_str().unwrap_or_default();
+        let port = target.url.port_or_known_default().unwrap_or_default();
+        Ok(format!("{host}:{port}"))
+    }
+
+    /// Makes a call, with a payment or without.
+    ///
+    /// # Errors
+    /// [`CallError`]; our own service is [`CallError::Unreachable`] until it serves.
+    pub async fn request_price(&self, request: &PaidHttpRequest, payment: Option<&str>) -> Result<OutboundResponse, OutboundError> {
+        let method = Method::from_bytes(request.method.as_bytes()).map_err(|_| OutboundError::Disconnected)?;
+        let mut headers = vec![(header::ACCEPT, HeaderValue::from_static("application/json"))];
+        if let Some(payment) = payment {
+            let mut value = HeaderValue::from_str(payment).map_err(|_| OutboundError::Disconnected)?;
+            value.set_sensitive(true);
+            headers.push((PAYMENT_SIGNATURE, value));
+        }
+        let asking = OutboundRequest {
+            method,
+            headers,
+            body: request.body.clone().map(String::into_bytes),
+        };
+        match &request.target {
+            CallTarget::Url(url) => self.outbound.call(&self.outbound.check_url(url)?, asking).await,
+            CallTarget::Route(route) => self.request_local_price(request.caller, route, asking).await,
+        }
+    }
+
+    async fn request_local_price(&self, caller: u64, route: &str, asking: OutboundRequest) -> Result<OutboundResponse, OutboundError> {
+        let front = self.own.get().and_then(Weak::upgrade).ok_or(OutboundError::Unreachable)?;
+        let mut request = Request::builder().method(asking.method).uri(route);
+        request = request.header(header::HOST, "localhost");
+        for (name, value) in asking.headers {
+            request = request.header(name, value);
+        }
+        if asking.body.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let body = asking.body.map_or_else(Body::empty, Body::from);
+        let request = request.body(body).map_err(|_| OutboundError::Disconnected)?;
+        // An address that nobody outside has, one a wallet: each is counted by itself.
+        let bits = u128::from(0xfd << 56 | caller >> 8) << 64;
+        let peer = SocketAddr::new(Ipv6Addr::from_bits(bits).into(), 0);
+        let response = front.respond(request, peer).await;
+        let (parts, body) = response.into_parts();
+        let body = axum::body::to_bytes(body, self.max_body_bytes);
+        let body = body.await.map_err(|_| OutboundError::TooLarge)?.to_vec();
+        if is_cut_off(parts.status, &body) {
+            return Err(OutboundError::Timeout);
+        }
+        Ok(OutboundResponse {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body,
+        })
+    }
+
+    fn answer(&self, call: SealedHttpPart<'_>, answered: &OutboundResponse) -> Result<(ServerResponse, Vec<u8>), PortError> {
+        let content_type = answered.headers.get(header::CONTENT_TYPE);
+        let content_type = content_type.and_then(|value| value.to_str().ok());
+        let stored = without_bearer(&answered.body);
+        if stored.is_some() {
+            self.keep_fresh(call.spend, &answered.body);
+        }
+        let stored = stored.as_ref().map_or(&answered.body[..], String::as_bytes);
+        let body = seal(&self.vault, call.spend.0, ANSWER, stored);
+        let answer = ServerResponse {
+            http_status: answered.status,
+            content_type: content_type.map(ExternalText::from),
+            failure: failure(answered),
+        };
+        Ok((
+            answer,
+            body.map_err(|e| failed(ErrorKind::Temporary, "seal answer", e))?,
+        ))
+    }
+}
+
+/// Whether our own service gave up answering: what it was asked for goes on and may still be done, so this refuses nothing.
+fn is_cut_off(status: StatusCode, body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Refused {
+        code: String,
+    }
+    let timeout = |body| serde_json::from_slice::<Refused>(body).is_ok_and(|refused| refused.code == "timeout");
+    status == StatusCode::SERVICE_UNAVAILABLE && timeout(body)
+}
+
+/// What a server's answer to a paid call says of the call. Of the money it proves nothing.
+fn failure(answered: &OutboundResponse) -> Option<CallFailure> {
+    let told = answered.headers.get(PAYMENT_RESPONSE).map(HeaderValue::as_bytes);
+    let unpaid = told.is_some_and(receipt::reports_unpaid);
+    match answered.status {
+        402 => Some(CallFailure::Unsettled),
+        200..300 if unpaid => Some(CallFailure::Unsettled),
+        200..300 => None,
+        _ => Some(CallFailure::HttpError),
+    }
+}
+
+impl PaidHttpClient for AgentWalletClient {
+    fn call<'a>(
+        &'a self,
+        call: SealedHttpPart<'a>,
+        payment: &'a [u8],
+    ) -> BoxFuture<'a, Result<(ServerResponse, Vec<u8>), PortError>> {
+        Box::pin(async move {
+            let request = PaidHttpRequest::open(&self.vault, call.spend, call.sealed);
+            let no = |e: VaultError| failed(ErrorKind::Permanent, "open call", e);
+            let request = request.map_err(no)?;
+            let payment = open(&self.vault, call.spend.0, PAYMENT, payment).map_err(no)?;
+            let payment = std::str::from_utf8(&payment).map_err(|e| failed(ErrorKind::Permanent, "open call", e))?;
+            match self.request_price(&request, Some(payment)).await {
+                Ok(answered) => self.answer(call, &answered),
+                Err(error) => {
+                    let kind = match error {
+                        OutboundError::Blocked(_) | OutboundError::TooLarge => ErrorKind::Permanent,
+                        OutboundError::Unreachable => ErrorKind::Temporary,
+                        OutboundError::Disconnected | OutboundError::Timeout => ErrorKind::Unknown,
+                    };
+                    Err(failed(kind, "paid call", error))
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,202 @@
+//! The keys of managed wallets: derived, and used to sign.
+//!
+//! No key is stored. Both follow from a key of the vault's ring, the owner and a number (`0` is an account's first wallet), so
+//! the same owner has the same addresses after a restore, also where the wallet was opened after the backup. What is stored is a
+//! record that names the key of the ring and seals number and addresses; it keeps that key on the ring ([`Vault::root`]).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use purser_actors::agent_wallet::{WalletAddresses, AgentWallet};
+use purser_actors::id::{Network, WalletPaymentId, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Authorization, BoxFuture, Clock, WalletSigner, Entropy, ErrorKind, PortError, SealedKeys, SealedHttpPart, OutgoingTransferRequest,
+};
+use sha2::{Digest as _, Sha256};
+
+use super::{KEYS, PAYMENT, PaidHttpRequest, failed, seal};
+use crate::payment::solana::own_transfer;
+use crate::payment::terms::Token;
+use crate::settlement::chain::{Blockhash, ChainParts};
+use crate::settlement::outgoing::{no_blockhash, sign_transfer};
+use crate::vault::{KeyId, Vault, VaultError};
+use crate::wallet::payment::{SigningContext, SignedPayment};
+use crate::wallet::{PaymentRequired, TestWallet};
+
+/// No payment is signed for longer, in seconds, however patient the server: for as long its amount may stay reserved.
+pub const MAX_VALIDITY_S: u32 = 900;
+
+/// Managed wallets whose keys the vault derives.
+pub struct SealedWalletSigner {
+    vault: Arc<Vault>,
+    chains: ChainParts,
+    clock: Arc<dyn Clock>,
+}
+
+impl SealedWalletSigner {
+    /// With the vault that derives their keys, on these chains.
+    pub const fn new(vault: Arc<Vault>, chains: ChainParts, clock: Arc<dyn Clock>) -> Self {
+        Self { vault, chains, clock }
+    }
+
+    /// What they pay with: under no other token's domain is anything signed, for that would be worth that token.
+    pub const fn token(&self) -> Token {
+        self.chains.names.base.token
+    }
+
+    /// Where an owner's wallet is or would be, if it is not open yet.
+    ///
+    /// # Errors
+    /// When the vault fails.
+    pub fn addresses_of(&self, owner: &Wallet) -> Result<WalletAddresses, PortError> {
+        let wallet = derived(&self.vault, self.vault.root_key(), owner, FIRST);
+        let wallet = wallet.map_err(|e| failed(ErrorKind::Temporary, "derive keys", e))?;
+        Ok(addresses_of(&wallet))
+    }
+
+    /// An owner's first wallet: where it is, and the record of what its keys are derived from.
+    ///
+    /// # Errors
+    /// When the vault fails.
+    pub fn create(&self, owner: &Wallet) -> Result<(WalletAddresses, Vec<u8>), PortError> {
+        let addresses = self.addresses_of(owner)?;
+        let record = self
+            .vault
+            .root(AgentWallet::keys(owner), &plain_of(FIRST, &addresses))
+            .map_err(|e| failed(ErrorKind::Temporary, "derive keys", e))?;
+        // Before its owner knows its addresses.
+        for network in Network::ALL {
+            self.chains.own_wallets.keep(&addresses.on(network));
+        }
+        Ok((addresses, record))
+    }
+
+    /// What the chain shows that an address holds.
+    ///
+    /// # Errors
+    /// When the chain cannot be read.
+    pub async fn balance(&self, wallet: &Wallet) -> Result<Usdc, PortError> {
+        self.chains.holdings.holds(wallet).await
+    }
+
+    fn keys(&self, keys: SealedKeys<'_>) -> Result<TestWallet, PortError> {
+        let lost = |error: String| failed(ErrorKind::Temporary, "derive keys", error);
+        let opened = self.vault.open_root(AgentWallet::keys(&keys.owner), keys.sealed);
+        let (key, plain) = opened.map_err(|e| lost(e.to_string()))?;
+        let number = match plain.split_first_chunk::<5>() {
+            Some(([KEYS, number @ ..], _)) => u32::from_be_bytes(*number),
+            _ => return Err(lost("not what keys are derived from".into())),
+        };
+        let wallet = derived(&self.vault, key, &keys.owner, number).map_err(|e| lost(e.to_string()))?;
+        // Another ring than the one that the wallet was opened with must not sign for another address.
+        if *plain != plain_of(number, &addresses_of(&wallet)) {
+            return Err(lost("the keys that are derived are another wallet's".into()));
+        }
+        Ok(wallet)
+    }
+
+    /// What a payment on this network is signed with; nothing on Base.
+    fn blockhash(&self, network: Network) -> Result<Option<[u8; 32]>, PortError> {
+        if network == Network::Base {
+            return Ok(None);
+        }
+        let newest = self.chains.blockhashes.newest().filter(Blockhash::is_fresh);
+        newest
+            .map(|newest| Some(newest.hash))
+            .ok_or_else(|| no_blockhash("sign call"))
+    }
+
+    fn pay(&self, keys: SealedKeys<'_>, call: SealedHttpPart<'_>) -> Result<(Authorization, Vec<u8>), PortError> {
+        let no = |error: String| failed(ErrorKind::Permanent, "sign call", error);
+        let request = PaidHttpRequest::open(&self.vault, call.spend, call.sealed).map_err(|e| no(e.to_string()))?;
+        let (header, index) = request.terms.ok_or_else(|| no("a call without terms".into()))?;
+        let required = PaymentRequired::from_header(header.as_bytes()).map_err(|e| no(e.to_string()))?;
+        let offer = required.offers().nth(index).ok_or_else(|| no("no such offer".into()))?;
+        if !offer.is_signed_as(&self.token()) {
+            return Err(no("a signature for another token".into()));
+        }
+        let offer = offer.within(MAX_VALIDITY_S);
+        let wallet = self.keys(keys)?;
+        let once = PaymentIdEntropy(call.spend, AtomicU64::new(0));
+        let at = SigningContext {
+            now: self.clock.now(),
+            // A store that was restored may sign for this spend again: on Base the same nonce is taken once.
+            entropy: &once,
+            // Our own node's, not the server's: how long it can land must be known.
+            blockhash: self.blockhash(offer.network)?,
+        };
+        let (payment, signed) = wallet
+            .pay_signed(&required, &offer, &at)
+            .map_err(|e| no(e.to_string()))?;
+        let authorization = match signed {
+            SignedPayment::Evm(authorization) => Authorization::Evm(authorization),
+            SignedPayment::Solana(wire) => own_transfer(&wire)
+                .map(Authorization::Solana)
+                .ok_or_else(|| no("a transaction that is no transfer".into()))?,
+        };
+        let payment = seal(&self.vault, call.spend.0, PAYMENT, payment.as_bytes());
+        Ok((authorization, payment.map_err(|e| no(e.to_string()))?))
+    }
+}
+
+/// The number of an account's first wallet.
+const FIRST: u32 = 0;
+
+/// The wallet of an owner and a number, by a key of the ring.
+fn derived(vault: &Vault, key: KeyId, owner: &Wallet, number: u32) -> Result<TestWallet, VaultError> {
+    let (owner, number) = (owner.key(), number.to_be_bytes());
+    let of = |chain: &[u8]| vault.derive(key, &[b"purser managed wallet 1", chain, &number, &owner]);
+    // Of all 256-bit numbers one in 2^128 is no key on Base; then this owner has no wallet.
+    TestWallet::from_bytes(&*of(b" base ")?, &*of(b" solana ")?).map_err(|_| VaultError::Sealed("derivation"))
+}
+
+fn addresses_of(wallet: &TestWallet) -> WalletAddresses {
+    WalletAddresses {
+        base: wallet.evm_address(),
+        solana: wallet.solana_address(),
+    }
+}
+
+/// What a wallet's record seals: the number, and the addresses to compare with.
+fn plain_of(number: u32, addresses: &WalletAddresses) -> Vec<u8> {
+    [&[KEYS][..], &number.to_be_bytes(), &addresses.base, &addresses.solana].concat()
+}
+
+/// Bits that follow from a spend's id, which is random: the same for the same spend.
+struct PaymentIdEntropy(WalletPaymentId, AtomicU64);
+
+impl Entropy for PaymentIdEntropy {
+    fn random(&self) -> u128 {
+        let Self(spend, taken) = self;
+        let mut hash = Sha256::new();
+        hash.update(b"paid call");
+        hash.update(spend.0.to_be_bytes());
+        hash.update(taken.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+        let hash = hash.finalize();
+        hash.first_chunk()
+            .map_or(0, |half: &[u8; 16]| u128::from_be_bytes(*half))
+    }
+}
+
+impl WalletSigner for SealedWalletSigner {
+    fn addresses(&self, owner: &Wallet) -> Option<WalletAddresses> {
+        self.addresses_of(owner).ok()
+    }
+
+    fn sign_transfer<'a>(
+        &'a self,
+        keys: SealedKeys<'a>,
+        transfer: &'a OutgoingTransferRequest,
+    ) -> BoxFuture<'a, Result<Authorization, PortError>> {
+        Box::pin(async move { sign_transfer(&self.keys(keys)?, transfer, &(&self.chains).into()) })
+    }
+
+    fn sign_call<'a>(
+        &'a self,
+        keys: SealedKeys<'a>,
+        call: SealedHttpPart<'a>,
+    ) -> BoxFuture<'a, Result<(Authorization, Vec<u8>), PortError>> {
+        Box::pin(async move { self.pay(keys, call) })
+    }
+}

@@ -1,0 +1,138 @@
+//! What a call shows for a payment, and what it is told when that is not good.
+
+use std::borrow::Cow;
+
+use http::HeaderMap;
+use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::port::Authorization;
+use purser_actors::product::Currency;
+use purser_actors::quote::ExchangeRate;
+use rust_decimal::Decimal;
+
+use super::PaidCall;
+use crate::payment::mpp::problem::MppProblem;
+use crate::payment::mpp::{VerifiedCredential, CredentialError};
+use crate::payment::{PaymentHeaderError, VerificationError, mpp_credential, payment_header};
+use crate::prices::Quote;
+
+/// The one payment of a request, still encoded.
+pub(super) enum PaymentHeader<'a> {
+    X402(&'a [u8]),
+    Mpp(&'a [u8]),
+}
+
+/// Finds it among the headers.
+///
+/// # Errors
+/// [`PaymentError::Ambiguous`] when there are several.
+pub(super) fn find_payment_header(headers: &HeaderMap) -> Result<Option<PaymentHeader<'_>>, PaymentHeaderError> {
+    match payment_header(headers)? {
+        Some(header) => Ok(Some(PaymentHeader::X402(header))),
+        None => Ok(mpp_credential(headers)?.map(PaymentHeader::Mpp)),
+    }
+}
+
+/// A payment that may be claimed, or joins a claim.
+pub(super) struct PresentedPayment {
+    pub(super) authorization: Authorization,
+    /// Of an MPP payment.
+    pub(super) answers: Option<AnsweredChallenge>,
+    /// What its payer calls the purchase; of an x402 payment.
+    pub(super) identifier: Option<String>,
+    /// Whether it is not the payment that was sent but the one that its identifier stands for.
+    pub(super) is_identifier_replay: bool,
+}
+
+/// The challenge that a payment answers.
+pub(super) struct AnsweredChallenge {
+    pub(super) challenge: String,
+    /// No other payment may answer it.
+    pub(super) once: ([u8; 16], u64),
+}
+
+impl PresentedPayment {
+    pub(super) const fn x402(authorization: Authorization, identifier: Option<String>) -> Self {
+        Self {
+            authorization,
+            answers: None,
+            identifier,
+            is_identifier_replay: false,
+        }
+    }
+
+    pub(super) fn mpp(answered: VerifiedCredential) -> Self {
+        Self {
+            authorization: answered.authorization,
+            answers: Some(AnsweredChallenge {
+                challenge: answered.challenge,
+                once: answered.once,
+            }),
+            identifier: None,
+            is_identifier_replay: false,
+        }
+    }
+}
+
+/// The challenge's sentence: what is sold, and at which rate it was converted.
+pub(super) fn challenge_description(call: &PaidCall<'_>, quote: &Quote) -> String {
+    let Some(exchange) = &quote.exchange else {
+        return call.description.clone();
+    };
+    let (_, currency) = call.purchase.amount();
+    let (rate, source, as_of) = (&exchange.usd_per_unit, &exchange.source, rfc3339(exchange.as_of));
+    format!(
+        "{}, at {rate} USD for 1 {currency} ({source}, {as_of})",
+        call.description
+    )
+}
+
+/// The same as a member of the challenge's body, behind others.
+pub(super) fn exchange_rate_member(exchange: &ExchangeRate, currency: Currency) -> String {
+    let rate = Decimal::from_str_exact(&exchange.usd_per_unit).unwrap_or_default();
+    let named = JsonObject::new()
+        .text("currency", currency)
+        .number("usdPerUnit", rate)
+        .text("source", &exchange.source)
+        .time("asOf", exchange.as_of);
+    format!(",\"exchangeRate\":{}", named.to_json())
+}
+
+/// Why there is a challenge.
+pub(super) struct ChallengeReason {
+    pub(super) code: &'static str,
+    pub(super) error: &'static str,
+    pub(super) problem: MppProblem,
+    pub(super) detail: Cow<'static, str>,
+    /// The caller speaks MPP and so reads problem documents.
+    pub(super) to_mpp: bool,
+}
+
+impl ChallengeReason {
+    pub(super) const fn required() -> Self {
+        Self {
+            code: "payment_required",
+            error: MppProblem::PaymentRequired.reason(),
+            problem: MppProblem::PaymentRequired,
+            detail: Cow::Borrowed("This costs money. Pay one of the offers."),
+            to_mpp: false,
+        }
+    }
+
+    pub(super) fn x402(refusal: VerificationError) -> Self {
+        Self {
+            to_mpp: false,
+            ..Self::mpp(refusal.into())
+        }
+    }
+
+    pub(super) fn mpp(rejection: CredentialError) -> Self {
+        Self {
+            code: "payment_invalid",
+            error: rejection.reason,
+            problem: rejection.problem,
+            detail: rejection.detail,
+            to_mpp: true,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Payments that are under way or at their end already: whoever shows one again is told what it came to, whatever has
+//! become of prices, rates and catalogs since.
+
+use http::HeaderMap;
+use purser_actors::payment::{Payment, Status};
+use purser_actors::port::Authorization;
+use purser_actors::product::Purchase;
+
+use super::Checkout;
+use super::presented_payment::{PaymentHeader, find_payment_header};
+use crate::payment::{decode, identifier, judge_for_replay, mpp};
+
+impl Checkout {
+    /// What the payment among these headers was claimed for, if it is under way or at its end. Ask before anything that
+    /// only a new purchase needs.
+    pub async fn existing_claim(&self, headers: &HeaderMap) -> Option<Purchase> {
+        let known = match find_payment_header(headers).ok()?? {
+            PaymentHeader::X402(header) => {
+                let payees = self.payees();
+                let payment = decode(header).ok()?;
+                let identifier = identifier::read(payment.extensions.as_ref()).ok()?;
+                let judged = judge_for_replay(&payment, &payees, self.recovery)?;
+                let authorization = self.joinable(judged).await?;
+                match self.pending_payment(&authorization).await {
+                    None => self.payment_by_identifier(&authorization, identifier.as_deref()).await,
+                    known => known,
+                }
+            }
+            PaymentHeader::Mpp(credential) => {
+                let credential = mpp::credential::decode(credential).ok()?;
+                let judged = mpp::judge_for_replay(credential, &self.base, self.recovery)?;
+                let judged = judged.map(|answered| answered.authorization);
+                self.pending_payment(&self.joinable(judged).await?).await
+            }
+        };
+        Some(known?.claim.purchase)
+    }
+
+    /// The payment that is claimed under the identifier of this one's account.
+    pub(super) async fn payment_by_identifier(&self, shown: &Authorization, identifier: Option<&str>) -> Option<Payment> {
+        let account = self.engine.account_of(&shown.payer());
+        let named = self.engine.payment_by_identifier(&account, identifier?).await;
+        named.ok()?.filter(is_pending)
+    }
+
+    /// The payment, if it is claimed. What was refused or given back would be a new claim, and that needs a quote.
+    pub(super) async fn pending_payment(&self, authorization: &Authorization) -> Option<Payment> {
+        let id = self.engine.payment_id(authorization);
+        self.engine.payment(&id).await.ok()?.filter(is_pending)
+    }
+}
+
+const fn is_pending(payment: &Payment) -> bool {
+    !payment.is_released() && !matches!(payment.status, Status::Declined(..) | Status::Refused(_))
+}

@@ -1,0 +1,214 @@
+//! The answers of a paid call.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use purser_actors::engine::Engine;
+use purser_actors::id::{PaymentId, SessionId, Wallet};
+use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::money::Usdc;
+use purser_actors::port::{Authorization, Decline, Timestamp};
+use purser_actors::product::PurchasedProduct;
+use purser_actors::session::AuthMethod;
+
+use super::purchase_response::PurchasedRecord;
+use crate::http::error::{ApiError, with_prebuilt_body, with_members};
+use crate::http::json;
+use crate::identity::credentials::CredentialIssuer;
+use crate::identity::payout_form_link::PayoutFormLinks;
+use crate::payment::challenge::Challenge;
+use crate::payment::header::{PAYMENT_RECEIPT, PAYMENT_REQUIRED, PAYMENT_RESPONSE, X_PAYMENT_RESPONSE};
+use crate::payment::mpp::IssuedChallenge;
+use crate::payment::mpp::receipt::Receipt;
+use crate::payment::receipt::{FailedReceipt, INSUFFICIENT_FUNDS, SettledReceipt, contract_reason};
+
+/// Seconds after which an unknown outcome is worth asking for again.
+const RETRY_AFTER_S: u64 = 2;
+
+/// The payment that an answer is about.
+pub struct SettlementContext<'a> {
+    /// Its id.
+    pub payment: PaymentId,
+    /// Whose account has what it came to.
+    pub account: Wallet,
+    /// Who paid what, where.
+    pub authorization: &'a Authorization,
+    /// Id of the MPP challenge that it answered, and when it settled.
+    pub challenge: Option<(&'a str, Timestamp)>,
+}
+
+/// Writes answers.
+pub struct ResponseWriter {
+    /// For the caller whose claim won.
+    pub credentials: Arc<CredentialIssuer>,
+    /// For the recipients of what the winner bought.
+    pub forms: PayoutFormLinks,
+    /// Base of status URLs.
+    pub public_url: String,
+}
+
+impl ResponseWriter {
+    /// 202: the outcome is not known yet. Never a challenge, or a client would pay twice.
+    pub fn pending(&self, payment: PaymentId) -> Response {
+        let body = JsonObject::new()
+            .text("status", "settlement_pending")
+            .text("payment_id", payment)
+            .text(
+                "status_url",
+                format!("{}/get-payment?payment_id={payment}", self.public_url),
+            )
+            .integer("retry_after_seconds", RETRY_AFTER_S);
+        let mut response = json::private(json::bytes_as_json(body.to_json()));
+        *response.status_mut() = StatusCode::ACCEPTED;
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S));
+        response
+    }
+
+    /// 402 of the contract with `success: false`, and no challenge header, or some clients would pay again by
+    /// themselves.
+    pub fn declined(&self, settlement: &SettlementContext<'_>, decline: &Decline) -> Response {
+        let so_far = format!("Nothing was charged so far. {}", settlement_guidance(settlement.authorization));
+        unsettled(settlement.authorization, decline, &so_far)
+    }
+
+    /// The same for a payment that was not claimed: nothing was sent.
+    pub fn declined_unclaimed(&self, authorization: &Authorization, decline: &Decline) -> Response {
+        unsettled(
+            authorization,
+            decline,
+            "Nothing was charged, and nothing was sent to the chain.",
+        )
+    }
+
+    /// 200: paid, not bought, on the payer's balance.
+    pub fn credited(&self, settlement: &SettlementContext<'_>, amount: Usdc, transaction: &str) -> Response {
+        let body = JsonObject::new()
+            .text("status", "credited")
+            .text("user_id", settlement.account.user_id())
+            .text("payment_id", settlement.payment)
+            .number("credited_amount", amount.decimal())
+            .text(
+                "note",
+                "The product could not be delivered. The whole charge is on the account balance.",
+            );
+        self.settled(settlement, transaction, json::bytes_as_json(body.to_json()))
+    }
+
+    /// 200 with what was bought, and with credentials for the caller whose claim won, if its own wallet paid.
+    pub async fn fulfilled(
+        &self,
+        engine: &Engine,
+        settlement: &SettlementContext<'_>,
+        product: PurchasedProduct,
+        transaction: &str,
+        winner: Option<SessionId>,
+        html: bool,
+    ) -> Result<Response, ApiError> {
+        let bought = PurchasedRecord::read(engine, product).await?;
+        if html {
+            let mut response = Response::new(Body::from(bought.html(&self.public_url)));
+            let html = HeaderValue::from_static("text/html; charset=utf-8");
+            response.headers_mut().insert(header::CONTENT_TYPE, html);
+            return Ok(self.settled(settlement, transaction, response));
+        }
+        let account = settlement.account;
+        let mut body = JsonObject::new();
+        if let Some(session) = winner {
+            let amr = AuthMethod::Payment(settlement.payment);
+            body = body.object("auth", &self.credentials.issue(&account, session, amr, 0));
+        }
+        let body = bought.fields(body.text("user_id", account.user_id()), winner.is_some(), self);
+        let body = body.text("payment_id", settlement.payment);
+        Ok(self.settled(settlement, transaction, json::bytes_as_json(body.to_json())))
+    }
+
+    fn settled(&self, settlement: &SettlementContext<'_>, transaction: &str, response: Response) -> Response {
+        let mut response = json::private(response);
+        let settled = SettledReceipt {
+            transaction,
+            network: settlement.authorization.network(),
+            payer: &settlement.authorization.payer(),
+            amount: settlement.authorization.value(),
+        };
+        receipt(&mut response, settled.header());
+        if let Some((challenge, at)) = settlement.challenge {
+            let receipt = Receipt {
+                transaction,
+                challenge,
+                at,
+            };
+            put(&mut response, PAYMENT_RECEIPT, receipt.header());
+        }
+        response
+    }
+}
+
+fn unsettled(authorization: &Authorization, decline: &Decline, so_far: &str) -> Response {
+    let next = match contract_reason(&decline.reason, &decline.message) {
+        INSUFFICIENT_FUNDS => "Fund the wallet with amount plus fee in USDC on this network, then sign a new payment.",
+        _ => "Call the route again without a payment for a fresh challenge.",
+    };
+    let failed = FailedReceipt {
+        network: authorization.network(),
+        payer: &authorization.payer(),
+        decline,
+        guidance: Some(&format!("{so_far} {next}")),
+    };
+    let mut response = json::bytes_as_json(with_members(&failed.body()));
+    *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
+    no_store(&mut response);
+    receipt(&mut response, failed.header());
+    with_prebuilt_body(response)
+}
+
+/// A chain that said no can still take what was signed, for as long as that is good: who pays must know until when.
+fn settlement_guidance(authorization: &Authorization) -> String {
+    let until = match authorization {
+        Authorization::Evm(evm) => {
+            let end = Timestamp(evm.valid_before.saturating_mul(1_000));
+            format!("Until {}", rfc3339(end))
+        }
+        Authorization::Solana(_) => "While its blockhash lives, a minute or two,".to_owned(),
+    };
+    format!("{until} this transfer may still land; what lands then is credited to the account's balance.")
+}
+
+/// 402 with the challenges in headers and body. Stock x402 clients read only bodies that are called JSON and no more.
+pub(super) fn challenge(challenge: Challenge, issued: Option<IssuedChallenge>, as_problem: bool) -> Response {
+    let mut response = json::bytes_as_json(with_members(&challenge.body));
+    *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
+    no_store(&mut response);
+    put(&mut response, PAYMENT_REQUIRED, challenge.header);
+    if let Some(issued) = issued {
+        put(&mut response, "www-authenticate", issued.header);
+    }
+    if as_problem {
+        let kind = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    }
+    with_prebuilt_body(response)
+}
+
+fn receipt(response: &mut Response, value: Bytes) {
+    put(response, PAYMENT_RESPONSE, value.clone());
+    put(response, X_PAYMENT_RESPONSE, value);
+}
+
+/// The values are visible ASCII, which every header takes.
+fn put(response: &mut Response, name: &'static str, value: Bytes) {
+    if let Ok(value) = HeaderValue::from_maybe_shared(value) {
+        response.headers_mut().insert(HeaderName::from_static(name), value);
+    }
+}
+
+fn no_store(response: &mut Response) {
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+}

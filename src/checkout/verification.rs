@@ -1,0 +1,111 @@
+//! The verdict on what a call shows, and whose payment it then is about.
+
+use purser_actors::engine::{PaymentResult, ClaimError, PaymentRequest};
+use purser_actors::port::{Authorization, Decline};
+use tokio::time::error::Elapsed;
+
+use super::presented_payment::{PresentedPayment, ChallengeReason};
+use super::{PaidCall, Checkout, request_fingerprint, errors};
+use crate::http::error::ApiError;
+use crate::payment::mpp::{self, BoundRequest};
+use crate::payment::{Judged, Terms, decode, identifier, verify_against, judge_for_replay};
+
+/// Why a payment is not claimed.
+pub(super) enum PaymentRejected {
+    /// It is not good: a fresh challenge.
+    Challenge(ChallengeReason),
+    /// What came with it is not: another payment would not mend that.
+    Error(ApiError),
+    /// The chain did not verify its signature in time.
+    Unavailable(ApiError),
+    /// The chain would decline it for another reason than its signature.
+    Declined(Authorization, Decline),
+}
+
+impl Checkout {
+    /// The payment, if it fits a quote, or if it is good in itself and its money is under way or here already: who
+    /// paid gets what was bought, however long ago the quote or the authorization ended. So does who paid under the same
+    /// identifier, by the payment that was claimed then.
+    pub(super) async fn verify_x402(&self, header: &[u8], call: &PaidCall<'_>, terms: &[Terms]) -> Result<PresentedPayment, PaymentRejected> {
+        let told = |refusal| PaymentRejected::Challenge(ChallengeReason::x402(refusal));
+        let payment = decode(header).map_err(told)?;
+        let identifier = identifier::read(payment.extensions.as_ref());
+        let identifier = identifier.map_err(|error| PaymentRejected::Error(errors::identifier_invalid(&error)))?;
+        let refusal = match verify_against(&payment, terms, &[], self.wallet_clock.now(), self.recovery) {
+            Ok(Judged::Proven(verified)) => return Ok(PresentedPayment::x402(verified.authorization, identifier)),
+            Ok(Judged::Unproven(verified, refusal)) => {
+                self.prove(&verified.authorization, refusal)
+                    .await
+                    .map_err(|unproven| unproven.told(ChallengeReason::x402))?;
+                return Ok(PresentedPayment::x402(verified.authorization, identifier));
+            }
+            Err(refusal) => refusal,
+        };
+        let payees = self.payees();
+        let Some(judged) = judge_for_replay(&payment, &payees, self.recovery) else {
+            return Err(told(refusal));
+        };
+        let Some(authorization) = self.joinable(judged).await else {
+            return Err(told(refusal));
+        };
+        if self.pending_payment(&authorization).await.is_some() {
+            return Ok(PresentedPayment::x402(authorization, None));
+        }
+        match self.payment_by_identifier(&authorization, identifier.as_deref()).await {
+            Some(known) if known.claim.request == request_fingerprint(call.route, &call.purchase) => {
+                let known = PresentedPayment::x402(known.claim.authorization, None);
+                Ok(PresentedPayment { is_identifier_replay: true, ..known })
+            }
+            _ => Err(told(refusal)),
+        }
+    }
+
+    /// As [`Checkout::authorized`], for an MPP credential.
+    pub(super) async fn verify_mpp(&self, credential: &[u8], call: &PaidCall<'_>, terms: &[Terms]) -> Result<PresentedPayment, PaymentRejected> {
+        let told = |rejection| PaymentRejected::Challenge(ChallengeReason::mpp(rejection));
+        let credential = mpp::credential::decode(credential).map_err(told)?;
+        let request = request_fingerprint(call.route, &call.purchase);
+        let bound = BoundRequest {
+            route: call.route,
+            request: &request,
+        };
+        let now = self.wallet_clock.now();
+        let rejection = match self.mpp.judge(credential.clone(), terms, &bound, now, self.recovery) {
+            Ok(Judged::Proven(answered)) => return Ok(PresentedPayment::mpp(answered)),
+            Ok(Judged::Unproven(answered, refusal)) => {
+                let proved = self.prove(&answered.authorization, refusal).await;
+                proved.map_err(|unproven| unproven.told(|refusal| ChallengeReason::mpp(refusal.into())))?;
+                return Ok(PresentedPayment::mpp(answered));
+            }
+            Err(rejection) => rejection,
+        };
+        let Some(judged) = mpp::judge_for_replay(credential, &self.base, self.recovery) else {
+            return Err(told(rejection));
+        };
+        let (Judged::Proven(answered) | Judged::Unproven(answered, _)) = judged.clone();
+        match self.joinable(judged.map(|answered| answered.authorization)).await {
+            Some(authorization) if self.pending_payment(&authorization).await.is_some() => Ok(PresentedPayment::mpp(answered)),
+            _ => Err(told(rejection)),
+        }
+    }
+
+    /// What the payment comes to, and whose it is: one whose identifier stands for another joins that one, and is itself
+    /// never sent.
+    pub(super) async fn claim_or_replay(
+        &self,
+        request: PaymentRequest,
+    ) -> (Authorization, Result<Result<PaymentResult, ClaimError>, Elapsed>) {
+        let asked = |request: PaymentRequest| tokio::time::timeout(self.answer_timeout, self.engine.pay(request));
+        match asked(request.clone()).await {
+            Ok(Err(ClaimError::IdentifierClaimed(known))) => {
+                let joins = PaymentRequest {
+                    authorization: (*known).clone(),
+                    identifier: None,
+                    ..request
+                };
+                (*known, asked(joins).await)
+            }
+            told => (request.authorization, told),
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! One server, over HTTP, or HTTPS where its address says so.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use reqwest::{Client, ClientBuilder, Method, Url};
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use super::{CliError, TlsArgs};
+use crate::service::DataDir;
+
+/// No answer of the service comes near it.
+const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+
+/// Settling can take half a minute; the server then answers 202.
+const TIMEOUT: Duration = Duration::from_secs(90);
+
+/// An HTTP client that follows no redirect: a signed payment goes where it was meant to go.
+pub(super) struct HttpClient {
+    client: Client,
+}
+
+/// An answer, read whole.
+#[derive(Debug)]
+pub(super) struct HttpResponse {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    /// `Null` when the body is not JSON.
+    pub(super) body: Value,
+}
+
+impl HttpResponse {
+    pub(super) const fn is_success(&self) -> bool {
+        self.status >= 200 && self.status < 300
+    }
+
+    /// Seconds of `Retry-After`, at least one and at most a minute.
+    pub(super) fn retry_after(&self) -> Duration {
+        let seconds = self
+            .headers
+            .get("retry-after")
+            .and_then(|value| value.to_str().ok()?.parse().ok());
+        Duration::from_secs(seconds.unwrap_or(2u64).clamp(1, 60))
+    }
+
+    /// The refusal, in the server's words.
+    pub(super) fn to_error(&self) -> CliError {
+        let text = |field: &str| self.body.get(field).and_then(Value::as_str);
+        let reason = text("errorReason").or_else(|| text("code")).unwrap_or("no code");
+        let message = text("errorMessage")
+            .or_else(|| text("message"))
+            .or_else(|| text("error"))
+            .unwrap_or_default();
+        let hint = text("x_service_guidance")
+            .or_else(|| text("hint"))
+            .map(|hint| format!(" ({hint})"));
+        // What the operator wants said to the owner of a frozen account.
+        let frozen = text("frozen_message").map(|message| format!(" \"{message}\""));
+        let what = format!(
+            "{reason}: {message}{}{}",
+            frozen.unwrap_or_default(),
+            hint.unwrap_or_default()
+        );
+        CliError::Refused {
+            status: self.status,
+            what,
+        }
+    }
+}
+
+/// What an upgrade was refused with.
+impl From<http::Response<Option<Vec<u8>>>> for HttpResponse {
+    fn from(response: http::Response<Option<Vec<u8>>>) -> Self {
+        let (parts, body) = response.into_parts();
+        Self {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body: serde_json::from_slice(&body.unwrap_or_default()).unwrap_or_default(),
+        }
+    }
+}
+
+impl HttpClient {
+    /// For servers like this one: TLS is made ready where it is spoken.
+    pub(super) fn new(tls: &TlsArgs, server: &Url) -> Result<Self, CliError> {
+        let client = client(tls, server)?
+            .timeout(TIMEOUT)
+            .connect_timeout(Duration::from_secs(10))
+            .build()
+            .map_err(|error| CliError::Connection(format!("no HTTP client: {error}")))?;
+        Ok(Self { client })
+    }
+
+    pub(super) async fn get(&self, url: &Url, headers: &[(&'static str, &str)]) -> Result<HttpResponse, CliError> {
+        self.send(Method::GET, url, headers, None).await
+    }
+
+    pub(super) async fn post(&self, url: &Url, body: &Value) -> Result<HttpResponse, CliError> {
+        self.send(Method::POST, url, &[], Some(body)).await
+    }
+
+    /// With a token; what is asked for changes something.
+    pub(super) async fn post_as(&self, token: &str, url: &Url, body: &Value) -> Result<HttpResponse, CliError> {
+        let bearer = Zeroizing::new(format!("Bearer {token}"));
+        self.send(Method::POST, url, &[("authorization", &bearer)], Some(body))
+            .await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        url: &Url,
+        headers: &[(&'static str, &str)],
+        body: Option<&Value>,
+    ) -> Result<HttpResponse, CliError> {
+        // Without path and query, which could hold what is nobody's business.
+        let failed = |error: reqwest::Error| {
+            let what = match error.is_connect() {
+                true => "cannot be reached; is the service running?",
+                false => "broke off:",
+            };
+            let server = format!("{}://{}", url.scheme(), authority(url));
+            CliError::Connection(format!("{server} {what} {}", chain(&error.without_url())))
+        };
+        let mut request = self.client.request(method, url.clone());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let mut response = request.send().await.map_err(failed)?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if bytes.len() + chunk.len() > MAX_BODY_BYTES {
+                return Err(CliError::Connection("the answer is larger than 4 MiB".to_owned()));
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        let body = serde_json::from_slice(&bytes).unwrap_or_default();
+        Ok(HttpResponse { status, headers, body })
+    }
+}
+
+/// What a client for this address is built from.
+pub(super) fn client(tls: &TlsArgs, server: &Url) -> Result<ClientBuilder, CliError> {
+    let client = crate::outbound::client();
+    match is_tls(server) {
+        true => Ok(client.tls_backend_preconfigured(tls.config()?)),
+        false => Ok(client),
+    }
+}
+
+/// Whether TLS is spoken with it.
+pub(super) fn is_tls(url: &Url) -> bool {
+    matches!(url.scheme(), "https" | "wss")
+}
+
+/// An error with its causes, which reqwest keeps to itself.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Reads an address of a server.
+pub(super) fn parse_url(text: &str) -> Result<Url, CliError> {
+    let url = Url::parse(text)
+        .map_err(|error| CliError::Usage(format!("{text} is not a URL, such as http://127.0.0.1:8402: {error}")))?;
+    match url.scheme() {
+        "http" | "https" | "ws" | "wss" if url.host_str().is_some() => Ok(url),
+        other => Err(CliError::Usage(format!(
+            "{other}:// is not a service address; use https:// or http://"
+        ))),
+    }
+}
+
+/// As this machine reaches it: the unspecified address is the loopback one.
+pub(super) fn reachable(mut listen: SocketAddr) -> SocketAddr {
+    match (listen.ip().is_unspecified(), listen.is_ipv4()) {
+        (true, true) => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
+        (true, false) => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
+        (false, _) => {}
+    }
+    listen
+}
+
+/// Where a client finds its server when it is given no address.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ServerArgs {
+    /// Data directory of the service to use when no address is given
+    #[arg(long, value_name = "DIR", env = "PURSER_DATA_DIR", default_value = "data")]
+    pub data: PathBuf,
+}
+
+impl ServerArgs {
+    /// The address that was given, else where the service of the data directory listened last, else the default one.
+    pub(super) fn server(&self, given: Option<&str>) -> Result<Url, CliError> {
+        let listened = || DataDir::at(&self.data).server_address();
+        match given {
+            Some(url) => parse_url(url),
+            None => parse_url(&listened().map_or_else(
+                || "http://127.0.0.1:8402".to_owned(),
+                |listened| format!("http://{}", reachable(listened)),
+            )),
+        }
+    }
+}
+
+/// Host, with the port if the URL names one.
+pub(super) fn authority(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port()
+        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// An address of the same server.
+pub(super) fn at(url: &Url, path_and_query: &str) -> Result<Url, CliError> {
+    let joined = url
+        .join(path_and_query)
+        .map_err(|_| CliError::Connection("the server gave an address that cannot be read".to_owned()))?;
+    if joined.origin() == url.origin() {
+        return Ok(joined);
+    }
+    Err(CliError::Connection(
+        "the server gave an address on another server".to_owned(),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    // Aim: whoever meets nobody is told at which address, without path and query, and what to look at.
+    #[tokio::test]
+    async fn a_server_that_is_not_there_is_named() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = format!("http://{}", listener.local_addr().unwrap());
+        drop(listener);
+        let url = parse_url(&format!("{server}/login?token=secret")).unwrap();
+        let said = HttpClient::new(&TlsArgs::default(), &url)
+            .unwrap()
+            .get(&url, &[])
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(
+            said.starts_with(&format!("{server} cannot be reached; is the service running?")),
+            "{said}"
+        );
+        assert!(!said.contains("secret") && !said.contains("/login"), "{said}");
+    }
+}

@@ -1,0 +1,229 @@
+//! `purser provider`: the sandbox's providers as a process of their own, asked over HTTP by the protocol of
+//! docs/providers.md as real ones would be.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use purser_actors::port::{Clock, Entropy as _};
+use reqwest::Url;
+use tokio::net::TcpListener;
+
+use super::serve::{self, StopSignals};
+use super::{CliError, terminal};
+use crate::config::{Config, LogFormat};
+use crate::http::sandbox::{bank, identity, reloadable_cards};
+use crate::outbound;
+use crate::private_file;
+use crate::provider::callback::CallbackKey;
+use crate::provider::connect::read_token;
+use crate::provider::payouts::PayoutApi as _;
+use crate::provider::reloadable_cards::ReloadableCardApi as _;
+use crate::provider::sandbox::card_balances::deposit_watcher::{RemoteDepositSource, DepositSource};
+use crate::provider::sandbox::all::SandboxProviders;
+use crate::provider::server;
+use crate::secret::Secret;
+use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::sandbox::remote::{ChainRpc, RemoteChains};
+use crate::system::{SystemClock, SystemEntropy};
+
+/// A form must arrive within this.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest body of the desk.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+/// Words that are read in one go.
+const CALLBACKS: usize = 1_000;
+/// How often words are looked for.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+/// How long a callback may take.
+const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Serve the sandbox's providers over HTTP, for a service that is configured to ask them there
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Settings of the sandbox (its delays, the rates); see config.toml
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address and port to listen on
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8413")]
+    pub listen: SocketAddr,
+    /// Where the providers keep their files
+    #[arg(long, value_name = "DIR", default_value = "provider-data")]
+    pub data: PathBuf,
+    /// The secret shared with the service: one line. Default: provider.token in the data directory, made on first use
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// The service that callbacks go to, for example http://127.0.0.1:8402. Without it nobody is called and the service asks
+    #[arg(long, value_name = "URL")]
+    pub callback_to: Option<Url>,
+    /// The service on whose sandbox's chains deposits are seen and the bridge acts. Without it there are chains of our own
+    #[arg(long, value_name = "URL")]
+    pub chain_of: Option<Url>,
+    /// Print the protocol's OpenAPI document and exit
+    #[arg(long)]
+    pub openapi: bool,
+}
+
+/// Runs the command until a signal stops it.
+///
+/// # Errors
+/// When a file cannot be made or read, or the address is taken.
+pub async fn run(args: Args) -> Result<(), CliError> {
+    if args.openapi {
+        let document = server::document().map_err(|e| CliError::Usage(e.to_string()))?;
+        return terminal::json(&document, true);
+    }
+    serve::log(LogFormat::Text);
+    let settings = serve::Args {
+        config: args.config.clone(),
+        ..serve::Args::default()
+    };
+    let config = settings.settings()?;
+    let stop = StopSignals::new()?;
+    make_directory(&args.data)?;
+    let token_file = args
+        .token_file
+        .clone()
+        .unwrap_or_else(|| args.data.join("provider.token"));
+    let token = shared_token(&token_file, args.token_file.is_none())?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let (chains, watched) = chains(&args, &config, &clock)?;
+    let sandbox = SandboxProviders::open(&args.data, &config, (&chains, &watched), &clock)
+        .map_err(|(what, why)| CliError::Connection(format!("{what}: {why}")))?;
+    let io = |source| CliError::Io {
+        what: format!("cannot listen on {}", args.listen),
+        source,
+    };
+    let listener = TcpListener::bind(args.listen).await.map_err(io)?;
+    let address = listener.local_addr().map_err(io)?;
+    sandbox.identity_check.show_pages_at(format!("http://{address}"));
+    if let Some(service) = &args.callback_to {
+        spawn_callbacks(&sandbox, service, &CallbackKey::of_token(&token))?;
+    }
+    let router = server::router(&sandbox.providers(), token).merge(control_routes(&sandbox));
+    terminal::result(&format!("The sandbox's providers serve at http://{address}"))?;
+    terminal::result("In the service's settings, for each port that is to be asked here:")?;
+    terminal::result("  [providers.issuer]")?;
+    terminal::result(&format!("  url = \"http://{address}\""))?;
+    let shown = std::path::absolute(&token_file).unwrap_or(token_file);
+    terminal::result(&format!("  token_file = \"{}\"", shown.display()))?;
+    axum::serve(listener, router)
+        .with_graceful_shutdown(stop.wait())
+        .await
+        .map_err(io)
+}
+
+/// What the bridge acts on, and where deposits are seen.
+type ChainHandles = (Arc<dyn ChainRpc>, Arc<dyn DepositSource>);
+
+/// A service's chains, or our own.
+fn chains(args: &Args, config: &Config, clock: &Arc<dyn Clock>) -> Result<ChainHandles, CliError> {
+    if let Some(service) = &args.chain_of {
+        let wrong = |e| CliError::Usage(format!("--chain-of: {e}"));
+        let chains = RemoteChains::of(service).map_err(wrong)?;
+        let base = RemoteDepositSource::of(service).map_err(wrong)?;
+        return Ok((Arc::new(chains), Arc::new(base)));
+    }
+    let chains = SandboxSettlement::open(&args.data, config.sandbox.faucet_usdc, clock.clone(), &SystemEntropy);
+    let chains = Arc::new(chains.map_err(|e| CliError::Connection(format!("the sandbox's chains: {e}")))?);
+    Ok((chains.clone(), chains))
+}
+
+/// What steers the sandbox here, outside the protocol and without a secret: a person's page of an identity check, money that
+/// is paid into an on-ramp, and what goes wrong.
+fn control_routes(sandbox: &SandboxProviders) -> Router {
+    let pages = identity::pages(identity::IdentityPages {
+        identity: sandbox.identity_check.clone(),
+        body_timeout: BODY_TIMEOUT,
+    });
+    let bank = bank::router(Arc::new(bank::BankControl {
+        bank: sandbox.bank.clone(),
+        entropy: Arc::new(SystemEntropy),
+        max_body_bytes: MAX_BODY_BYTES,
+        body_timeout: BODY_TIMEOUT,
+    }));
+    let program = reloadable_cards::router(Arc::new(reloadable_cards::ReloadableCardControl {
+        program: sandbox.program.clone(),
+        max_body_bytes: MAX_BODY_BYTES,
+        body_timeout: BODY_TIMEOUT,
+    }));
+    pages.merge(bank).merge(program)
+}
+
+/// Whoever has something to tell calls the service from now on.
+fn spawn_callbacks(sandbox: &SandboxProviders, service: &Url, key: &CallbackKey) -> Result<(), CliError> {
+    let wrong = |e| CliError::Usage(format!("--callback-to: {e}"));
+    let at = |path: &str| service.join(path).map(String::from).map_err(wrong);
+    sandbox
+        .identity_check
+        .call_back_to(at("/identity-callback")?, key.clone());
+    let rails = sandbox.rails.clone();
+    let payouts = async move |after| {
+        let news = rails.events_after(after, CALLBACKS).await.unwrap_or_default();
+        news.last().map(|word| word.number)
+    };
+    tokio::spawn(post_callback("payouts", payouts, at("/payout-callback")?, key.clone()));
+    let program = sandbox.program.clone();
+    let cards = async move |after| {
+        let news = program.events_after(after, CALLBACKS).await.unwrap_or_default();
+        news.last().map(|word| word.number)
+    };
+    tokio::spawn(post_callback("cards", cards, at("/card-callback")?, key.clone()));
+    let bank = sandbox.bank.clone();
+    let deposits = async move |after| {
+        // Not as the service reads it: a fault that the desk ordered is the service's to meet.
+        let came_in = bank.state().await.map_or(0, |state| state.came_in);
+        (came_in > after).then_some(came_in)
+    };
+    tokio::spawn(post_callback("deposits", deposits, at("/bank-callback")?, key.clone()));
+    Ok(())
+}
+
+fn make_directory(directory: &Path) -> Result<(), CliError> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(|source| CliError::Io {
+        what: format!("cannot create {}", directory.display()),
+        source,
+    })
+}
+
+/// The secret in the file; a new one where there is none and one may be made.
+fn shared_token(file: &Path, may_make: bool) -> Result<Secret<String>, CliError> {
+    if may_make && !file.exists() {
+        let text = zeroize::Zeroizing::new(format!("{:032x}\n", SystemEntropy.random()));
+        private_file::create(file, text.as_bytes()).map_err(|source| CliError::Io {
+            what: file.display().to_string(),
+            source,
+        })?;
+    }
+    read_token(file).map_err(CliError::Usage)
+}
+
+/// Calls the service whenever there is news behind a number. A call that is not taken is not made again: the service asks by
+/// itself, and the next word calls again.
+async fn post_callback(what: &'static str, mut news: impl AsyncFnMut(u64) -> Option<u64>, url: String, key: CallbackKey) {
+    let body = format!("{{\"type\":\"{what}.told\"}}");
+    let Ok(client) = outbound::client().no_proxy().timeout(CALLBACK_TIMEOUT).build() else {
+        return;
+    };
+    let mut told = 0;
+    loop {
+        tokio::time::sleep(TELL_EVERY).await;
+        let Some(last) = news(told).await else { continue };
+        told = last;
+        let (id, at) = (format!("msg_{what}_{told}"), SystemClock.now().seconds().to_string());
+        let request = client
+            .post(&url)
+            .header("content-type", "application/json")
+            .header("webhook-id", &id)
+            .header("webhook-timestamp", &at)
+            .header("webhook-signature", key.sign(&id, &at, body.as_bytes()))
+            .body(body.clone());
+        if let Err(error) = request.send().await {
+            tracing::debug!(%error, what, "no callback could be made");
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! `purser verify`, `purser backup`, `purser restore`: the data directory. While a service runs on it, the first two ask the
+//! service (`running.rs`); a restore wants it stopped.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use purser_actors::id::DocumentId;
+use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::port::{Clock as _, Timestamp};
+use purser_storage::{JournalStore, OpenError, RestoreMarker, Store};
+
+use super::running::RunningService;
+use super::serve;
+use super::{CliError, TokenArgs, terminal};
+use crate::config::Config;
+use crate::revocations;
+use crate::service::copies::documents_of;
+use crate::service::restore::{Known, keep_end, known, outgoing_since};
+use crate::service::{DataDir, ServiceError, dependencies};
+use crate::system::SystemClock;
+use crate::vault::document_backup;
+use crate::verify::VerifyReport;
+
+/// Prove the books; exit status 1 if anything is wrong
+///
+/// Checks postings, snapshots, events, outcomes and the sandbox chain's own list. Beside a running service, as of one moment of it.
+/// Balances are in USDC, in JSON in millionths of one; what is owed to us is positive, what we owe or earned is negative.
+#[derive(Clone, Debug, clap::Args)]
+pub struct VerifyArgs {
+    /// Where the data is
+    #[command(flatten)]
+    pub serve: serve::Args,
+    /// Whose word it asks a running service by
+    #[command(flatten)]
+    pub token: TokenArgs,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Write a verified backup of the store to a file
+///
+/// Holders' documents, sealed, go to FILE.documents. Keys are in neither: keep *.keys apart. The service may run meanwhile.
+#[derive(Clone, Debug, clap::Args)]
+pub struct BackupArgs {
+    /// Where the data is
+    #[command(flatten)]
+    pub serve: serve::Args,
+    /// Whose word it asks a running service by
+    #[command(flatten)]
+    pub token: TokenArgs,
+    /// The file to write
+    pub file: PathBuf,
+    /// Replace a file that is there already
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Make a store from a backup, in a data directory that has none
+///
+/// FILE.documents is read too if it is there. Prints what the first start does and what nobody can know.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RestoreArgs {
+    /// Where the data is to be
+    #[command(flatten)]
+    pub serve: serve::Args,
+    /// The backup
+    pub file: PathBuf,
+}
+
+/// The store of a data directory, or the service that has it.
+pub(super) enum Found {
+    /// No other process has it.
+    Store(Arc<JournalStore>, DataDir),
+    /// A service runs on it.
+    Service(RunningService),
+}
+
+/// Opens the store, or finds the service that runs on it.
+pub(super) fn find(config: &Config, token: &TokenArgs) -> Result<Found, CliError> {
+    match attempt(config)? {
+        Ok((store, data)) => Ok(Found::Store(store, data)),
+        Err(ServiceError::Open(OpenError::Locked(_))) => RunningService::of(config, token).map(Found::Service),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+pub(super) fn open(config: &Config) -> Result<(Arc<JournalStore>, DataDir), CliError> {
+    attempt(config)?.map_err(failed)
+}
+
+type Opened = (Arc<JournalStore>, DataDir);
+
+fn attempt(config: &Config) -> Result<Result<Opened, ServiceError>, CliError> {
+    if !config.data_dir.join("store").is_dir() {
+        return Err(CliError::Usage(format!(
+            "there is no store in {}",
+            config.data_dir.display()
+        )));
+    }
+    let data = DataDir::create(&config.data_dir).map_err(failed)?;
+    Ok(dependencies::open_store(config, &data).map(|store| (store, data)))
+}
+
+pub(super) fn failed(error: impl std::fmt::Display) -> CliError {
+    CliError::Connection(error.to_string())
+}
+
+/// Runs `purser verify`.
+///
+/// # Errors
+/// When the store cannot be opened, or the books are not right.
+pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
+    let config = args.serve.settings()?;
+    let report = match find(&config, &args.token)? {
+        Found::Store(store, data) => {
+            let as_store: Arc<dyn Store> = store.clone();
+            let world = dependencies::open_dependencies(&config, &data, &as_store).await.map_err(failed)?;
+            let chain = outgoing_since(&world).await.map_err(failed)?;
+            let report = crate::verify::verify(&*as_store, Some(&chain)).await.map_err(failed)?;
+            world.close().await;
+            store.close();
+            report
+        }
+        Found::Service(running) => running.verify(&config).await?,
+    };
+    if args.json {
+        terminal::json(&serde_json::to_value(&report).map_err(failed)?, true)?;
+    } else {
+        print(&report)?;
+    }
+    match report.findings.len() {
+        0 => Ok(()),
+        1 => Err(failed("the books are not right: 1 finding")),
+        n => Err(failed(format!("the books are not right: {n} findings"))),
+    }
+}
+
+fn print(report: &VerifyReport) -> Result<(), CliError> {
+    let entities: Vec<String> = report.entities.iter().map(|(name, n)| format!("{n} {name}")).collect();
+    terminal::result(&format!("read      {}", entities.join(", ")))?;
+    terminal::result(&format!("folded    {} events", report.events))?;
+    terminal::result(&format!("summed    {} ledger transactions", report.transactions))?;
+    terminal::result(&format!("chained   {} acts of operators", report.acts))?;
+    for (place, atomic) in &report.balances {
+        terminal::result(&format!("balance   {place}: {} USDC", dollars(*atomic)))?;
+    }
+    for (status, n) in &report.payments {
+        terminal::result(&format!("payments  {status}: {n}"))?;
+    }
+    terminal::result(&format!("in flight {} effects", report.open_effects))?;
+    terminal::result(&format!(
+        "waiting   {} effects that are not due yet",
+        report.waiting_effects
+    ))?;
+    terminal::result(&format!(
+        "on chain  {} transfers that no payment claims",
+        report.unclaimed_transfers
+    ))?;
+    if report.unlisted_payments > 0 {
+        terminal::result(&format!(
+            "not final {} payments that their chain does not list yet",
+            report.unlisted_payments
+        ))?;
+    }
+    for finding in &report.findings {
+        terminal::result(&format!("WRONG     {finding}"))?;
+    }
+    if report.findings.is_empty() {
+        terminal::result("The books are right.")?;
+    }
+    Ok(())
+}
+
+/// Atomic USDC, of which a million are one USDC, as a decimal. Positive is what we have or are owed, negative what we owe or earned.
+fn dollars(atomic: i128) -> String {
+    let sign = if atomic < 0 { "-" } else { "" };
+    let atomic = atomic.unsigned_abs();
+    let decimal = format!("{sign}{}.{:06}", atomic / 1_000_000, atomic % 1_000_000);
+    decimal.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Runs `purser backup`.
+///
+/// # Errors
+/// When a file is there and `--force` is not, the store cannot be opened, a file cannot be written, or a document is missing;
+/// everything else is in the backup then.
+pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
+    let papers = document_backup::documents_path(&args.file);
+    let there = [&args.file, &papers]
+        .into_iter()
+        .find(|file| file.symlink_metadata().is_ok());
+    if let Some(file) = there.filter(|_| !args.force) {
+        let file = file.display();
+        return Err(CliError::Usage(format!("{file} is there already; --force replaces it")));
+    }
+    let config = args.serve.settings()?;
+    let (store, data) = match find(&config, &args.token)? {
+        Found::Store(store, data) => (store, data),
+        Found::Service(running) => return running.backup(&config, &args.file).await,
+    };
+    keep_place(&*store, &data).await?;
+    let seq = store.backup(&args.file).map_err(failed)?;
+    let named = documents_of(&*store).await.map_err(failed)?;
+    store.close();
+    let (file, with) = (args.file.display(), papers.display());
+    terminal::result(&format!("{file} holds everything up to sequence {seq}"))?;
+    if named.is_empty() {
+        // One of an earlier backup would be no part of this one.
+        return match std::fs::remove_file(&papers) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
+            _ => Ok(()),
+        };
+    }
+    let missing = document_backup::save(&data.documents(), &named, &papers).map_err(failed)?;
+    terminal::result(&format!("{with} holds {}", documents(named.len() - missing.len())))?;
+    check_documents(&missing, &data)
+}
+
+/// Keeps in the store where its log of revocations ends, so that the backup tells which logs go on from it. A log that cannot be read
+/// keeps no backup from being made: then the place of the last start is in it.
+async fn keep_place(store: &dyn Store, data: &DataDir) -> Result<(), CliError> {
+    let log = data.revocations();
+    let found = match revocations::read(&log) {
+        Ok(found) => found,
+        Err(error) => {
+            terminal::progress(&format!("the log of revocations cannot be read: {error}"));
+            return Ok(());
+        }
+    };
+    match known(store, &found).await.map_err(failed)? {
+        Known::All(_) => keep_end(store, found.end()).await.map_err(failed),
+        Known::Part(_) => Ok(()),
+    }
+}
+
+/// So many documents, in words.
+pub(super) fn documents(n: usize) -> String {
+    match n {
+        1 => "1 document".to_owned(),
+        n => format!("{n} documents"),
+    }
+}
+
+pub(super) fn check_documents(missing: &[DocumentId], data: &DataDir) -> Result<(), CliError> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    let directory = data.documents();
+    Err(failed(format!(
+        "all but {}, missing here: {}. Put what is missing into {}",
+        documents(names.len()),
+        names.join(", "),
+        directory.display()
+    )))
+}
+
+/// Runs `purser restore`.
+///
+/// # Errors
+/// When there is a store already, or the backup is damaged: nothing is restored then. When documents are missing: they are
+/// named, and all else is restored.
+pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
+    let config = args.serve.settings()?;
+    let kept = std::fs::read_dir(config.data_dir.join("store"));
+    if kept.is_ok_and(|mut kept| kept.next().is_some()) {
+        let full = config.data_dir.display();
+        return Err(CliError::Usage(format!(
+            "there is a store in {full} already; name another place with --data"
+        )));
+    }
+    let papers = document_backup::documents_path(&args.file);
+    if papers.exists() {
+        document_backup::check(&papers).map_err(failed)?;
+    }
+    let store = DataDir::at(&config.data_dir).store();
+    let made = ensure_absent(&[store.clone(), DataDir::at(&config.data_dir).sandbox()]);
+    let mark = DataDir::create(&config.data_dir).map_err(failed).and_then(|_| {
+        JournalStore::restore(&args.file, &store, SystemClock.now().0)
+            .map_err(|error| failed(format!("{}: {error}", args.file.display())))
+    });
+    let mark = mark.inspect_err(|_| {
+        // What was refused leaves no trace: a folder that is not empty is not removed.
+        for folder in &made {
+            let _ = std::fs::remove_dir(folder);
+        }
+    })?;
+    let data = DataDir::at(&config.data_dir);
+    terminal::result(&format!("restored up to sequence {}", mark.seq))?;
+    if !data.vault_keys().exists() && config.identity.secret_key_file.as_os_str().is_empty() {
+        let to = config.data_dir.display();
+        terminal::progress(&format!(
+            "keys are in no backup: before the service starts, copy *.keys from the data directory that was backed up into {to}"
+        ));
+    }
+    let (store, _) = open(&config)?;
+    let named = documents_of(&*store).await.map_err(failed)?;
+    let found = revocations::read(&data.revocations()).map_err(failed)?;
+    let known = known(&*store, &found).await.map_err(failed)?;
+    store.close();
+    say_what_is_known(&mark, &data, known)?;
+    let missing = document_backup::load(&papers, &data.documents(), &named).map_err(failed)?;
+    check_documents(&missing, &data)
+}
+
+/// What a restore brings about at the first start, and what nobody can know after it.
+fn say_what_is_known(mark: &RestoreMarker, data: &DataDir, known: Known<'_>) -> Result<(), CliError> {
+    let at = |ms: u64| rfc3339(Timestamp(ms));
+    let log = data.revocations();
+    terminal::result(&format!(
+        "the backup is of {}; what happened from then to {} is not in it",
+        at(mark.backed_up_at_ms),
+        at(mark.restored_at_ms)
+    ))?;
+    terminal::result(&match known {
+        Known::All(entries) => format!(
+            "{} goes on from the backup: the first start ends again every session, API key and operator's token that it names since \
+             ({} lines), and leaves accounts frozen or not as it last says",
+            log.display(),
+            entries.len()
+        ),
+        Known::Part(_) if !log.exists() => format!(
+            "{} is not there yet: copy the newest there before the first start. Without one that goes on from the backup, every session, \
+             API key and operator's token of before is suspended until confirmed (`purser admin confirm`), and a freeze made after the \
+             backup is not known",
+            log.display(),
+        ),
+        Known::Part(entries) => format!(
+            "{} does not go on from the backup ({} lines): from the first start on every session, API key and operator's token of \
+             before is suspended until confirmed (`purser admin confirm`); what the file names is ended, and accounts that it leaves \
+             frozen are frozen, besides those of the backup. A freeze that is in neither is not known. Put the log of the lost service \
+             there before the start to have it replayed",
+            log.display(),
+            entries.len()
+        ),
+    })?;
+    for line in [
+        "transfers to the treasury since the backup: the first start looks for what they bought at its provider, takes over cards \
+         and gift cards that exist, and credits the rest; what is older, or in doubt (a top-up that may have left, the price of an \
+         international card, which an operator may have made), waits at `purser admin incoming list`",
+        "international cards that the backup has as ordered: an operator may have made them; no holder can cancel one until an \
+         operator has looked and put it back (`purser admin intl list`, `claim`, `release`)",
+        "transfers out of the treasury, and what balances paid to a bank: nothing new leaves until those of the lost history are \
+         explained (`purser admin stuck`)",
+        "not known: what operators decided, sent or entered by hand since, who signed up or in, saved recipients, endpoints and settings; `purser admin reconciliation` shows what providers have",
+    ] {
+        terminal::result(line)?;
+    }
+    Ok(())
+}
+
+/// The folders on the way to these that are not there, the innermost first.
+fn ensure_absent(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let way = folders.iter().flat_map(|folder| folder.ancestors());
+    let absent = way.filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+    let mut absent: Vec<PathBuf> = absent.map(Path::to_owned).collect();
+    absent.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+    absent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Aim: every digit of an atomic amount is in its decimal, and none that says nothing.
+    #[test]
+    fn atomic_amounts_are_shown_in_usdc() {
+        let shown = [0, 1, -1_360_000, 65_570_000, 1_000_000, -10].map(dollars);
+        assert_eq!(shown, ["0", "0.000001", "-1.36", "65.57", "1", "-0.00001"]);
+    }
+}

@@ -1,0 +1,73 @@
+//! Settings of managed wallets and of the calls that they pay for.
+
+#![allow(
+    missing_docs,
+    reason = "config.toml, compiled in beside this, holds the comment of every setting"
+)]
+
+use std::time::Duration;
+
+use purser_actors::agent_wallet::WalletCaps;
+use purser_actors::money::Cents;
+use serde::Deserialize;
+
+use super::text;
+use crate::outbound::address_policy::AddressPolicy;
+use crate::outbound::client::CallLimits;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentWalletConfig {
+    #[serde(deserialize_with = "text::cents")]
+    pub per_call_usd: Cents,
+    #[serde(deserialize_with = "text::cents")]
+    pub per_day_usd: Cents,
+    #[serde(deserialize_with = "text::ceiling")]
+    pub calls_per_minute: u32,
+}
+
+impl AgentWalletConfig {
+    /// How often an account may have its agents pay and transfer.
+    pub fn rate_limit(&self, of_service: &super::Limits) -> super::Limits {
+        super::Limits {
+            requests_per_window: self.calls_per_minute,
+            window_seconds: 60,
+            payments_per_window: 0,
+            tracked_callers: of_service.tracked_callers,
+        }
+    }
+
+    /// What a new wallet may spend until a person says otherwise.
+    pub fn default_caps(&self) -> WalletCaps {
+        WalletCaps {
+            per_call: self.per_call_usd,
+            per_day: (self.per_day_usd > Cents::ZERO).then_some(self.per_day_usd),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outbound {
+    pub ports: Vec<u16>,
+    pub listed_hosts: Vec<String>,
+    pub connect_timeout_ms: u64,
+    pub timeout_ms: u64,
+    pub max_body_bytes: usize,
+    pub max_header_bytes: usize,
+}
+
+impl Outbound {
+    pub fn policy(&self) -> AddressPolicy {
+        AddressPolicy::new(&self.ports, &self.listed_hosts)
+    }
+
+    pub const fn limits(&self) -> CallLimits {
+        CallLimits {
+            connect: Duration::from_millis(self.connect_timeout_ms),
+            whole: Duration::from_millis(self.timeout_ms),
+            body_bytes: self.max_body_bytes,
+            header_bytes: self.max_header_bytes,
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! What types cannot say: values that contradict each other, and defaults that are unsafe with real money.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use purser_actors::agent_wallet::WalletCaps;
+use purser_actors::id::Network;
+use purser_actors::operator::house;
+use rust_decimal::Decimal;
+
+use crate::sandbox::keys::{FEE_PAYERS_MAX, treasury};
+
+use super::{Config, ConfigError, CountryList, ProductConfig, SettlementKind};
+
+/// Everything that is wrong, in the order it was found.
+#[derive(Default)]
+pub(super) struct Found(pub(super) Vec<ConfigError>);
+
+impl Found {
+    fn reject(&mut self, key: impl Into<Cow<'static, str>>, reason: impl Into<String>) {
+        self.0.push(ConfigError::Refused {
+            key: key.into(),
+            reason: reason.into(),
+        });
+    }
+
+    pub(super) fn require(&mut self, holds: bool, key: impl Into<Cow<'static, str>>, reason: &str) {
+        if !holds {
+            self.reject(key, reason);
+        }
+    }
+}
+
+/// See [`Config::load`].
+pub(super) fn check(config: &Config, found: &mut Found) {
+    server(config, found);
+    operator(config, found);
+    engine(config, found);
+    for network in Network::ALL {
+        let key = if network == Network::Base {
+            "payment.pay_to.base"
+        } else {
+            "payment.pay_to.solana"
+        };
+        found.require(
+            config.payment.pay_to.wallet(network).is_some(),
+            key,
+            "is not an address of that network",
+        );
+    }
+    for (name, product) in config.products.all() {
+        self::product(name, product, found);
+    }
+    found.require(codes(&config.service.countries), "service.countries", CODES);
+    spending(config, found);
+    found.require(
+        config.versions.retiring.iter().all(super::DeprecatedRoute::is_plain),
+        "versions.retiring",
+        "a route and its successor are two paths, such as /refresh and /auth",
+    );
+    reconciliation(config, found);
+    config.webhooks.check(found);
+    rates(config, found);
+    remote_providers(config, found);
+    super::chains::check(config, found);
+    if config.is_sandbox() {
+        sandbox(config, found);
+    } else {
+        production(config, found);
+    }
+}
+
+fn spending(config: &Config, found: &mut Found) {
+    let per_call = WalletCaps::LEAST_PER_CALL..=WalletCaps::MOST_PER_CALL;
+    found.require(
+        per_call.contains(&config.agent_wallet.per_call_usd),
+        "agent_wallet.per_call_usd",
+        "must lie between 1 and 50000",
+    );
+    let outbound = &config.outbound;
+    found.require(
+        (1..=1_000_000).contains(&outbound.max_body_bytes),
+        "outbound.max_body_bytes",
+        "must lie between 1 and 1000000: answers to paid calls are kept",
+    );
+    found.require(outbound.timeout_ms > 0, "outbound.timeout_ms", "must be at least 1");
+}
+
+fn reconciliation(config: &Config, found: &mut Found) {
+    found.require(
+        (1..=1_000).contains(&config.reconciliation.page),
+        "reconciliation.page",
+        "must lie between 1 and 1000",
+    );
+}
+
+const PAY_TO: [(&str, Network); 2] = [
+    ("payment.pay_to.base", Network::Base),
+    ("payment.pay_to.solana", Network::Solana),
+];
+
+/// The sandbox's chains pay the sandbox's treasury; another address would take payments that nobody could account for.
+fn sandbox(config: &Config, found: &mut Found) {
+    found.require(
+        config.settlement.kind == SettlementKind::Sandbox,
+        "settlement.kind",
+        "real chains are for production: the sandbox moves no real money",
+    );
+    found.require(
+        (1..=FEE_PAYERS_MAX).contains(&config.sandbox.fee_payers),
+        "sandbox.fee_payers",
+        "must lie between 1 and 4",
+    );
+    for (key, network) in PAY_TO {
+        let ours = config.payment.pay_to.wallet(network) == Some(treasury(network));
+        found.require(ours, key, "the sandbox is paid at its own treasury; leave the default");
+    }
+}
+
+fn server(config: &Config, found: &mut Found) {
+    let server = &config.server;
+    public_url(&server.public_url, found);
+    found.require(
+        server.max_connections > 0,
+        "server.max_connections",
+        "must be at least 1",
+    );
+    found.require(
+        (8192..=65536).contains(&server.max_header_bytes),
+        "server.max_header_bytes",
+        "must lie between 8192, which the largest payment with its other headers needs, and 65536",
+    );
+    found.require(
+        (256..=65536).contains(&server.max_url_bytes),
+        "server.max_url_bytes",
+        "must lie between 256 and 65536",
+    );
+    found.require(
+        server.request_timeout_ms > config.engine.answer_timeout_ms,
+        "server.request_timeout_ms",
+        "must be longer than engine.answer_timeout_ms",
+    );
+    let limits = &config.limits;
+    found.require(limits.window_seconds > 0, "limits.window_seconds", "must be at least 1");
+    found.require(
+        limits.tracked_callers >= 64,
+        "limits.tracked_callers",
+        "must be at least 64",
+    );
+    config.signup.check(found);
+    found.require(
+        config.stream.ping_interval_ms >= 100,
+        "stream.ping_interval_ms",
+        "must be at least 100",
+    );
+    found.require(
+        config.stream.max_message_bytes >= 8192,
+        "stream.max_message_bytes",
+        "must hold a token: at least 8192",
+    );
+    found.require(
+        u64::from(config.stream.messages_per_minute) > 2 * (60_000 / config.stream.ping_interval_ms.max(1)),
+        "stream.messages_per_minute",
+        "must leave room beside the answers to our pings, of each kind: more than 2 minutes / ping_interval_ms",
+    );
+}
+
+/// The operator's own address, and whom it lets in.
+fn operator(config: &Config, found: &mut Found) {
+    let Some(listen) = config.operator.listen else { return };
+    found.require(
+        listen.ip().to_canonical().is_loopback() || config.operator.beyond_loopback,
+        "operator.listen",
+        "reaches beyond this machine, and /metrics asks nobody who is calling; if a network of yours guards it, \
+         set operator.beyond_loopback",
+    );
+    let tokens = &config.operator.tokens;
+    let mut names: Vec<&str> = tokens.iter().map(|token| token.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    found.require(
+        names.len() == tokens.len() && !names.iter().any(|name| name.is_empty() || house::NAMES.contains(name)),
+        "operator.tokens",
+        "need a name each, no two the same, and none of the house's: start, reconciliation",
+    );
+    found.require(
+        (1..=86_400).contains(&config.operator.lease_seconds),
+        "operator.lease_seconds",
+        "must lie between 1 and 86400: an order is overdue after a day",
+    );
+    found.require(
+        listen != config.server.listen || listen.port() == 0,
+        "operator.listen",
+        "must not be server.listen: clients are not to reach it",
+    );
+}
+
+/// Scheme, host and port only: the sign-in domain and every link derive from it.
+fn public_url(url: &str, found: &mut Found) {
+    if url.is_empty() {
+        return;
+    }
+    let key = "server.public_url";
+    let uri: http::Uri = match url.parse() {
+        Ok(uri) => uri,
+        Err(error) => return found.reject(key, format!("is not a URL: {error}")),
+    };
+    let scheme_fits = matches!(uri.scheme_str(), Some("http" | "https"));
+    found.require(scheme_fits, key, "must begin with http:// or https://");
+    found.require(
+        !url.ends_with('/') && uri.path() == "/" && uri.query().is_none(),
+        key,
+        "must not have a path",
+    );
+    found.require(
+        !url.contains('@') && !url.contains('#'),
+        key,
+        "must be scheme, host and port only",
+    );
+}
+
+fn engine(config: &Config, found: &mut Found) {
+    let engine = &config.engine;
+    found.require(engine.max_in_flight > 0, "engine.max_in_flight", "must be at least 1");
+    found.require(
+        engine.max_settlements_per_payer > 0,
+        "engine.max_settlements_per_payer",
+        "must be at least 1",
+    );
+    found.require(engine.max_attempts > 0, "engine.max_attempts", "must be at least 1");
+    found.require(
+        (1..=3_600).contains(&engine.line_try_every_seconds),
+        "engine.line_try_every_seconds",
+        "must lie between 1 and 3600",
+    );
+    found.require(engine.watch_every_ms > 0, "engine.watch_every_ms", "must be at least 1");
+    found.require(
+        engine.settle_timeout_ms < engine.answer_timeout_ms,
+        "engine.answer_timeout_ms",
+        "must be longer than engine.settle_timeout_ms",
+    );
+    found.require(
+        engine.backoff_first_ms > 0 && engine.backoff_first_ms <= engine.backoff_last_ms,
+        "engine.backoff_first_ms",
+        "must be at least 1 and at most engine.backoff_last_ms",
+    );
+    super::quiet::check(config, found);
+    let segment = config.storage.segment_bytes;
+    found.require(
+        (65536..=1 << 30).contains(&segment),
+        "storage.segment_bytes",
+        "must lie between 64 KiB and 1 GiB",
+    );
+}
+
+fn product(name: &str, product: &ProductConfig, found: &mut Found) {
+    let key = |setting: &str| format!("products.{name}.{setting}");
+    found.require(
+        product.route.starts_with('/') && product.route.len() > 1,
+        key("route"),
+        "must begin with a slash, and name a route",
+    );
+    found.require(
+        product.min.get() > 0 && product.min <= product.max,
+        key("min"),
+        "must be above zero and at most max",
+    );
+    let fraction = "is a fraction: 0.0025 means 0.25 %";
+    let is_fraction = product.fee_rate < Decimal::ONE;
+    found.require(is_fraction, key("fee_rate"), fraction);
+    found.require(
+        product.promotion_rate.is_none_or(|rate| rate < Decimal::ONE),
+        key("promotion_rate"),
+        fraction,
+    );
+    if let Err(error) = product.fee().total(product.max)
+        && is_fraction
+    {
+        found.reject(key("max"), format!("with its fee: {error}"));
+    }
+    for table in product.tables() {
+        if let CountryList::Listed(list) = table {
+            found.require(codes(list), key("countries"), CODES);
+        }
+    }
+}
+
+const CODES: &str = "countries are ISO 3166-1 alpha-2 codes in capitals";
+
+fn codes(list: &[String]) -> bool {
+    let fits = |code: &String| code.len() == 2 && code.bytes().all(|b| b.is_ascii_uppercase());
+    list.iter().all(fits)
+}
+
+/// Money is converted by these: none may be zero or misspelled, and a dollar is a dollar.
+fn rates(config: &Config, found: &mut Found) {
+    found.require(
+        config.rates.max_age_seconds > config.rates.refresh_seconds,
+        "rates.max_age_seconds",
+        "longer than rates.refresh_seconds, or no rate ever holds",
+    );
+    let key = "rates.usd_per_unit";
+    let rates = &config.rates.usd_per_unit;
+    let code = |code: &String| code.len() == 3 && code.bytes().all(|b| b.is_ascii_uppercase());
+    found.require(rates.keys().all(code), key, "currencies are ISO 4217 codes in capitals");
+    found.require(
+        rates.values().all(|rate| *rate > Decimal::ZERO),
+        key,
+        "every rate is above zero",
+    );
+    found.require(
+        rates.get("USD") == Some(&Decimal::ONE),
+        key,
+        "USD must be there, and be \"1\"",
+    );
+}
+
+/// A secret goes to each of them with every call, and card numbers come back.
+fn remote_providers(config: &Config, found: &mut Found) {
+    for (name, outside) in config.providers.all() {
+        if outside.url.is_empty() {
+            continue;
+        }
+        let key = |setting: &str| format!("{name}.{setting}");
+        // The engine waits longer than the client, so that the client's own word for what happened is heard.
+        found.require(
+            outside.timeout_ms > 0 && outside.timeout_ms < config.engine.settle_timeout_ms,
+            key("timeout_ms"),
+            "must be at least 1 and less than engine.settle_timeout_ms",
+        );
+        match reqwest::Url::parse(&outside.url) {
+            Ok(url) => outsiders_url(&url, &key("url"), found),
+            Err(error) => found.reject(key("url"), error.to_string()),
+        }
+        found.require(
+            !outside.token_file.as_os_str().is_empty(),
+            key("token_file"),
+            "must name the file with the secret that the provider knows us by",
+        );
+    }
+}
+
+pub(super) fn outsiders_url(url: &reqwest::Url, key: &str, found: &mut Found) {
+    let near = url.host_str().is_some_and(|host| {
+        let literal = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+        host == "localhost" || literal.is_ok_and(|address| address.is_loopback())
+    });
+    found.require(
+        url.scheme() == "https" || (url.scheme() == "http" && near),
+        key.to_owned(),
+        "must be https, or http on this machine",
+    );
+    found.require(
+        url.query().is_none() && url.fragment().is_none() && url.username().is_empty() && url.password().is_none(),
+        key.to_owned(),
+        "must have no query, fragment, user or password",
+    );
+}
+
+/// What only the sandbox may have.
+fn production(config: &Config, found: &mut Found) {
+    let needs = "production needs your own";
+    for (key, network) in PAY_TO {
+        let published = config.payment.pay_to.wallet(network) == Some(treasury(network));
+        found.require(
+            !published,
+            key,
+            &format!("{needs}; this is the sandbox's treasury, whose key is public"),
+        );
+    }
+    let identity = &config.identity;
+    found.require(
+        !identity.signing_key_file.as_os_str().is_empty(),
+        "identity.signing_key_file",
+        needs,
+    );
+    found.require(
+        !identity.secret_key_file.as_os_str().is_empty(),
+        "identity.secret_key_file",
+        needs,
+    );
+    let public = &config.server.public_url;
+    // Nobody listens between a client and a server on one machine.
+    let on_this_machine = reqwest::Url::parse(public).is_ok_and(|url| {
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    });
+    found.require(
+        public.starts_with("https://") || on_this_machine,
+        "server.public_url",
+        "production needs the https:// address that clients call",
+    );
+    let sandboxed = "\"sandbox\" moves no real money; production refuses it";
+    found.require(
+        config.settlement.kind != SettlementKind::Sandbox,
+        "settlement.kind",
+        sandboxed,
+    );
+    super::needs::check(config, found);
+}

@@ -1,0 +1,143 @@
+//! Where a paid call goes, from what the agent wrote.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::error::ApiError;
+use super::AgentWalletState;
+use crate::agent_wallet::CallTarget;
+
+/// Bytes of a target, with its query.
+const LONGEST: usize = 2_048;
+
+impl AgentWalletState {
+    /// `route` or `url`, with `params` as its query. A URL of our own origin is a route.
+    ///
+    /// # Errors
+    /// 400 for neither, both, or one that is none; whether a URL may be called is judged when it is.
+    pub(super) fn target(
+        &self,
+        route: Option<&str>,
+        url: Option<&str>,
+        params: Option<&RawValue>,
+    ) -> Result<CallTarget, ApiError> {
+        let invalid = |name: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", name, error);
+        let query = params.map(query).transpose()?.unwrap_or_default();
+        let own = url.and_then(|url| url.strip_prefix(&self.public_url));
+        let own = own.filter(|rest| rest.starts_with(['/', '?']));
+        let target = match (route, url, own) {
+            (Some(_), Some(_), _) => return Err(invalid("url", "Give `route` or `url`, not both.")),
+            (None, None, _) => {
+                let error = "`route` of this service or `url` says what to call.";
+                return Err(ApiError::parameter("parameter_missing", "url", error));
+            }
+            (Some(route), None, _) | (None, Some(_), Some(route)) => CallTarget::Route(joined(route, &query)),
+            (None, Some(url), None) => CallTarget::Url(joined(url, &query)),
+        };
+        let (name, text) = match &target {
+            CallTarget::Route(route) => ("route", route),
+            CallTarget::Url(url) => ("url", url),
+        };
+        if text.len() > LONGEST || !text.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(invalid(name, "It must be at most 2,048 printable ASCII characters."));
+        }
+        if let CallTarget::Route(route) = &target
+            && (!route.starts_with('/') || route.starts_with("//"))
+        {
+            return Err(invalid("route", "A route begins with one slash, as in `/get-card`."));
+        }
+        Ok(target)
+    }
+}
+
+fn joined(target: &str, query: &str) -> String {
+    let target = target.split('#').next().unwrap_or_default();
+    if query.is_empty() {
+        return target.to_owned();
+    }
+    let mark = if target.contains('?') { '&' } else { '?' };
+    format!("{target}{mark}{query}")
+}
+
+/// An object of texts, numbers and flags as a query, in its order; null is left out.
+fn query(params: &RawValue) -> Result<String, ApiError> {
+    let error = "`params` must be an object of texts, numbers and flags.";
+    let invalid = || ApiError::parameter("parameter_invalid", "params", error);
+    let members: Vec<(String, Box<RawValue>)> = serde_json::from_str::<QueryMembers>(params.get()).map_err(|_| invalid())?.0;
+    let mut pairs = Vec::with_capacity(members.len());
+    for (name, raw) in members {
+        let value = match serde_json::from_str(raw.get()).map_err(|_| invalid())? {
+            Value::Null => continue,
+            Value::String(text) => text,
+            // By its own digits.
+            Value::Number(_) | Value::Bool(_) => raw.get().to_owned(),
+            Value::Array(_) | Value::Object(_) => return Err(invalid()),
+        };
+        pairs.push(format!("{}={}", encoded(&name), encoded(&value)));
+    }
+    Ok(pairs.join("&"))
+}
+
+/// Percent-encoded but for what RFC 3986 calls unreserved.
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// The members of an object in their order, with the digits of numbers.
+struct QueryMembers(Vec<(String, Box<RawValue>)>);
+
+impl<'de> serde::Deserialize<'de> for QueryMembers {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct QueryVisitor;
+        impl<'de> serde::de::Visitor<'de> for QueryVisitor {
+            type Value = QueryMembers;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<QueryMembers, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(QueryMembers(members))
+            }
+        }
+        deserializer.deserialize_map(QueryVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn asked(params: &str) -> Result<String, ApiError> {
+        query(serde_json::from_str(params).unwrap())
+    }
+
+    // Aim: parameters become a query with their own digits and order, and nothing in them becomes another parameter.
+    #[test]
+    fn parameters_become_a_query() {
+        let params = r#"{"amount": 5.10, "name": "a&b=c d/é", "flag": true, "none": null}"#;
+        assert_eq!(
+            asked(params).unwrap(),
+            "amount=5.10&name=a%26b%3Dc%20d%2F%C3%A9&flag=true"
+        );
+        assert_eq!(asked("{}").unwrap(), "");
+        for bad in [r#"{"a": []}"#, r#"{"a": {}}"#, "[]", "5"] {
+            assert_eq!(asked(bad).unwrap_err().code, "parameter_invalid", "{bad}");
+        }
+        assert_eq!(joined("/x?a=1#f", "b=2"), "/x?a=1&b=2");
+        assert_eq!(joined("https://shop.example.com/", ""), "https://shop.example.com/");
+    }
+}

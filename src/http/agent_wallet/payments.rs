@@ -1,0 +1,198 @@
+//! From an order to the answer: reserved under the idempotency key, followed until its fate is known, and shown.
+
+use http::StatusCode;
+use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::engine::{OperationError, Engine};
+use purser_actors::id::{WalletPaymentId, Wallet};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::idempotency::IdempotencySlot;
+use purser_actors::kernel::{Entity as _, sanitize_text};
+use purser_actors::money::Usdc;
+use purser_actors::wallet_payment::{CallFailure, WalletPaymentOrder, HttpRecordPart, WalletPayment, Status};
+use serde_json::Value;
+use serde_json::value::to_raw_value;
+
+use super::super::callable::{to_camel_case, reply_verbatim};
+use super::super::error::ApiError;
+use super::super::held::with_held;
+use super::super::idempotency::{RecordedReply, entity_recorder, in_progress_response};
+use super::{AgentWalletState, refusal, payment_error};
+use crate::agent_wallet::paid_http_client::AgentWalletClient;
+use crate::agent_wallet::open_response;
+use crate::vault::Vault;
+
+/// What `Key::once_following` needs to spend, and to answer again for a spend that was made.
+pub(super) struct PaymentRunner {
+    pub(super) owner: Wallet,
+    pub(super) engine: Engine,
+    pub(super) vault: std::sync::Arc<Vault>,
+    pub(super) calling: std::sync::Arc<AgentWalletClient>,
+    pub(super) patience: std::time::Duration,
+}
+
+impl AgentWalletState {
+    pub(super) fn spender(&self, owner: Wallet) -> PaymentRunner {
+        PaymentRunner {
+            owner,
+            engine: self.callables.engine.clone(),
+            vault: self.vault.clone(),
+            calling: self.calling.clone(),
+            patience: self.patience,
+        }
+    }
+}
+
+impl PaymentRunner {
+    /// Reserves, and waits for what becomes of it.
+    pub(super) async fn spend(
+        &self,
+        id: WalletPaymentId,
+        (order, call): (WalletPaymentOrder, Vec<u8>),
+        holds: Usdc,
+        place: Option<IdempotencySlot>,
+    ) -> Result<RecordedReply, ApiError> {
+        let memo = place.map(|place| entity_recorder::<AgentWallet, WalletPayment>(place, id, payment_error));
+        match self.engine.start_wallet_payment(self.owner, (id, holds), (order, call), memo).await {
+            Ok(()) => self.answer(id, true).await,
+            Err(OperationError::Rejected(why)) => Err(payment_error(&why)),
+            Err(denied) => Err(in_progress_response(&denied)),
+        }
+    }
+
+    /// What a key stands for whose spend was reserved.
+    pub(super) async fn follow(&self, key: Vec<u8>) -> Result<RecordedReply, ApiError> {
+        let id = key
+            .try_into()
+            .map(u128::from_be_bytes)
+            .map_err(|_| ApiError::internal())?;
+        self.answer(WalletPaymentId(id), false).await
+    }
+
+    /// `first`: for the call that made the spend, which alone is shown what was not stored.
+    async fn answer(&self, id: WalletPaymentId, first: bool) -> Result<RecordedReply, ApiError> {
+        let ended = tokio::time::timeout(self.patience, self.engine.await_wallet_payment(id)).await;
+        let spend = match ended.ok().flatten() {
+            Some(spend) => spend,
+            None => {
+                let read = self.engine.wallet_payment(&id).await.map_err(|_| ApiError::internal())?;
+                read.ok_or_else(ApiError::internal)?
+            }
+        };
+        let fresh = if first { self.calling.take_fresh(id) } else { None };
+        let said = match fresh {
+            Some(fresh) => Some(fresh.to_vec()),
+            None => said(&self.engine, &self.vault, id, &spend).await?,
+        };
+        if let Some(error) = failure(id, &spend) {
+            let answer = spend.answer().filter(|answer| answer.http_status > 0);
+            let status = answer.map(|answer| answer.http_status);
+            return Err(match (status, said) {
+                (Some(status), said) => {
+                    refusal::said(error, spend.order.way.is_own(), status, &said.unwrap_or_default())
+                }
+                (None, _) => error,
+            });
+        }
+        Ok(reply_verbatim(&shown(&self.engine, id, &spend, said).await?))
+    }
+}
+
+/// A spend that has come to nothing good. The contract's words, and where to look.
+fn failure(id: WalletPaymentId, spend: &WalletPayment) -> Option<ApiError> {
+    let seen = format!(
+        "getAgentWallet with spendId {id} shows it. Another call pays again, the same Idempotency-Key does not."
+    );
+    let call = spend.answer().and_then(|answer| answer.failure);
+    let error = match (&spend.status, call) {
+        (Status::Failed { reason }, _) => {
+            let error = format!("Nothing was signed: {reason}.");
+            ApiError::new(StatusCode::CONFLICT, "spend_refused", error)
+        }
+        (Status::Unsettled { .. }, Some(CallFailure::HttpError)) if spend.order.way.is_own() => {
+            let error = "The service refused the paid call. Nothing was spent.";
+            ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error)
+        }
+        (Status::Unsettled { reason, .. }, _) => {
+            let error = format!("The payment is not on the chain and never will be ({reason}). Nothing was spent.");
+            ApiError::new(StatusCode::CONFLICT, "unsettled", error)
+        }
+        (_, Some(CallFailure::Unsettled)) => {
+            let error =
+                "The server did not take the signed payment. Its amount stays reserved until it cannot land any more.";
+            ApiError::new(StatusCode::CONFLICT, "unsettled", error)
+        }
+        (_, Some(CallFailure::HttpError)) => {
+            let error = "The server answered the paid call with an error.";
+            ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error)
+        }
+        (_, Some(CallFailure::FetchFailed)) => {
+            let error = "The payment was sent and the server's answer did not come.";
+            ApiError::new(StatusCode::BAD_GATEWAY, "fetch_failed", error)
+        }
+        (_, None) => return None,
+    };
+    Some(error.hint(seen))
+}
+
+/// What the server said, as it is stored: `None` if it said nothing, and 30 days after the end.
+pub(super) async fn said(
+    engine: &Engine,
+    vault: &Vault,
+    id: WalletPaymentId,
+    spend: &WalletPayment,
+) -> Result<Option<Vec<u8>>, ApiError> {
+    if spend.answer().is_none_or(|answer| answer.http_status == 0) {
+        return Ok(None);
+    }
+    let sealed = engine.http_record(id, HttpRecordPart::Response).await;
+    let sealed = sealed.map_err(|_| ApiError::internal())?;
+    if sealed.is_empty() {
+        return Ok(None);
+    }
+    let opened = open_response(vault, id, &sealed);
+    opened.map(Some).map_err(|_| ApiError::internal())
+}
+
+/// `status`, `spend` and `response`, with members in camel case but for what the server wrote.
+pub(super) async fn shown(
+    engine: &Engine,
+    id: WalletPaymentId,
+    spend: &WalletPayment,
+    said: Option<Vec<u8>>,
+) -> Result<String, ApiError> {
+    let status = if spend.is_open() { "pending" } else { spend.status() };
+    let response = match (spend.answer().filter(|answer| answer.http_status > 0), said) {
+        (Some(answer), Some(body)) => response(answer.http_status, answer.content_type.as_deref(), &body)?,
+        _ => "null".to_owned(),
+    };
+    let view = with_held(engine, &Job::SendWalletPayment(id), spend.view(&id)).await?;
+    let view = to_camel_case(&view.to_json());
+    Ok(format!(
+        "{{\"status\":\"{status}\",\"spend\":{view},\"response\":{response}}}"
+    ))
+}
+
+/// An answer that cost nothing.
+pub(super) fn response_body(status: u16, content_type: Option<&str>, body: &[u8]) -> Result<RecordedReply, ApiError> {
+    let response = response(status, content_type, body)?;
+    Ok(reply_verbatim(&format!(
+        "{{\"status\":\"free\",\"spend\":null,\"response\":{response}}}"
+    )))
+}
+
+/// JSON as it is, anything else as text.
+fn response(status: u16, content_type: Option<&str>, body: &[u8]) -> Result<String, ApiError> {
+    let json = |text: &str| to_raw_value(text).map(|raw| raw.get().to_owned());
+    let text = String::from_utf8_lossy(body);
+    let body = match serde_json::from_slice::<&serde_json::value::RawValue>(body) {
+        Ok(raw) if serde_json::from_str::<Value>(raw.get()).is_ok() => raw.get().to_owned(),
+        _ => json(&text).map_err(|_| ApiError::internal())?,
+    };
+    let kind = match content_type {
+        Some(kind) => json(kind).map_err(|_| ApiError::internal())?,
+        None => "null".to_owned(),
+    };
+    Ok(sanitize_text(format!(
+        "{{\"httpStatus\":{status},\"contentType\":{kind},\"body\":{body}}}"
+    )))
+}

@@ -1,0 +1,314 @@
+//! `createBankingTransfer`, `sendBankingPayout`.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+use purser_actors::account::{Account, BalancePayout, BankDebit, Rejection};
+use purser_actors::banking::account::{BankAccount, Status};
+use purser_actors::banking::transfer::{BankTransfer, TransferRequest};
+use purser_actors::bank_destination::DestinationType;
+use purser_actors::engine::OperationError;
+use purser_actors::id::{BankTransferId, BankDestinationId, PayoutId};
+use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::idempotency::CommandResult;
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payout::{PayoutPlan, PayoutTarget};
+use purser_actors::port::banking::AccountType;
+use purser_actors::product::{Currency, ProductLine};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::super::account::BearerClaims;
+use super::super::callable::{self, require_sign_in};
+use super::super::error::ApiError;
+use super::super::held::takes_on;
+use super::super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::super::schemas;
+use super::fields::{amount, line};
+use super::{BankingState, Shared};
+use crate::checkout::product_unavailable;
+use crate::prices::{PriceQuery, Quote};
+
+/// What `createBankingTransfer` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct CreateTransferRequest {
+    /// From `listBankingAccounts`; it must be open.
+    account_id: String,
+    /// US dollars, at least 0.01, at most 2 decimal places.
+    #[schema(value_type = schemas::ExactDecimal)]
+    amount: Box<RawValue>,
+    /// `to_account` (default) takes from the balance, to an off-ramp; `to_balance` takes from the account.
+    direction: Option<TransferDirectionParam>,
+    /// The holder's own words. 1 to 140 characters.
+    note: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum TransferDirectionParam {
+    ToAccount,
+    ToBalance,
+}
+
+#[derive(Serialize)]
+struct CreateTransferParams {
+    account_id: String,
+    amount: String,
+    direction: TransferDirectionParam,
+    note: Option<String>,
+}
+
+/// Move money between the balance and an account at the bank
+///
+/// Without a fee. What goes to the account leaves the balance at once, and comes back if the bank refuses it; what comes from
+/// it is credited once the bank has moved it.
+#[utoipa::path(post, path = "/createBankingTransfer", tag = "Banking", security(("bearer" = [])), request_body = inline(CreateTransferRequest),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`transactionId`, `status`.", body = schemas::CreateBankTransferResult),
+        (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId` or bank account, frozen, or a token born of a payment."),
+        (status = 404, description = "No such account."),
+        (status = 409, description = "The account is not open or not for that, the balance is too small, or the first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn create_banking_transfer(
+    State(banking): Shared,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<CreateTransferRequest>(body).await?;
+    let cents = amount(&call.data.amount)?;
+    let note = call
+        .data
+        .note
+        .as_deref()
+        .map(|note| line("note", note, 140))
+        .transpose()?;
+    let direction = call.data.direction.unwrap_or(TransferDirectionParam::ToAccount);
+    banking.callables.admit(&claims, &call).await?;
+    require_sign_in(&claims)?;
+    let asked = CreateTransferParams {
+        account_id: call.data.account_id.clone(),
+        amount: cents.to_string(),
+        direction,
+        note: note.clone(),
+    };
+    let usdc = Usdc::from_cents(cents).map_err(|_| too_large())?;
+    let id = BankTransferId(banking.entropy.random());
+    let (room, owner) = (banking.clone(), claims.wallet);
+    let route = "/createBankingTransfer";
+    key.run(
+        &banking.callables.engine,
+        &claims,
+        route,
+        &asked,
+        move |place| async move {
+            let (account, kept) = room.own_account(&owner, &call.data.account_id, "accountId").await?;
+            check_transferable(&kept, direction)?;
+            let wanted = TransferRequest {
+                owner,
+                account,
+                cents,
+                amount: usdc,
+                note,
+            };
+            let engine = &room.callables.engine;
+            if direction == TransferDirectionParam::ToAccount {
+                takes_on(engine)?;
+                let memo = place.map(|place| {
+                    memo::<Account>(place, move |told: CommandResult<'_, Account>| {
+                        started(&transfer_begun(id), told.map(drop))
+                    })
+                });
+                let told = engine.debit_for_bank(owner, BankDebit::Transfer(id, wanted), memo).await;
+                return ended(&transfer_begun(id), told);
+            }
+            let memo = place.map(|place| {
+                memo::<BankTransfer>(place, move |told: CommandResult<'_, BankTransfer>| match told {
+                    Ok(_) => Ok(callable::reply(&transfer_begun(id))),
+                    Err(_) => Err(ApiError::internal()),
+                })
+            });
+            match engine.transfer_to_balance(id, wanted, memo).await {
+                Ok(()) => Ok(callable::reply(&transfer_begun(id))),
+                Err(OperationError::Rejected(_)) => Err(ApiError::internal()),
+                Err(denied) => Err(in_progress_response(&denied)),
+            }
+        },
+    )
+    .await
+}
+
+/// Whether money can go that way.
+fn check_transferable(kept: &BankAccount, direction: TransferDirectionParam) -> Result<(), ApiError> {
+    let refused = |code, error: &'static str| Err(ApiError::new(StatusCode::CONFLICT, code, error).param("accountId"));
+    if !matches!(kept.status, Status::Open(_)) {
+        return refused("bank_account_not_open", "The bank has not opened this account.");
+    }
+    if direction == TransferDirectionParam::ToAccount && kept.ramp == AccountType::OnRamp {
+        return refused(
+            "bank_account_takes_nothing",
+            "An on-ramp takes money from outside only.",
+        );
+    }
+    Ok(())
+}
+
+fn transfer_begun(id: BankTransferId) -> JsonObject {
+    JsonObject::new().text("transaction_id", id).text("status", "pending")
+}
+
+/// What `sendBankingPayout` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct CreatePayoutRequest {
+    /// From `listBankingRecipients`; of type `fiat_us`.
+    destination_id: String,
+    /// US dollars that arrive, within the range of `bank_payment`.
+    #[schema(value_type = schemas::ExactDecimal)]
+    amount: Box<RawValue>,
+}
+
+#[derive(Serialize)]
+struct CreatePayoutParams {
+    destination_id: String,
+    amount: String,
+}
+
+/// Pay a bank destination out of the balance
+///
+/// The price is that of `GET /send-bank-payment`, and so is everything that follows: amount and fee leave the balance at once;
+/// what the rail definitely does not pay is credited again, fee included.
+#[utoipa::path(post, path = "/sendBankingPayout", tag = "Banking", security(("bearer" = [])), request_body = inline(CreatePayoutRequest),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`transactionId`, `status`, `feeAmount`, `chargedAmount`.", body = schemas::CreateBankPayoutResult),
+        (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, frozen, a daily cap, or a token born of a payment."),
+        (status = 404, description = "No such destination."),
+        (status = 409, description = "The balance is too small, the destination cannot be paid so, or the first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn send_banking_payout(
+    State(banking): Shared,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<CreatePayoutRequest>(body).await?;
+    let cents = amount(&call.data.amount)?;
+    let (least, most) = (banking.product.min, banking.product.max);
+    if cents < least || cents > most {
+        let error = format!("`amount` must be between {least} and {most}.");
+        return Err(ApiError::parameter("amount_out_of_range", "amount", error));
+    }
+    banking.callables.admit(&claims, &call).await?;
+    require_sign_in(&claims)?;
+    let asked = CreatePayoutParams {
+        destination_id: call.data.destination_id.clone(),
+        amount: cents.to_string(),
+    };
+    let id = PayoutId(banking.entropy.random());
+    let (room, owner) = (banking.clone(), claims.wallet);
+    let route = "/sendBankingPayout";
+    key.run(
+        &banking.callables.engine,
+        &claims,
+        route,
+        &asked,
+        move |place| async move {
+            let (destination, kept) = room.own_destination(&owner, &call.data.destination_id).await?;
+            if kept.scheme != DestinationType::FiatUs {
+                let error = "Payouts go to destinations of type fiat_us.";
+                let error = ApiError::new(StatusCode::CONFLICT, "destination_not_payable", error);
+                return Err(error.param("destinationId"));
+            }
+            let engine = &room.callables.engine;
+            engine.sells(ProductLine::BankPayment).map_err(product_unavailable)?;
+            takes_on(engine)?;
+            let quote = room.quote(cents)?;
+            let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;
+            let plan = PayoutPlan {
+                target: PayoutTarget::Bank(destination, kept.details),
+                terms: engine.bank_payment_terms(),
+                quoted: Some(quote.facts()),
+            };
+            let told = payout_begun(id, destination, cents, charged);
+            let view = told.clone();
+            let memo =
+                place.map(|place| memo::<Account>(place, move |told: CommandResult<'_, Account>| started(&view, told.map(drop))));
+            let payout = Box::new(BalancePayout {
+                id,
+                plan,
+                amount: cents,
+                charged,
+                cap: None,
+            });
+            ended(&told, engine.debit_for_bank(owner, BankDebit::Payout(payout), memo).await)
+        },
+    )
+    .await
+}
+
+fn payout_begun(id: PayoutId, destination: BankDestinationId, cents: Cents, charged: Usdc) -> JsonObject {
+    let fee = Usdc::from_cents(cents)
+        .and_then(|owed| charged.checked_sub(owed))
+        .unwrap_or(Usdc::ZERO);
+    JsonObject::new()
+        .text("transaction_id", id)
+        .text("status", "queued")
+        .text("destination_id", destination)
+        .number("amount", cents.decimal())
+        .number("fee_amount", fee.decimal())
+        .number("charged_amount", charged.decimal())
+}
+
+/// The answer to what the balance is to pay for, as it is remembered.
+fn started(view: &JsonObject, told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
+    match told {
+        Ok(()) => Ok(callable::reply(view)),
+        Err(Rejection::Frozen { message }) => Err(ApiError::frozen(message.clone())),
+        Err(Rejection::Insufficient { available }) => {
+            let error = format!("Only {} is available.", available.decimal());
+            Err(ApiError::new(StatusCode::CONFLICT, "insufficient_balance", error).param("amount"))
+        }
+        Err(Rejection::DailyCountCap { cap }) => Err(capped(format!("At most {cap} bank payments a day."))),
+        Err(Rejection::DailyAmountCap { cap }) => Err(capped(format!("At most {cap} USD of bank payments a day."))),
+        // An account that does not exist yet has nothing.
+        Err(_) => {
+            Err(ApiError::new(StatusCode::CONFLICT, "insufficient_balance", "Nothing is available.").param("amount"))
+        }
+    }
+}
+
+/// The same as it is sent.
+fn ended(view: &JsonObject, told: Result<(), OperationError<Rejection>>) -> Result<RecordedReply, ApiError> {
+    match told {
+        Ok(()) => started(view, Ok(())),
+        Err(OperationError::Rejected(why)) => started(view, Err(&why)),
+        Err(denied) => Err(in_progress_response(&denied)),
+    }
+}
+
+fn capped(error: String) -> ApiError {
+    ApiError::forbidden("cap_exceeded", error)
+        .hint("The owner's caps are on the account page; days end at midnight UTC.")
+}
+
+fn too_large() -> ApiError {
+    ApiError::parameter("amount_out_of_range", "amount", "`amount` is too large.")
+}
+
+impl BankingState {
+    fn quote(&self, amount: Cents) -> Result<Quote, ApiError> {
+        let asked = PriceQuery {
+            line: ProductLine::BankPayment,
+            amount,
+            currency: Currency::USD,
+            own: None,
+        };
+        let quotes = self.prices.quotes(&asked, self.clock.now());
+        quotes.into_iter().next().ok_or_else(too_large)
+    }
+}

@@ -1,0 +1,360 @@
+//! A card of whatever kind that somebody holds: one id, one place to read it.
+
+use purser_actors::card::life;
+use purser_actors::card::{self, Card};
+use purser_actors::engine::{OperationError, Engine};
+use purser_actors::gift_card::{self, GiftCard};
+use purser_actors::id::{CardId, PaymentId, Wallet};
+use purser_actors::intl_order::IntlOrder;
+use purser_actors::kernel::registry::LoadError;
+use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::money::Cents;
+use purser_actors::payment::Status;
+use purser_actors::port::{CardTransaction, PortError, Timestamp};
+use purser_actors::reloadable_card::{self, ReloadableCard};
+
+use super::{CardState, not_found};
+use crate::http::error::ApiError;
+use crate::provider::{BillingAddress, sealing_gift_cards};
+use crate::secret::Secret;
+
+const USA: &str = "Non-Reloadable U.S.";
+const INTL: &str = "Non-Reloadable International";
+const RELOADABLE: &str = "Reloadable";
+const GIFT: &str = "Gift Card";
+
+/// Every value of `card_type`; the first is the default.
+pub(super) const CARD_TYPES: [&str; 4] = [USA, INTL, RELOADABLE, GIFT];
+
+/// See the module.
+pub(in crate::http) enum AnyCard {
+    Usa(Card),
+    Gift(GiftCard),
+    Intl(IntlOrder),
+    Reloadable(ReloadableCard),
+}
+
+impl AnyCard {
+    /// Ids are unique over all kinds.
+    pub(in crate::http) async fn read(engine: &Engine, id: CardId) -> Result<Option<Self>, ApiError> {
+        if let Some(card) = engine.card(&id).await.map_err(unreadable)? {
+            return Ok(Some(Self::Usa(card)));
+        }
+        if let Some(order) = engine.intl_order(&id).await.map_err(unreadable)? {
+            return Ok(Some(Self::Intl(order)));
+        }
+        if let Some(gift) = engine.gift_card(&id).await.map_err(unreadable)? {
+            return Ok(Some(Self::Gift(gift)));
+        }
+        Ok(engine.reloadable(&id).await.map_err(unreadable)?.map(Self::Reloadable))
+    }
+
+    /// A page of one type as JSON texts, and whether there are more.
+    pub(super) async fn list(
+        engine: &Engine,
+        card_type: &str,
+        owner: &Wallet,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<(Vec<String>, bool), ApiError> {
+        match card_type {
+            USA => made((after, limit), |after, limit| engine.cards_of(owner, after, limit)).await,
+            INTL => {
+                made((after, limit), |after, limit| {
+                    engine.intl_orders_of(owner, after, limit)
+                })
+                .await
+            }
+            GIFT => made((after, limit), |after, limit| engine.gift_cards_of(owner, after, limit)).await,
+            RELOADABLE => {
+                made((after, limit), |after, limit| {
+                    engine.reloadables_of(owner, after, limit)
+                })
+                .await
+            }
+            _ => Ok((Vec::new(), false)),
+        }
+        .map_err(unreadable)
+    }
+
+    /// What was bought with it, newest first; nothing of what nobody is charged with.
+    pub(in crate::http) fn spent(&self) -> &[CardTransaction] {
+        match self {
+            Self::Usa(card) => card.spent(),
+            Self::Intl(order) => order.spent(),
+            Self::Reloadable(card) => card.spent(),
+            Self::Gift(_) => &[],
+        }
+    }
+
+    /// What happened to it, oldest first.
+    pub(in crate::http) fn history(&self) -> Vec<(&'static str, Timestamp)> {
+        match self {
+            Self::Usa(card) => named(&card.life.history, life::Change::name),
+            Self::Intl(order) => named(&order.life.history, life::Change::name),
+            Self::Reloadable(card) => named(&card.history, reloadable_card::CardHistoryEntry::name),
+            Self::Gift(_) => Vec::new(),
+        }
+    }
+
+    /// The newest of every kind that can be charged, at most so many of each.
+    pub(in crate::http) async fn newest(
+        engine: &Engine,
+        owner: &Wallet,
+        limit: usize,
+    ) -> Result<Vec<(CardId, Self)>, ApiError> {
+        let usa = engine.newest_usa_cards(owner, limit).await.map_err(unreadable)?;
+        let intl = engine.newest_intl_orders(owner, limit).await.map_err(unreadable)?;
+        let reloadable = engine.newest_reloadables(owner, limit).await.map_err(unreadable)?;
+        let usa = usa.into_iter().map(|(id, card)| (id, Self::Usa(card)));
+        let intl = intl.into_iter().map(|(id, order)| (id, Self::Intl(order)));
+        let reloadable = reloadable.into_iter().map(|(id, card)| (id, Self::Reloadable(card)));
+        Ok(usa.chain(intl).chain(reloadable).collect())
+    }
+
+    /// The list that it is in.
+    pub(super) const fn card_type(&self) -> &'static str {
+        match self {
+            Self::Usa(_) => USA,
+            Self::Gift(_) => GIFT,
+            Self::Intl(_) => INTL,
+            Self::Reloadable(_) => RELOADABLE,
+        }
+    }
+
+    pub(super) const fn owner(&self) -> Wallet {
+        match self {
+            Self::Usa(card) => card.owner,
+            Self::Gift(gift) => gift.owner,
+            Self::Intl(order) => order.owner,
+            Self::Reloadable(card) => card.owner,
+        }
+    }
+
+    /// What bought it, or whose token made it; `None` for what the holder made.
+    pub(in crate::http) const fn payment(&self) -> Option<PaymentId> {
+        match self {
+            Self::Usa(card) => Some(card.charge.payment),
+            Self::Gift(gift) => Some(gift.charge.payment),
+            Self::Intl(order) => Some(order.charge.payment),
+            Self::Reloadable(card) => card.funded_by,
+        }
+    }
+
+    pub(super) fn view(&self, id: &CardId) -> JsonObject {
+        let view = match self {
+            Self::Usa(card) => card.view(id),
+            Self::Gift(gift) => return gift.view(id),
+            Self::Intl(order) => order.view(id),
+            Self::Reloadable(card) => card.view(id),
+        };
+        view.list("transactions", self.spent().iter().map(spent))
+    }
+
+    /// Whether there is something to be shown that spends it.
+    pub(super) const fn vault_record(&self) -> bool {
+        match self {
+            Self::Usa(card) => card.is_alive(),
+            Self::Gift(gift) => matches!(gift.status, gift_card::Status::Completed),
+            Self::Intl(order) => order.is_alive(),
+            Self::Reloadable(card) => card.is_usable(),
+        }
+    }
+
+    /// Whether what opens it waits for its payment to be final: a code is money that has left once it is shown.
+    pub(super) async fn is_unfinal(&self, engine: &Engine) -> Result<bool, ApiError> {
+        let Self::Gift(gift) = self else { return Ok(false) };
+        let unfinal = engine.is_unfinal(gift.charge.payment).await;
+        unfinal.map_err(|_| ApiError::internal())
+    }
+
+    /// Whether the payment that bought it was taken back by its chain.
+    pub(super) async fn is_reversed(&self, engine: &Engine) -> Result<bool, ApiError> {
+        let Some(payment) = self.payment() else {
+            return Ok(false);
+        };
+        let read = engine.payment(&payment).await.map_err(unreadable)?;
+        Ok(read.is_some_and(|payment| matches!(payment.status, Status::Reversed { .. })))
+    }
+
+    /// Adds what spends it. That it was shown is durable before it is.
+    pub(super) async fn with_details(&self, cards: &CardState, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
+        match self {
+            Self::Usa(card) => {
+                let asked = async |issuer_ref: String| {
+                    let cvv = cards.issuer.cvv(&issuer_ref).await?;
+                    Ok((cvv, cards.issuer.available_balance(&issuer_ref).await?))
+                };
+                let shown = details(cards, id, card.details(), asked, cards.engine.reveal_card(id)).await?;
+                Ok(view.object("card_details", &shown))
+            }
+            Self::Reloadable(card) => {
+                let asked = async |issuer_ref: String| {
+                    let cvv = cards.program.cvv(&issuer_ref).await?;
+                    Ok((cvv, cards.program.available(&issuer_ref).await?))
+                };
+                let shown = details(cards, id, card.details(), asked, cards.engine.reveal_reloadable(id)).await?;
+                Ok(view.object("card_details", &shown))
+            }
+            Self::Gift(_) => redeemable(cards, id, view).await,
+            Self::Intl(order) => Ok(view.object("card_details", &operator_entered_details(cards, id, order).await?)),
+        }
+    }
+}
+
+/// A purchase made with a card, as its owner is shown it.
+pub(in crate::http) fn spent(one: &CardTransaction) -> JsonObject {
+    JsonObject::new()
+        .text("transaction_id", &one.id)
+        .text("merchant", &one.merchant)
+        .number("usd_amount", one.amount.decimal())
+        .text("status", one.status.name())
+        .optional_text("decline_reason", one.reason.as_deref())
+        .time("at", one.at)
+}
+
+fn named<C: Copy>(history: &[(C, Timestamp)], name: impl Fn(C) -> &'static str) -> Vec<(&'static str, Timestamp)> {
+    history.iter().map(|(change, at)| (name(*change), *at)).collect()
+}
+
+/// Orders that were refused are no cards: `GET /list-payments` shows what became of them.
+const REFUSED: [&str; 2] = ["failed", "rejected"];
+
+type Listed<E> = (Vec<(CardId, E)>, bool);
+
+/// A page of what was not refused, as JSON texts, and whether there may be more.
+async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<Listed<E>, LoadError>>>(
+    (mut after, limit): (Option<CardId>, usize),
+    page: impl Fn(Option<CardId>, usize) -> F,
+) -> Result<(Vec<String>, bool), LoadError> {
+    let mut shown = Vec::new();
+    loop {
+        let (found, more) = page(after, limit).await?;
+        after = found.last().map(|(id, _)| *id).or(after);
+        let cards = found.iter().filter(|(_, card)| !REFUSED.contains(&card.status()));
+        for (id, card) in cards {
+            if shown.len() == limit {
+                return Ok((shown, true));
+            }
+            shown.push(card.view(id).to_json());
+        }
+        if !more {
+            return Ok((shown, false));
+        }
+    }
+}
+
+fn unreadable(_: LoadError) -> ApiError {
+    ApiError::internal()
+}
+
+async fn sealed(cards: &CardState, id: CardId) -> Result<Vec<u8>, ApiError> {
+    let sealed = cards.engine.sealed(id).await.ok().flatten();
+    sealed.ok_or_else(ApiError::internal)
+}
+
+async fn redeemable(cards: &CardState, id: CardId, view: JsonObject) -> Result<JsonObject, ApiError> {
+    let redemption = sealing_gift_cards::open(&cards.vault, id, &sealed(cards, id).await?).map_err(|error| {
+        tracing::error!(card = %id, %error, "a gift card's code cannot be opened");
+        ApiError::internal()
+    })?;
+    match cards.engine.reveal_gift_card(id).await {
+        Ok(()) => {}
+        Err(OperationError::Rejected(_)) => return Err(not_found()),
+        Err(_) => {
+            return Err(ApiError::unavailable(
+                "unavailable",
+                "The gift card cannot be read now.",
+                2,
+            ));
+        }
+    }
+    let text = |secret: &Option<Secret<String>>| secret.as_ref().map(|s| s.expose_secret().to_owned());
+    Ok(view
+        .optional_text("redemption_url", text(&redemption.redemption_url))
+        .optional_text("redemption_code", text(&redemption.redemption_code))
+        .optional_text("pin_code", text(&redemption.pin_code)))
+}
+
+/// Number and CVV from the vault, the address from the operator who entered them. That they were shown is durable before
+/// they are. What is left on it is what operators have last reported.
+async fn operator_entered_details(cards: &CardState, id: CardId, order: &IntlOrder) -> Result<JsonObject, ApiError> {
+    let closed = |error: &dyn std::fmt::Display| {
+        tracing::error!(card = %id, %error, "a card's secrets cannot be opened");
+        ApiError::internal()
+    };
+    let number = cards
+        .vault
+        .open(id, &sealed(cards, id).await?)
+        .map_err(|e| closed(&e))?;
+    let cvv = match cards.engine.sealed_cvv(id).await.ok().flatten() {
+        None => None,
+        Some(sealed) => {
+            let cvvs = cards.cvvs.clone();
+            let opened = tokio::task::spawn_blocking(move || cvvs.open_cvv(id, &sealed)).await;
+            opened.map_err(|e| closed(&e))?.map_err(|e| closed(&e))?
+        }
+    };
+    let Some(cvv) = cvv else {
+        // It is destroyed when the card ends, which it may have done since it was read.
+        let now = cards.engine.intl_order(&id).await.map_err(unreadable)?;
+        return Err(match now.is_some_and(|order| order.is_alive()) {
+            true => closed(&"its CVV or the key of that is gone"),
+            false => ApiError::unavailable("unavailable", "The card has just ended.", 1),
+        });
+    };
+    match cards.engine.reveal_intl(id).await {
+        Ok(()) => {}
+        Err(OperationError::Rejected(_)) => return Err(not_found()),
+        Err(_) => return Err(ApiError::unavailable("unavailable", "The card cannot be read now.", 2)),
+    }
+    let shown = JsonObject::new()
+        .text("card_number", number.number().expose_secret())
+        .integer("exp_month", u64::from(number.exp_month()))
+        .integer("exp_year", u64::from(number.exp_year()))
+        .text("cvv", cvv.expose_secret())
+        .number("available_balance", order.life.activity.available.decimal());
+    let billing = order.details().map(|details| details.billing.clone());
+    Ok(shown.object("billing_address", &address(&billing.unwrap_or_default())))
+}
+
+fn address(billing: &BillingAddress) -> JsonObject {
+    JsonObject::new()
+        .text("line1", &billing.line1)
+        .text("city", &billing.city)
+        .text("state", &billing.state)
+        .text("postal_code", &billing.postal_code)
+        .text("country", &billing.country)
+}
+
+/// The number from the vault; CVV and what is left as `asked` of whoever issued it. That it was shown is durable before it
+/// is.
+async fn details<R>(
+    cards: &CardState,
+    id: CardId,
+    known: Option<&card::CardDetails>,
+    asked: impl AsyncFnOnce(String) -> Result<(Secret<String>, Cents), PortError>,
+    reveal: impl Future<Output = Result<(), OperationError<R>>>,
+) -> Result<JsonObject, ApiError> {
+    let later = || ApiError::unavailable("issuer_unavailable", "The card issuer does not answer.", 2);
+    let issuer_ref = known.map(|d| d.issuer_ref.clone()).ok_or_else(ApiError::internal)?;
+    let sealed = sealed(cards, id).await?;
+    let number = cards.vault.open(id, &sealed).map_err(|error| {
+        tracing::error!(card = %id, %error, "a card number cannot be opened");
+        ApiError::internal()
+    })?;
+    let (cvv, available) = asked(issuer_ref).await.map_err(|_| later())?;
+    match reveal.await {
+        Ok(()) => {}
+        Err(OperationError::Rejected(_)) => return Err(not_found()),
+        Err(_) => return Err(later()),
+    }
+    let address = address(&cards.issuer.billing_address());
+    Ok(JsonObject::new()
+        .text("card_number", number.number().expose_secret())
+        .integer("exp_month", u64::from(number.exp_month()))
+        .integer("exp_year", u64::from(number.exp_year()))
+        .text("cvv", cvv.expose_secret())
+        .number("available_balance", available.decimal())
+        .object("billing_address", &address))
+}

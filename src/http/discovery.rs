@@ -1,0 +1,203 @@
+//! The documents by which programs find their way: `/llms.txt`, `/skill.md`, `/.well-known/x402`,
+//! `/.well-known/api-catalog` and `/asyncapi.json`. Each is made once, at the start, from `/openapi.json` and from what the
+//! entities announce, so none of them can say anything else than the service does.
+
+mod asyncapi;
+mod guides;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::get;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, LINK, VARY};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde_json::{Value, json};
+use utoipa::OpenApi;
+
+use super::error::with_prebuilt_body;
+use super::sandbox_identity_page::framed;
+use super::owner::accepts;
+
+const INDEX: &str = include_str!("pages/index.html");
+const TEXT: &str = "text/plain; charset=utf-8";
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
+const JSON: &str = "application/json";
+/// RFC 9264 and, for the profile, RFC 9727.
+const LINKSET: &str = "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
+
+/// Their part of `/openapi.json`.
+#[derive(OpenApi)]
+#[openapi(paths(get_index, get_llms, get_skill, get_x402, get_api_catalog, get_asyncapi))]
+pub struct Api;
+
+/// All of them.
+#[derive(Clone)]
+pub struct DiscoveryDocuments {
+    index: Bytes,
+    llms: Bytes,
+    skill: Bytes,
+    x402: Bytes,
+    catalog: Bytes,
+    asyncapi: Bytes,
+}
+
+impl DiscoveryDocuments {
+    /// From `/openapi.json`, for a service at `url` (scheme, host and port). `types` are those of all events.
+    pub fn of(openapi: &Value, url: &str, types: &[String]) -> Self {
+        let x402 =
+            json!({"version": 1, "resources": guides::samples(openapi, url), "instructions": guides::INSTRUCTIONS});
+        Self {
+            index: index(url).to_string().into(),
+            llms: guides::llms(openapi, url).into(),
+            skill: guides::skill(openapi, url).into(),
+            x402: x402.to_string().into(),
+            catalog: catalog(url).to_string().into(),
+            asyncapi: asyncapi::document(openapi, url, types).to_string().into(),
+        }
+    }
+
+    /// Their texts, for the hash of all documents.
+    pub fn pages(&self) -> [&[u8]; 5] {
+        [&self.llms, &self.skill, &self.x402, &self.catalog, &self.asyncapi]
+    }
+}
+
+/// Of what else there is to read about this service (RFC 9727, section 4.2).
+fn catalog(url: &str) -> Value {
+    let link = |path: &str, kind: &str| json!([{"href": format!("{url}{path}"), "type": kind}]);
+    json!({"linkset": [{
+        "anchor": format!("{url}/"),
+        "service-desc": [
+            {"href": format!("{url}/openapi.json"), "type": "application/openapi+json"},
+            {"href": format!("{url}/asyncapi.json"), "type": "application/vnd.aai.asyncapi+json"},
+        ],
+        "service-doc": link("/llms.txt", "text/plain"),
+        "service-meta": link("/version", JSON),
+        "status": link("/readyz", JSON),
+    }]})
+}
+
+/// The routes.
+pub fn router(documents: DiscoveryDocuments) -> Router {
+    Router::new()
+        .route("/", get(get_index))
+        .route("/llms.txt", get(get_llms))
+        .route("/skill.md", get(get_skill))
+        .route("/.well-known/x402", get(get_x402))
+        .route("/.well-known/api-catalog", get(get_api_catalog))
+        .route("/asyncapi.json", get(get_asyncapi))
+        .with_state(documents)
+}
+
+fn page(kind: &'static str, body: Bytes) -> Response {
+    let mut response = Response::new(Body::from(body));
+    let headers: &mut HeaderMap = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+/// What the front page leads to: path, name in JSON, and words for people.
+const LINKS: [(&str, &str, &str); 8] = [
+    ("/llms.txt", "guide", "What there is, a line each"),
+    ("/skill.md", "skill", "How to buy, step by step"),
+    ("/get-pricing", "pricing", "Products and prices"),
+    ("/get-supported-countries", "countries", "Where each is sold"),
+    ("/openapi.json", "openapi", "Every route (OpenAPI 3.1)"),
+    ("/asyncapi.json", "asyncapi", "Events and the stream (AsyncAPI 3.0)"),
+    ("/version", "version", "Version of the contract"),
+    ("/readyz", "status", "Whether the service is ready"),
+];
+
+fn index(url: &str) -> Value {
+    let links = LINKS.map(|(path, name, _)| (name.to_owned(), Value::from(format!("{url}{path}"))));
+    let links: serde_json::Map<String, Value> = links.into_iter().collect();
+    json!({"service": "Purser", "links": links})
+}
+
+/// Where to begin
+///
+/// Links to the guide, the descriptions and the prices. A page for browsers, JSON for others.
+#[utoipa::path(get, path = "/", tag = "Free",
+    responses((status = 200, description = "`service` and `links`, an address each by its name; a page where `Accept` names `text/html`.",
+        content((FrontPage = "application/json"), (String = "text/html")))))]
+async fn get_index(State(documents): State<DiscoveryDocuments>, headers: HeaderMap) -> Response {
+    let mut response = if accepts(&headers, "text/html") {
+        let links = LINKS.map(|(path, _, words)| format!("<li><a href=\"{path}\">{words}</a></li>"));
+        let content = format!("<h2>Documents</h2>\n  <ul>{}</ul>", links.concat());
+        with_prebuilt_body(framed(INDEX, &content, "no-referrer", StatusCode::OK))
+    } else {
+        page(JSON, documents.index)
+    };
+    response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
+    response
+}
+
+/// The body of `/`; written as it is, described here.
+#[derive(serde::Serialize, utoipa::ToSchema)]
+struct FrontPage {
+    /// `Purser`.
+    service: &'static str,
+    /// Addresses by their names: `guide`, `skill`, `pricing`, `countries`, `openapi`, `asyncapi`, `version`, `status`.
+    links: std::collections::BTreeMap<String, String>,
+}
+
+/// What is here, for language models
+///
+/// Every route with what it does, in plain text.
+#[utoipa::path(get, path = "/llms.txt", tag = "Free",
+    responses((status = 200, description = "Markdown.", body = String, content_type = "text/plain")))]
+async fn get_llms(State(documents): State<DiscoveryDocuments>) -> Response {
+    page(TEXT, documents.llms)
+}
+
+/// A skill for agents
+///
+/// How to pay, to sign in and to follow a purchase, step by step.
+#[utoipa::path(get, path = "/skill.md", tag = "Free",
+    responses((status = 200, description = "Markdown with a front matter.", body = String, content_type = "text/markdown")))]
+async fn get_skill(State(documents): State<DiscoveryDocuments>) -> Response {
+    page(MARKDOWN, documents.skill)
+}
+
+/// What can be paid for
+///
+/// Each paid route as a URL that answers 402.
+#[utoipa::path(get, path = "/.well-known/x402", tag = "Free",
+    responses((status = 200, description = "`version` 1, `resources` and `instructions`.", body = inline(X402Resources))))]
+async fn get_x402(State(documents): State<DiscoveryDocuments>) -> Response {
+    page(JSON, documents.x402)
+}
+
+/// Where the descriptions are
+///
+/// A catalog by RFC 9727. HEAD answers with the link to it.
+#[utoipa::path(get, path = "/.well-known/api-catalog", tag = "Free",
+    responses((status = 200, description = "A link set (RFC 9264).", body = Value, content_type = "application/linkset+json")))]
+async fn get_api_catalog(State(documents): State<DiscoveryDocuments>) -> Response {
+    let mut response = page(LINKSET, documents.catalog);
+    let link = HeaderValue::from_static("</.well-known/api-catalog>; rel=\"api-catalog\"");
+    response.headers_mut().insert(LINK, link);
+    response
+}
+
+/// What is pushed
+///
+/// Messages of `GET /stream` and the types of events.
+#[utoipa::path(get, path = "/asyncapi.json", tag = "Free",
+    responses((status = 200, description = "AsyncAPI 3.0.", body = Value)))]
+async fn get_asyncapi(State(documents): State<DiscoveryDocuments>) -> Response {
+    page(JSON, documents.asyncapi)
+}
+
+/// The body of `/.well-known/x402`; written as it is, described here.
+#[derive(serde::Serialize, utoipa::ToSchema)]
+struct X402Resources {
+    /// 1.
+    version: u32,
+    /// One URL a paid route, with a query that it takes.
+    resources: Vec<String>,
+    /// What to know before one is called.
+    instructions: &'static str,
+}

@@ -1,0 +1,197 @@
+//! `GET /order-gift-card` (paid).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::get;
+use http::{HeaderMap, Uri};
+use purser_actors::money::Cents;
+use purser_actors::product::{Country, Currency, ProductLine, Purchase};
+use utoipa::OpenApi;
+
+use super::auth::MaybeBearer;
+use super::error::ApiError;
+use super::gift_cards::{answer, fee_for};
+use super::merchants::directory_unavailable;
+use super::query::Query;
+use super::schemas;
+use crate::checkout::{PaidCall, Checkout, rate_unavailable};
+use crate::config::ProductConfig;
+use crate::prices::ProductFeeRate;
+use crate::provider::gift_cards::{GiftCardApi, GiftCardProduct, Denominations};
+
+/// What the route needs.
+pub struct GiftCardOrderState {
+    /// Sells them.
+    pub checkout: Arc<Checkout>,
+    /// Range of amounts and countries.
+    pub product: ProductConfig,
+    /// Says what each gift card comes in.
+    pub catalog: Arc<dyn GiftCardApi>,
+    /// How long the catalog may take.
+    pub patience: Duration,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(order_gift_card))]
+pub struct Api;
+
+/// The route.
+pub fn router(orders: Arc<GiftCardOrderState>) -> Router {
+    Router::new()
+        .route("/order-gift-card", get(order_gift_card))
+        .with_state(orders)
+}
+
+/// Buy a gift card
+///
+/// Paid. The amount is in the gift card's own currency and one that it comes in (`GET /search-gift-cards`); the price is
+/// converted at the rate of the moment, and a quote, which names that rate, holds for its life. Stock and price are looked at before anything is
+/// charged. The card is `completed` a moment after the purchase: `GET /get-card-data` then has what redeems it.
+#[utoipa::path(get, path = "/order-gift-card", tag = "Gift cards",
+    params(("product_id" = String, Query, description = "From `GET /search-gift-cards`.", example = "gift_quietshield_vpn"),
+        ("amount" = String, Query, description = "In the gift card's currency, at most 2 decimal places.", example = "15"),
+        ("country" = String, Query, description = "Where it will be redeemed, ISO 3166-1 alpha-2.", example = "US")),
+    responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `card_id`, `status`, `gift_card`. Or `status: credited`.",
+            body = schemas::GiftCardPurchaseResponse),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
+        (status = 400, description = "A parameter is missing, malformed or out of range, or a country that is not served."),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
+        (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
+        (status = 404, description = "`product_unknown`: no such gift card."),
+        (status = 409, description = "`out_of_stock`: not now. Or the payment was made for another request, or its transfer was decided about without it."),
+        (status = 429, description = "Too many requests."),
+        (status = 503, description = "Too busy, or the network or the catalog cannot be reached, or there is no exchange rate. This call charged nothing.")))]
+async fn order_gift_card(
+    State(orders): State<Arc<GiftCardOrderState>>,
+    MaybeBearer(bearer): MaybeBearer,
+    uri: Uri,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["product_id", "amount", "country"])?.require(&[
+        "product_id",
+        "amount",
+        "country",
+    ]);
+    let id = query.required("product_id")?;
+    query.text("product_id", 64)?;
+    let amount = query.plain_amount()?;
+    let country = orders.country(&query)?;
+    // Who has paid gets what was bought, whether or not the catalog answers or still has it.
+    let claimed = orders.checkout.existing_claim(&headers).await;
+    let target = uri.path_and_query().map_or("/order-gift-card", |p| p.as_str());
+    if let Some(purchase) = claimed.filter(|bought| same(bought, id, amount, country)) {
+        let call = PaidCall {
+            headers: &headers,
+            bearer: &bearer,
+            target,
+            route: "/order-gift-card",
+            purchase,
+            fee_rate: None,
+            description: String::from("Gift card"),
+            html: false,
+        };
+        return orders.checkout.handle(call).await;
+    }
+    let found = orders.product(id).await?;
+    let product = found.ok_or_else(|| ApiError::not_found("product_unknown", "There is no such gift card."))?;
+    let currency = orders.check(&product, country, amount)?;
+    let rates = orders.show(&product).await?;
+    let call = PaidCall {
+        headers: &headers,
+        bearer: &bearer,
+        target,
+        route: "/order-gift-card",
+        purchase: Purchase::GiftCard {
+            amount,
+            currency,
+            product: product.product_id.clone(),
+            country,
+        },
+        fee_rate: Some(rates),
+        description: format!("Gift card, {amount} {currency}, {}", product.name),
+        html: false,
+    };
+    orders.checkout.handle(call).await
+}
+
+/// Whether that purchase is what this request asks for.
+fn same(bought: &Purchase, id: &str, amount: Cents, country: Country) -> bool {
+    matches!(bought, Purchase::GiftCard { product, amount: a, country: c, .. }
+        if product == id && *a == amount && *c == country)
+}
+
+impl GiftCardOrderState {
+    /// The product, if the catalog has it. A catalog that does not answer is a failure of the line: it sells nothing without one.
+    async fn product(&self, id: &str) -> Result<Option<GiftCardProduct>, ApiError> {
+        match answer(self.patience, self.catalog.product(id)).await {
+            Ok(found) => Ok(found),
+            Err(error) => {
+                self.checkout.engine.unanswered(ProductLine::GiftCard, &error).await;
+                Err(directory_unavailable(&error))
+            }
+        }
+    }
+
+    /// Shows the product's fee rate; with those that were shown before and still hold.
+    async fn show(&self, product: &GiftCardProduct) -> Result<Vec<ProductFeeRate>, ApiError> {
+        let now = self.checkout.clock.now();
+        let rate = fee_for(product, self.product.fee_rate);
+        let shown = self.checkout.prices.record_quoted_rate(&product.product_id, rate, now).await;
+        shown.map_err(|error| {
+            tracing::error!(%error, "a fee rate could not be stored");
+            ApiError::unavailable("unavailable", "The price could not be written down.", 2)
+        })
+    }
+
+    fn country(&self, query: &Query) -> Result<Country, ApiError> {
+        query.required("country")?;
+        let code = query.code("country", 2, "ISO 3166-1 alpha-2")?.unwrap_or_default();
+        if !self.product.countries.serves(code) {
+            let error = ApiError::parameter(
+                "country_not_served",
+                "country",
+                "Gift cards are not sold in that country.",
+            );
+            return Err(error.hint("GET /get-supported-countries lists where they are."));
+        }
+        code.parse().map_err(|_| ApiError::internal())
+    }
+
+    /// Whether the gift card comes in this amount, in this country, and within the range of what we sell.
+    fn check(&self, product: &GiftCardProduct, country: Country, amount: Cents) -> Result<Currency, ApiError> {
+        if !product.reach.covers(country.as_str()) {
+            let what = "That gift card cannot be redeemed in that country.";
+            let error = ApiError::parameter("country_not_served", "country", what);
+            return Err(error.hint("GET /search-gift-cards?country= lists those that can."));
+        }
+        if !product.values.offer(amount) {
+            let error = "That gift card does not come in that amount.";
+            return Err(ApiError::parameter("amount_out_of_range", "amount", error).hint(amounts(&product.values)));
+        }
+        let currency: Currency = product.currency.parse().map_err(|_| ApiError::internal())?;
+        let worth = self.checkout.prices.usd_value(amount, currency);
+        let worth = worth.ok_or_else(rate_unavailable)?;
+        if worth < self.product.min || worth > self.product.max {
+            let (least, most) = (self.product.min, self.product.max);
+            let error = format!("`amount` is worth {worth} USD; it must be worth {least} to {most} USD.");
+            return Err(ApiError::parameter("amount_out_of_range", "amount", error));
+        }
+        Ok(currency)
+    }
+}
+
+fn amounts(values: &Denominations) -> String {
+    match values {
+        Denominations::Fixed(amounts) => {
+            let amounts: Vec<_> = amounts.iter().map(ToString::to_string).collect();
+            format!("It comes in {}.", amounts.join(", "))
+        }
+        Denominations::Range { least, most, step } => format!("It comes in {least} to {most}, in steps of {step}."),
+    }
+}

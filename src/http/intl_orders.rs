@@ -1,0 +1,201 @@
+//! International cards: `GET /order-intl-card` (paid) and `POST /cancel-intl-order`. They are read with the other cards.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::{HeaderMap, StatusCode, Uri};
+use purser_actors::engine::{OperationError, Engine};
+use purser_actors::id::CardId;
+use purser_actors::intl_order::{IntlOrder, Rejection};
+use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::idempotency::CommandResult;
+use purser_actors::money::Cents;
+use purser_actors::product::Purchase;
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+
+use super::account::{BearerClaims, authenticated_account};
+use super::auth::{AuthClaims, MaybeBearer};
+use super::cards::{may_steer, access_denied, not_found};
+use super::error::ApiError;
+use super::idempotency::{IdempotencyKey, RecordedReply, memo, in_progress_response};
+use super::query::Query;
+use super::readable::is_readable;
+use super::{json, schemas};
+use crate::checkout::{PaidCall, Checkout};
+use crate::config::ProductConfig;
+
+/// What these routes need.
+pub struct IntlOrderState {
+    /// Sells them.
+    pub checkout: Arc<Checkout>,
+    /// Range of amounts.
+    pub product: ProductConfig,
+    /// Reads and cancels orders.
+    pub engine: Engine,
+    /// Largest body.
+    pub max_body_bytes: usize,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+    /// Whether a token issued for a payment cancels orders that its own payment did not place.
+    pub payment_token_reads_earlier: bool,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(order_intl_card, cancel_intl_order))]
+pub struct Api;
+
+/// The routes.
+pub fn router(cards: Arc<IntlOrderState>) -> Router {
+    Router::new()
+        .route("/order-intl-card", get(order_intl_card))
+        .route("/cancel-intl-order", post(cancel_intl_order))
+        .with_state(cards)
+}
+
+/// Characters of a label, at most.
+const LABEL_MAX: usize = 100;
+
+/// Order an international prepaid card
+///
+/// Paid. An operator makes the card within 24 hours: follow it with `GET /get-card-data`. While it is `queued` it can be
+/// cancelled with `POST /cancel-intl-order`.
+#[utoipa::path(get, path = "/order-intl-card", tag = "Cards",
+    params(("amount" = String, Query, description = "Whole US dollars to load.", example = "100"),
+        ("label" = Option<String>, Query, description = "Your own name for the card, at most 100 characters.")),
+    responses((status = 200, description = "Ordered: `auth` (for the call that paid first), `user_id`, `intl_card_order`. Or `status: credited`.", body = schemas::IntlOrderPurchaseResponse),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = schemas::PendingPayment),
+        (status = 400, description = "A parameter is missing, malformed or out of range."),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = schemas::PaymentRequiredResponse),
+        (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
+        (status = 409, description = "The payment was made for another request, or its transfer was decided about without it."),
+        (status = 429, description = "Too many requests."),
+        (status = 503, description = "Too busy, or the network cannot be reached. This call charged nothing.")))]
+async fn order_intl_card(
+    State(cards): State<Arc<IntlOrderState>>,
+    MaybeBearer(bearer): MaybeBearer,
+    uri: Uri,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["amount", "label"])?;
+    let amount = whole_dollars(query.amount(&cards.product)?)?;
+    let label = label(&query)?;
+    let call = PaidCall {
+        headers: &headers,
+        bearer: &bearer,
+        target: uri.path_and_query().map_or("/order-intl-card", |p| p.as_str()),
+        route: "/order-intl-card",
+        purchase: Purchase::IntlCard { amount, label },
+        fee_rate: None,
+        description: format!("International prepaid card, {amount} USD"),
+        html: false,
+    };
+    cards.checkout.handle(call).await
+}
+
+fn whole_dollars(amount: Cents) -> Result<Cents, ApiError> {
+    if amount.get().is_multiple_of(100) {
+        return Ok(amount);
+    }
+    let error = "`amount` must be whole dollars.";
+    Err(ApiError::parameter("amount_invalid", "amount", error))
+}
+
+/// Readable text: it is shown inert wherever it is shown.
+fn label(query: &Query) -> Result<Option<String>, ApiError> {
+    let label = query.get("label").filter(|label| !label.is_empty());
+    if label.is_some_and(|label| !is_readable(label, LABEL_MAX)) {
+        let error = format!("`label` must be readable text of at most {LABEL_MAX} characters.");
+        return Err(ApiError::parameter("parameter_invalid", "label", error));
+    }
+    Ok(label.map(str::to_owned))
+}
+
+/// What `POST /cancel-intl-order` takes.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct CancelOrderRequest {
+    /// From `GET /order-intl-card`.
+    card_id: String,
+}
+
+/// Cancel an international card order
+///
+/// Only while it is `queued`. The whole charge, fee included, goes to the account's balance.
+#[utoipa::path(post, path = "/cancel-intl-order", tag = "Cards", security(("bearer" = [])), request_body = inline(CancelOrderRequest),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`card_id`, `message`.", body = schemas::CancelOrderResponse),
+        (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another wallet's order, or a frozen account."),
+        (status = 404, description = "No such order."),
+        (status = 409, description = "It is not queued any more, its card may have been made (after a restore, until an operator has looked), or the first request with this key is still running."),
+        (status = 422, description = "The key was used for something else."),
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+async fn cancel_intl_order(
+    State(cards): State<Arc<IntlOrderState>>,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let wanted: CancelOrderRequest = json::read(body, cards.max_body_bytes, cards.body_timeout).await?;
+    authenticated_account(&cards.engine, &claims).await?;
+    // What the order is comes behind the key: whatever the body names, a key that was used answers for itself.
+    let (engine, caller, named) = (cards.engine.clone(), claims.clone(), wanted.card_id.clone());
+    let earlier = cards.payment_token_reads_earlier;
+    key.run(
+        &cards.engine,
+        &claims,
+        "/cancel-intl-order",
+        &wanted,
+        move |place| async move {
+            let id: CardId = named.parse().map_err(|_| not_found())?;
+            let order = own_order(&engine, &caller, id).await?;
+            may_steer(&caller, Some(order.charge.payment), earlier)?;
+            let memo = place
+                .map(|place| memo::<IntlOrder>(place, move |told: CommandResult<'_, IntlOrder>| cancelled(id, told.map(drop))));
+            match engine.cancel_intl(id, memo).await {
+                Ok(()) => cancelled(id, Ok(())),
+                Err(OperationError::Rejected(why)) => cancelled(id, Err(&why)),
+                Err(denied) => Err(in_progress_response(&denied)),
+            }
+        },
+    )
+    .await
+}
+
+/// The answer to a cancellation, as it is sent and remembered.
+fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<RecordedReply, ApiError> {
+    match told {
+        Ok(()) => Ok(RecordedReply::ok(&JsonObject::new().text("card_id", id).text(
+            "message",
+            "The order is cancelled. The whole charge is credited to the account balance.",
+        ))),
+        Err(Rejection::InDoubt) => Err(not_cancellable("The card of this order may have been made already.")
+            .retry_after(60)
+            .hint("The service was restored from a backup: the order can be cancelled once an operator has looked and put it back.")),
+        Err(Rejection::InvalidState(_) | Rejection::Lease(_) | Rejection::Released | Rejection::Ended) => {
+            let refused = not_cancellable("Only an order that is queued can be cancelled.");
+            Err(refused.hint("GET /get-card-data tells where it stands."))
+        }
+    }
+}
+
+fn not_cancellable(error: &'static str) -> ApiError {
+    ApiError::new(StatusCode::CONFLICT, "not_cancellable", error)
+}
+
+async fn own_order(engine: &Engine, claims: &AuthClaims, id: CardId) -> Result<IntlOrder, ApiError> {
+    let order = engine.intl_order(&id).await.map_err(|_| ApiError::internal())?;
+    let order = order.ok_or_else(not_found)?;
+    if order.owner != claims.wallet {
+        return Err(access_denied());
+    }
+    Ok(order)
+}

@@ -1,0 +1,116 @@
+//! Accounts, and money that came back late.
+
+use axum::response::Response;
+use purser_actors::engine::ListPosition;
+use purser_actors::id::{LateReturnId, Wallet};
+use purser_actors::kernel::{Entity as _, JsonObject};
+use purser_actors::late_return::LateReturn;
+use purser_actors::operator::{OperatorAction, Permission};
+use purser_actors::port::Timestamp;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead, check_note};
+use super::{AdminState, unavailable};
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FreezeAccountRequest {
+    wallet: String,
+    message: String,
+}
+
+impl OperatorRequest for FreezeAccountRequest {
+    const TASK: Permission = Permission::FreezeAccounts;
+}
+
+pub(super) async fn post_freeze(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<FreezeAccountRequest>) -> Result<Response, ApiError> {
+    check_note("message", "is for the holder", &wanted.message)?;
+    set_frozen(&admin, &wanted.wallet, Some(wanted.message), act).await
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UnfreezeAccountRequest {
+    wallet: String,
+}
+
+impl OperatorRequest for UnfreezeAccountRequest {}
+
+pub(super) async fn post_unfreeze(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<UnfreezeAccountRequest>) -> Result<Response, ApiError> {
+    set_frozen(&admin, &wanted.wallet, None, act).await
+}
+
+async fn set_frozen(admin: &AdminState, wallet: &str, message: Option<String>, act: OperatorAction) -> Result<Response, ApiError> {
+    let wallet: Wallet = wallet
+        .parse()
+        .map_err(|_| ApiError::parameter("parameter_invalid", "wallet", "`wallet` is not an address."))?;
+    // The address of a managed wallet is one of its owner's account.
+    let wallet = admin.engine.account_of(&wallet);
+    // A typing error must not bring an account into being and leave the right one as it is.
+    let account = admin.engine.account(&wallet).await.map_err(|_| ApiError::internal())?;
+    if account.is_none() {
+        return Err(ApiError::not_found("account_unknown", "There is no such account."));
+    }
+    let view = JsonObject::new()
+        .text("wallet", wallet)
+        .boolean("frozen", message.is_some())
+        .optional_text("message", message.as_deref());
+    let told = admin.engine.set_frozen(wallet, message, Some(act)).await;
+    told.map_err(|_| unavailable())?;
+    Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+/// Money that came back after its payout was final, the oldest first.
+pub(super) async fn get_late_returns(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+    let (after, limit) = page(query.as_deref())?;
+    let found = admin.engine.late_returns(after, limit).await;
+    let found = found.map_err(|_| ApiError::internal())?;
+    Ok(paged("late_returns", &found, |id, late: &LateReturn| {
+        late.view(&LateReturnId(id)).text("wallet", late.owner)
+    }))
+}
+
+/// `after` and `limit` of a list in the order of time.
+pub(super) fn page(query: Option<&str>) -> Result<(Option<ListPosition>, usize), ApiError> {
+    cursor_and_limit(&Query::parse(query, &["after", "limit"])?)
+}
+
+/// The same of a query that has more.
+pub(super) fn cursor_and_limit(query: &Query) -> Result<(Option<ListPosition>, usize), ApiError> {
+    let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
+    let wrong = || ApiError::parameter("parameter_invalid", "after", "`after` is not from a page before.");
+    let after = query
+        .get("after")
+        .map(|text| cursor(text).ok_or_else(wrong))
+        .transpose()?;
+    Ok((after, limit))
+}
+
+/// A page of one, with the place of its last for the next.
+fn paged<T>(name: &str, found: &[(ListPosition, T)], shown: impl Fn(u128, &T) -> JsonObject) -> Response {
+    paged_after("", name, found, shown)
+}
+
+/// The same behind other members.
+pub(super) fn paged_after<T>(
+    before: &str,
+    name: &str,
+    found: &[(ListPosition, T)],
+    shown: impl Fn(u128, &T) -> JsonObject,
+) -> Response {
+    let next = found.last().map(|((at, id), _)| format!("\"{:x}-{id:x}\"", at.0));
+    let rows: Vec<String> = found.iter().map(|((_, id), one)| shown(*id, one).to_json()).collect();
+    let next = next.unwrap_or_else(|| "null".to_owned());
+    let body = format!("{{{before}\"{name}\":[{}],\"next_after\":{next}}}", rows.join(","));
+    json::private(json::bytes_as_json(body))
+}
+
+fn cursor(text: &str) -> Option<ListPosition> {
+    let (at, id) = text.split_once('-')?;
+    let at = u64::from_str_radix(at, 16).ok()?;
+    Some((Timestamp(at), u128::from_str_radix(id, 16).ok()?))
+}

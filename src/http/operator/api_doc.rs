@@ -1,0 +1,241 @@
+//! `GET /admin/openapi.json`: the operator's own OpenAPI. What a route takes is made of the type that its handler reads, whom
+//! it admits of the rule that its handler asks; a test holds the rest against the router and against every answer.
+
+use axum::response::Response;
+use http::StatusCode;
+use purser_actors::operator::{Role, Permission};
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+
+use super::extractors::{OperatorRequest, AuthorizedRead};
+use super::operations::operations;
+use super::schemas;
+use crate::http::error::ApiError;
+use crate::http::query::Query;
+use crate::http::schemas::Error;
+use crate::http::{headers, json as answer, openapi};
+
+/// Named schemas that others refer to.
+type NamedSchemas = Vec<(String, RefOr<Schema>)>;
+
+/// A schema, and what it refers to.
+pub(super) type SchemaRef = fn(&mut NamedSchemas) -> RefOr<Schema>;
+
+/// Of a type.
+pub(super) fn of<T: ToSchema>(named: &mut NamedSchemas) -> RefOr<Schema> {
+    T::schemas(named);
+    T::schema()
+}
+
+/// Of an answer whose form another document defines.
+pub(super) fn any(_: &mut NamedSchemas) -> RefOr<Schema> {
+    Schema::default().into()
+}
+
+/// A parameter of a query.
+pub(super) struct QueryParameter {
+    name: &'static str,
+    required: bool,
+    kind: &'static str,
+    says: &'static str,
+}
+
+/// What the document says of one route.
+pub(super) struct OperationDoc {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    task: Permission,
+    says: &'static str,
+    takes: Option<SchemaRef>,
+    parameters: Vec<QueryParameter>,
+    gives: SchemaRef,
+    success: &'static str,
+    may_wait: bool,
+    refuses: Vec<(u16, &'static str)>,
+}
+
+impl OperationDoc {
+    /// Shows something.
+    pub(super) fn get(path: &'static str, task: Permission, says: &'static str, gives: SchemaRef) -> Self {
+        Self {
+            method: "get",
+            path,
+            task,
+            says,
+            takes: None,
+            parameters: Vec::new(),
+            gives,
+            success: "200",
+            may_wait: false,
+            refuses: vec![(400, "A parameter is unknown or wrong.")],
+        }
+    }
+
+    /// Changes something.
+    pub(super) fn post<T: OperatorRequest + ToSchema>(path: &'static str, says: &'static str, gives: SchemaRef) -> Self {
+        Self {
+            method: "post",
+            path,
+            task: T::TASK,
+            says,
+            takes: Some(of::<T>),
+            parameters: Vec::new(),
+            gives,
+            success: "200",
+            may_wait: false,
+            refuses: vec![
+                (400, "The body is malformed, or a member is missing, unknown or wrong."),
+                (
+                    503,
+                    "Not now: nothing was done, unless it is found done when it is looked at again.",
+                ),
+            ],
+        }
+    }
+
+    /// With a parameter that may be left out.
+    pub(super) fn with(mut self, name: &'static str, kind: &'static str, says: &'static str) -> Self {
+        let required = false;
+        self.parameters.push(QueryParameter {
+            name,
+            required,
+            kind,
+            says,
+        });
+        self
+    }
+
+    /// With a parameter that may not.
+    pub(super) fn needs(mut self, name: &'static str, kind: &'static str, says: &'static str) -> Self {
+        let required = true;
+        self.parameters.push(QueryParameter {
+            name,
+            required,
+            kind,
+            says,
+        });
+        self
+    }
+
+    /// A page in the order of time.
+    pub(super) fn paged(self) -> Self {
+        self.with("after", "string", "`next_after` of the page before.").with(
+            "limit",
+            "integer",
+            "1 to 1,000, 100 by default.",
+        )
+    }
+
+    /// A page of a queue.
+    pub(super) fn queued(self) -> Self {
+        self.with("starting_after", "string", "The last id of the page before.")
+            .with("limit", "integer", "1 to 1,000, 100 by default.")
+    }
+
+    /// It answers 202: what is asked for is under way.
+    pub(super) fn accepted(mut self) -> Self {
+        self.success = "202";
+        self
+    }
+
+    /// It may be too much for one operator: then it answers 202, and waits for another.
+    pub(super) fn may_wait(mut self) -> Self {
+        self.may_wait = true;
+        self
+    }
+
+    /// A refusal of its own.
+    pub(super) fn refuses(mut self, status: u16, says: &'static str) -> Self {
+        self.refuses.push((status, says));
+        self
+    }
+
+    fn described(&self, named: &mut NamedSchemas) -> Value {
+        let roles: Vec<&str> = Role::ALL
+            .into_iter()
+            .filter(|role| role.allows(self.task))
+            .map(Role::name)
+            .collect();
+        let schema = |shape: SchemaRef, named: &mut NamedSchemas| json!({"application/json": {"schema": shape(named)}});
+        let mut responses = Map::new();
+        let content = schema(self.gives, named);
+        responses.insert(
+            self.success.to_owned(),
+            json!({"description": "Done.", "content": content}),
+        );
+        if self.may_wait {
+            let content = schema(of::<schemas::Approval>, named);
+            let says = "Nothing was done: it is too much for one operator, and waits for another to approve it.";
+            responses.insert("202".to_owned(), json!({"description": says, "content": content}));
+        }
+        let everywhere = [
+            (401, "No operator's token."),
+            (403, "The token's role is not trusted with this."),
+        ];
+        for (status, says) in everywhere.iter().chain(&self.refuses) {
+            responses.insert(status.to_string(), json!({"description": says}));
+        }
+        let parameters: Vec<Value> = self.parameters.iter().map(QueryParameter::described).collect();
+        let mut operation = json!({
+            "summary": self.says,
+            "tags": ["Operator"],
+            "description": format!("For {}.", roles.join(", ")),
+            "x-roles": roles,
+            "security": [{"operator": []}],
+            "parameters": parameters,
+            "responses": responses,
+        });
+        if let Some(takes) = self.takes {
+            operation["requestBody"] = json!({"required": true, "content": schema(takes, named)});
+        }
+        operation
+    }
+}
+
+impl QueryParameter {
+    fn described(&self) -> Value {
+        json!({
+            "name": self.name, "in": "query", "required": self.required, "description": self.says,
+            "schema": {"type": self.kind},
+        })
+    }
+}
+
+/// The whole document.
+pub(super) fn document() -> Value {
+    let mut named = NamedSchemas::new();
+    let mut paths = Map::new();
+    for operation in operations() {
+        let described = operation.described(&mut named);
+        let path = paths.entry(operation.path).or_insert_with(|| json!({}));
+        path[operation.method] = described;
+    }
+    let refusal = of::<Error>(&mut named);
+    named.push(("Refusal".to_owned(), refusal));
+    let schemas: Map<String, Value> = named.into_iter().map(|(name, schema)| (name, json!(schema))).collect();
+    let mut document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Purser, the operator's side",
+            "description": "At an address of its own, never the public one. Every operation says in `x-roles` whom it admits.",
+            "version": headers::API_VERSION,
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"operator": {
+                "type": "http", "scheme": "bearer",
+                "description": "From `purser admin token create`, or of `[operator] tokens` in the settings.",
+            }},
+        },
+    });
+    openapi::complete(&mut document, &[]);
+    document
+}
+
+pub(super) async fn get_openapi(AuthorizedRead { query, .. }: AuthorizedRead) -> Result<Response, ApiError> {
+    Query::parse(query.as_deref(), &[])?;
+    Ok(answer::private(answer::with_status(StatusCode::OK, &document())))
+}

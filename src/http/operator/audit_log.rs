@@ -1,0 +1,39 @@
+//! What operators did: the audit log, act by act. The hash of its last row, kept elsewhere, proves later that none of those
+//! before it was changed.
+
+use axum::response::Response;
+use purser_actors::kernel::JsonObject;
+use purser_actors::operator::AuditRecord;
+
+use super::extractors::AuthorizedRead;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+
+/// The oldest first.
+pub(super) async fn get_audit(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["after", "limit"])?;
+    let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
+    let after = query.number("after", 0, 0, u64::MAX)?;
+    let found = admin.engine.audit_log((after > 0).then_some(after), limit).await;
+    let found = found.map_err(|_| ApiError::internal())?;
+    let next = found.last().map(|(audit, _)| format!("\"{}\"", audit.link.number));
+    let acts: Vec<String> = found.iter().map(|(audit, hash)| entry(audit, hash).to_json()).collect();
+    let next = next.unwrap_or_else(|| "null".to_owned());
+    let body = format!("{{\"acts\":[{}],\"next_after\":{next}}}", acts.join(","));
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+fn entry(audit: &AuditRecord, hash: &[u8; 32]) -> JsonObject {
+    JsonObject::new()
+        .integer("number", audit.link.number)
+        .time("at", audit.at)
+        .text("by", &audit.act.operator)
+        .text("role", audit.act.role)
+        .text("what", &audit.action)
+        .text("subject", &audit.subject)
+        .optional_text("words", audit.note.as_deref())
+        .text("request_id", audit.act.request_id)
+        .text("before", hex::encode(audit.link.previous_hash))
+        .text("hash", hex::encode(hash))
+}

@@ -1,0 +1,121 @@
+//! Who is at the operator's address: tokens of the settings and tokens of the store, both known by their hash alone.
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use purser_actors::engine::Engine;
+use purser_actors::id;
+use purser_actors::operator::{OperatorAction, Role, Permission};
+use purser_actors::port::Entropy;
+use sha2::{Digest as _, Sha256};
+
+use crate::config::OperatorTokenConfig;
+use crate::http::auth::RequestId;
+use crate::http::error::ApiError;
+use crate::secret::Secret;
+
+/// What a token's text begins with, so that one is found where it should not be.
+const PREFIX: &str = "pop_";
+
+/// A new token: 256 random bits.
+pub fn new_token(entropy: &dyn Entropy) -> Secret<String> {
+    Secret::new(format!("{PREFIX}{:032x}{:032x}", entropy.random(), entropy.random()))
+}
+
+/// Whether text has the form of a token.
+pub fn is_token(text: &str) -> bool {
+    let digits = text.strip_prefix(PREFIX);
+    digits.is_some_and(|digits| digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// What is kept of a token. It has 256 random bits, so that one hash is enough.
+pub fn hash_of(token: &str) -> [u8; 32] {
+    Sha256::digest(token).into()
+}
+
+/// Judges operators' tokens.
+pub struct OperatorAuth {
+    engine: Engine,
+    configured: Vec<OperatorTokenConfig>,
+}
+
+impl OperatorAuth {
+    /// Over the settings' tokens and the store's.
+    pub const fn new(engine: Engine, configured: Vec<OperatorTokenConfig>) -> Self {
+        Self { engine, configured }
+    }
+
+    /// Whether a token of the settings has this name.
+    pub fn is_configured(&self, name: &str) -> bool {
+        self.configured.iter().any(|token| token.name == name)
+    }
+
+    /// The tokens of the settings.
+    pub fn configured(&self) -> impl Iterator<Item = (&str, Role)> {
+        self.configured.iter().map(|token| (token.name.as_str(), token.role))
+    }
+
+    /// Whoever asks, if the token is good and trusted with the task.
+    ///
+    /// # Errors
+    /// 401 `token_missing` or `token_invalid`, 403 `role_forbidden`, 500 when storage fails.
+    pub async fn authenticate(&self, headers: &HeaderMap, request: RequestId, task: Permission) -> Result<OperatorAction, ApiError> {
+        let mut sent = headers.get_all(AUTHORIZATION).iter();
+        let (Some(value), None) = (sent.next(), sent.next()) else {
+            let text = "This route needs one Authorization: Bearer header with an operator's token.";
+            return Err(refused("token_missing", text));
+        };
+        let token = value.to_str().ok().and_then(bearer);
+        let token = token.ok_or_else(|| refused("token_invalid", "This is no operator's token."))?;
+        let Some((by, role)) = self.find(token).await? else {
+            return Err(refused("token_invalid", "This is no operator's token."));
+        };
+        if !role.allows(task) {
+            let error = format!("The role {role} is not trusted with this.");
+            return Err(ApiError::forbidden("role_forbidden", error));
+        }
+        Ok(OperatorAction {
+            operator: by,
+            role,
+            request_id: id::RequestId(request.0),
+        })
+    }
+
+    async fn find(&self, token: &str) -> Result<Option<(String, Role)>, ApiError> {
+        let hash = hash_of(token);
+        let mut found = None;
+        // All of them, and each to its end: how long it takes tells nothing.
+        for known in &self.configured {
+            if constant_time_eq(&known.sha256, &hash) {
+                found = Some((known.name.clone(), known.role));
+            }
+        }
+        // Found by its hash, of which nobody can choose a bit: the time of the look-up tells nothing of a token.
+        let stored = self
+            .engine
+            .operator_token(&hash)
+            .await
+            .map_err(|_| ApiError::internal())?;
+        let mut stored = stored.filter(|token| !token.revoked);
+        if let Some(token) = &stored {
+            let suspended = self.engine.is_token_suspended(&hash, token.created_at).await;
+            if suspended.map_err(|_| ApiError::internal())? {
+                stored = None;
+            }
+        }
+        Ok(found.or(stored.map(|token| (token.name, token.role))))
+    }
+}
+
+fn constant_time_eq(one: &[u8; 32], other: &[u8; 32]) -> bool {
+    let differs = one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b));
+    std::hint::black_box(differs) == 0
+}
+
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn refused(code: &'static str, error: &'static str) -> ApiError {
+    ApiError::unauthorized(code, error).hint("`purser admin token create` makes one; `[operator] tokens` lists others.")
+}

@@ -1,0 +1,276 @@
+//! The queue of international orders: look, claim, release, fulfil, reject.
+
+use axum::response::Response;
+use purser_actors::engine::{OperationError, QueuedOrder, Waits};
+use purser_actors::id::CardId;
+use purser_actors::intl_order::{BillingAddress, IntlCardDetails, EnteredCard, IntlOrder, Rejection, Status};
+use purser_actors::kernel::{Entity, JsonObject};
+use purser_actors::lease::{Leasable as _, LeaseError};
+use purser_actors::port::{Timestamp, month_end};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::extractors::{AuthorizedRequest, OperatorRequest, AuthorizedRead, check_note};
+use super::leases::{LeasedResource, answer, claimed, listed, page, queue};
+use super::{AdminState, approvals, unavailable};
+use crate::http::error::ApiError;
+use crate::http::readable::is_readable;
+use crate::secret::Secret;
+use crate::vault::CardNumberRecord;
+
+/// In the words of refusals.
+const ORDER: LeasedResource = LeasedResource {
+    name: "order",
+    not_open: "order_not_open",
+    held: "order_held",
+};
+
+pub(super) async fn get_queue(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+    let (after, limit) = page(query.as_deref(), unknown)?;
+    let found = admin.engine.intl_queue(after, limit).await;
+    let (orders, more) = found.map_err(|_| ApiError::internal())?;
+    let now = admin.clock.now();
+    Ok(queue("orders", orders.iter().map(|order| shown(order, now)), more))
+}
+
+fn shown(queued: &QueuedOrder, now: Timestamp) -> JsonObject {
+    let QueuedOrder { id, order, in_doubt } = queued;
+    let view = JsonObject::new()
+        .text("card_id", id)
+        .text("status", order.status())
+        .text("user_id", order.owner.user_id())
+        .number("usd_amount", order.amount.decimal())
+        .optional_text("label", order.label.as_deref())
+        .boolean("overdue", order.overdue);
+    listed(doubted(view, *in_doubt), order.leases(), order.created_at, now)
+}
+
+/// With whether the card may be made already, and what is to be done then.
+fn doubted(view: JsonObject, in_doubt: bool) -> JsonObject {
+    let words =
+        "The card may have been made in the time that a restore lost: look first. If it was not, release the order.";
+    view.boolean("in_doubt", in_doubt).optional_text("hint", in_doubt.then_some(words))
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClaimOrderRequest {
+    card_id: String,
+}
+
+impl OperatorRequest for ClaimOrderRequest {}
+
+pub(super) async fn post_claim(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ClaimOrderRequest>) -> Result<Response, ApiError> {
+    let (id, order) = known(&admin, &wanted.card_id).await?;
+    let in_doubt = admin.engine.may_be_made(&order).await.map_err(|_| unavailable())?;
+    let lease = admin.engine.claim_intl(id, act, admin.lease_ms).await;
+    let lease = lease.map_err(refused)?;
+    let view = JsonObject::new().text("card_id", id).text("status", "claimed");
+    Ok(claimed(doubted(view, in_doubt), lease))
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReleaseOrderRequest {
+    card_id: String,
+    lease: u64,
+}
+
+impl OperatorRequest for ReleaseOrderRequest {}
+
+pub(super) async fn post_release(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ReleaseOrderRequest>) -> Result<Response, ApiError> {
+    let id = known(&admin, &wanted.card_id).await?.0;
+    let released = admin.engine.release_intl(id, act, wanted.lease).await;
+    released.map_err(refused)?;
+    Ok(answer(JsonObject::new().text("card_id", id).text("status", "queued")))
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RejectOrderRequest {
+    card_id: String,
+    lease: Option<u64>,
+    reason: String,
+}
+
+impl OperatorRequest for RejectOrderRequest {}
+
+pub(super) async fn post_reject(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RejectOrderRequest>) -> Result<Response, ApiError> {
+    check_note("reason", "is for the holder", &wanted.reason)?;
+    let id = known(&admin, &wanted.card_id).await?.0;
+    match admin.engine.reject_intl(id, act, wanted.lease, wanted.reason).await {
+        Err(OperationError::Own(Waits(id))) => return approvals::waits(&admin, id).await,
+        told => told.map_err(refused)?,
+    }
+    Ok(answer(JsonObject::new().text("card_id", id).text("status", "rejected")))
+}
+
+/// No `Debug`: it holds the number in plain until it is sealed.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FulfilOrderRequest {
+    card_id: String,
+    lease: u64,
+    card_number: String,
+    exp_month: u8,
+    exp_year: u16,
+    cvv: String,
+    billing_address: BillingAddressInput,
+}
+
+impl OperatorRequest for FulfilOrderRequest {}
+
+/// See [`BillingAddress`].
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct BillingAddressInput {
+    line1: String,
+    city: String,
+    state: String,
+    postal_code: String,
+    country: String,
+}
+
+/// Characters of a line of an address, at most.
+const LINE_MAX: usize = 100;
+
+impl BillingAddressInput {
+    fn checked(self) -> Result<BillingAddress, ApiError> {
+        let lines = [&self.line1, &self.city, &self.state, &self.postal_code];
+        let whole = lines.iter().all(|line| is_readable(line, LINE_MAX));
+        let country = self.country.len() == 2 && self.country.bytes().all(|b| b.is_ascii_uppercase());
+        if !(whole && country) {
+            let error = format!(
+                "`billing_address` has `line1`, `city`, `state` and `postal_code` of 1 to {LINE_MAX} characters, and \
+                 `country` as two capital letters (ISO 3166-1)."
+            );
+            return Err(ApiError::parameter("parameter_invalid", "billing_address", error));
+        }
+        Ok(BillingAddress {
+            line1: self.line1,
+            city: self.city,
+            state: self.state,
+            postal_code: self.postal_code,
+            country: self.country,
+        })
+    }
+}
+
+pub(super) async fn post_fulfil(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<FulfilOrderRequest>) -> Result<Response, ApiError> {
+    let (number, cvv) = (Secret::new(wanted.card_number), Secret::new(wanted.cvv));
+    let number = parse_card(&admin, number, wanted.exp_month, wanted.exp_year)?;
+    let billing = wanted.billing_address.checked()?;
+    let (id, order) = known(&admin, &wanted.card_id).await?;
+    // Nothing is sealed for an order that cannot take it; the order itself decides once more.
+    check_lease(&order, &act.operator, wanted.lease, admin.clock.now())?;
+    let (card, key) = sealed(&admin, id, &number, (cvv, billing)).await?;
+    match admin.engine.fulfil_intl(id, act, wanted.lease, card).await {
+        Ok(()) => Ok(answer(
+            JsonObject::new()
+                .text("card_id", id)
+                .text("status", "ready")
+                .text("last4", number.last4()),
+        )),
+        Err(denied) => {
+            if matches!(denied, OperationError::Rejected(_)) {
+                shred_cvv(&admin, key).await;
+            }
+            Err(refused(denied))
+        }
+    }
+}
+
+fn check_lease(order: &IntlOrder, by: &str, lease: u64, now: Timestamp) -> Result<(), ApiError> {
+    match (&order.status, order.leases().current(now)) {
+        (Status::Claimed(_), Some(holder)) if holder.by == by && lease == order.lease => Ok(()),
+        (Status::Queued | Status::Claimed(_), _) => Err(ORDER.lease_error(&LeaseError::Stale(order.lease))),
+        _ => Err(ORDER.not_open(order.status())),
+    }
+}
+
+/// What the operator typed, with whatever a typing error can be found by.
+fn parse_card(admin: &AdminState, number: Secret<String>, month: u8, year: u16) -> Result<CardNumberRecord, ApiError> {
+    let wrong = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
+    if !(1..=12).contains(&month) {
+        return Err(wrong("exp_month", "`exp_month` is a month from 1 to 12."));
+    }
+    let now = admin.clock.now();
+    let far = now.plus_ms(20 * 366 * 86_400_000);
+    let end = month_end(year, month);
+    if end <= now || end > far {
+        return Err(wrong(
+            "exp_year",
+            "The card has expired, or ends more than 20 years from now.",
+        ));
+    }
+    let no_number = "`card_number` is not a card's number: 12 to 19 digits, of which the last checks the others.";
+    let number = CardNumberRecord::new(number, month, year).map_err(|_| wrong("card_number", no_number))?;
+    if !number.has_check_digit() {
+        return Err(wrong("card_number", no_number));
+    }
+    Ok(number)
+}
+
+/// The sealed card, and the sealed CVV once more: whoever is refused destroys its key.
+async fn sealed(
+    admin: &AdminState,
+    id: CardId,
+    number: &CardNumberRecord,
+    (cvv, billing): (Secret<String>, BillingAddress),
+) -> Result<(EnteredCard, Vec<u8>), ApiError> {
+    let failed = |error: &dyn std::fmt::Display| {
+        tracing::error!(card = %id, %error, "a card could not be sealed");
+        ApiError::internal()
+    };
+    let digits = cvv.expose_secret();
+    if !(3..=4).contains(&digits.len()) || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(ApiError::parameter(
+            "parameter_invalid",
+            "cvv",
+            "`cvv` has 3 or 4 digits.",
+        ));
+    }
+    let cvvs = admin.cvvs.clone();
+    let cvv = tokio::task::spawn_blocking(move || cvvs.seal(id, &cvv)).await;
+    let cvv = cvv.map_err(|e| failed(&e))?.map_err(|e| failed(&e))?;
+    let details = IntlCardDetails {
+        last4: number.last4(),
+        exp_month: number.exp_month(),
+        exp_year: number.exp_year(),
+        billing,
+    };
+    let card = EnteredCard {
+        details,
+        number: admin.vault.seal(id, number).map_err(|e| failed(&e))?,
+        cvv: cvv.clone(),
+    };
+    Ok((card, cvv))
+}
+
+/// A key that stays behind opens nothing that anybody has; it is only litter.
+async fn shred_cvv(admin: &AdminState, record: Vec<u8>) {
+    let cvvs = admin.cvvs.clone();
+    match tokio::task::spawn_blocking(move || cvvs.destroy_key(&record)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "the key of a CVV that is not used stays behind"),
+        Err(error) => tracing::warn!(%error, "the key of a CVV that is not used stays behind"),
+    }
+}
+
+pub(super) async fn known(admin: &AdminState, text: &str) -> Result<(CardId, IntlOrder), ApiError> {
+    let id: CardId = text.parse().map_err(|_| unknown())?;
+    let order = admin.engine.intl_order(&id).await.map_err(|_| ApiError::internal())?;
+    order.map(|order| (id, order)).ok_or_else(unknown)
+}
+
+pub(super) fn unknown() -> ApiError {
+    ApiError::not_found("card_unknown", "There is no such order.")
+}
+
+pub(super) fn refused<O>(denied: OperationError<Rejection, O>) -> ApiError {
+    match denied {
+        OperationError::Rejected(Rejection::InvalidState(status)) => ORDER.not_open(status),
+        OperationError::Rejected(Rejection::Lease(not)) => ORDER.lease_error(&not),
+        _ => unavailable(),
+    }
+}

@@ -1,0 +1,358 @@
+//! What waits for a person, with its evidence, and what a person can do about it: have it tried again, say what came of it, or
+//! give its holder the money back.
+
+use axum::response::Response;
+use http::StatusCode;
+use purser_actors::engine::{OperationError, UnknownPayment, ResolveError, JobOutcome, JobResolution, ProviderReport};
+use purser_actors::id::JobId;
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{OutboxJob, JsonObject};
+use purser_actors::port::Timestamp;
+use purser_actors::reconciliation::{EntryAmount, EntryStatus};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::extractors::{AuthorizedRequest, OperatorRequest, EVIDENCE, AuthorizedRead, check_note};
+use super::{AdminState, approvals, untracked_transfers, unavailable};
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+
+/// Characters of a reference, at most: a transaction on Solana has 88.
+const REFERENCE_MAX: usize = 120;
+/// How many things the other side is asked about for one list.
+const MAX_PROVIDER_QUERIES: usize = 50;
+
+/// With `effect_id`, only that.
+pub(super) async fn get_dead_letters(AuthorizedRead { admin, query }: AuthorizedRead) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["effect_id"])?;
+    let one: Option<JobId> = match query.get("effect_id") {
+        Some(text) => Some(text.parse().map_err(|_| unknown())?),
+        None => None,
+    };
+    let mut stuck = admin.engine.dead_letters().await.map_err(|_| ApiError::internal())?;
+    if let Some(one) = one {
+        stuck.effects.retain(|effect| effect.id == one);
+        stuck.late.retain(|late| late.effect.id == one);
+        stuck.unknown.retain(|doubt| doubt.effect.id == one);
+    }
+    let held_back = at_gate(&admin, one).await?;
+    let nothing = stuck.effects.is_empty() && stuck.late.is_empty() && stuck.unknown.is_empty();
+    if one.is_some() && nothing && held_back.is_empty() {
+        return Err(unknown());
+    }
+    let asked = said(
+        &admin,
+        stuck
+            .effects
+            .iter()
+            .chain(stuck.late.iter().map(|late| &late.effect))
+            .chain(stuck.unknown.iter().map(|doubt| &doubt.effect)),
+    )
+    .await?;
+    let (mut effects, mut unknown) = (Vec::new(), Vec::new());
+    let mut asked = asked.into_iter();
+    for effect in &stuck.effects {
+        let says = asked.next().flatten();
+        let view = shown(&admin, effect).boolean("late", false);
+        let view = view.optional_text("next_try_at", None::<&str>);
+        effects.push(job_summary(&admin, view, effect, says).await?.to_json());
+    }
+    for late in &stuck.late {
+        let says = asked.next().flatten();
+        let newest = OutboxJob {
+            last_error: late.error.clone(),
+            ..late.effect.clone()
+        };
+        let view = shown(&admin, &newest).boolean("late", true);
+        let view = view.time("next_try_at", late.next_at);
+        effects.push(job_summary(&admin, view, &late.effect, says).await?.to_json());
+    }
+    for doubt in &stuck.unknown {
+        let says = asked.next().flatten();
+        unknown.push(
+            job_summary(&admin, unknown_payment(&admin, doubt), &doubt.effect, says)
+                .await?
+                .to_json(),
+        );
+    }
+    let unexplained = in_no_book(&admin).await?;
+    let held = JsonObject::new().boolean("withdrawals_held", admin.engine.are_withdrawals_paused());
+    let held = match admin.engine.withdrawals_paused_until() {
+        Some(until) => held.time("withdrawals_held_until_at_least", until),
+        None => held.optional_text("withdrawals_held_until_at_least", None::<&str>),
+    };
+    let body = format!(
+        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"held\":[{}],{},{}",
+        effects.join(","),
+        unknown.join(","),
+        held_back.join(","),
+        unexplained,
+        held.to_json().trim_start_matches('{')
+    );
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+/// What left, or was ordered, before a restore.
+async fn in_no_book(admin: &AdminState) -> Result<String, ApiError> {
+    let departures = admin.engine.unexplained().await.map_err(|_| ApiError::internal())?;
+    let departures: Vec<String> = departures
+        .iter()
+        .map(|left| untracked_transfers::shown(left).to_json())
+        .collect();
+    let orders = admin.engine.unexplained_orders();
+    let orders: Vec<String> = orders.iter().map(|order| untracked_transfers::order(order).to_json()).collect();
+    Ok(format!(
+        "\"unexplained_departures\":[{}],\"unexplained_orders\":[{}]",
+        departures.join(","),
+        orders.join(",")
+    ))
+}
+
+/// What waits before money leaves, and why.
+async fn at_gate(admin: &AdminState, one: Option<JobId>) -> Result<Vec<String>, ApiError> {
+    let mut waiting = admin.engine.held_back().await.map_err(|_| ApiError::internal())?;
+    waiting.retain(|(effect, _)| one.is_none_or(|one| effect.id == one));
+    let mut held_back = Vec::with_capacity(waiting.len());
+    for (effect, why) in &waiting {
+        let view = shown(admin, effect).text("held", why.name());
+        held_back.push(job_summary(admin, view, effect, None).await?.to_json());
+    }
+    Ok(held_back)
+}
+
+/// What the other side says of each, asked at once; `None` behind the first [`ASKED_MAX`].
+async fn said(admin: &AdminState, effects: impl Iterator<Item = &OutboxJob>) -> Result<Vec<Option<ProviderReport>>, ApiError> {
+    let asked = effects.enumerate().map(|(n, effect)| async move {
+        match n < MAX_PROVIDER_QUERIES {
+            true => admin.engine.query_provider(effect).await.map(Some),
+            false => Ok(None),
+        }
+    });
+    let told = futures_util::future::join_all(asked).await;
+    told.into_iter()
+        .map(|one| one.map_err(|_| ApiError::internal()))
+        .collect()
+}
+
+/// What is to be done, and how that went so far.
+pub(super) fn shown(admin: &AdminState, effect: &OutboxJob) -> JsonObject {
+    JsonObject::new()
+        .text("effect_id", effect.id)
+        .text("work", effect.job.name())
+        .text("subject", effect.job.subject())
+        .text("request_id", effect.request_id)
+        .integer("age_seconds", age(admin, effect.created_at))
+        .integer("attempts", u64::from(effect.attempts))
+        .optional_text("last_error", effect.last_error.as_deref())
+        .time("created_at", effect.created_at)
+}
+
+fn unknown_payment(admin: &AdminState, doubt: &UnknownPayment) -> JsonObject {
+    JsonObject::new()
+        .text("payment_id", doubt.payment)
+        .text("effect_id", doubt.effect.id)
+        .text("work", doubt.effect.job.name())
+        .integer("age_seconds", age(admin, doubt.since))
+        .integer("attempts", u64::from(doubt.effect.attempts))
+        .optional_text("last_error", doubt.effect.last_error.as_deref())
+        .time("since", doubt.since)
+}
+
+fn age(admin: &AdminState, since: Timestamp) -> u64 {
+    admin.clock.now().0.saturating_sub(since.0) / 1_000
+}
+
+/// What it is about, what is said of it elsewhere, and what can be done. The effect's id is what the other side knows it by.
+async fn job_summary(admin: &AdminState, view: JsonObject, effect: &OutboxJob, says: Option<ProviderReport>) -> Result<JsonObject, ApiError> {
+    let evidence = admin.engine.job_summary(&effect.job).await;
+    let evidence = evidence.map_err(|_| ApiError::internal())?;
+    let view = match evidence {
+        Some(evidence) => {
+            let view = view.text("wallet", evidence.owner).text("status", evidence.status);
+            match evidence.money {
+                Some(EntryAmount::Usdc(amount)) => view.number("amount", amount.decimal()).text("currency", "USDC"),
+                Some(EntryAmount::Cents(amount, currency)) => view
+                    .number("amount", amount.decimal())
+                    .text("currency", currency.as_str()),
+                None => view,
+            }
+        }
+        None => view,
+    };
+    let view = match says {
+        Some(ProviderReport::Status(standing)) => view.text("other_side_says", standing.name()),
+        Some(ProviderReport::NoResponse(error)) => view.text("other_side_does_not_answer", error),
+        Some(ProviderReport::NotQueryable) | None => view,
+    };
+    let keep = admin.engine.may_keep(effect).await;
+    let keep = keep.map_err(|_| ApiError::internal())?;
+    Ok(view
+        .text("idempotency_key", effect.id)
+        .texts("actions", actions(effect, keep)))
+}
+
+fn actions(effect: &OutboxJob, keep: bool) -> Vec<&'static str> {
+    let (done, not_done) = effect.job.resolvable_outcomes();
+    // A payment in doubt is an operator's while the chain is still asked about it; any other work once it is not tried any more.
+    let (done, not_done) = match effect.job {
+        Job::WatchPayment(_) => (done, not_done),
+        _ => (done && effect.dead_lettered, not_done && effect.dead_lettered),
+    };
+    let all = [
+        (effect.dead_lettered, "retry"),
+        (done, "resolve_done"),
+        (not_done, "resolve_not_done"),
+        (effect.dead_lettered && effect.job.credits(), "credit"),
+        (keep, "keep"),
+    ];
+    all.into_iter().filter_map(|(may, name)| may.then_some(name)).collect()
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RetryJobRequest {
+    effect_id: String,
+}
+
+impl OperatorRequest for RetryJobRequest {}
+
+pub(super) async fn post_retry(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<RetryJobRequest>) -> Result<Response, ApiError> {
+    let id: JobId = wanted.effect_id.parse().map_err(|_| unknown())?;
+    match admin.engine.retry_job(id, &act).await {
+        Ok(()) => {
+            let view = JsonObject::new().text("effect_id", id).boolean("retrying", true);
+            Ok(json::private(json::bytes_as_json(view.to_json())))
+        }
+        Err(OperationError::AlreadyUsed) => Err(unknown()),
+        Err(OperationError::Rejected(())) => Err(not_dead_lettered()),
+        Err(_) => Err(unavailable()),
+    }
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ResolveJobRequest {
+    effect_id: String,
+    outcome: String,
+    reference: String,
+    evidence: String,
+}
+
+impl OperatorRequest for ResolveJobRequest {}
+
+/// An operator says what came of it.
+pub(super) async fn post_resolve(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<ResolveJobRequest>) -> Result<Response, ApiError> {
+    let outcome = match wanted.outcome.as_str() {
+        "done" => JobOutcome::Done,
+        "not_done" => JobOutcome::NotDone,
+        _ => {
+            let error = "`outcome` is done or not_done.";
+            return Err(ApiError::parameter("parameter_invalid", "outcome", error));
+        }
+    };
+    let reference = wanted.reference.trim();
+    let plain = reference.chars().all(|c| !c.is_control());
+    if !plain || !(1..=REFERENCE_MAX).contains(&reference.chars().count()) {
+        let error = format!("`reference` is what the other side calls it: 1 to {REFERENCE_MAX} characters.");
+        return Err(ApiError::parameter("parameter_invalid", "reference", error));
+    }
+    check_note("evidence", EVIDENCE, &wanted.evidence)?;
+    let id: JobId = wanted.effect_id.parse().map_err(|_| unknown())?;
+    let resolution = JobResolution {
+        outcome,
+        reference: reference.to_owned(),
+        evidence: wanted.evidence,
+    };
+    match admin.engine.resolve(id, &resolution, &act).await {
+        Err(ResolveError::Waits(id)) => return approvals::waits(&admin, id).await,
+        told => told.map_err(refused)?,
+    }
+    let view = JsonObject::new().text("effect_id", id).text("outcome", wanted.outcome);
+    Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CreditJobRequest {
+    effect_id: String,
+    evidence: String,
+    #[serde(default)]
+    money_has_not_left: bool,
+}
+
+impl OperatorRequest for CreditJobRequest {}
+
+/// The holder gets the money back.
+pub(super) async fn post_credit(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<CreditJobRequest>) -> Result<Response, ApiError> {
+    check_note("evidence", EVIDENCE, &wanted.evidence)?;
+    let id: JobId = wanted.effect_id.parse().map_err(|_| unknown())?;
+    let stated = (wanted.evidence.as_str(), wanted.money_has_not_left);
+    match admin.engine.credit_back(id, stated, &act).await {
+        Err(ResolveError::Waits(id)) => return approvals::waits(&admin, id).await,
+        told => told.map_err(refused)?,
+    }
+    let view = JsonObject::new().text("effect_id", id).boolean("credited", true);
+    Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Keep {
+    effect_id: String,
+    /// Why the holder does not get it, for the audit log.
+    evidence: String,
+}
+
+impl OperatorRequest for Keep {}
+
+/// A withheld credit ends without being given.
+pub(super) async fn post_keep(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<Keep>) -> Result<Response, ApiError> {
+    check_note("evidence", EVIDENCE, &wanted.evidence)?;
+    let id: JobId = wanted.effect_id.parse().map_err(|_| unknown())?;
+    let told = admin.engine.keep(id, &wanted.evidence, &act).await;
+    told.map_err(refused)?;
+    let view = JsonObject::new().text("effect_id", id).boolean("kept", true);
+    Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("effect_unknown", "There is no such work, or it is done.")
+}
+
+fn not_dead_lettered() -> ApiError {
+    let error = "This work is under way and is tried again by itself.";
+    ApiError::new(StatusCode::CONFLICT, "effect_not_stuck", error)
+}
+
+pub(super) fn refused(why: ResolveError) -> ApiError {
+    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
+    match why {
+        ResolveError::NotFound => unknown(),
+        ResolveError::NotDeadLettered => not_dead_lettered(),
+        ResolveError::NotResolvable => {
+            let error = "Nobody's word can stand for this outcome.";
+            conflict("not_resolvable", error.to_owned()).hint("GET /admin/stuck lists what can be done about it.")
+        }
+        ResolveError::Contradicted(EntryStatus::NotSubmitted) => {
+            let error = "The other side does not know of it.";
+            conflict("other_side_disagrees", error.to_owned())
+        }
+        ResolveError::Contradicted(standing) => {
+            let error = format!("The other side says `{}` now.", standing.name());
+            conflict("other_side_disagrees", error)
+                .hint("POST /admin/retry (`purser admin retry`) asks it again and does what it says.")
+        }
+        ResolveError::NotProven => {
+            let error = "Nothing proves that the money has not left.";
+            let hint = "If you know it, say so with `money_has_not_left`: true.";
+            conflict("not_proven", error.to_owned()).hint(hint)
+        }
+        ResolveError::MayStillSettle => {
+            let error = "What was signed for it may still be used.";
+            conflict("resolved_early", error.to_owned()).hint("Try again an hour after its signature has ended.")
+        }
+        // Whoever asked for it was told that it waits.
+        ResolveError::Waits(_) | ResolveError::Unavailable => unavailable(),
+    }
+}

@@ -1,0 +1,234 @@
+//! What left the treasury or was ordered before a restore and is in no book: the operator says whose it was, or what was paid with it.
+
+use axum::response::Response;
+use http::StatusCode;
+use purser_actors::engine::{Attribution, Early, AttributionError, Unexplained};
+use purser_actors::kernel::JsonObject;
+use purser_actors::ledger::{Outlay, LedgerProvider};
+use purser_actors::lost_order::{Direction, LostOrder};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::extractors::{AuthorizedRequest, OperatorRequest, EVIDENCE, check_note};
+use super::refunds::dollars;
+use super::{approvals, unavailable};
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::schemas::ExactDecimal;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AttributeTransferRequest {
+    /// The chain's name of a transfer, or the idempotency key of an order.
+    transaction: String,
+    /// Of a payout that this account paid for: what it was charged, in USDC, fee included.
+    #[schema(value_type = Option<ExactDecimal>)]
+    amount: Option<Box<RawValue>>,
+    account: Option<String>,
+    withdrawal_id: Option<String>,
+    top_up_id: Option<String>,
+    /// An incoming transfer that waits: it paid for what left, and both are booked.
+    deposit_id: Option<String>,
+    /// It paid a provider: `card_issuer`, `intl_desk`, `gift_cards`, `push_to_card`, `bank`, `payment_apps`, `card_balances` or
+    /// `banking`.
+    provider: Option<String>,
+    /// Whoever runs the service took it out of the treasury.
+    #[serde(default)]
+    operator_funds: bool,
+    /// It bought what gas or rent is paid with.
+    #[serde(default)]
+    network_fees: bool,
+    #[serde(default)]
+    loss: bool,
+    evidence: String,
+}
+
+impl OperatorRequest for AttributeTransferRequest {}
+
+impl AttributeTransferRequest {
+    /// To whom it is to be booked. That must be said: who received it is often not whose money it was.
+    fn attribution(&self) -> Result<Attribution, ApiError> {
+        const WORDS: &str = "`account`, `withdrawal_id`, `top_up_id`, `deposit_id`, `provider`, `operator_funds`, `network_fees` and `loss`";
+        let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
+        check_note("evidence", EVIDENCE, &self.evidence)?;
+        let account = self.account.as_deref().map(|account| {
+            let wallet = account.parse().map(Attribution::Account);
+            wallet.map_err(|_| invalid("account", "`account` is not an address."))
+        });
+        let withdrawal = self.withdrawal_id.as_deref().map(|id| {
+            let id = id.parse().map(Attribution::Withdrawal);
+            id.map_err(|_| invalid("withdrawal_id", "`withdrawal_id` is not one."))
+        });
+        let top_up = self.top_up_id.as_deref().map(|id| {
+            let id = id.parse().map(Attribution::TopUp);
+            id.map_err(|_| invalid("top_up_id", "`top_up_id` is not one."))
+        });
+        let incoming = self.deposit_id.as_deref().map(|id| {
+            let id = id.parse().map(Attribution::Incoming);
+            id.map_err(|_| invalid("deposit_id", "`deposit_id` is not one."))
+        });
+        let provider = self.provider.as_deref().map(|name| {
+            let provider = LedgerProvider::named(name).map(Outlay::Provider);
+            let paid = provider.map(Attribution::Outlay);
+            paid.ok_or_else(|| invalid("provider", "`provider` is no provider of ours."))
+        });
+        let flag = |is: bool, booking: Attribution| is.then_some(Ok(booking));
+        let words = [
+            account,
+            withdrawal,
+            top_up,
+            incoming,
+            provider,
+            flag(self.operator_funds, Attribution::Outlay(Outlay::OperatorFunds)),
+            flag(self.network_fees, Attribution::Outlay(Outlay::NetworkFees)),
+            flag(self.loss, Attribution::Loss),
+        ];
+        let mut said = words.into_iter().flatten();
+        match (said.next(), said.next()) {
+            (Some(booking), None) => booking,
+            (None, _) => {
+                let error = format!("Say whose it was: one of {WORDS}.");
+                Err(ApiError::parameter("parameter_missing", "account", error))
+            }
+            (Some(_), Some(_)) => {
+                let error = format!("Only one of {WORDS} can be true.");
+                Err(ApiError::parameter("parameter_invalid", "account", error))
+            }
+        }
+    }
+}
+
+pub(super) async fn post_attribute(AuthorizedRequest { admin, act, wanted }: AuthorizedRequest<AttributeTransferRequest>) -> Result<Response, ApiError> {
+    let amount = wanted.amount.as_ref().map(|amount| dollars(amount)).transpose()?;
+    let booking = (wanted.attribution()?, amount);
+    let booked = admin
+        .engine
+        .attribute_transfer(&wanted.transaction, booking, (&act, wanted.evidence))
+        .await;
+    match booked {
+        Ok(booking) => {
+            let to = match booking {
+                Attribution::Account(wallet) => wallet.to_string(),
+                Attribution::Withdrawal(id) => id.to_string(),
+                Attribution::TopUp(id) => id.to_string(),
+                Attribution::Incoming(id) => id.to_string(),
+                Attribution::Outlay(outlay) => outlay.name(),
+                Attribution::Loss => "loss".to_owned(),
+            };
+            let view = JsonObject::new()
+                .text("transaction", &wanted.transaction)
+                .text("booked_to", to)
+                .boolean("withdrawals_held", admin.engine.are_withdrawals_paused());
+            Ok(json::private(json::bytes_as_json(view.to_json())))
+        }
+        Err(AttributionError::Waits(id)) => approvals::waits(&admin, id).await,
+        Err(why) => Err(refused(why)),
+    }
+}
+
+pub(super) fn refused(why: AttributionError) -> ApiError {
+    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
+    match why {
+        AttributionError::NotFound => {
+            let error = "No such transfer or order waits to be explained, or it is booked.";
+            ApiError::not_found("departure_unknown", error)
+        }
+        AttributionError::Ambiguous(names) => {
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            let names = names.join(", ");
+            let error = format!("This transaction moved our money out more than once. These wait: {names}.");
+            let hint = "Name one of them, with its place in the transaction.";
+            conflict("departure_ambiguous", error).hint(hint)
+        }
+        AttributionError::Insufficient { available } => {
+            let error = format!("Only {} is available on this account.", available.decimal());
+            conflict("insufficient_balance", error)
+        }
+        AttributionError::Mismatch => {
+            let error = "There is no such account, the withdrawal or top-up does not wait for such a transfer, the bridge says that it reached somebody else, the incoming transfer cannot have paid for it, or it cannot be booked so.";
+            conflict("departure_differs", error.to_owned())
+        }
+        AttributionError::MayStillSettle(why) => {
+            let (error, hint) = match why {
+                Early::Burn => (
+                    "A burn that this top-up has signed itself may still land.",
+                    "Try again in some minutes.",
+                ),
+                Early::Attesters => (
+                    "The bridge has not said yet whom this burn reached.",
+                    "Try again in some minutes.",
+                ),
+                Early::Bank => (
+                    "The bank has not decided about this transfer yet.",
+                    "Try again in some minutes.",
+                ),
+                Early::Payment => (
+                    "A payment of the lost time may still turn out to have paid for this order.",
+                    "Try again after `withdrawals_held_until_at_least` of GET /admin/stuck.",
+                ),
+            };
+            conflict("departure_early", error.to_owned()).hint(hint)
+        }
+        AttributionError::AmountNotAsked => {
+            let error = "How much this order was charged is known: leave `amount` out.";
+            ApiError::parameter("parameter_invalid", "amount", error)
+        }
+        AttributionError::PaidBy(id) => {
+            let error = format!("{id} had paid for this order, and waits for a decision.");
+            let hint = "Book it with `deposit_id` (`--deposit`), or decide about the transfer first.";
+            conflict("departure_differs", error).hint(hint)
+        }
+        AttributionError::AmountDiffers(least, most) => {
+            let (least, most) = (least.decimal(), most.decimal());
+            let error = format!("`amount` is what its payer was charged, fee included: from {least} to {most}.");
+            ApiError::parameter("parameter_invalid", "amount", error)
+        }
+        AttributionError::NotCarriedOut => {
+            let error =
+                "The provider did not carry this order out, or has sent its money back: nothing is to be booked.";
+            conflict("order_not_carried_out", error.to_owned())
+        }
+        AttributionError::AmountMissing => {
+            let error = "Say in `amount` what its payer was charged, in USDC and fee included.";
+            ApiError::parameter("parameter_missing", "amount", error)
+        }
+        // Whoever asked for it was told that it waits.
+        AttributionError::Waits(_) | AttributionError::Unavailable => unavailable(),
+    }
+}
+
+/// With what it may have been. `account` is the receiver, if the receiver has an account here: a hint, and no more.
+pub(super) fn shown(unexplained: &Unexplained) -> JsonObject {
+    let departure = &unexplained.departure;
+    let account = unexplained.has_account.then(|| departure.to.to_string());
+    JsonObject::new()
+        .text("transaction", &departure.transaction)
+        .text("name", departure.name())
+        .text("network", departure.to.network().name())
+        .text("receiver", departure.to)
+        .number("amount", departure.amount.decimal())
+        .time("at", departure.at)
+        .optional_text("account", account)
+        .list("may_be", unexplained.may_be.iter().map(|id| JsonObject::new().text("id", id)))
+}
+
+/// An order as its provider lists it.
+pub(super) fn order(order: &LostOrder) -> JsonObject {
+    JsonObject::new()
+        .text("transaction", order.key)
+        .text("list", order.source.name())
+        .text("product", &order.product)
+        .number("amount", order.amount.decimal())
+        .text("currency", order.currency.as_str())
+        .text("status", order.standing.name())
+        .text(
+            "direction",
+            if order.direction() == Direction::In {
+                "in"
+            } else {
+                "out"
+            },
+        )
+        .time("at", order.at)
+}

@@ -1,0 +1,231 @@
+//! Reloadable cards: `POST /create-reloadable-card`. They are read with the other cards.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::post;
+use http::StatusCode;
+use purser_actors::engine::Engine;
+use purser_actors::id::{CardId, PaymentId};
+use purser_actors::kernel::JsonObject;
+use purser_actors::kernel::idempotency::IdempotencySlot;
+use purser_actors::money::Cents;
+use purser_actors::payment;
+use purser_actors::port::Entropy;
+use purser_actors::product::PurchasedProduct;
+use purser_actors::reloadable_card::{INSUFFICIENT, ReloadableCard, Status};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::{OpenApi, ToSchema};
+
+use super::account::{BearerClaims, authenticated_account};
+use super::auth::AuthClaims;
+use super::error::ApiError;
+use super::idempotency::{IdempotencyKey, RecordedReply, recorder_of, in_progress_response};
+use super::login::signed_in;
+use super::withdrawals::in_range;
+use super::{json, schemas, top_ups};
+use crate::provider::CardBalanceReader;
+
+/// What these routes need.
+pub struct ReloadableCardState {
+    /// Orders and reads.
+    pub engine: Engine,
+    /// Knows what holders have at the issuer.
+    pub balances: Arc<dyn CardBalanceReader>,
+    /// Ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// For `status_url`.
+    pub public_url: String,
+    /// Largest body.
+    pub max_body_bytes: usize,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+    /// Whether a token issued for a payment steers cards that its own payment did not buy.
+    pub payment_token_reads_earlier: bool,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(create_reloadable_card))]
+pub struct Api;
+
+/// The routes.
+pub fn router(state: Arc<ReloadableCardState>) -> Router {
+    Router::new()
+        .route("/create-reloadable-card", post(create_reloadable_card))
+        .with_state(state)
+}
+
+type Shared = State<Arc<ReloadableCardState>>;
+
+/// How long an answer waits for the issuer's word; what comes later is told by events.
+pub(super) const ISSUER_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// One dollar.
+const MIN_AMOUNT: Cents = Cents::new(100);
+
+/// What `POST /create-reloadable-card` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct CreateReloadableCardRequest {
+    /// US dollars to load from the balance at the card issuer, at least 1, at most 2 decimal places.
+    #[schema(value_type = schemas::ExactDecimal)]
+    usd_amount: Box<RawValue>,
+    /// Whether it stays open after its first charge; true without it.
+    reusable: Option<bool>,
+}
+
+/// What was understood of it: what an idempotency key stands for.
+#[derive(Serialize)]
+struct CreateReloadableCardParams {
+    usd_amount: String,
+    reusable: bool,
+}
+
+/// Create a reloadable card
+///
+/// Free. The card is loaded from the balance at the card issuer, which `GET /get-card-deposit-address` shows. The token that
+/// `GET /fund-card-balance` answered with loads up to what that payment brought, and reads the number of what it made. A card that is
+/// not `reusable` closes after its first charge; closing gives what is left on a card back to the balance. 202 when the
+/// issuer has not answered within 3 seconds: the card is `creating`, and `reloadable_card.open` or `reloadable_card.failed`
+/// tells what came of it.
+#[utoipa::path(post, path = "/create-reloadable-card", tag = "Cards", security(("bearer" = [])), request_body = inline(CreateReloadableCardRequest),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "The card is open: `GET /get-card-data` has its number.", body = schemas::CreateReloadableCardResponse),
+        (status = 202, description = "The issuer has not answered yet: follow `status_url`.", body = schemas::CreateReloadableCardResponse),
+        (status = 400, description = "A malformed body, amount or key."), (status = 401, description = "No good token."),
+        (status = 403, description = "A frozen account, an API key's token, or a token issued for a payment that did not bring that amount: `GET /auth` gives one that may."),
+        (status = 409, description = "The balance is smaller than the amount (with `retry_after_seconds` while a top-up is on its way), the issuer refused the card, or the first request with this key is still running."),
+        (status = 412, description = "No account at the card issuer is linked."),
+        (status = 422, description = "The key was used for something else."),
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+async fn create_reloadable_card(
+    State(state): Shared,
+    BearerClaims(claims): BearerClaims,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let wanted: CreateReloadableCardRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let amount = in_range(wanted.usd_amount.get(), "usd_amount", MIN_AMOUNT, None)?;
+    let reusable = wanted.reusable.unwrap_or(true);
+    authenticated_account(&state.engine, &claims).await?;
+    let funded_by = funding_payment(&state.engine, &claims).await?;
+    let order = CreateReloadableCardParams {
+        usd_amount: amount.to_string(),
+        reusable,
+    };
+    let (owner, route) = (claims.wallet, "/create-reloadable-card");
+    let (first, later) = (state.clone(), state.clone());
+    let run = move |place: Option<IdempotencySlot>| async move {
+        let account = top_ups::linked(&first.engine, &owner).await?;
+        let id = CardId(first.entropy.random());
+        let funding = match funded_by {
+            Some(payment) => Some((payment, cards_within(&first.engine, payment, amount).await?)),
+            None => None,
+        };
+        let held = (&owner, &account);
+        let pending = top_ups::await_pending(&first.engine, &*first.balances, held, ("usd_amount", amount)).await?;
+        let memo = place.map(|place| recorder_of::<ReloadableCard, ReloadableCard>(place, id));
+        let ordered = (id, owner, account);
+        match first
+            .engine
+            .create_reloadable(ordered, (amount, reusable), funding, memo)
+            .await
+        {
+            Ok(()) => first.created(id, pending).await,
+            Err(denied) => Err(in_progress_response(&denied)),
+        }
+    };
+    let follow = |key: Vec<u8>| async move {
+        let id = <[u8; 16]>::try_from(key).map_err(|_| ApiError::internal())?;
+        let pending = top_ups::pending(&later.engine, &owner).await?;
+        later.created(CardId(u128::from_be_bytes(id)), pending).await
+    };
+    key.once_answered(&state.engine, &claims, route, &order, run, follow)
+        .await
+}
+
+/// The payment that this token was issued for and that loaded the card balance, if there is one. A seller that relayed a payment has
+/// a token of it, and with that the number of the card: what others loaded is not theirs.
+///
+/// # Errors
+/// 403 `sign_in_required` for a token of another payment, and for an API key's.
+async fn funding_payment(engine: &Engine, claims: &AuthClaims) -> Result<Option<PaymentId>, ApiError> {
+    let Some(payment) = claims.amr.payment() else {
+        return signed_in(claims).map(|()| None);
+    };
+    let bought = engine.payment(&payment).await.map_err(|_| ApiError::internal())?;
+    match bought.map(|payment| payment.status) {
+        Some(payment::Status::Fulfilled {
+            product: PurchasedProduct::TopUp(_),
+            ..
+        }) => Ok(Some(payment)),
+        _ => signed_in(claims).map(|()| None),
+    }
+}
+
+/// How many cards tokens of this payment have ordered, if what it brought still covers this one.
+async fn cards_within(engine: &Engine, payment: PaymentId, amount: Cents) -> Result<u32, ApiError> {
+    let (left, ordered) = engine.top_up_left(payment).await.map_err(|_| ApiError::internal())?;
+    if amount <= left {
+        return Ok(ordered);
+    }
+    let error = format!(
+        "This token was issued for a payment and loads only what that payment brought: {left} USD are left of it."
+    );
+    Err(ApiError::forbidden("sign_in_required", error)
+        .param("usd_amount")
+        .hint("Sign in with GET /auth to load more."))
+}
+
+impl ReloadableCardState {
+    /// What came of an order: the issuer's answer, if it comes soon. `pending` was on its way to the balance when it was asked.
+    async fn created(&self, id: CardId, pending: Cents) -> Result<RecordedReply, ApiError> {
+        let mut card = self.read(id).await?;
+        if card.status == Status::Creating {
+            drop(tokio::time::timeout(ISSUER_TIMEOUT, self.engine.await_reloadable(id)).await);
+            card = self.read(id).await?;
+        }
+        let status = match &card.status {
+            Status::Failed { reason } if reason.as_str() == INSUFFICIENT => {
+                return Err(top_ups::insufficient("usd_amount", pending));
+            }
+            Status::Failed { .. } => {
+                let error = "The card issuer refused the card.";
+                return Err(ApiError::new(StatusCode::CONFLICT, "card_declined", error));
+            }
+            Status::Creating => "creating",
+            // As it was made, so that every replay shows the same.
+            Status::Open(_) | Status::Paused(_) | Status::Closed(_) => "open",
+        };
+        let shown = JsonObject::new()
+            .text("card_id", id)
+            .number("usd_amount", card.amount.decimal())
+            .boolean("reusable", card.reusable)
+            .text("country", "US")
+            .text("status", status)
+            .time("created_at", card.created_at);
+        let body = JsonObject::new()
+            .boolean("success", true)
+            .object("card", &shown)
+            .text("status_url", self.status_url(id));
+        Ok(match card.status {
+            Status::Creating => RecordedReply::accepted(&body),
+            _ => RecordedReply::ok(&body),
+        })
+    }
+
+    async fn read(&self, id: CardId) -> Result<ReloadableCard, ApiError> {
+        let read = self.engine.reloadable(&id).await.map_err(|_| ApiError::internal())?;
+        read.ok_or_else(ApiError::internal)
+    }
+
+    pub(super) fn status_url(&self, id: CardId) -> String {
+        format!("{}/get-card-data?card_id={id}", self.public_url)
+    }
+}

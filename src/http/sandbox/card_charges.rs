@@ -1,0 +1,190 @@
+//! `POST /sandbox/charge` and `POST /sandbox/charge-outcome`: a merchant charges a card of the sandbox's issuer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::post;
+use purser_actors::engine::Engine;
+use purser_actors::id::CardId;
+use purser_actors::money::Cents;
+use purser_actors::port::{ErrorKind, TransactionStatus};
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::readable::is_readable;
+use crate::provider::sandbox::card_balances::SandboxCardBalances;
+use crate::provider::sandbox::reloadable_cards::SandboxReloadableCards;
+use crate::provider::sandbox::{Sale, SandboxIssuer};
+
+/// What the route needs.
+pub struct CardChargeState {
+    /// Knows which card the issuer made.
+    pub engine: Engine,
+    /// Keeps what is spent.
+    pub issuer: Arc<SandboxIssuer>,
+    /// Keeps reloadable cards, and what is spent with them.
+    pub program: Arc<SandboxReloadableCards<SandboxCardBalances>>,
+    /// Largest body.
+    pub max_body_bytes: usize,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+}
+
+/// The operation of this room.
+#[derive(OpenApi)]
+#[openapi(paths(post_charge, post_charge_outcome))]
+pub struct Api;
+
+/// The route.
+pub fn router(state: Arc<CardChargeState>) -> Router {
+    Router::new()
+        .route("/sandbox/charge", post(post_charge))
+        .route("/sandbox/charge-outcome", post(post_charge_outcome))
+        .with_state(state)
+}
+
+/// What is bought.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ChargeRequest {
+    /// From `GET /get-card` or `POST /create-reloadable-card`.
+    card_id: String,
+    /// In the merchant's own words, 1 to 60 characters.
+    merchant: String,
+    /// Decimal US dollars with at most 2 places, above 0.
+    amount: String,
+    /// Whether the merchant takes it later: `pending` until `POST /sandbox/charge-outcome`. False without it.
+    pending: Option<bool>,
+}
+
+/// What the issuer wrote down.
+#[derive(Serialize, ToSchema)]
+struct ChargeResponse {
+    /// The issuer's name of it.
+    transaction_id: String,
+    /// `settled`, `pending`, or `declined`.
+    status: &'static str,
+    /// Of a refused charge: `insufficient_funds`, `card_paused`, `card_closed` or `card_expired`.
+    decline_reason: Option<String>,
+}
+
+/// What comes of a charge.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct OutcomeRequest {
+    /// The card that was charged.
+    card_id: String,
+    /// From `POST /sandbox/charge`.
+    transaction_id: String,
+    /// `settled` for a pending charge, `refunded` for one that is pending or settled.
+    status: String,
+}
+
+/// What the issuer wrote down.
+#[derive(Serialize, ToSchema)]
+struct OutcomeTold {
+    /// The issuer's name of it.
+    transaction_id: String,
+    /// `settled` or `refunded`.
+    status: &'static str,
+}
+
+/// Charge a card, as a merchant would
+///
+/// What the card cannot pay is declined, and written down as that.
+#[utoipa::path(post, path = "/sandbox/charge", tag = "Sandbox", request_body = inline(ChargeRequest),
+    responses((status = 200, description = "What the issuer wrote down.", body = inline(ChargeResponse))))]
+async fn post_charge(State(state): State<Arc<CardChargeState>>, body: Body) -> Result<Response, ApiError> {
+    let request: ChargeRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let wrong = |param: &'static str, why: &str| {
+        let error = format!("`{param}`: {why}.");
+        ApiError::parameter("parameter_invalid", param, error)
+    };
+    let card = charged(&state, &request.card_id).await?;
+    let card = card.ok_or_else(|| wrong("card_id", "not a card that the issuer has made"))?;
+    if !is_readable(&request.merchant, 60) {
+        return Err(wrong("merchant", "1 to 60 readable characters"));
+    }
+    let amount = Cents::parse(&request.amount).map_err(|e| wrong("amount", &e.to_string()))?;
+    if amount == Cents::ZERO {
+        return Err(wrong("amount", "above 0"));
+    }
+    let sale = Sale {
+        merchant: &request.merchant,
+        amount,
+        settles: !request.pending.unwrap_or(false),
+    };
+    let charged = match &card {
+        ChargeableCard::Prepaid(issuer_ref) => state.issuer.charge(issuer_ref, sale).await,
+        ChargeableCard::Reloadable(id) => state.program.charge(*id, sale).await,
+    };
+    match charged {
+        Ok(transaction) => Ok(json::ok(&ChargeResponse {
+            transaction_id: transaction.id,
+            status: transaction.status.name(),
+            decline_reason: transaction.reason,
+        })),
+        Err(error) if error.kind == ErrorKind::Permanent => Err(wrong("card_id", &error.message)),
+        Err(_) => Err(stopped()),
+    }
+}
+
+fn stopped() -> ApiError {
+    ApiError::unavailable("sandbox_stopped", "The sandbox has stopped.", 1)
+}
+
+/// Settle a pending charge, or give a charge back
+#[utoipa::path(post, path = "/sandbox/charge-outcome", tag = "Sandbox", request_body = inline(OutcomeRequest),
+    responses((status = 200, description = "What the issuer wrote down.", body = inline(OutcomeTold))))]
+async fn post_charge_outcome(State(state): State<Arc<CardChargeState>>, body: Body) -> Result<Response, ApiError> {
+    let request: OutcomeRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let wrong = |param: &'static str, why: &str| {
+        let error = format!("`{param}`: {why}.");
+        ApiError::parameter("parameter_invalid", param, error)
+    };
+    let status = match request.status.as_str() {
+        "settled" => TransactionStatus::Settled,
+        "refunded" => TransactionStatus::Refunded,
+        _ => return Err(wrong("status", "`settled` or `refunded`")),
+    };
+    let card = charged(&state, &request.card_id).await?;
+    let card = card.ok_or_else(|| wrong("card_id", "not a card that the issuer has made"))?;
+    let id = &request.transaction_id;
+    let ended = match &card {
+        ChargeableCard::Prepaid(issuer_ref) => state.issuer.end_charge(issuer_ref, id, status).await,
+        ChargeableCard::Reloadable(card) => state.program.end_charge(*card, id, status).await,
+    };
+    match ended {
+        Ok(()) => Ok(json::ok(&OutcomeTold {
+            transaction_id: request.transaction_id,
+            status: status.name(),
+        })),
+        Err(error) if error.kind == ErrorKind::Permanent => Err(wrong("transaction_id", &error.message)),
+        Err(_) => Err(stopped()),
+    }
+}
+
+/// A card, as whoever issued it knows it.
+enum ChargeableCard {
+    Prepaid(String),
+    Reloadable(CardId),
+}
+
+async fn charged(state: &CardChargeState, text: &str) -> Result<Option<ChargeableCard>, ApiError> {
+    let Ok(id) = text.parse::<CardId>() else {
+        return Ok(None);
+    };
+    let card = state.engine.card(&id).await.map_err(|_| ApiError::internal())?;
+    if let Some(details) = card.as_ref().and_then(|card| card.details()) {
+        return Ok(Some(ChargeableCard::Prepaid(details.issuer_ref.clone())));
+    }
+    let card = state.engine.reloadable(&id).await.map_err(|_| ApiError::internal())?;
+    let issued = card.is_some_and(|card| card.details().is_some());
+    Ok(issued.then_some(ChargeableCard::Reloadable(id)))
+}

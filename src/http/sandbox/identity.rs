@@ -1,0 +1,333 @@
+//! The sandbox's identity check, where a person answers, and the desk that steers it and the issuer's accounts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::StatusCode;
+use purser_actors::engine::Engine;
+use purser_actors::id::Wallet;
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+
+use super::super::error::ApiError;
+use super::super::sandbox_identity_page;
+use super::super::json;
+use super::super::query::Query;
+use crate::provider::sandbox::issuer_accounts::{AccountFault, SandboxIssuerAccounts};
+use crate::provider::sandbox::identity_check::{CheckFault, CheckPage, SandboxIdentityCheck};
+use crate::provider::sandbox::fault_rules::FaultRule;
+
+/// The form of a person's answers.
+const MAX_FORM_BYTES: usize = 4 * 1024;
+/// Longest delay that can be asked for, in milliseconds.
+const LONGEST_MS: u64 = 600_000;
+/// Most faults waiting at once.
+const RULES_LIMIT: usize = 1_000;
+
+/// What these routes need.
+pub struct IdentityControl {
+    /// Checks identities.
+    pub identity: Arc<SandboxIdentityCheck>,
+    /// Keeps accounts at the issuer.
+    pub accounts: Arc<SandboxIssuerAccounts>,
+    /// To link and unlink.
+    pub engine: Engine,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+}
+
+type Shared = State<Arc<IdentityControl>>;
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(get_check, post_check, post_identity, post_accounts, post_link))]
+pub struct Api;
+
+/// The routes.
+pub fn router(people: Arc<IdentityControl>) -> Router {
+    let pages = pages(IdentityPages {
+        identity: people.identity.clone(),
+        body_timeout: people.body_timeout,
+    });
+    Router::new()
+        .route("/sandbox/identity", post(post_identity))
+        .route("/sandbox/accounts", post(post_accounts))
+        .route("/sandbox/link", post(post_link))
+        .with_state(people)
+        .merge(pages)
+}
+
+/// What the person's pages need.
+#[derive(Clone)]
+pub struct IdentityPages {
+    /// Checks identities.
+    pub identity: Arc<SandboxIdentityCheck>,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+}
+
+/// The person's pages alone: whoever runs the check shows them.
+pub fn pages(pages: IdentityPages) -> Router {
+    Router::new()
+        .route("/sandbox/identity-check", get(get_check).post(post_check))
+        .with_state(pages)
+}
+
+/// The sandbox's identity check, for the person
+///
+/// Reached from the account page. Family names such as `Reject` make happen what is hard to meet by chance.
+#[utoipa::path(get, path = "/sandbox/identity-check", tag = "Sandbox",
+    params(("token" = String, Query, description = "The check's own secret.")),
+    responses((status = 200, description = "The form, or that it was answered.", body = String, content_type = "text/html"),
+        (status = 404, description = "Nobody's.")))]
+async fn get_check(State(people): State<IdentityPages>, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["token"])?;
+    let page = people.identity.page(query.required("token")?).ok_or_else(unknown)?;
+    Ok(sandbox_identity_page::page(page, None, StatusCode::OK))
+}
+
+/// Answer it
+#[utoipa::path(post, path = "/sandbox/identity-check", tag = "Sandbox",
+    params(("token" = String, Query, description = "The check's own secret.")),
+    request_body(content = String, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 200, description = "Taken; the verdict follows.", body = String, content_type = "text/html"),
+        (status = 400, description = "The form again, with what is wrong.", body = String, content_type = "text/html"),
+        (status = 404, description = "Nobody's.")))]
+async fn post_check(State(people): State<IdentityPages>, RawQuery(query): RawQuery, body: Body) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["token"])?;
+    let token = query.required("token")?;
+    people.identity.page(token).ok_or_else(unknown)?;
+    let body = json::collect(body, MAX_FORM_BYTES, people.body_timeout).await?;
+    let text = std::str::from_utf8(&body).unwrap_or_default();
+    const FIELDS: [&str; 4] = ["given_name", "family_name", "date_of_birth", "country"];
+    let read = Query::parse(Some(text), &FIELDS)?;
+    let field = |name: &str| read.get(name).map(|value| (name.to_owned(), value.to_owned()));
+    let form: BTreeMap<String, String> = FIELDS.iter().filter_map(|name| field(name)).collect();
+    Ok(match people.identity.answer(token, &form).await {
+        Ok(page) => sandbox_identity_page::page(page, None, StatusCode::OK),
+        Err(wrong) => sandbox_identity_page::page(CheckPage::Open, Some(wrong.0), StatusCode::BAD_REQUEST),
+    })
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("check_unknown", "There is no such identity check.")
+}
+
+/// What goes wrong in calls of the service.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum IdentityFaultParam {
+    /// Answer nothing.
+    Unreachable,
+    /// Be slow.
+    Slow,
+    /// Answer nonsense.
+    MalformedResponse,
+    /// Do it and never answer.
+    Timeout,
+    /// Refuse for good.
+    Decline,
+    /// Forget every fault.
+    Clear,
+}
+
+/// A fault for calls to come.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct IdentityFaultRequest {
+    /// What goes wrong.
+    #[schema(inline)]
+    fault: IdentityFaultParam,
+    /// How often; 1 if absent, 0 until cleared.
+    times: Option<u32>,
+    /// For `slow`: milliseconds; 3,000 if absent.
+    ms: Option<u64>,
+}
+
+impl IdentityFaultRequest {
+    /// For `slow`, and how often any fault happens.
+    fn read(&self, waiting: usize) -> Result<(u64, Option<u32>), ApiError> {
+        let wrong = |param: &'static str, what: &'static str| ApiError::parameter("parameter_invalid", param, what);
+        if self.ms.is_some() && self.fault != IdentityFaultParam::Slow {
+            return Err(wrong("ms", "only for slow"));
+        }
+        if self.fault != IdentityFaultParam::Clear && waiting >= RULES_LIMIT {
+            return Err(wrong("fault", "too many faults are waiting; clear them first"));
+        }
+        let ms = self.ms.unwrap_or(3_000);
+        if ms > LONGEST_MS {
+            return Err(wrong("ms", "at most 600000"));
+        }
+        let times = match self.times {
+            None => Some(1),
+            Some(0) => None,
+            some => some,
+        };
+        Ok((ms, times))
+    }
+}
+
+/// A fault waiting for a call.
+#[derive(Serialize, ToSchema)]
+struct PendingIdentityFault {
+    /// Its name.
+    fault: &'static str,
+    /// How often it still happens; null until cleared.
+    remaining: Option<u32>,
+}
+
+/// The identity check's provider.
+#[derive(Serialize, ToSchema)]
+struct SandboxIdentityView {
+    /// Checks begun.
+    begun: u64,
+    /// Verdicts that say yes.
+    passed: u64,
+    /// Verdicts that say no.
+    failed: u64,
+    /// The provider's name of the newest check: what its callbacks say.
+    last_reference: Option<String>,
+    /// Faults waiting.
+    #[schema(inline)]
+    faults: Vec<PendingIdentityFault>,
+    /// Calls that met a fault since the start.
+    faults_injected: u64,
+}
+
+/// Make the identity check's provider misbehave
+#[utoipa::path(post, path = "/sandbox/identity", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
+    responses((status = 200, description = "The provider after it.", body = inline(SandboxIdentityView)),
+        (status = 409, description = "Its provider is elsewhere.")))]
+async fn post_identity(State(people): Shared, body: Body) -> Result<Response, ApiError> {
+    let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
+    let provider = &people.identity;
+    let (ms, remaining) = request.read(provider.state().await.map_err(stopped)?.rules.len())?;
+    let fault = match request.fault {
+        IdentityFaultParam::Unreachable => CheckFault::Unreachable,
+        IdentityFaultParam::Slow => CheckFault::Slow { ms },
+        IdentityFaultParam::MalformedResponse => CheckFault::MalformedResponse,
+        IdentityFaultParam::Timeout => CheckFault::Timeout,
+        IdentityFaultParam::Decline => CheckFault::Decline,
+        IdentityFaultParam::Clear => {
+            provider.clear_faults();
+            return identity_seen(provider).await;
+        }
+    };
+    provider.add_fault(FaultRule { fault, remaining });
+    identity_seen(provider).await
+}
+
+async fn identity_seen(provider: &SandboxIdentityCheck) -> Result<Response, ApiError> {
+    let state = provider.state().await.map_err(stopped)?;
+    let faults = state.rules.iter().map(|rule| PendingIdentityFault {
+        fault: rule.fault.name(),
+        remaining: rule.remaining,
+    });
+    Ok(json::ok(&SandboxIdentityView {
+        begun: state.begun,
+        passed: state.passed,
+        failed: state.failed,
+        last_reference: state.last_reference,
+        faults: faults.collect(),
+        faults_injected: state.faults_injected,
+    }))
+}
+
+/// The issuer's accounts.
+#[derive(Serialize, ToSchema)]
+struct SandboxIssuerAccountsView {
+    /// Accounts opened.
+    opened: u64,
+    /// Faults waiting.
+    #[schema(inline)]
+    faults: Vec<PendingIdentityFault>,
+    /// Calls that met a fault since the start.
+    faults_injected: u64,
+}
+
+/// Make the issuer's opening of accounts misbehave
+#[utoipa::path(post, path = "/sandbox/accounts", tag = "Sandbox", request_body = inline(IdentityFaultRequest),
+    responses((status = 200, description = "The accounts after it.", body = inline(SandboxIssuerAccountsView)),
+        (status = 409, description = "Its provider is elsewhere.")))]
+async fn post_accounts(State(people): Shared, body: Body) -> Result<Response, ApiError> {
+    let request: IdentityFaultRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
+    let accounts = &people.accounts;
+    let (ms, remaining) = request.read(accounts.state().await.map_err(stopped)?.rules.len())?;
+    let fault = match request.fault {
+        IdentityFaultParam::Unreachable => Some(AccountFault::Unreachable),
+        IdentityFaultParam::Slow => Some(AccountFault::Slow { ms }),
+        IdentityFaultParam::MalformedResponse => Some(AccountFault::MalformedResponse),
+        IdentityFaultParam::Timeout => Some(AccountFault::Timeout),
+        IdentityFaultParam::Decline => Some(AccountFault::Decline),
+        IdentityFaultParam::Clear => None,
+    };
+    match fault {
+        Some(fault) => accounts.add_fault(FaultRule { fault, remaining }),
+        None => accounts.clear_faults(),
+    }
+    let state = accounts.state().await.map_err(stopped)?;
+    let faults = state.rules.iter().map(|rule| PendingIdentityFault {
+        fault: rule.fault.name(),
+        remaining: rule.remaining,
+    });
+    Ok(json::ok(&SandboxIssuerAccountsView {
+        opened: state.opened,
+        faults: faults.collect(),
+        faults_injected: state.faults_injected,
+    }))
+}
+
+/// Whose link.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct IssuerLinkRequest {
+    /// An address of either chain.
+    wallet: String,
+    /// Whether the account at the issuer is to be linked.
+    linked: bool,
+}
+
+/// What is true now.
+#[derive(Serialize, ToSchema)]
+struct IssuerLinkResponse {
+    /// The exact address.
+    wallet: String,
+    /// Whether it is linked; it may still be under way.
+    linked: bool,
+    /// The account's own address on Base.
+    deposit_address: Option<String>,
+}
+
+/// Link a wallet to the issuer, or unlink it, as its owner would on the account page
+#[utoipa::path(post, path = "/sandbox/link", tag = "Sandbox", request_body = inline(IssuerLinkRequest),
+    responses((status = 200, description = "What is true now.", body = inline(IssuerLinkResponse))))]
+async fn post_link(State(people): Shared, body: Body) -> Result<Response, ApiError> {
+    let request: IssuerLinkRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
+    let wrong = |_| ApiError::parameter("parameter_invalid", "wallet", "not an address");
+    let wallet: Wallet = request.wallet.parse().map_err(wrong)?;
+    let failed = || ApiError::unavailable("unavailable", "The link could not be changed.", 1);
+    people
+        .engine
+        .request_issuer_link(wallet, request.linked)
+        .await
+        .map_err(|_| failed())?;
+    if request.linked {
+        drop(tokio::time::timeout(Duration::from_secs(3), people.engine.await_issuer_link(wallet)).await);
+    }
+    let address = people.engine.deposit_address(&wallet).await.map_err(|_| failed())?;
+    Ok(json::ok(&IssuerLinkResponse {
+        wallet: wallet.address(),
+        linked: address.is_some(),
+        deposit_address: address.map(|address| Wallet::Evm(address).address()),
+    }))
+}
+
+fn stopped(_: crate::sandbox::record_log::LogError) -> ApiError {
+    ApiError::unavailable("sandbox_stopped", "The sandbox has stopped.", 1)
+}

@@ -1,0 +1,133 @@
+//! Who waits for an API key to be claimed: woken when something happens to that key. How many wait, in all and for one
+//! key, is bounded; whoever finds no place asks again later.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use dashmap::DashMap;
+use purser_actors::id::ApiKeyId;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+
+/// A lost connection may still wait while its agent asks again.
+const MAX_PER_KEY: usize = 2;
+
+/// See the module.
+pub struct SignupWaiters {
+    waiting: DashMap<ApiKeyId, WaiterList>,
+    all: AtomicUsize,
+    most: usize,
+}
+
+#[derive(Default)]
+struct WaiterList {
+    wake: Arc<Notify>,
+    count: usize,
+}
+
+impl SignupWaiters {
+    /// For so many at once.
+    pub fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            waiting: DashMap::new(),
+            all: AtomicUsize::new(0),
+            most,
+        })
+    }
+
+    /// A place to wait for a key; `None` when all are taken. Take it, begin to listen, then look whether it came already.
+    pub fn wait_for(self: &Arc<Self>, key: ApiKeyId) -> Option<WaitSlot> {
+        if self.all.fetch_add(1, Ordering::AcqRel) >= self.most {
+            self.all.fetch_sub(1, Ordering::AcqRel);
+            return None;
+        }
+        let mut waiting = self.waiting.entry(key).or_default();
+        waiting.count += 1;
+        let place = WaitSlot {
+            arrivals: self.clone(),
+            key,
+            wake: waiting.wake.clone(),
+        };
+        let crowded = waiting.count > MAX_PER_KEY;
+        drop(waiting);
+        (!crowded).then_some(place)
+    }
+
+    /// Wakes whoever waits for it.
+    pub fn notify(&self, key: ApiKeyId) {
+        if let Some(waiting) = self.waiting.get(&key) {
+            waiting.wake.notify_waiters();
+        }
+    }
+
+    /// How many wait now.
+    pub fn count(&self) -> usize {
+        self.all.load(Ordering::Acquire)
+    }
+}
+
+/// A place to wait at; given back when dropped.
+pub struct WaitSlot {
+    arrivals: Arc<SignupWaiters>,
+    key: ApiKeyId,
+    wake: Arc<Notify>,
+}
+
+impl WaitSlot {
+    /// Ends when something has happened to the key after this call.
+    pub fn woken(&self) -> Notified<'_> {
+        self.wake.notified()
+    }
+}
+
+impl Drop for WaitSlot {
+    fn drop(&mut self) {
+        if let dashmap::Entry::Occupied(mut entry) = self.arrivals.waiting.entry(self.key) {
+            entry.get_mut().count -= 1;
+            if entry.get().count == 0 {
+                entry.remove();
+            }
+        }
+        self.arrivals.all.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const KEY: ApiKeyId = ApiKeyId(1);
+
+    // Aim: two wait for one key and no third, so many in all and no more; a place that is given back can be taken again, and
+    // nothing is kept of keys that nobody waits for.
+    #[test]
+    fn who_can_wait_is_bounded() {
+        let arrivals = SignupWaiters::new(3);
+        let first = arrivals.wait_for(KEY).unwrap();
+        let second = arrivals.wait_for(KEY).unwrap();
+        assert!(arrivals.wait_for(KEY).is_none());
+        let third = arrivals.wait_for(ApiKeyId(2)).unwrap();
+        assert!(arrivals.wait_for(ApiKeyId(3)).is_none());
+        assert_eq!(arrivals.count(), 3);
+        drop(first);
+        let again = arrivals.wait_for(KEY).unwrap();
+        drop((second, third, again));
+        assert_eq!((arrivals.count(), arrivals.waiting.len()), (0, 0));
+    }
+
+    // Aim: whoever listens is woken by their own key and by no other, also if it comes before they first look.
+    #[tokio::test]
+    async fn whoever_waits_is_woken_by_their_own_key() {
+        use futures_util::FutureExt as _;
+        let arrivals = SignupWaiters::new(3);
+        let place = arrivals.wait_for(KEY).unwrap();
+        let mut woken = Box::pin(place.woken());
+        arrivals.notify(ApiKeyId(2));
+        assert!(woken.as_mut().now_or_never().is_none());
+        let late = place.woken();
+        arrivals.notify(KEY);
+        woken.await;
+        late.await;
+    }
+}

@@ -1,0 +1,199 @@
+//! One call on behalf of somebody else, within limits: what it may reach, how long it may take, how much it may send back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+
+use super::address_policy::{AddressPolicy, BlockedUrl, AllowedUrl};
+use super::resolver::{DnsLookup, FilteringResolver, SystemDns, is_blocked};
+
+/// How long the beginning of a body is waited for when only the status counts.
+const EXCERPT_WITHIN: Duration = Duration::from_secs(1);
+
+/// Limits of one call.
+#[derive(Clone, Copy, Debug)]
+pub struct CallLimits {
+    /// Until the connection stands, TLS included.
+    pub connect: Duration,
+    /// From the first byte sent to the last byte read.
+    pub whole: Duration,
+    /// Bytes of the answer's body.
+    pub body_bytes: usize,
+    /// Bytes of the answer's header names and values.
+    pub header_bytes: usize,
+}
+
+/// Calls hosts that others name.
+pub struct OutboundClient {
+    policy: AddressPolicy,
+    filtered: reqwest::Client,
+    /// For hosts that the operator listed.
+    listed: reqwest::Client,
+    limits: CallLimits,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct OutboundRequest {
+    /// GET, POST, …
+    pub method: Method,
+    /// Besides those that HTTP needs.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// JSON, if there is any.
+    pub body: Option<Vec<u8>>,
+}
+
+/// What came back, read whole.
+#[derive(Clone, Debug)]
+pub struct OutboundResponse {
+    /// The HTTP status, redirects included: none is followed.
+    pub status: u16,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OutboundError {
+    /// The address filter, before or after the name was looked up. Nothing was sent.
+    #[error("{0}")]
+    Blocked(#[from] BlockedUrl),
+    /// No connection: nothing was sent.
+    #[error("it cannot be reached")]
+    Unreachable,
+    /// The connection broke, or what came is not HTTP. The request may have arrived.
+    #[error("the connection broke off")]
+    Disconnected,
+    /// No whole answer in time. The request may have arrived.
+    #[error("no whole answer in time")]
+    Timeout,
+    /// The answer is larger than it may be. The request has arrived.
+    #[error("its answer is too large")]
+    TooLarge,
+}
+
+impl OutboundClient {
+    /// Over the machine's resolver.
+    ///
+    /// # Errors
+    /// When the HTTP client cannot be made.
+    pub fn new(policy: AddressPolicy, limits: CallLimits) -> Result<Self, reqwest::Error> {
+        Self::with_lookup(policy, limits, Arc::new(SystemDns))
+    }
+
+    /// Over another resolver.
+    ///
+    /// # Errors
+    /// As [`OutboundCaller::new`].
+    pub fn with_lookup(
+        policy: AddressPolicy,
+        limits: CallLimits,
+        lookup: Arc<impl DnsLookup>,
+    ) -> Result<Self, reqwest::Error> {
+        let plain = || {
+            super::client()
+                .no_proxy()
+                .referer(false)
+                .connect_timeout(limits.connect)
+                .timeout(limits.whole)
+                // Every call is judged by itself: no connection of an earlier one is used again.
+                .pool_max_idle_per_host(0)
+        };
+        Ok(Self {
+            policy,
+            filtered: plain().dns_resolver(Arc::new(FilteringResolver::new(lookup))).build()?,
+            listed: plain().build()?,
+            limits,
+        })
+    }
+
+    /// Judges a URL as it is written, without calling it.
+    ///
+    /// # Errors
+    /// [`NotCalled`].
+    pub fn check_url(&self, url: &str) -> Result<AllowedUrl, BlockedUrl> {
+        self.policy.check_url(url)
+    }
+
+    /// Calls it.
+    ///
+    /// # Errors
+    /// [`CallError`]; its variants say whether the request can have arrived.
+    pub async fn call(&self, target: &AllowedUrl, asking: OutboundRequest) -> Result<OutboundResponse, OutboundError> {
+        let mut response = self.send(target, asking).await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
+            if body.len() + chunk.len() > self.limits.body_bytes {
+                return Err(OutboundError::TooLarge);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(OutboundResponse { status, headers, body })
+    }
+
+    /// Calls it for the sake of the status alone: of the body only the beginning is read, at most so many bytes, and no
+    /// longer than a second. Whatever comes of that, the status counts.
+    ///
+    /// # Errors
+    /// [`CallError`], as long as there is no status.
+    pub async fn send_and_forget(&self, target: &AllowedUrl, asking: OutboundRequest, excerpt: usize) -> Result<OutboundResponse, OutboundError> {
+        let mut response = self.send(target, asking).await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let mut body = Vec::new();
+        let reading = async {
+            while let Ok(Some(chunk)) = response.chunk().await {
+                let taken = chunk.len().min(excerpt - body.len());
+                body.extend_from_slice(&chunk[..taken]);
+                if body.len() == excerpt {
+                    break;
+                }
+            }
+        };
+        // Whoever drips has been heard.
+        drop(tokio::time::timeout(EXCERPT_WITHIN, reading).await);
+        Ok(OutboundResponse { status, headers, body })
+    }
+
+    async fn send(&self, target: &AllowedUrl, asking: OutboundRequest) -> Result<reqwest::Response, OutboundError> {
+        let client = if target.allowlisted { &self.listed } else { &self.filtered };
+        let mut request = client.request(asking.method, target.url.clone());
+        for (name, value) in asking.headers {
+            request = request.header(name, value);
+        }
+        if let Some(body) = asking.body {
+            request = request
+                .header(http::header::CONTENT_TYPE, "application/json")
+                .body(body);
+        }
+        let response = request.send().await.map_err(|error| failed(&error))?;
+        let header_bytes: usize = response
+            .headers()
+            .iter()
+            .map(|(name, value)| name.as_str().len() + value.len())
+            .sum();
+        if header_bytes > self.limits.header_bytes {
+            return Err(OutboundError::TooLarge);
+        }
+        Ok(response)
+    }
+}
+
+fn failed(error: &reqwest::Error) -> OutboundError {
+    if let Some(why) = is_blocked(error) {
+        return OutboundError::Blocked(why);
+    }
+    if error.is_connect() {
+        return OutboundError::Unreachable;
+    }
+    if error.is_timeout() {
+        return OutboundError::Timeout;
+    }
+    OutboundError::Disconnected
+}
+
+#[cfg(test)]
+mod tests;

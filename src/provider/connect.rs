@@ -1,0 +1,169 @@
+//! Which providers are elsewhere, as the settings say.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Url;
+
+use super::callback::CallbackKey;
+use super::rates::RateSource;
+use super::remote::banking::RemoteBank;
+use super::remote::bridge::RemoteBridge;
+use super::remote::cards::RemoteIssuer;
+use super::remote::reconciliation::RemoteReconciliationList;
+use super::remote::gift_cards::RemoteGiftCards;
+use super::remote::payouts::RemotePayouts;
+use super::remote::identity::{RemoteIssuerAccounts, RemoteIdentityCheck};
+use super::remote::reloadable_cards::RemoteReloadableCards;
+use super::remote::reference_data::{RemoteMerchantDirectory, RemoteRates};
+use super::remote::{RemoteEndpoint, RemoteClient};
+use super::wire::reconciliation::ReconciliationListName;
+use super::{ProviderLists, Providers};
+use crate::config::{RemoteProvider, RemoteProviders};
+use crate::secret::Secret;
+
+/// A placeholder at every port, for products that are not sold: every call fails as `Temporary`. `rates` is the table of the
+/// settings. Nothing is reconciled: there are no lists.
+pub fn unconfigured(rates: Arc<dyn RateSource>) -> Providers {
+    let remote = RemoteClient::unconfigured;
+    let accounts = Arc::new(RemoteIssuerAccounts(remote()));
+    Providers {
+        issuer: Arc::new(RemoteIssuer::unconfigured()),
+        gift_cards: Arc::new(RemoteGiftCards(remote())),
+        rails: Arc::new(RemotePayouts(remote())),
+        identity_check: Arc::new(RemoteIdentityCheck(remote())),
+        accounts: accounts.clone(),
+        deposits: accounts.clone(),
+        balances: accounts,
+        program: Arc::new(RemoteReloadableCards(remote())),
+        bank: Arc::new(RemoteBank(remote())),
+        bridge: Arc::new(RemoteBridge(remote())),
+        rates,
+        merchants: Arc::new(RemoteMerchantDirectory(remote())),
+        lists: ProviderLists::new(),
+    }
+}
+
+/// Puts those that have a URL in the place of the ones given.
+///
+/// # Errors
+/// When a secret cannot be read, or the issuer does not say what its cards have in common.
+pub async fn connect(settings: &RemoteProviders, mut providers: Providers) -> Result<Providers, String> {
+    if let Some(remote) = remote("issuer", &settings.issuer)? {
+        listed(&mut providers, ReconciliationListName::Cards, &remote);
+        listed(&mut providers, ReconciliationListName::PrepaidRemainders, &remote);
+        let issuer = RemoteIssuer::connect(remote).await;
+        providers.issuer = Arc::new(issuer.map_err(|e| format!("the issuer at {}: {e}", settings.issuer.url))?);
+    }
+    if let Some(remote) = remote("gift_cards", &settings.gift_cards)? {
+        listed(&mut providers, ReconciliationListName::GiftCards, &remote);
+        providers.gift_cards = Arc::new(RemoteGiftCards(remote));
+    }
+    if let Some(remote) = remote("payouts", &settings.payouts)? {
+        listed(&mut providers, ReconciliationListName::Payouts, &remote);
+        providers.rails = Arc::new(RemotePayouts(remote));
+    }
+    if let Some(remote) = remote("identity", &settings.identity)? {
+        providers.identity_check = Arc::new(RemoteIdentityCheck(remote));
+    }
+    if let Some(remote) = remote("card_accounts", &settings.card_accounts)? {
+        listed(&mut providers, ReconciliationListName::CardProgram, &remote);
+        listed(&mut providers, ReconciliationListName::CardBalances, &remote);
+        providers.program = Arc::new(RemoteReloadableCards(remote.clone()));
+        let accounts = Arc::new(RemoteIssuerAccounts(remote));
+        providers.accounts = accounts.clone();
+        providers.deposits = accounts.clone();
+        providers.balances = accounts;
+    }
+    if let Some(remote) = remote("bridge", &settings.bridge)? {
+        listed(&mut providers, ReconciliationListName::Bridge, &remote);
+        providers.bridge = Arc::new(RemoteBridge(remote));
+    }
+    if let Some(remote) = remote("banking", &settings.banking)? {
+        listed(&mut providers, ReconciliationListName::Bank, &remote);
+        listed(&mut providers, ReconciliationListName::BankDeposits, &remote);
+        providers.bank = Arc::new(RemoteBank(remote));
+    }
+    if let Some(remote) = remote("rates", &settings.rates)? {
+        providers.rates = Arc::new(RemoteRates(remote));
+    }
+    if let Some(remote) = remote("merchants", &settings.merchants)? {
+        providers.merchants = Arc::new(RemoteMerchantDirectory(remote));
+    }
+    Ok(providers)
+}
+
+/// Whoever has to do with the money keeps the list of it.
+fn listed(providers: &mut Providers, list: ReconciliationListName, remote: &RemoteClient) {
+    let remote = remote.clone();
+    let kept = Arc::new(RemoteReconciliationList { remote, list });
+    providers.lists.insert(list.source(), kept);
+}
+
+/// What those elsewhere sign their callbacks with; none for the sandbox's own.
+#[derive(Clone, Debug, Default)]
+pub struct ProviderCallbackKeys {
+    /// The identity check's.
+    pub identity: Option<CallbackKey>,
+    /// The payout rails'.
+    pub rails: Option<CallbackKey>,
+    /// The card issuer's, of reloadable cards.
+    pub issuer: Option<CallbackKey>,
+    /// The bank's.
+    pub bank: Option<CallbackKey>,
+}
+
+/// Made from the secrets that they share with this service.
+///
+/// # Errors
+/// When a secret cannot be read.
+pub fn callback_keys(settings: &RemoteProviders) -> Result<ProviderCallbackKeys, String> {
+    let of = |name: &str, outside: &RemoteProvider| match outside.url.is_empty() {
+        true => Ok(None),
+        false => token(name, outside).map(|token| Some(CallbackKey::of_token(&token))),
+    };
+    Ok(ProviderCallbackKeys {
+        identity: of("identity", &settings.identity)?,
+        rails: of("payouts", &settings.payouts)?,
+        issuer: of("card_accounts", &settings.card_accounts)?,
+        bank: of("banking", &settings.banking)?,
+    })
+}
+
+fn token(name: &str, outside: &RemoteProvider) -> Result<Secret<String>, String> {
+    read_token(&outside.token_file).map_err(|e| format!("providers.{name}.token_file: {e}"))
+}
+
+/// The connection to one of them; none without a URL.
+fn remote(name: &str, outside: &RemoteProvider) -> Result<Option<RemoteClient>, String> {
+    if outside.url.is_empty() {
+        return Ok(None);
+    }
+    let base_url = Url::parse(&outside.url).map_err(|e| format!("providers.{name}.url: {e}"))?;
+    let token = token(name, outside)?;
+    let timeout = Duration::from_millis(outside.timeout_ms);
+    RemoteClient::new(RemoteEndpoint {
+        base_url,
+        token,
+        timeout,
+    })
+    .map(Some)
+}
+
+/// The one line of a secret's file.
+///
+/// # Errors
+/// When it cannot be read or is no line of visible ASCII.
+pub fn read_token(file: &Path) -> Result<Secret<String>, String> {
+    let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let text = zeroize::Zeroizing::new(text);
+    let line = text.trim();
+    if line.len() < 16 || !line.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err(format!(
+            "{}: a secret is one line of at least 16 visible characters",
+            file.display()
+        ));
+    }
+    Ok(Secret::new(line.to_owned()))
+}

@@ -1,0 +1,57 @@
+//! A list kept elsewhere.
+
+use purser_actors::port::{BoxFuture, ListCursor, ProviderEntry, EntryKey, ListPage, PortError, ProviderList};
+
+use super::{RemoteClient, unreadable};
+use crate::provider::wire::MalformedResponse;
+use crate::provider::wire::reconciliation::{ReconciliationQuery, ReconciliationPage, ReconciliationListName};
+
+const CALL: &str = "list";
+
+/// A list over HTTP.
+pub struct RemoteReconciliationList {
+    /// Whose.
+    pub remote: RemoteClient,
+    /// Which.
+    pub list: ReconciliationListName,
+}
+
+impl RemoteReconciliationList {
+    async fn ask(&self, asked: ReconciliationQuery<'_>, limit: usize) -> Result<ListPage<ProviderEntry>, PortError> {
+        let (limit, name) = (limit.to_string(), self.list.source().name());
+        let mut query = vec![("limit", limit.as_str())];
+        query.extend(asked.after.map(|after| ("after", after)));
+        query.extend(asked.key.map(|key| ("key", key)));
+        let said: ReconciliationPage = self.remote.get(CALL, &["entries", name], &query).await?;
+        said.read(asked).map_err(unreadable(CALL))
+    }
+}
+
+impl ProviderList for RemoteReconciliationList {
+    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+        Box::pin(async move {
+            let after = after.map(ListCursor::to_string);
+            let asked = ReconciliationQuery {
+                list: self.list,
+                after: after.as_deref(),
+                key: None,
+            };
+            self.ask(asked, limit).await
+        })
+    }
+
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
+        Box::pin(async move {
+            let asked = ReconciliationQuery {
+                list: self.list,
+                after: None,
+                key: Some(name.as_str()),
+            };
+            let page = self.ask(asked, 1).await?;
+            match page.items.into_iter().next() {
+                Some(entry) if entry.name != *name => Err(unreadable(CALL)(MalformedResponse("it is about something else"))),
+                entry => Ok(entry),
+            }
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! Every provider of the sandbox, opened together over one directory and one pair of chains, of which the card issuer may watch
+//! another Base.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use purser_actors::port::{Clock, ProviderList};
+use purser_actors::reconciliation::ReconciliationSource;
+
+use super::issuer_accounts::SandboxIssuerAccounts;
+use super::card_balances::SandboxCardBalances;
+use super::card_balances::deposit_watcher::DepositSource;
+use super::bank::SandboxBank;
+use super::bank::reconciliation::{BankTransferList, BankDepositList};
+use super::bridge::SandboxBridge;
+use super::gift_cards::{SandboxGiftCardSettings, SandboxGiftCards};
+use super::identity_check::SandboxIdentityCheck;
+use super::issuer_reconciliation::Remainders;
+use super::merchants::SandboxMerchants;
+use super::payouts::{SandboxPayoutSettings, SandboxPayouts};
+use super::reloadable_cards::SandboxReloadableCards;
+use super::reloadable_cards::reconciliation::{ReloadableCardBalanceList, ReloadableCardList};
+use super::rates::SandboxRates;
+use super::{IssuerSettings, SandboxIssuer};
+use crate::config::Config;
+use crate::provider::{ProviderLists, Providers};
+use crate::settlement::sandbox::remote::ChainRpc;
+
+/// The sandbox's providers, steerable.
+#[derive(Clone)]
+pub struct SandboxProviders {
+    /// Makes cards.
+    pub issuer: Arc<SandboxIssuer>,
+    /// Sells gift cards.
+    pub gift_cards: Arc<SandboxGiftCards>,
+    /// Pays out.
+    pub rails: Arc<SandboxPayouts>,
+    /// Knows who people are.
+    pub identity_check: Arc<SandboxIdentityCheck>,
+    /// Opens holders' accounts.
+    pub accounts: Arc<SandboxIssuerAccounts>,
+    /// Sees what is deposited to holders' balances.
+    pub balances: Arc<SandboxCardBalances>,
+    /// Keeps reloadable cards, and takes from those balances.
+    pub program: Arc<SandboxReloadableCards<SandboxCardBalances>>,
+    /// Keeps their bank accounts.
+    pub bank: Arc<SandboxBank>,
+    /// Carries USDC from Solana to Base.
+    pub bridge: Arc<SandboxBridge>,
+    /// Says what currencies cost.
+    pub rates: Arc<SandboxRates>,
+    /// Says who takes cards.
+    pub merchants: Arc<SandboxMerchants>,
+}
+
+impl SandboxProviders {
+    /// Opens or makes their files in `directory`, which must exist.
+    ///
+    /// # Errors
+    /// Whose file cannot be read or is damaged, and why.
+    pub fn open(
+        directory: &Path,
+        config: &Config,
+        (chains, watched): (&Arc<dyn ChainRpc>, &Arc<dyn DepositSource>),
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, (&'static str, String)> {
+        let times = &config.sandbox;
+        let settings = IssuerSettings {
+            ready_after_ms: times.card_ready_ms,
+            ..IssuerSettings::default()
+        };
+        let issuer = SandboxIssuer::open(directory, settings, clock.clone())
+            .map_err(|e| ("the sandbox's issuer", e.to_string()))?;
+        let settings = SandboxGiftCardSettings {
+            ready_after_ms: times.gift_ready_ms,
+            ..SandboxGiftCardSettings::default()
+        };
+        let gift_cards = SandboxGiftCards::open(directory, settings, clock.clone())
+            .map_err(|e| ("the sandbox's gift cards", e.to_string()))?;
+        let settings = SandboxPayoutSettings {
+            paid_after_ms: times.payout_paid_ms,
+            ..SandboxPayoutSettings::default()
+        };
+        let rails = SandboxPayouts::open(directory, settings, clock.clone())
+            .map_err(|e| ("the sandbox's payout rails", e.to_string()))?;
+        let identity_check = SandboxIdentityCheck::open(directory, times.identity_check_ms, clock.clone())
+            .map_err(|e| ("the sandbox's identity check", e.to_string()))?;
+        let accounts =
+            SandboxIssuerAccounts::open(directory, clock.clone()).map_err(|e| ("the sandbox's accounts", e.to_string()))?;
+        let balances = SandboxCardBalances::open(directory, watched.clone(), clock.clone(), times.credit_ms)
+            .map_err(|e| ("the sandbox's card balances", e.to_string()))?;
+        let balances = Arc::new(balances);
+        let program = SandboxReloadableCards::open_in(directory, balances.clone(), clock.clone())
+            .map_err(|e| ("the sandbox's card program", e.to_string()))?;
+        let bank = SandboxBank::open(directory, times.bank_ms, clock.clone())
+            .map_err(|e| ("the sandbox's bank", e.to_string()))?;
+        let bridge = SandboxBridge::open(directory, chains.clone(), clock.clone(), times.attest_ms)
+            .map_err(|e| ("the sandbox's bridge", e.to_string()))?;
+        let merchants = SandboxMerchants::new().map_err(|e| ("the sandbox's merchants", e))?;
+        Ok(Self {
+            issuer: Arc::new(issuer),
+            gift_cards: Arc::new(gift_cards),
+            rails: Arc::new(rails),
+            identity_check: Arc::new(identity_check),
+            accounts: Arc::new(accounts),
+            balances,
+            program: Arc::new(program),
+            bank: Arc::new(bank),
+            bridge: Arc::new(bridge),
+            rates: Arc::new(SandboxRates::new(config.rates.table(), clock.clone())),
+            merchants: Arc::new(merchants),
+        })
+    }
+
+    fn lists(&self) -> ProviderLists {
+        let cards: Arc<dyn ProviderList> = self.issuer.clone();
+        ProviderLists::from([
+            (ReconciliationSource::Cards, cards),
+            (ReconciliationSource::PrepaidRemainders, Arc::new(Remainders(self.issuer.clone()))),
+            (ReconciliationSource::GiftCards, self.gift_cards.clone()),
+            (ReconciliationSource::Payouts, self.rails.clone()),
+            (ReconciliationSource::BankTransfers, Arc::new(BankTransferList(self.bank.clone()))),
+            (ReconciliationSource::BankDeposits, Arc::new(BankDepositList(self.bank.clone()))),
+            (ReconciliationSource::ReloadableCards, Arc::new(ReloadableCardList(self.program.clone()))),
+            (ReconciliationSource::CardBalances, Arc::new(ReloadableCardBalanceList(self.program.clone()))),
+            (ReconciliationSource::Bridge, self.bridge.clone()),
+        ])
+    }
+
+    /// As whoever asks them sees them.
+    pub fn providers(&self) -> Providers {
+        Providers {
+            issuer: self.issuer.clone(),
+            gift_cards: self.gift_cards.clone(),
+            rails: self.rails.clone(),
+            identity_check: self.identity_check.clone(),
+            accounts: self.accounts.clone(),
+            deposits: self.balances.clone(),
+            balances: self.program.clone(),
+            program: self.program.clone(),
+            bank: self.bank.clone(),
+            bridge: self.bridge.clone(),
+            rates: self.rates.clone(),
+            merchants: self.merchants.clone(),
+            lists: self.lists(),
+        }
+    }
+}

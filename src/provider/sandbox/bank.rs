@@ -1,0 +1,342 @@
+//! The sandbox's bank: idempotent by key in a file of its own that is synced before it answers, decisions that take their
+//! time, deposits that the desk makes, and faults.
+
+mod records;
+mod decisions;
+pub mod faults;
+pub mod reconciliation;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_actors::id::{BankAccountId, BankTransferId, JobId};
+use purser_actors::money::Cents;
+use purser_actors::port::banking::{OpenAccountRequest, IncomingTransfer, BankTransferRequest, BankTransferResult, OpenAccountResult, AccountType, ReviewDecision, BankDecision};
+use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
+
+use self::records::{BankRecords, BankRecord};
+use self::faults::{BankCall, BankFault, BankFaultKind};
+use super::fault_rules::{FaultRule, FaultRules};
+use crate::provider::banking::{BankApi, PlainApplication};
+use crate::sandbox::archive::{Archive, ArchiveState as _};
+use crate::sandbox::record_log::{DurablePromise, LogError};
+
+const KIND: [u8; 8] = *b"SBXBNK02";
+/// How long a call takes that times out.
+const TIMEOUT_MS: u64 = 1_000;
+/// What the engine is told to wait at most while a decision is due.
+const RETRY_MS: u64 = 500;
+
+/// The bank at a glance.
+#[derive(Clone, Debug)]
+pub struct SandboxBankSummary {
+    /// Applications decided.
+    pub reviewed: u64,
+    /// Accounts open.
+    pub accounts: usize,
+    /// Moves made.
+    pub moved: u64,
+    /// Deposits that came in.
+    pub came_in: u64,
+    /// US dollars on all accounts.
+    pub standing: Cents,
+    /// The faults waiting for a call.
+    pub rules: Vec<FaultRule<BankFault>>,
+    /// Calls that met a fault since the start.
+    pub faults_injected: u64,
+}
+
+/// A simulated bank.
+pub struct SandboxBank {
+    decides_after_ms: u64,
+    clock: Arc<dyn Clock>,
+    book: Mutex<BankRecords>,
+    archive: Archive,
+    rules: FaultRules<BankFault>,
+}
+
+/// Why a deposit cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum DepositError {
+    /// There is no such account, or less stands on it.
+    #[error("no such account, or less stands on it")]
+    NoAccount,
+    /// The file has stopped.
+    #[error(transparent)]
+    Stopped(#[from] LogError),
+}
+
+impl SandboxBank {
+    /// Opens or makes `bank.accounts` in the directory, which must exist.
+    ///
+    /// # Errors
+    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    pub fn open(directory: &Path, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
+        let mut book = BankRecords::default();
+        let archive = Archive::open(&directory.join("bank.accounts"), KIND, &mut book)?;
+        Ok(Self {
+            decides_after_ms,
+            clock,
+            book: Mutex::new(book),
+            archive,
+            rules: FaultRules::default(),
+        })
+    }
+
+    /// Adds a fault.
+    pub fn add_fault(&self, rule: FaultRule<BankFault>) {
+        self.rules.add(rule);
+    }
+
+    /// Makes the bank well again.
+    pub fn clear_faults(&self) {
+        self.rules.clear();
+    }
+
+    /// Totals and faults, durably.
+    ///
+    /// # Errors
+    /// When the file has stopped.
+    pub async fn state(&self) -> Result<SandboxBankSummary, LogError> {
+        let (state, durable) = {
+            let book = self.book.lock();
+            let state = SandboxBankSummary {
+                reviewed: book.reviewed,
+                accounts: book.accounts.len(),
+                moved: book.moved,
+                came_in: book.came_in,
+                standing: Cents::new(book.accounts.values().map(|at| at.cents).sum()),
+                rules: self.rules.pending(),
+                faults_injected: self.rules.injected(),
+            };
+            (state, self.archive.barrier())
+        };
+        durable.wait().await.map(|()| state)
+    }
+
+    /// Somebody outside pays into an on-ramp. The same reference again is the same money, told once more.
+    ///
+    /// # Errors
+    /// [`DepositError`].
+    pub async fn deposit(
+        &self,
+        account: BankAccountId,
+        amount: Cents,
+        (sender, reference): (String, String),
+    ) -> Result<(), DepositError> {
+        let durable = {
+            let mut book = self.book.lock();
+            match book.accounts.get(&account.0) {
+                Some(standing) if standing.ramp == AccountType::OnRamp => {}
+                _ => return Err(DepositError::NoAccount),
+            }
+            let entry = BankRecord::CameIn {
+                account,
+                reference,
+                cents: amount.get(),
+                sender,
+                at: self.clock.now(),
+            };
+            self.keep(&mut book, &entry)
+        };
+        Ok(durable.wait().await?)
+    }
+
+    /// A transfer to an account comes back out of it, as a returned ACH does.
+    ///
+    /// # Errors
+    /// [`DepositError`]; also when less stands on the account.
+    pub async fn return_transfer(
+        &self,
+        transfer: BankTransferId,
+        account: BankAccountId,
+        amount: Cents,
+        reference: String,
+    ) -> Result<(), DepositError> {
+        let durable = {
+            let mut book = self.book.lock();
+            match book.accounts.get(&account.0) {
+                Some(standing) if standing.ramp == AccountType::OffRamp && standing.cents >= amount.get() => {}
+                _ => return Err(DepositError::NoAccount),
+            }
+            let entry = BankRecord::CameBack {
+                account,
+                reference,
+                cents: amount.get(),
+                transfer,
+                at: self.clock.now(),
+            };
+            self.keep(&mut book, &entry)
+        };
+        Ok(durable.wait().await?)
+    }
+
+    fn keep(&self, book: &mut BankRecords, entry: &BankRecord) -> DurablePromise {
+        if self.archive.has_failed() || book.apply(entry).is_err() {
+            return DurablePromise::broken();
+        }
+        self.archive.append(book, entry.encode())
+    }
+
+    /// One call: what a fault does to it, what is written down under its key, and what is told of that once it is due.
+    async fn ask(
+        &self,
+        call: BankCall,
+        (key, digest): (JobId, [u8; 32]),
+        decide: impl FnOnce(&BankRecords, Timestamp, bool) -> BankRecord + Send,
+    ) -> Result<Option<BankRecord>, PortError> {
+        let operation = call.name();
+        let trouble = self.trouble(call).await?;
+        let (entry, durable) = {
+            let mut book = self.book.lock();
+            match book.asked(key) {
+                Some(entry) => (entry, self.archive.barrier()),
+                None => {
+                    let due = self.clock.now().plus_ms(self.decides_after_ms);
+                    let entry = decide(&book, due, trouble == Some(BankFaultKind::Decline));
+                    let durable = self.keep(&mut book, &entry);
+                    (entry, durable)
+                }
+            }
+        };
+        let stopped = |e: LogError| failed(operation, ErrorKind::Unknown, &e.to_string());
+        durable.wait().await.map_err(stopped)?;
+        if trouble == Some(BankFaultKind::LoseResponse) {
+            tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
+            return Err(failed(operation, ErrorKind::Unknown, "no answer in time"));
+        }
+        match entry.asked() {
+            Some((_, kept, _)) if kept != digest => {
+                let message = "the key was used for something else";
+                Err(failed(operation, ErrorKind::Permanent, message))
+            }
+            Some((.., due)) if due > self.clock.now() => Ok(None),
+            _ => Ok(Some(entry)),
+        }
+    }
+
+    /// What a fault does before the bank has understood the call.
+    async fn trouble(&self, call: BankCall) -> Result<Option<BankFaultKind>, PortError> {
+        let meets = |fault: BankFault| {
+            let listening = matches!(fault.trouble, BankFaultKind::Duplicate | BankFaultKind::OutOfOrder);
+            let reading = matches!(call, BankCall::Incoming | BankCall::Balance);
+            let lost = matches!(fault.trouble, BankFaultKind::LoseResponse | BankFaultKind::Decline);
+            fault.call.is_none_or(|of| of == call) && (!listening || call == BankCall::Incoming) && !(lost && reading)
+        };
+        let trouble = self.rules.take(meets).map(|fault| fault.trouble);
+        let operation = call.name();
+        match trouble {
+            Some(BankFaultKind::Unreachable) => Err(failed(operation, ErrorKind::Temporary, "the bank is unreachable")),
+            // Nonsense says nothing about what happened behind it.
+            Some(BankFaultKind::MalformedResponse) => Err(failed(operation, ErrorKind::Unknown, "the answer is no bank's answer")),
+            Some(BankFaultKind::Stall) => {
+                tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
+                Err(failed(operation, ErrorKind::Unknown, "no answer in time"))
+            }
+            Some(BankFaultKind::Slow { ms }) => {
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                Ok(trouble)
+            }
+            _ => Ok(trouble),
+        }
+    }
+
+    const fn later<T>(&self) -> BankDecision<T> {
+        let retry_after_ms = if self.decides_after_ms < RETRY_MS {
+            self.decides_after_ms
+        } else {
+            RETRY_MS
+        };
+        BankDecision::Pending { retry_after_ms }
+    }
+
+    async fn read_incoming(&self, after: u64, limit: usize) -> Result<Vec<IncomingTransfer>, PortError> {
+        let trouble = self.trouble(BankCall::Incoming).await?;
+        let (found, durable) = {
+            let book = self.book.lock();
+            (book.came_in(after, limit), self.archive.barrier())
+        };
+        let stopped = |e: LogError| failed("incoming", ErrorKind::Temporary, &e.to_string());
+        durable.wait().await.map_err(stopped)?;
+        let told = found.into_iter().filter_map(|(number, entry)| match entry {
+            BankRecord::CameIn {
+                account,
+                reference,
+                cents,
+                sender,
+                ..
+            } => Some(IncomingTransfer {
+                number,
+                reference,
+                account,
+                amount: Cents::new(cents),
+                sender,
+                returns: None,
+            }),
+            BankRecord::CameBack {
+                account,
+                reference,
+                cents,
+                transfer,
+                ..
+            } => Some(IncomingTransfer {
+                number,
+                reference,
+                account,
+                amount: Cents::new(cents),
+                sender: String::new(),
+                returns: Some(transfer),
+            }),
+            _ => None,
+        });
+        let mut told: Vec<IncomingTransfer> = told.collect();
+        match trouble {
+            Some(BankFaultKind::Duplicate) => told = told.iter().flat_map(|one| [one.clone(), one.clone()]).collect(),
+            Some(BankFaultKind::OutOfOrder) => told.reverse(),
+            _ => {}
+        }
+        Ok(told)
+    }
+
+    async fn read_balance(&self, account: BankAccountId) -> Result<Cents, PortError> {
+        self.trouble(BankCall::Balance).await?;
+        let standing = self.book.lock().accounts.get(&account.0).copied();
+        let standing = standing.ok_or_else(|| failed("balance", ErrorKind::Permanent, "no such account"))?;
+        Ok(Cents::new(standing.cents))
+    }
+}
+
+fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: message.to_owned(),
+    }
+}
+
+impl BankApi for SandboxBank {
+    fn review(&self, application: PlainApplication) -> BoxFuture<'_, Result<BankDecision<ReviewDecision>, PortError>> {
+        Box::pin(self.decide(application))
+    }
+
+    fn open<'a>(&'a self, order: &'a OpenAccountRequest) -> BoxFuture<'a, Result<BankDecision<OpenAccountResult>, PortError>> {
+        Box::pin(self.open_account(order))
+    }
+
+    fn transfer<'a>(&'a self, order: &'a BankTransferRequest) -> BoxFuture<'a, Result<BankDecision<BankTransferResult>, PortError>> {
+        Box::pin(self.move_money(order))
+    }
+
+    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<IncomingTransfer>, PortError>> {
+        Box::pin(self.read_incoming(after, limit))
+    }
+
+    fn balance(&self, account: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>> {
+        Box::pin(self.read_balance(account))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! What the sandbox's bank knows.
+
+use std::collections::HashMap;
+
+use purser_actors::id::{BankAccountId, BankTransferId, JobId};
+use purser_actors::port::Timestamp;
+use purser_actors::port::banking::AccountType;
+
+use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+
+/// What the bank decided about an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) enum ReviewVerdict {
+    Approved,
+    Rejected,
+    InformationRequested,
+}
+
+/// What the file holds. Of what was asked there is a digest, and nothing that people answered.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) enum BankRecord {
+    /// An application came; it is decided at this time.
+    Reviewed {
+        key: JobId,
+        digest: [u8; 32],
+        verdict: ReviewVerdict,
+        due: Timestamp,
+    },
+    /// An account was asked for; it is open, or refused, at this time.
+    Opened {
+        key: JobId,
+        digest: [u8; 32],
+        account: BankAccountId,
+        ramp: AccountType,
+        refused: bool,
+        due: Timestamp,
+    },
+    /// A move was asked for and decided; it is told at this time.
+    Moved {
+        key: JobId,
+        digest: [u8; 32],
+        account: BankAccountId,
+        cents: u64,
+        to_account: bool,
+        /// The bank's word, if it refused.
+        refused: Option<String>,
+        due: Timestamp,
+    },
+    /// Money came in from outside.
+    CameIn {
+        account: BankAccountId,
+        reference: String,
+        cents: u64,
+        sender: String,
+        at: Timestamp,
+    },
+    /// A move to an account comes back out of it.
+    CameBack {
+        account: BankAccountId,
+        reference: String,
+        cents: u64,
+        transfer: BankTransferId,
+        at: Timestamp,
+    },
+}
+
+impl BankRecord {
+    /// Digest, and when it is told, of what was asked under a key.
+    pub(super) fn asked(&self) -> Option<(JobId, [u8; 32], Timestamp)> {
+        match self {
+            Self::Reviewed { key, digest, due, .. }
+            | Self::Opened { key, digest, due, .. }
+            | Self::Moved { key, digest, due, .. } => Some((*key, *digest, *due)),
+            Self::CameIn { .. } | Self::CameBack { .. } => None,
+        }
+    }
+
+    /// Whether it is money that came in, or back.
+    pub(super) const fn came(&self) -> bool {
+        matches!(self, Self::CameIn { .. } | Self::CameBack { .. })
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        // Encoding plain data into memory has no failing case.
+        bincode::encode_to_vec(self, bincode::config::standard()).unwrap_or_default()
+    }
+}
+
+fn by_key(key: JobId) -> u64 {
+    name(&[b"key", &key.0.to_be_bytes()])
+}
+
+fn by_reference(reference: &str) -> u64 {
+    name(&[b"reference", reference.as_bytes()])
+}
+
+impl ArchiveRecord for BankRecord {
+    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
+        let (entry, used) =
+            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
+        if used == record.len() {
+            Ok(vec![entry])
+        } else {
+            Err("trailing bytes".into())
+        }
+    }
+
+    fn index_keys(&self) -> Vec<u64> {
+        match self {
+            Self::CameIn { reference, .. } | Self::CameBack { reference, .. } => vec![by_reference(reference)],
+            _ => self.asked().map(|(key, ..)| by_key(key)).into_iter().collect(),
+        }
+    }
+
+    /// What counts is money: it is on a list.
+    fn is_counted(&self) -> bool {
+        self.came() || matches!(self, Self::Moved { .. })
+    }
+}
+
+/// What stands on an account, and what for it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct AccountState {
+    pub(super) cents: u64,
+    pub(super) ramp: AccountType,
+}
+
+#[derive(Default)]
+pub(super) struct BankRecords {
+    pub(super) shelf: RecordBuffer<BankRecord>,
+    pub(super) accounts: HashMap<u128, AccountState>,
+    pub(super) reviewed: u64,
+    pub(super) moved: u64,
+    pub(super) came_in: u64,
+}
+
+impl ArchiveState for BankRecords {
+    type Item = BankRecord;
+
+    fn apply(&mut self, entry: &BankRecord) -> Result<(), String> {
+        self.came_in += u64::from(entry.came());
+        match entry {
+            BankRecord::Reviewed { .. } => self.reviewed += 1,
+            BankRecord::Opened { refused: true, .. } => {}
+            BankRecord::Opened { account, ramp, .. } => {
+                let (cents, ramp) = (0, *ramp);
+                self.accounts.insert(account.0, AccountState { cents, ramp });
+            }
+            BankRecord::Moved {
+                account,
+                cents,
+                to_account,
+                refused: None,
+                ..
+            } => {
+                self.moved += 1;
+                let standing = self.accounts.get_mut(&account.0).ok_or("a move of no account")?;
+                let after = if *to_account {
+                    standing.cents.checked_add(*cents)
+                } else {
+                    standing.cents.checked_sub(*cents)
+                };
+                standing.cents = after.ok_or("a move of more than there is")?;
+            }
+            BankRecord::CameBack { account, cents, .. } => {
+                let standing = self.accounts.get_mut(&account.0).ok_or("a return of no account")?;
+                let after = standing.cents.checked_sub(*cents);
+                standing.cents = after.ok_or("a return of more than there is")?;
+            }
+            // What comes in goes on to us at once.
+            BankRecord::Moved { .. } | BankRecord::CameIn { .. } => {}
+        }
+        self.shelf.add(entry.clone());
+        Ok(())
+    }
+
+    fn buffer(&mut self) -> &mut RecordBuffer<BankRecord> {
+        &mut self.shelf
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let accounts: Vec<(u128, AccountState)> = self.accounts.iter().map(|(id, at)| (*id, *at)).collect();
+        // Encoding plain data into memory has no failing case.
+        let counts = (self.reviewed, self.moved, self.came_in);
+        bincode::encode_to_vec((accounts, counts), bincode::config::standard()).unwrap_or_default()
+    }
+
+    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
+        let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
+        let accounts: Vec<(u128, AccountState)>;
+        (accounts, (self.reviewed, self.moved, self.came_in)) = saved;
+        self.accounts = accounts.into_iter().collect();
+        Ok(())
+    }
+
+    fn weight(&self) -> usize {
+        self.accounts.len()
+    }
+}
+
+impl BankRecords {
+    /// What was asked under a key.
+    pub(super) fn asked(&self, key: JobId) -> Option<BankRecord> {
+        let mut found = self.shelf.find(by_key(key)).into_iter();
+        found.find(|entry| entry.asked().is_some_and(|(of, ..)| of == key))
+    }
+
+    /// What came in, or back, under this name, as it was last told.
+    pub(super) fn received(&self, wanted: &str) -> Option<BankRecord> {
+        let mut found = self.shelf.find(by_reference(wanted)).into_iter().rev();
+        found.find(|entry| match entry {
+            BankRecord::CameIn { reference, .. } | BankRecord::CameBack { reference, .. } => reference == wanted,
+            _ => false,
+        })
+    }
+
+    /// What came in behind this number, with its own.
+    pub(super) fn came_in(&self, after: u64, limit: usize) -> Vec<(u64, BankRecord)> {
+        let mut found = Vec::new();
+        self.shelf.scan(after, |number, entry| {
+            if entry.came() {
+                found.push((number + 1, entry.clone()));
+            }
+            found.len() < limit
+        });
+        found
+    }
+}

@@ -1,0 +1,187 @@
+#![allow(clippy::unwrap_used)]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use purser_actors::id::{BankingApplicationId, BankTransferId, DocumentId, Wallet};
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
+
+use super::*;
+use crate::provider::banking::PlainDocument;
+use crate::secret::Secret;
+use purser_actors::port::Timestamp;
+
+/// Stands still until it is set.
+struct Hands(AtomicU64);
+
+impl Clock for Hands {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+struct World {
+    directory: tempfile::TempDir,
+    clock: Arc<Hands>,
+    bank: SandboxBank,
+}
+
+impl World {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let clock = Arc::new(Hands(AtomicU64::new(1_000)));
+        let bank = SandboxBank::open(directory.path(), 50, clock.clone()).unwrap();
+        Self { directory, clock, bank }
+    }
+
+    fn again(self) -> Self {
+        let Self { directory, clock, bank } = self;
+        drop(bank);
+        let bank = SandboxBank::open(directory.path(), 50, clock.clone()).unwrap();
+        Self { directory, clock, bank }
+    }
+
+    fn later(&self) {
+        self.clock.0.fetch_add(50, Ordering::SeqCst);
+    }
+
+    fn breaks(&self, trouble: BankFaultKind) {
+        let (fault, remaining) = (BankFault { call: None, trouble }, Some(1));
+        self.bank.add_fault(FaultRule { fault, remaining });
+    }
+
+    async fn account(&self, id: u128, ramp: AccountType) -> BankAccountId {
+        let order = OpenAccountRequest {
+            key: JobId(id),
+            account: BankAccountId(id),
+            customer: "cus".into(),
+            ramp,
+        };
+        assert!(matches!(
+            self.bank.open_account(&order).await,
+            Ok(BankDecision::Pending { .. })
+        ));
+        self.later();
+        let open = self.bank.open_account(&order).await.unwrap();
+        assert!(matches!(open, BankDecision::Final(OpenAccountResult::Open(_))), "{open:?}");
+        order.account
+    }
+
+    async fn moves(&self, key: u128, account: BankAccountId, cents: u64, to_account: bool) -> Result<BankTransferResult, ErrorKind> {
+        let order = BankTransferRequest {
+            key: JobId(key),
+            transfer: BankTransferId(key),
+            account,
+            amount: Cents::new(cents),
+            to_account,
+        };
+        loop {
+            match self.bank.move_money(&order).await.map_err(|e| e.kind)? {
+                BankDecision::Final(moved) => return Ok(moved),
+                BankDecision::Pending { .. } => self.later(),
+            }
+        }
+    }
+}
+
+fn application(key: u128, last: &str, shows: &'static str, bytes: &[u8]) -> PlainApplication {
+    PlainApplication {
+        key: JobId(key),
+        id: BankingApplicationId(1 << 100),
+        wallet: Wallet::Evm([1; 20]),
+        answers: vec![("last_name".into(), last.to_owned())],
+        tax_id: Secret::new("987654321".into()),
+        documents: vec![PlainDocument {
+            id: DocumentId(1),
+            shows: shows.into(),
+            media: "application/pdf".into(),
+            sha256: Sha256::digest(b"paper").into(),
+            bytes: Zeroizing::new(bytes.to_vec()),
+        }],
+    }
+}
+
+// Aim: money moves once under a key, whatever is lost, over a restart; another content under the key is refused; no more goes
+// back than there is.
+#[tokio::test(start_paused = true)]
+async fn money_moves_once_under_a_key() {
+    let world = World::new();
+    let off = world.account(1, AccountType::OffRamp).await;
+    world.breaks(BankFaultKind::Unreachable);
+    assert_eq!(world.moves(7, off, 500, true).await, Err(ErrorKind::Temporary));
+    world.breaks(BankFaultKind::LoseResponse);
+    assert_eq!(world.moves(7, off, 500, true).await, Err(ErrorKind::Unknown));
+    let world = world.again();
+    for _ in 0..3 {
+        assert!(matches!(
+            world.moves(7, off, 500, true).await,
+            Ok(BankTransferResult::Complete { .. })
+        ));
+    }
+    assert_eq!(world.moves(7, off, 501, true).await, Err(ErrorKind::Permanent));
+    assert_eq!(world.bank.read_balance(off).await, Ok(Cents::new(500)));
+    assert!(matches!(
+        world.moves(8, off, 501, false).await,
+        Ok(BankTransferResult::Failed { .. })
+    ));
+    assert!(matches!(
+        world.moves(9, off, 400, false).await,
+        Ok(BankTransferResult::Complete { .. })
+    ));
+    assert!(matches!(
+        world.moves(10, off, 113, true).await,
+        Ok(BankTransferResult::Failed { .. })
+    ));
+    assert_eq!(world.bank.read_balance(off).await, Ok(Cents::new(100)));
+}
+
+// Aim: what came in is told from any place on, over a restart, and twice or backwards only when it is to be.
+#[tokio::test]
+async fn what_came_in_is_told_in_order() {
+    let world = World::new();
+    let (on, off) = (world.account(1, AccountType::OnRamp).await, world.account(2, AccountType::OffRamp).await);
+    for n in 1..=5 {
+        let named = ("Bob".to_owned(), format!("wire {n}"));
+        world.bank.deposit(on, Cents::new(n), named).await.unwrap();
+    }
+    let none = world.bank.deposit(off, Cents::new(1), ("Bob".into(), "x".into())).await;
+    assert!(matches!(none, Err(DepositError::NoAccount)));
+    let world = world.again();
+    let told = |told: Vec<IncomingTransfer>| told.iter().map(|one| one.amount.get()).collect::<Vec<_>>();
+    let first = world.bank.read_incoming(0, 3).await.unwrap();
+    assert_eq!(told(first.clone()), [1, 2, 3]);
+    assert_eq!(
+        told(world.bank.read_incoming(first[2].number, 10).await.unwrap()),
+        [4, 5]
+    );
+    world.breaks(BankFaultKind::OutOfOrder);
+    assert_eq!(told(world.bank.read_incoming(0, 2).await.unwrap()), [2, 1]);
+    world.breaks(BankFaultKind::Duplicate);
+    assert_eq!(told(world.bank.read_incoming(3, 10).await.unwrap()), [4, 4, 5, 5]);
+}
+
+// Aim: names force what the bank says, the same submission gets the same word, and bytes that are not what was announced are no
+// document.
+#[tokio::test]
+async fn an_application_is_decided_once() {
+    let world = World::new();
+    let says = async |asked: PlainApplication| {
+        let again = || PlainApplication { ..asked.clone() };
+        world.bank.decide(again()).await.unwrap();
+        world.later();
+        world.bank.decide(again()).await.unwrap()
+    };
+    let approved = says(application(1, "Lovelace", "proof_of_address", b"paper")).await;
+    assert!(
+        matches!(approved, BankDecision::Final(ReviewDecision::Approved { .. })),
+        "{approved:?}"
+    );
+    let refused = says(application(2, "Refused", "proof_of_address", b"paper")).await;
+    assert!(matches!(refused, BankDecision::Final(ReviewDecision::Rejected { .. })), "{refused:?}");
+    let wanted = says(application(3, "Wanted", "proof_of_address", b"paper")).await;
+    assert!(matches!(wanted, BankDecision::Final(ReviewDecision::InformationRequested { .. })), "{wanted:?}");
+    let given = says(application(4, "Wanted", "other", b"paper")).await;
+    assert!(matches!(given, BankDecision::Final(ReviewDecision::Approved { .. })), "{given:?}");
+    let forged = world.bank.decide(application(5, "Lovelace", "other", b"other")).await;
+    assert_eq!(forged.unwrap_err().kind, ErrorKind::Permanent);
+}

@@ -1,0 +1,57 @@
+//! The bridge's list of what it carries: from the burn that the attesters saw until it is minted.
+
+use purser_actors::money::Usdc;
+use purser_actors::port::{BoxFuture, ListCursor, ProviderEntry, EntryKey, ListPage, PortError, ProviderList};
+use purser_actors::reconciliation::{EntryAmount, EntryStatus};
+
+use super::records::{BridgeRecords, BridgeRecord, BridgeRecordKind};
+use super::{SandboxBridge, has, signed_of};
+use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, durably, page, place};
+
+/// A crossing as it stands now; `None` before its burn was seen.
+fn crossing(book: &BridgeRecords, transaction: &str) -> Option<ProviderEntry> {
+    let known = book.of(transaction);
+    let signed = signed_of(&known)?;
+    let last = known.iter().rev();
+    let mut changes = last.filter(|noted| matches!(noted.what, BridgeRecordKind::BurnObserved | BridgeRecordKind::Minted | BridgeRecordKind::Blocked));
+    let at = changes.next()?.at;
+    Some(ProviderEntry {
+        name: EntryKey::new(transaction.to_owned())?,
+        product: "crossing".into(),
+        money: EntryAmount::Usdc(Usdc::from_atomic(signed.burned.saturating_sub(signed.fee))),
+        returns: None,
+        terms: None,
+        standing: if has(&known, &BridgeRecordKind::Minted) {
+            EntryStatus::Completed
+        } else if has(&known, &BridgeRecordKind::Blocked) {
+            EntryStatus::Declined
+        } else {
+            EntryStatus::Held
+        },
+        at,
+    })
+}
+
+impl ProviderList for SandboxBridge {
+    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+        Box::pin(async move {
+            let after = place(after)?;
+            let (page, durable) = {
+                let book = self.book.lock();
+                let shown = |noted: &BridgeRecord| crossing(&book, &noted.transaction).map_or(ListedRecord::Nothing, ListedRecord::As);
+                (page(&book.shelf, after, limit, shown), self.archive.barrier())
+            };
+            durably(page, durable).await
+        })
+    }
+
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
+        Box::pin(async move {
+            let (found, durable) = {
+                let book = self.book.lock();
+                (crossing(&book, name.as_str()), self.archive.barrier())
+            };
+            durably(found, durable).await
+        })
+    }
+}

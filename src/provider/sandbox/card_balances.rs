@@ -1,0 +1,185 @@
+//! The balances that holders have at the sandbox's card issuer. What the sandbox's Base shows as sent to a deposit address
+//! counts in that address's balance; the issuer watches the chain as it is asked, and keeps what it saw in a file of its
+//! own, synced before it answers.
+
+mod records;
+pub mod deposit_watcher;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::{BoxFuture, CardBalances, Clock, CardDeposit, ErrorKind, PortError, Timestamp};
+
+use self::records::{BalanceRecords, BalanceRecord};
+use self::deposit_watcher::{IncomingUsdc, DepositSource};
+use crate::provider::CardBalanceReader;
+use crate::sandbox::archive::{Archive, ArchiveState as _};
+use crate::sandbox::keys::treasury;
+use crate::sandbox::record_log::{DurablePromise, LogError};
+
+const KIND: [u8; 8] = *b"SBXBAL01";
+/// Transfers read from the chain in one go.
+const PAGE: usize = 1_000;
+/// A deposit of exactly this is never credited.
+pub const NEVER_CREDITED: Cents = Cents::new(2_109);
+
+/// A simulated keeper of balances.
+pub struct SandboxCardBalances {
+    chain: Arc<dyn DepositSource>,
+    clock: Arc<dyn Clock>,
+    credit_after_ms: u64,
+    book: Mutex<BalanceRecords>,
+    archive: Archive,
+    desk: Mutex<BalanceFaults>,
+    /// One look at the chain at a time.
+    looking: tokio::sync::Mutex<()>,
+}
+
+/// What the desk has ordered. Held in memory: a restart makes the issuer well again.
+#[derive(Clone, Copy, Debug, Default)]
+struct BalanceFaults {
+    holds_credits: bool,
+    unreachable: u32,
+}
+
+impl SandboxCardBalances {
+    /// Opens or makes `issuer.balances` in the directory, which must exist. A deposit counts `credit_after_ms` after it
+    /// reached the chain.
+    ///
+    /// # Errors
+    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    pub fn open(
+        directory: &Path,
+        chain: Arc<dyn DepositSource>,
+        clock: Arc<dyn Clock>,
+        credit_after_ms: u64,
+    ) -> Result<Self, LogError> {
+        let mut book = BalanceRecords::default();
+        let archive = Archive::open(&directory.join("issuer.balances"), KIND, &mut book)?;
+        Ok(Self {
+            chain,
+            clock,
+            credit_after_ms,
+            book: Mutex::new(book),
+            archive,
+            desk: Mutex::default(),
+            looking: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// Credits nothing more, or goes on.
+    pub fn hold_credits(&self, held: bool) {
+        self.desk.lock().holds_credits = held;
+    }
+
+    /// The next so many calls find nobody.
+    pub fn set_unreachable(&self, times: u32) {
+        self.desk.lock().unreachable = times;
+    }
+
+    fn check_reachable(&self) -> Result<(), PortError> {
+        let mut desk = self.desk.lock();
+        if desk.unreachable == 0 {
+            return Ok(());
+        }
+        desk.unreachable -= 1;
+        Err(failed(ErrorKind::Temporary, "the sandbox issuer is unreachable"))
+    }
+
+    /// Takes over what reached Base since the last look.
+    async fn look(&self) -> Result<(), PortError> {
+        let _one = self.looking.lock().await;
+        let stopped = |e: LogError| failed(ErrorKind::Temporary, &e.to_string());
+        let Wallet::Evm(ours) = treasury(Network::Base) else {
+            return Ok(());
+        };
+        loop {
+            let from = self.book.lock().position;
+            let page = self.chain.deposits_after(from, PAGE).await?;
+            let Some(last) = page.last().map(|seen| seen.position) else {
+                return Ok(());
+            };
+            let arrived = page.into_iter().filter(|seen| seen.to != ours).map(arrival);
+            let durable = {
+                let mut book = self.book.lock();
+                let entries = arrived.chain([BalanceRecord::Cursor(last)]).collect::<Vec<_>>();
+                self.keep(&mut book, &entries)
+            };
+            durable.wait().await.map_err(stopped)?;
+        }
+    }
+
+    fn keep(&self, book: &mut BalanceRecords, entries: &[BalanceRecord]) -> DurablePromise {
+        if self.archive.has_failed() || entries.iter().any(|entry| book.apply(entry).is_err()) {
+            return DurablePromise::broken();
+        }
+        // Encoding plain data into memory has no failing case.
+        let record = bincode::encode_to_vec(entries, bincode::config::standard()).unwrap_or_default();
+        self.archive.append(book, record)
+    }
+
+    /// Whether a deposit counts now.
+    fn counts(&self, atomic: u64, at: Timestamp) -> bool {
+        Usdc::from_cents(NEVER_CREDITED) != Ok(Usdc::from_atomic(atomic))
+            && !self.desk.lock().holds_credits
+            && self.clock.now() >= at.plus_ms(self.credit_after_ms)
+    }
+
+    async fn counted(&self, address: &[u8; 20]) -> Result<Usdc, PortError> {
+        self.check_reachable()?;
+        self.look().await?;
+        let found = self.book.lock().of(address);
+        let counted = found.into_iter().filter_map(|entry| match entry {
+            BalanceRecord::Deposit { atomic, at, .. } if self.counts(atomic, at) => Some(atomic),
+            _ => None,
+        });
+        Ok(Usdc::from_atomic(counted.fold(0, u64::saturating_add)))
+    }
+
+    async fn credited(&self, deposit: &CardDeposit) -> Result<bool, PortError> {
+        self.check_reachable()?;
+        self.look().await?;
+        let found = self.book.lock().of(&deposit.address);
+        Ok(found.into_iter().any(|entry| match entry {
+            BalanceRecord::Deposit {
+                transaction,
+                atomic,
+                at,
+                ..
+            } => transaction == deposit.transaction && atomic == deposit.amount.atomic() && self.counts(atomic, at),
+            BalanceRecord::Cursor(_) => false,
+        }))
+    }
+}
+
+impl CardBalances for SandboxCardBalances {
+    fn is_credited<'a>(&'a self, deposit: &'a CardDeposit) -> BoxFuture<'a, Result<bool, PortError>> {
+        Box::pin(self.credited(deposit))
+    }
+}
+
+impl CardBalanceReader for SandboxCardBalances {
+    fn balance<'a>(&'a self, address: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>> {
+        Box::pin(self.counted(address))
+    }
+}
+
+fn arrival(seen: IncomingUsdc) -> BalanceRecord {
+    BalanceRecord::Deposit {
+        address: seen.to,
+        transaction: seen.transaction,
+        atomic: seen.amount.atomic(),
+        at: seen.at,
+    }
+}
+
+fn failed(kind: ErrorKind, message: &str) -> PortError {
+    PortError {
+        kind,
+        operation: "card balance",
+        message: message.into(),
+    }
+}

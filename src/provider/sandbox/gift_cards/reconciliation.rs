@@ -1,0 +1,78 @@
+//! The catalog's list of what it was ever ordered. A gift card that is being made is left out until it is made, but for whoever asks
+//! for it by its name.
+
+use purser_actors::port::{BoxFuture, ListCursor, ProviderEntry, EntryKey, ListPage, PortError, ProviderList, Timestamp};
+use purser_actors::reconciliation::{EntryAmount, EntryStatus};
+
+use super::super::issuer_reconciliation::{ListedRecord, durably, page, place};
+use super::SandboxGiftCards;
+use super::records::{GiftCardOrderRecord, GiftCardRecord};
+use crate::sandbox::archive::ArchiveState as _;
+
+impl SandboxGiftCards {
+    /// Once it is made, or declined.
+    fn listed(&self, order: &GiftCardOrderRecord, now: Timestamp) -> ListedRecord {
+        match self.stands(order, now) {
+            ListedRecord::As(entry) if entry.standing == EntryStatus::Pending => ListedRecord::NotYet,
+            shown => shown,
+        }
+    }
+
+    /// However it stands.
+    fn stands(&self, order: &GiftCardOrderRecord, now: Timestamp) -> ListedRecord {
+        let (standing, at) = match order.declined {
+            Some(_) => (EntryStatus::Declined, order.at),
+            None if order.ready_at <= now => (EntryStatus::Completed, order.ready_at),
+            None => (EntryStatus::Pending, order.at),
+        };
+        // Of a product that is not in the list any more, its currency is not known.
+        let product = self.catalog.get(&order.product);
+        let Some(currency) = product.and_then(|listed| listed.product.currency.parse().ok()) else {
+            return ListedRecord::Nothing;
+        };
+        ListedRecord::As(ProviderEntry {
+            name: EntryKey::of(order.key),
+            product: order.product.as_str().into(),
+            money: EntryAmount::Cents(order.amount, currency),
+            returns: None,
+            terms: order.terms(),
+            standing,
+            at,
+        })
+    }
+}
+
+impl ProviderList for SandboxGiftCards {
+    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+        Box::pin(async move {
+            let after = place(after)?;
+            let (page, durable) = {
+                let mut book = self.book.lock();
+                book.now = book.now.max(self.clock.now());
+                let now = book.now;
+                let shown = |record: &GiftCardRecord| match record {
+                    GiftCardRecord::Ordered(order) => self.listed(order, now),
+                    GiftCardRecord::Stock { .. } | GiftCardRecord::Price { .. } => ListedRecord::Nothing,
+                };
+                (page(book.buffer(), after, limit, shown), self.archive.barrier())
+            };
+            durably(page, durable).await
+        })
+    }
+
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
+        Box::pin(async move {
+            let (found, durable) = {
+                let mut book = self.book.lock();
+                book.now = book.now.max(self.clock.now());
+                let order = name.order().and_then(|key| book.order(key));
+                let found = order.map(|order| self.stands(&order, book.now));
+                (found, self.archive.barrier())
+            };
+            Ok(match durably(found, durable).await? {
+                Some(ListedRecord::As(entry)) => Some(entry),
+                _ => None,
+            })
+        })
+    }
+}

@@ -1,0 +1,212 @@
+//! What a person tells the sandbox's identity check, and what follows from it. Family names make happen what is hard to
+//! meet by chance.
+
+use std::collections::BTreeMap;
+
+use purser_actors::kernel::event_record::rfc3339;
+use purser_actors::port::{Timestamp, Verdict};
+
+/// From answer to verdict for the slow name, in milliseconds.
+const SLOW_MS: u64 = 60_000;
+const LONGEST: usize = 100;
+const MAJORITY_YEARS: u64 = 18;
+
+/// How the verdict is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerdictDelivery {
+    /// One signed callback.
+    Once,
+    /// No callback: who wants to know asks.
+    Silent,
+    /// The same callback twice.
+    Twice,
+    /// First one that somebody else signed, then the right one.
+    Forged,
+    /// The right one, then one that contradicts it.
+    Contrary,
+    /// Signed rubbish, and no other.
+    Garbage,
+}
+
+/// A family name with a fate.
+#[derive(Clone, Copy, Debug)]
+pub struct MagicFamilyName {
+    /// As it is written in the form.
+    pub name: &'static str,
+    /// What happens.
+    pub effect: &'static str,
+    fails: Option<&'static str>,
+    slow: bool,
+    telling: VerdictDelivery,
+}
+
+const fn magic(name: &'static str, effect: &'static str, telling: VerdictDelivery) -> MagicFamilyName {
+    MagicFamilyName {
+        name,
+        effect,
+        fails: None,
+        slow: false,
+        telling,
+    }
+}
+
+/// Every name with a fate.
+pub const MAGIC_NAMES: [MagicFamilyName; 7] = [
+    MagicFamilyName {
+        fails: Some("document_mismatch"),
+        ..magic(
+            "Reject",
+            "the identity check fails; another may be begun",
+            VerdictDelivery::Once,
+        )
+    },
+    MagicFamilyName {
+        slow: true,
+        ..magic("Pending", "the identity check takes a minute", VerdictDelivery::Once)
+    },
+    magic(
+        "Silent",
+        "the verdict is told by no callback; the service asks",
+        VerdictDelivery::Silent,
+    ),
+    magic("Twice", "the verdict's callback comes twice", VerdictDelivery::Twice),
+    magic(
+        "Forged",
+        "a callback with another's signature comes first",
+        VerdictDelivery::Forged,
+    ),
+    magic("Contrary", "a second callback says the contrary", VerdictDelivery::Contrary),
+    magic("Garbage", "the callback is signed and holds rubbish", VerdictDelivery::Garbage),
+];
+
+/// What the form asked and was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FormResult {
+    pub(super) verdict: Verdict,
+    pub(super) after_ms: u64,
+    pub(super) telling: VerdictDelivery,
+}
+
+impl FormResult {
+    /// Without a delay, told once.
+    pub(super) const fn at_once(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            after_ms: 0,
+            telling: VerdictDelivery::Once,
+        }
+    }
+}
+
+/// A field of the form that is not filled as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidField(pub &'static str);
+
+/// Reads the form; nobody under eighteen passes.
+pub(super) fn judge(form: &BTreeMap<String, String>, now: Timestamp, usual_ms: u64) -> Result<FormResult, InvalidField> {
+    let field = |name: &str| form.get(name).map(|value| value.trim()).unwrap_or_default();
+    let named = |name: &str| !field(name).is_empty() && field(name).chars().count() <= LONGEST;
+    if !named("given_name") || !named("family_name") {
+        return Err(InvalidField("Both names are needed, of at most 100 characters."));
+    }
+    let country = field("country");
+    if country.len() != 2 || !country.bytes().all(|b| b.is_ascii_alphabetic()) {
+        return Err(InvalidField("The country is two letters, such as US."));
+    }
+    let born = day(field("date_of_birth")).ok_or(InvalidField("The date of birth is a day, as in 1990-12-31."))?;
+    let today = day(rfc3339(now).get(..10).unwrap_or_default()).unwrap_or_default();
+    if born > today {
+        return Err(InvalidField("The date of birth is still to come."));
+    }
+    let of_age = (born.0 + MAJORITY_YEARS, born.1, born.2) <= today;
+    let family = field("family_name");
+    let fate = MAGIC_NAMES.iter().find(|magic| magic.name.eq_ignore_ascii_case(family));
+    let fails = fate
+        .and_then(|magic| magic.fails)
+        .or(if of_age { None } else { Some("under_age") });
+    Ok(FormResult {
+        verdict: fails.map_or(Verdict::Passed, |reason| Verdict::Failed { reason: reason.into() }),
+        after_ms: if fate.is_some_and(|magic| magic.slow) {
+            SLOW_MS
+        } else {
+            usual_ms
+        },
+        telling: fate.map_or(VerdictDelivery::Once, |magic| magic.telling),
+    })
+}
+
+/// Year, month and day of a date as forms send it.
+fn day(text: &str) -> Option<(u64, u64, u64)> {
+    let mut parts = text.split('-').map(|part| (part.len(), part.parse::<u64>().ok()));
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    let digits = text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+    let shape = (year.0, month.0, day.0) == (4, 2, 2) && parts.next().is_none() && digits;
+    let (year, month, day) = (year.1?, month.1?, day.1?);
+    (shape && (1900..10_000).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day))
+        .then_some((year, month, day))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_795_176_000_000); // 2026-11-20
+
+    fn form(family: &str, born: &str) -> BTreeMap<String, String> {
+        let pairs = [
+            ("given_name", "Ada"),
+            ("family_name", family),
+            ("date_of_birth", born),
+            ("country", "GB"),
+        ];
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    }
+
+    // Aim: names have their fates, and eighteen is reached on the birthday, not a day before.
+    #[test]
+    fn names_and_ages_decide() {
+        let judged = |family, born| judge(&form(family, born), NOW, 5).unwrap();
+        let failed = |reason: &str| Verdict::Failed { reason: reason.into() };
+        assert_eq!(judged("Lovelace", "2008-11-20").verdict, Verdict::Passed);
+        assert_eq!(judged("Lovelace", "2008-11-21").verdict, failed("under_age"));
+        assert_eq!(judged("reject", "1990-01-01").verdict, failed("document_mismatch"));
+        assert_eq!(judged("Pending", "1990-01-01").after_ms, SLOW_MS);
+        assert_eq!(judged("Twice", "1990-01-01").telling, VerdictDelivery::Twice);
+        assert_eq!(
+            (
+                judged("Lovelace", "1990-01-01").after_ms,
+                judged("L", "1990-01-01").telling
+            ),
+            (5, VerdictDelivery::Once)
+        );
+    }
+
+    // Aim: what is missing or no date is said, and nothing is decided.
+    #[test]
+    fn an_unreadable_form_decides_nothing() {
+        for born in [
+            "",
+            "1990",
+            "1990-13-01",
+            "1990-1-1",
+            "2026-11-21",
+            "19900101",
+            "1990-01-01-1",
+            "+990-01-01",
+        ] {
+            assert!(judge(&form("Lovelace", born), NOW, 5).is_err(), "{born}");
+        }
+        for (name, value) in [
+            ("given_name", " "),
+            ("family_name", ""),
+            ("country", "G"),
+            ("country", "G1"),
+        ] {
+            let mut form = form("Lovelace", "1990-01-01");
+            form.insert(name.into(), value.into());
+            assert!(judge(&form, NOW, 5).is_err(), "{name} {value}");
+        }
+    }
+}

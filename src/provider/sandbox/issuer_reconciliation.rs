@@ -1,0 +1,165 @@
+//! The issuer's lists: of what it was ever ordered, where a card that is being made is left out until it is made, but for whoever
+//! asks for it by its name; and of what it gave back of cards that have ended.
+
+use std::sync::Arc;
+
+use purser_actors::port::{BoxFuture, ListCursor, ProviderEntry, EntryKey, ErrorKind, ListPage, PortError, ProviderList, Timestamp};
+use purser_actors::product::Currency;
+use purser_actors::reconciliation::{EntryAmount, EntryStatus};
+
+use super::issuer_records::CardOrderRecord;
+use super::life::{Event, Lives};
+use super::{SandboxIssuer, failed};
+use crate::sandbox::archive::RecordBuffer;
+use crate::sandbox::archive::{ArchiveState, ArchiveRecord};
+use crate::sandbox::record_log::DurablePromise;
+
+/// The place that a cursor of this sandbox means.
+pub(super) fn place(after: Option<&ListCursor>) -> Result<u64, PortError> {
+    let wrong = || failed(ErrorKind::Permanent, "not a cursor of this list");
+    after.map_or(Ok(0), |cursor| cursor.number().ok_or_else(wrong))
+}
+
+/// Behind a place, what `list` makes of the records that count, until it says that there is no more for now.
+pub(super) fn page<T: ArchiveRecord>(
+    shelf: &RecordBuffer<T>,
+    after: u64,
+    limit: usize,
+    mut list: impl FnMut(&T) -> ListedRecord,
+) -> ListPage<ProviderEntry> {
+    let (mut items, mut at) = (Vec::new(), after);
+    shelf.scan(after, |number, record| {
+        match list(record) {
+            ListedRecord::NotYet => return false,
+            ListedRecord::Nothing => {}
+            ListedRecord::As(entry) => items.push(entry),
+        }
+        at = number + 1;
+        items.len() < limit.max(1)
+    });
+    let next = (!items.is_empty()).then(|| ListCursor::of_number(at));
+    ListPage { items, next }
+}
+
+/// What is told once it is durable.
+pub(super) async fn durably<T>(told: T, durable: DurablePromise) -> Result<T, PortError> {
+    let kept = durable.wait().await;
+    kept.map(|()| told)
+        .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))
+}
+
+/// What a record is on a list.
+pub(super) enum ListedRecord {
+    /// An entry.
+    As(ProviderEntry),
+    /// None.
+    Nothing,
+    /// It will be one, and so the list ends before it.
+    NotYet,
+}
+
+/// However it stands.
+fn entry(order: &CardOrderRecord, now: Timestamp) -> ProviderEntry {
+    let (standing, at) = match order.declined {
+        Some(_) => (EntryStatus::Declined, order.at),
+        None if order.ready_at <= now => (EntryStatus::Completed, order.ready_at),
+        None => (EntryStatus::Pending, order.at),
+    };
+    ProviderEntry {
+        name: EntryKey::of(order.key),
+        product: "card".into(),
+        money: EntryAmount::Cents(order.amount, Currency::USD),
+        returns: None,
+        terms: None,
+        standing,
+        at,
+    }
+}
+
+/// Once it is made, or declined.
+fn listed(order: &CardOrderRecord, now: Timestamp) -> ListedRecord {
+    match entry(order, now) {
+        entry if entry.standing == EntryStatus::Pending => ListedRecord::NotYet,
+        entry => ListedRecord::As(entry),
+    }
+}
+
+/// What was given back of each card that has ended, all so far, under the key of its order: a line for each time.
+pub struct Remainders(pub Arc<SandboxIssuer>);
+
+impl Remainders {
+    /// Of the card that this order made.
+    fn given(lives: &Lives, order: &CardOrderRecord) -> Option<ProviderEntry> {
+        let (released, at) = lives.of(order.clone()).given_back()?;
+        Some(ProviderEntry {
+            name: EntryKey::of(order.key),
+            product: "remainder".into(),
+            money: EntryAmount::Cents(released, Currency::USD),
+            returns: None,
+            terms: None,
+            standing: EntryStatus::Completed,
+            at,
+        })
+    }
+}
+
+impl ProviderList for Remainders {
+    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+        Box::pin(async move {
+            let after = place(after)?;
+            let (page, durable) = {
+                let (book, lives) = (self.0.book.lock(), self.0.lives.lock());
+                let shown = |event: &Event| match event.gives_back() {
+                    false => ListedRecord::Nothing,
+                    true => book
+                        .by_ref(&event.issuer_ref)
+                        .and_then(|order| Self::given(&lives, &order))
+                        .map_or(ListedRecord::Nothing, ListedRecord::As),
+                };
+                (page(&lives.shelf, after, limit, shown), self.0.lived.barrier())
+            };
+            durably(page, durable).await
+        })
+    }
+
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
+        Box::pin(async move {
+            let (found, durable) = {
+                let (book, lives) = (self.0.book.lock(), self.0.lives.lock());
+                let order = name.order().and_then(|key| book.order(key));
+                let found = order.and_then(|order| Self::given(&lives, &order));
+                (found, self.0.lived.barrier())
+            };
+            durably(found, durable).await
+        })
+    }
+}
+
+impl ProviderList for SandboxIssuer {
+    fn entries<'a>(&'a self, after: Option<&'a ListCursor>, limit: usize) -> BoxFuture<'a, Result<ListPage<ProviderEntry>, PortError>> {
+        Box::pin(async move {
+            let after = place(after)?;
+            let (page, durable) = {
+                let mut book = self.book.lock();
+                book.now = book.now.max(self.clock.now());
+                let now = book.now;
+                let shown = |order: &CardOrderRecord| listed(order, now);
+                (page(book.buffer(), after, limit, shown), self.archive.barrier())
+            };
+            durably(page, durable).await
+        })
+    }
+
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ProviderEntry>, PortError>> {
+        Box::pin(async move {
+            let (found, durable) = {
+                let mut book = self.book.lock();
+                book.now = book.now.max(self.clock.now());
+                let order = name.order().and_then(|key| book.order(key));
+                let found = order.map(|order| entry(&order, book.now));
+                (found, self.archive.barrier())
+            };
+            durably(found, durable).await
+        })
+    }
+}

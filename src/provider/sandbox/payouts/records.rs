@@ -1,0 +1,298 @@
+//! What the sandbox's rails know: orders with the words that are still to come, and every word that was said, in order.
+
+use std::collections::{BTreeMap, HashMap};
+
+use purser_actors::id::{JobId, PayoutId};
+use purser_actors::money::Cents;
+use purser_actors::port::Timestamp;
+use purser_actors::port::payouts::{PayoutRailStatus, PayoutStatusUpdate, PayoutEvent};
+use purser_actors::product::{Currency, ProductLine};
+
+use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+
+/// When the caller is told to ask again at most, in milliseconds.
+const RETRY_MS: u64 = 1_000;
+
+/// What a rail can say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum PayoutEventKind {
+    /// On its way.
+    InProcess,
+    /// Paid.
+    Complete,
+    /// Not paid.
+    Failed,
+    /// Stopped.
+    Cancelled,
+    /// Came back.
+    Returned,
+}
+
+impl PayoutEventKind {
+    fn state(self, key: JobId) -> PayoutRailStatus {
+        match self {
+            Self::InProcess => PayoutRailStatus::InProcess {
+                retry_after_ms: RETRY_MS,
+            },
+            // Half of the key: enough to be found again at the rail, and nothing to order with.
+            Self::Complete => PayoutRailStatus::Complete {
+                reference: format!("sbx_pay_{:016x}", key.0 >> 64).into(),
+            },
+            Self::Failed => PayoutRailStatus::Failed {
+                reason: "declined_by_rail".into(),
+            },
+            Self::Cancelled => PayoutRailStatus::Cancelled {
+                reason: "stopped_by_rail".into(),
+            },
+            Self::Returned => PayoutRailStatus::Returned {
+                reason: "returned_by_recipient".into(),
+            },
+        }
+    }
+}
+
+/// A word about one payout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct PayoutEventRecord {
+    /// Said, or to be said.
+    pub(super) at: Timestamp,
+    pub(super) key: JobId,
+    pub(super) payout: PayoutId,
+    pub(super) sequence: u64,
+    pub(super) says: PayoutEventKind,
+}
+
+impl PayoutEventRecord {
+    pub(super) fn report(&self) -> PayoutStatusUpdate {
+        PayoutStatusUpdate {
+            sequence: self.sequence,
+            state: self.says.state(self.key),
+        }
+    }
+}
+
+/// An order as it was taken.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct PayoutOrderRecord {
+    pub(super) key: JobId,
+    pub(super) payout: PayoutId,
+    pub(super) line: ProductLine,
+    pub(super) amount: Cents,
+    pub(super) currency: Currency,
+    /// Of everything that was asked for.
+    pub(super) digest: [u8; 32],
+    pub(super) at: Timestamp,
+    /// Whether a payment after a refusal cannot be taken back.
+    pub(super) gone: bool,
+    /// Whether it is paid after a refusal.
+    pub(super) late: bool,
+    /// What will be said of it.
+    pub(super) to_come: Vec<PayoutEventRecord>,
+}
+
+/// What the file holds.
+#[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
+pub(super) enum PayoutRecord {
+    Ordered(PayoutOrderRecord),
+    Word(PayoutEventRecord),
+    /// Its money was taken back: what was still to come is not said any more.
+    Recalled(JobId),
+}
+
+impl PayoutRecord {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        // Encoding plain data into memory has no failing case.
+        bincode::encode_to_vec(self, bincode::config::standard()).unwrap_or_default()
+    }
+}
+
+impl ArchiveRecord for PayoutRecord {
+    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
+        let (read, used) =
+            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
+        if used == record.len() {
+            Ok(vec![read])
+        } else {
+            Err("trailing bytes".into())
+        }
+    }
+
+    fn index_keys(&self) -> Vec<u64> {
+        match self {
+            Self::Ordered(order) => vec![by_key(order.key), by_payout(order.payout)],
+            Self::Word(word) => vec![by_key(word.key)],
+            Self::Recalled(key) => vec![by_key(*key)],
+        }
+    }
+
+    fn is_counted(&self) -> bool {
+        matches!(self, Self::Word(_))
+    }
+}
+
+fn by_key(key: JobId) -> u64 {
+    name(&[b"key", &key.0.to_be_bytes()])
+}
+
+fn by_payout(payout: PayoutId) -> u64 {
+    name(&[b"payout", &payout.0.to_be_bytes()])
+}
+
+/// When a word is due, and its place among those of the same moment.
+type DueKey = (Timestamp, u64);
+
+#[derive(Default)]
+pub(super) struct PayoutRecords {
+    shelf: RecordBuffer<PayoutRecord>,
+    orders: usize,
+    recalled: usize,
+    /// Words whose time has not come.
+    to_come: BTreeMap<DueKey, PayoutEventRecord>,
+    /// Words that were ever to come: what orders those of one moment.
+    planned: u64,
+    /// Temporary errors that a magic order has had; gone once it is taken.
+    stumbles: HashMap<JobId, u32>,
+    /// The rails' time never runs backwards.
+    pub(super) now: Timestamp,
+}
+
+impl ArchiveState for PayoutRecords {
+    type Item = PayoutRecord;
+
+    fn apply(&mut self, record: &PayoutRecord) -> Result<(), String> {
+        match record {
+            PayoutRecord::Ordered(order) => {
+                self.now = self.now.max(order.at);
+                self.orders += 1;
+                for word in &order.to_come {
+                    self.planned += 1;
+                    self.to_come.insert((word.at, self.planned), *word);
+                }
+            }
+            // What the desk says was never to come.
+            PayoutRecord::Word(word) => {
+                let planned = self.to_come.iter().find(|(_, to_come)| *to_come == word);
+                if let Some(due) = planned.map(|(due, _)| *due) {
+                    self.to_come.remove(&due);
+                }
+            }
+            PayoutRecord::Recalled(key) => {
+                self.recalled += 1;
+                self.to_come.retain(|_, word| word.key != *key);
+            }
+        }
+        self.shelf.add(record.clone());
+        Ok(())
+    }
+
+    fn buffer(&mut self) -> &mut RecordBuffer<PayoutRecord> {
+        &mut self.shelf
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let to_come: Vec<_> = self.to_come.iter().map(|(due, word)| (*due, *word)).collect();
+        let saved = (self.orders, self.recalled, to_come, self.planned, self.now);
+        // Encoding plain data into memory has no failing case.
+        bincode::encode_to_vec(saved, bincode::config::standard()).unwrap_or_default()
+    }
+
+    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
+        let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
+        let to_come: Vec<(DueKey, PayoutEventRecord)>;
+        (self.orders, self.recalled, to_come, self.planned, self.now) = saved;
+        self.to_come = to_come.into_iter().collect();
+        Ok(())
+    }
+
+    fn weight(&self) -> usize {
+        self.to_come.len()
+    }
+}
+
+impl PayoutRecords {
+    /// Orders, words, and money taken back.
+    pub(super) const fn totals(&self) -> (usize, u64, usize) {
+        (self.orders, self.shelf.counted(), self.recalled)
+    }
+
+    /// The next word whose time has come.
+    pub(super) fn due(&self) -> Option<PayoutEventRecord> {
+        let (due, word) = self.to_come.first_key_value()?;
+        (due.0 <= self.now).then_some(*word)
+    }
+
+    pub(super) fn order(&self, key: JobId) -> Option<PayoutOrderRecord> {
+        self.near(by_key(key)).find(|order| order.key == key)
+    }
+
+    pub(super) fn order_of(&self, payout: PayoutId) -> Option<PayoutOrderRecord> {
+        self.near(by_payout(payout)).find(|order| order.payout == payout)
+    }
+
+    fn near(&self, name: u64) -> impl Iterator<Item = PayoutOrderRecord> {
+        let found = self.shelf.find(name).into_iter();
+        found.filter_map(|record| match record {
+            PayoutRecord::Ordered(order) => Some(order),
+            PayoutRecord::Word(_) | PayoutRecord::Recalled(_) => None,
+        })
+    }
+
+    /// Every word said of an order, oldest first.
+    pub(super) fn said(&self, key: JobId) -> Vec<PayoutEventRecord> {
+        let found = self.shelf.find(by_key(key)).into_iter();
+        let words = found.filter_map(|record| match record {
+            PayoutRecord::Word(word) if word.key == key => Some(word),
+            _ => None,
+        });
+        let mut said: Vec<PayoutEventRecord> = Vec::new();
+        // A frame of the file is found once for each of its names.
+        words.for_each(|word| {
+            if said.last() != Some(&word) {
+                said.push(word);
+            }
+        });
+        said
+    }
+
+    /// The word with the highest sequence: the truth, whatever was said last.
+    pub(super) fn latest(&self, key: JobId) -> Option<PayoutEventRecord> {
+        self.said(key).into_iter().max_by_key(|word| word.sequence)
+    }
+
+    pub(super) fn is_recalled(&self, key: JobId) -> bool {
+        let mut found = self.shelf.find(by_key(key)).into_iter();
+        found.any(|record| matches!(record, PayoutRecord::Recalled(recalled) if recalled == key))
+    }
+
+    /// Every word that was said, by its number.
+    pub(super) const fn words(&self) -> &RecordBuffer<PayoutRecord> {
+        &self.shelf
+    }
+
+    /// The words behind this number.
+    pub(super) fn told(&self, after: u64, limit: usize) -> Vec<PayoutEvent> {
+        let mut told = Vec::new();
+        self.shelf.scan(after, |number, record| {
+            if let PayoutRecord::Word(word) = record {
+                told.push(PayoutEvent {
+                    number: number + 1,
+                    payout: word.payout,
+                    report: word.report(),
+                });
+            }
+            told.len() < limit
+        });
+        told
+    }
+
+    /// Whether an order stumbles once more: twice in all.
+    pub(super) fn stumbles(&mut self, key: JobId) -> bool {
+        let stumbles = self.stumbles.entry(key).or_default();
+        *stumbles += 1;
+        if *stumbles <= 2 {
+            return true;
+        }
+        self.stumbles.remove(&key);
+        false
+    }
+}

@@ -1,0 +1,365 @@
+//! The sandbox's card program: reloadable cards and reservations, taken from what its keeper of balances has counted.
+//!
+//! Everything is judged and written down under one lock: what reached the account only grows, so it is read first; what was
+//! taken from it is summed where the next order is added to it. Two orders never share a cent.
+
+mod records;
+pub mod faults;
+pub mod reconciliation;
+mod holds;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use purser_actors::id::{CardId, JobId};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::{
+    BoxFuture, CardState, CardTransaction, CardEvent, Clock, ErrorKind, OpenCardRequest, PortError, HoldResult,
+    HoldRequest, HoldStatus, CardSnapshot, CardActionRequest, Timestamp, TransactionStatus, CardAction,
+};
+
+use self::records::{CardLedger, ReloadableCardRecord, OpenedCard, ReloadableCardRecords};
+use self::faults::{ReloadableCardFault, failed};
+use super::fault_rules::{FaultRule, FaultRules};
+use super::{Sale, card_numbers};
+use crate::provider::reloadable_cards::{PlainOpenResult, ReloadableCardApi};
+use crate::provider::{CardBalanceReader, PlainCard};
+use crate::sandbox::archive::{Archive, ArchiveState as _};
+use crate::sandbox::record_log::{DurablePromise, LogError};
+use crate::secret::Secret;
+
+const KIND: [u8; 8] = *b"SBXPRG03";
+/// The program at a glance.
+#[derive(Clone, Debug)]
+pub struct SandboxReloadableCardSummary {
+    /// Cards opened.
+    pub cards: u64,
+    /// The faults waiting for a call.
+    pub rules: Vec<FaultRule<ReloadableCardFault>>,
+    /// Calls that met a fault since the start.
+    pub faults_injected: u64,
+}
+
+/// A simulated card program.
+pub struct SandboxReloadableCards<B> {
+    balances: Arc<B>,
+    clock: Arc<dyn Clock>,
+    book: Mutex<ReloadableCardRecords>,
+    archive: Archive,
+    rules: FaultRules<ReloadableCardFault>,
+}
+
+impl<B: CardBalanceReader> SandboxReloadableCards<B> {
+    /// Opens or makes `issuer.program` in the directory, which must exist.
+    ///
+    /// # Errors
+    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    pub fn open_in(directory: &Path, balances: Arc<B>, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
+        let mut book = ReloadableCardRecords::default();
+        let archive = Archive::open(&directory.join("issuer.program"), KIND, &mut book)?;
+        Ok(Self {
+            balances,
+            clock,
+            book: Mutex::new(book),
+            archive,
+            rules: FaultRules::default(),
+        })
+    }
+
+    /// Adds a fault.
+    pub fn add_fault(&self, rule: FaultRule<ReloadableCardFault>) {
+        self.rules.add(rule);
+    }
+
+    /// Makes the program well again.
+    pub fn clear_faults(&self) {
+        self.rules.clear();
+    }
+
+    /// Totals and faults.
+    pub fn state(&self) -> SandboxReloadableCardSummary {
+        SandboxReloadableCardSummary {
+            cards: self.book.lock().cards,
+            rules: self.rules.pending(),
+            faults_injected: self.rules.injected(),
+        }
+    }
+
+    /// A merchant charges a card, which is taken or refused: both are written down. `Permanent` for a card that is not there.
+    ///
+    /// # Errors
+    /// As a call of the port.
+    pub async fn charge(&self, id: CardId, sale: Sale<'_>) -> Result<CardTransaction, PortError> {
+        let refused = |message: &str| failed(ErrorKind::Permanent, "charge", message);
+        let (transaction, durable) = {
+            let mut book = self.book.lock();
+            let file = book.card(id).ok_or_else(|| refused("no such card"))?;
+            let transaction = file.judged(sale, self.clock.now());
+            let charged = ReloadableCardRecord::Charged {
+                card: id,
+                transaction: transaction.clone(),
+            };
+            // A card for one charge ends with it, in the same record.
+            let is_last = !file.opened.reusable && transaction.status != TransactionStatus::Declined;
+            let closed = is_last.then(|| {
+                let left = Cents::new(file.left.get().saturating_sub(sale.amount.get()));
+                moved(&file, None, (CardState::Closed, left), transaction.at)
+            });
+            let entries: Vec<_> = std::iter::once(charged).chain(closed).collect();
+            (transaction, self.keep(&mut book, &entries))
+        };
+        written("charge", durable).await?;
+        Ok(transaction)
+    }
+
+    /// Something comes of a charge: the merchant takes what is pending, or gives it back. `Permanent` where that cannot be.
+    ///
+    /// # Errors
+    /// As a call of the port.
+    pub async fn end_charge(&self, id: CardId, charge: &str, status: TransactionStatus) -> Result<(), PortError> {
+        const CALL: &str = "end charge";
+        let durable = {
+            let mut book = self.book.lock();
+            let now = self.clock.now();
+            let ended = book.card(id).and_then(|file| file.became(charge, status, now));
+            let no = || {
+                failed(
+                    ErrorKind::Permanent,
+                    CALL,
+                    "no charge of this card that this can come of",
+                )
+            };
+            let entries = ended.ok_or_else(no)?;
+            self.keep(&mut book, &entries)
+        };
+        written(CALL, durable).await
+    }
+
+    fn keep(&self, book: &mut ReloadableCardRecords, entries: &[ReloadableCardRecord]) -> DurablePromise {
+        if self.archive.has_failed() || entries.iter().any(|entry| book.apply(entry).is_err()) {
+            return DurablePromise::broken();
+        }
+        // Encoding plain data into memory has no failing case.
+        let record = bincode::encode_to_vec(entries, bincode::config::standard()).unwrap_or_default();
+        self.archive.append(book, record)
+    }
+
+    /// What reached an account and counts, in whole cents.
+    async fn counted(&self, account: &[u8; 20]) -> Result<u64, PortError> {
+        Ok(self.balances.balance(account).await?.atomic() / ATOMIC_PER_CENT)
+    }
+
+    async fn opened(&self, order: &OpenCardRequest) -> Result<PlainOpenResult, PortError> {
+        const CALL: &str = "open card";
+        let fault = faults::before(&self.rules, CALL).await?;
+        let counted = self.counted(&order.account).await?;
+        let (answer, durable) = {
+            let mut book = self.book.lock();
+            match book.under(order.key).first() {
+                Some(ReloadableCardRecord::Opened(known)) if known.card == order.card && known.amount == order.amount => {
+                    (PlainOpenResult::Open(plain(known)), self.archive.barrier())
+                }
+                Some(ReloadableCardRecord::Refused { reason, .. }) => (declined(reason.clone()), self.archive.barrier()),
+                Some(_) => return Err(another_content(CALL)),
+                None => {
+                    let (answer, entry) = self.judge(&book, order, fault, counted);
+                    (answer, self.keep(&mut book, &[entry]))
+                }
+            }
+        };
+        written(CALL, durable).await?;
+        faults::after(CALL, fault).await?;
+        Ok(answer)
+    }
+
+    /// A new order under the lock.
+    fn judge(
+        &self,
+        book: &ReloadableCardRecords,
+        order: &OpenCardRequest,
+        fault: Option<ReloadableCardFault>,
+        counted: u64,
+    ) -> (PlainOpenResult, ReloadableCardRecord) {
+        let (key, at) = (order.key, self.clock.now());
+        let refused = |reason| ReloadableCardRecord::Refused {
+            key,
+            card: true,
+            amount: order.amount,
+            reason,
+            at,
+        };
+        if fault == Some(ReloadableCardFault::Decline) {
+            let reason = Some("card_program_declined".to_owned());
+            return (declined(reason.clone()), refused(reason));
+        }
+        if order.amount.get() > counted.saturating_sub(book.drawn(&order.account)) {
+            return (declined(None), refused(None));
+        }
+        let mut attempt = 0;
+        while book.is_given_out(card_numbers::account_part(key, attempt)) {
+            attempt += 1;
+        }
+        let opened = OpenedCard {
+            key,
+            card: order.card,
+            account: order.account,
+            amount: order.amount,
+            reusable: order.reusable,
+            at,
+            attempt,
+        };
+        (PlainOpenResult::Open(plain(&opened)), ReloadableCardRecord::Opened(opened))
+    }
+
+    async fn steered(&self, order: &CardActionRequest) -> Result<CardSnapshot, PortError> {
+        const CALL: &str = "steer card";
+        let fault = faults::before(&self.rules, CALL).await?;
+        let (standing, durable) = {
+            let mut book = self.book.lock();
+            let file = book
+                .by_ref(&order.issuer_ref)
+                .filter(|file| file.opened.card == order.card);
+            let file = file.ok_or_else(|| failed(ErrorKind::Permanent, CALL, "no such card"))?;
+            let to = match (file.state, order.wish) {
+                (CardState::Open, CardAction::Pause) => Some((CardState::Paused, Cents::ZERO)),
+                (CardState::Paused, CardAction::Resume) => Some((CardState::Open, Cents::ZERO)),
+                (CardState::Open | CardState::Paused, CardAction::Close) => Some((CardState::Closed, file.left)),
+                _ => None,
+            };
+            // An order that was carried out is not carried out again, whatever came after it.
+            match to.filter(|_| book.under(order.key).is_empty()) {
+                Some((state, back)) => {
+                    let moved = moved(&file, Some(order.key), (state, back), self.clock.now());
+                    let durable = self.keep(&mut book, &[moved]);
+                    let now = book
+                        .card(order.card)
+                        .map_or_else(|| file.standing(), |now| now.standing());
+                    (now, durable)
+                }
+                None => (file.standing(), self.archive.barrier()),
+            }
+        };
+        written(CALL, durable).await?;
+        faults::after(CALL, fault).await?;
+        Ok(standing)
+    }
+
+    async fn heard(&self, after: u64, limit: usize) -> Result<Vec<CardEvent>, PortError> {
+        let (words, durable) = {
+            let book = self.book.lock();
+            (book.told(after, limit), self.archive.barrier())
+        };
+        written("told", durable).await?;
+        Ok(words)
+    }
+
+    fn file(&self, operation: &'static str, issuer_ref: &str) -> Result<CardLedger, PortError> {
+        let found = self.book.lock().by_ref(issuer_ref);
+        found.ok_or_else(|| failed(ErrorKind::Permanent, operation, "no such card"))
+    }
+}
+
+const ATOMIC_PER_CENT: u64 = 10_000;
+
+fn moved(file: &CardLedger, key: Option<JobId>, (state, back): (CardState, Cents), at: Timestamp) -> ReloadableCardRecord {
+    ReloadableCardRecord::Moved {
+        card: file.opened.card,
+        account: file.opened.account,
+        key,
+        state,
+        back,
+        at,
+    }
+}
+
+fn plain(opened: &OpenedCard) -> PlainCard {
+    let (exp_year, exp_month) = card_numbers::reloadable_expiry(opened.at);
+    PlainCard {
+        issuer_ref: card_numbers::issuer_ref(opened.key),
+        number: card_numbers::number(opened.key, opened.attempt),
+        exp_month,
+        exp_year,
+    }
+}
+
+/// Without a reason it is the balance that is less.
+fn declined(reason: Option<String>) -> PlainOpenResult {
+    match reason {
+        Some(reason) => PlainOpenResult::Declined { reason: reason.into() },
+        None => PlainOpenResult::Insufficient,
+    }
+}
+
+fn another_content(operation: &'static str) -> PortError {
+    failed(
+        ErrorKind::Permanent,
+        operation,
+        "this key belongs to an order with another content",
+    )
+}
+
+async fn written(operation: &'static str, durable: DurablePromise) -> Result<(), PortError> {
+    let kept = durable.wait().await;
+    kept.map_err(|e| failed(ErrorKind::Unknown, operation, &e.to_string()))
+}
+
+impl<B: CardBalanceReader> ReloadableCardApi for SandboxReloadableCards<B> {
+    fn open<'a>(&'a self, order: &'a OpenCardRequest) -> BoxFuture<'a, Result<PlainOpenResult, PortError>> {
+        Box::pin(self.opened(order))
+    }
+
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> BoxFuture<'a, Result<CardSnapshot, PortError>> {
+        Box::pin(self.steered(order))
+    }
+
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardEvent>, PortError>> {
+        Box::pin(self.heard(after, limit))
+    }
+
+    fn hold<'a>(&'a self, order: &'a HoldRequest) -> BoxFuture<'a, Result<HoldResult, PortError>> {
+        Box::pin(self.reserved(order))
+    }
+
+    fn hold_status(&self, key: JobId) -> BoxFuture<'_, Result<HoldStatus, PortError>> {
+        Box::pin(self.stands(key))
+    }
+
+    fn settle_hold(&self, key: JobId, paid: bool) -> BoxFuture<'_, Result<(), PortError>> {
+        Box::pin(self.ended(key, paid))
+    }
+
+    fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>> {
+        Box::pin(async move {
+            faults::before(&self.rules, "cvv").await?;
+            Ok(card_numbers::cvv(self.file("cvv", issuer_ref)?.opened.key))
+        })
+    }
+
+    fn available<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
+        Box::pin(async move {
+            faults::before(&self.rules, "available").await?;
+            Ok(self.file("available", issuer_ref)?.left)
+        })
+    }
+}
+
+impl<B: CardBalanceReader> CardBalanceReader for SandboxReloadableCards<B> {
+    /// What is left of what reached the account.
+    fn balance<'a>(&'a self, account: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>> {
+        Box::pin(async move {
+            let counted = self.balances.balance(account).await?.atomic();
+            let (drawn, durable) = {
+                let book = self.book.lock();
+                (book.drawn(account), self.archive.barrier())
+            };
+            written("card balance", durable).await?;
+            Ok(Usdc::from_atomic(
+                counted.saturating_sub(drawn.saturating_mul(ATOMIC_PER_CENT)),
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! The card program's two lists: what was ordered of it, a line for each thing that became of an order; and what is left on
+//! each card, a line for each change.
+
+use std::sync::Arc;
+
+use purser_actors::id::{CardId, JobId};
+use purser_actors::money::Cents;
+use purser_actors::port::{BoxFuture, ListCursor, EntryKey, ListPage, PortError, ProviderList, Timestamp};
+use purser_actors::product::Currency;
+use purser_actors::reconciliation::{EntryAmount, EntryStatus};
+
+use super::SandboxReloadableCards;
+use super::records::{ReloadableCardRecord, ReloadableCardRecords};
+use crate::provider::sandbox::card_balances::SandboxCardBalances;
+use crate::provider::sandbox::issuer_reconciliation::{ListedRecord, durably, page, place};
+
+type ListFuture = purser_actors::port::ProviderEntry;
+
+/// Cards that were ordered, and what was set aside.
+pub struct ReloadableCardList(pub Arc<SandboxReloadableCards<SandboxCardBalances>>);
+
+/// What is left on each card, under the key of its order.
+pub struct ReloadableCardBalanceList(pub Arc<SandboxReloadableCards<SandboxCardBalances>>);
+
+fn listed(key: JobId, product: &'static str, (standing, amount): (EntryStatus, Cents), at: Timestamp) -> ListFuture {
+    ListFuture {
+        name: EntryKey::of(key),
+        product: product.into(),
+        money: EntryAmount::Cents(amount, Currency::USD),
+        returns: None,
+        terms: None,
+        standing,
+        at,
+    }
+}
+
+/// An order as it stands now.
+fn order(book: &ReloadableCardRecords, key: JobId) -> Option<ListFuture> {
+    let mut stands = book.under(key).into_iter().filter_map(|entry| match entry {
+        ReloadableCardRecord::Opened(opened) => Some(listed(key, "card", (EntryStatus::Completed, opened.amount), opened.at)),
+        ReloadableCardRecord::Refused { card, amount, at, .. } => {
+            let product = if card { "card" } else { "reservation" };
+            Some(listed(key, product, (EntryStatus::Declined, amount), at))
+        }
+        ReloadableCardRecord::Reserved { amount, at, .. } => Some(listed(key, "reservation", (EntryStatus::Held, amount), at)),
+        ReloadableCardRecord::Ended { amount, paid, at, .. } => {
+            let standing = if paid { EntryStatus::Completed } else { EntryStatus::Returned };
+            Some(listed(key, "reservation", (standing, amount), at))
+        }
+        ReloadableCardRecord::Moved { .. } | ReloadableCardRecord::Charged { .. } | ReloadableCardRecord::Became { .. } => None,
+    });
+    stands.next_back()
+}
+
+/// A card's balance as it stands now.
+fn balance(book: &ReloadableCardRecords, card: CardId) -> Option<ListFuture> {
+    let file = book.card(card)?;
+    let left = (EntryStatus::Completed, file.left);
+    Some(listed(file.opened.key, "balance", left, file.changed_at))
+}
+
+fn shown(entry: Option<ListFuture>) -> ListedRecord {
+    entry.map_or(ListedRecord::Nothing, ListedRecord::As)
+}
+
+impl SandboxReloadableCards<SandboxCardBalances> {
+    async fn listed(
+        &self,
+        after: Option<&ListCursor>,
+        limit: usize,
+        list: impl Fn(&ReloadableCardRecords, &ReloadableCardRecord) -> ListedRecord + Send,
+    ) -> Result<ListPage<ListFuture>, PortError> {
+        let after = place(after)?;
+        let (page, durable) = {
+            let book = self.book.lock();
+            let page = page(&book.shelf, after, limit, |entry| list(&book, entry));
+            (page, self.archive.barrier())
+        };
+        durably(page, durable).await
+    }
+
+    async fn one(&self, find: impl FnOnce(&ReloadableCardRecords) -> Option<ListFuture> + Send) -> Result<Option<ListFuture>, PortError> {
+        let (found, durable) = {
+            let book = self.book.lock();
+            (find(&book), self.archive.barrier())
+        };
+        durably(found, durable).await
+    }
+}
+
+impl ProviderList for ReloadableCardList {
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ListFuture>, PortError>> {
+        let list = |book: &ReloadableCardRecords, entry: &ReloadableCardRecord| match entry {
+            ReloadableCardRecord::Opened(opened) => shown(order(book, opened.key)),
+            ReloadableCardRecord::Refused { key, .. } | ReloadableCardRecord::Reserved { key, .. } | ReloadableCardRecord::Ended { key, .. } => {
+                shown(order(book, *key))
+            }
+            ReloadableCardRecord::Moved { .. } | ReloadableCardRecord::Charged { .. } | ReloadableCardRecord::Became { .. } => ListedRecord::Nothing,
+        };
+        Box::pin(self.0.listed(after, limit, list))
+    }
+
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ListFuture>, PortError>> {
+        Box::pin(self.0.one(|book| order(book, name.order()?)))
+    }
+}
+
+impl ProviderList for ReloadableCardBalanceList {
+    fn entries<'a>(
+        &'a self,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ListFuture>, PortError>> {
+        let list = |book: &ReloadableCardRecords, entry: &ReloadableCardRecord| match entry {
+            ReloadableCardRecord::Opened(opened) => shown(balance(book, opened.card)),
+            ReloadableCardRecord::Moved { card, .. } | ReloadableCardRecord::Charged { card, .. } | ReloadableCardRecord::Became { card, .. } => {
+                shown(balance(book, *card))
+            }
+            _ => ListedRecord::Nothing,
+        };
+        Box::pin(self.0.listed(after, limit, list))
+    }
+
+    fn entry<'a>(&'a self, name: &'a EntryKey) -> BoxFuture<'a, Result<Option<ListFuture>, PortError>> {
+        Box::pin(self.0.one(|book| {
+            let key = name.order()?;
+            let opened = book.under(key).into_iter().find_map(|entry| match entry {
+                ReloadableCardRecord::Opened(opened) => Some(opened.card),
+                _ => None,
+            });
+            balance(book, opened?)
+        }))
+    }
+}

@@ -1,0 +1,215 @@
+//! The program judges a balance once for each key, whoever asks at once, and knows it after a restart.
+#![allow(clippy::unwrap_used)]
+
+use purser_actors::id::WithdrawalId;
+use purser_actors::port::HoldResult;
+
+use super::*;
+use crate::system::SystemClock;
+
+const ACCOUNT: [u8; 20] = [7; 20];
+
+/// A balance that never changes by itself.
+struct Deposited(u64);
+
+impl CardBalanceReader for Deposited {
+    fn balance<'a>(&'a self, account: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>> {
+        let cents = if *account == ACCOUNT { self.0 } else { 0 };
+        Box::pin(std::future::ready(Ok(Usdc::from_cents(Cents::new(cents)).unwrap())))
+    }
+}
+
+fn open(dir: &Path, cents: u64) -> SandboxReloadableCards<Deposited> {
+    SandboxReloadableCards::open_in(dir, Arc::new(Deposited(cents)), Arc::new(SystemClock)).unwrap()
+}
+
+fn order(n: u128, cents: u64, reusable: bool) -> OpenCardRequest {
+    OpenCardRequest {
+        key: JobId(n),
+        card: CardId(n),
+        account: ACCOUNT,
+        amount: Cents::new(cents),
+        reusable,
+    }
+}
+
+fn reserve(n: u128, cents: u64) -> HoldRequest {
+    HoldRequest {
+        key: JobId(n),
+        withdrawal: WithdrawalId(n),
+        account: ACCOUNT,
+        amount: Cents::new(cents),
+    }
+}
+
+async fn steer(program: &SandboxReloadableCards<Deposited>, n: u128, key: u128, wish: CardAction) -> CardSnapshot {
+    let order = CardActionRequest {
+        key: JobId(key),
+        card: CardId(n),
+        issuer_ref: card_numbers::issuer_ref(JobId(n)),
+        wish,
+    };
+    program.apply_action(&order).await.unwrap()
+}
+
+async fn left(program: &SandboxReloadableCards<Deposited>) -> u64 {
+    program.balance(&ACCOUNT).await.unwrap().atomic() / ATOMIC_PER_CENT
+}
+
+// Aim: orders at once never take more than there is; a key takes once and is answered the same after a restart, even
+// though the balance would say something else by then.
+#[tokio::test(flavor = "multi_thread")]
+async fn orders_at_once_never_overdraw_and_a_key_takes_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = Arc::new(open(dir.path(), 1_000));
+    let orders = (1..=20).map(|n| {
+        let program = program.clone();
+        tokio::spawn(async move {
+            if n % 2 == 0 {
+                matches!(program.open(&order(n, 300, true)).await.unwrap(), PlainOpenResult::Open(_))
+            } else {
+                program.hold(&reserve(n, 300)).await.unwrap() == HoldResult::Held
+            }
+        })
+    });
+    let mut taken = Vec::new();
+    for order in orders.collect::<Vec<_>>() {
+        taken.push(order.await.unwrap());
+    }
+    assert_eq!(taken.iter().filter(|taken| **taken).count(), 3);
+    assert_eq!(left(&program).await, 100);
+    drop(program);
+    // More has reached the account since: what was refused stays refused.
+    let program = open(dir.path(), 9_000);
+    for (n, taken) in (1..=20).zip(taken) {
+        let again = if n % 2 == 0 {
+            matches!(program.open(&order(n, 300, true)).await.unwrap(), PlainOpenResult::Open(_))
+        } else {
+            program.hold(&reserve(n, 300)).await.unwrap() == HoldResult::Held
+        };
+        assert_eq!(again, taken, "order {n}");
+    }
+    assert_eq!(left(&program).await, 8_100);
+    program.open(&order(22, 300, true)).await.unwrap();
+    let other = program.open(&order(22, 301, true)).await.unwrap_err();
+    assert_eq!(other.kind, ErrorKind::Permanent, "a key is for one order");
+}
+
+// Aim: a card is charged while it is open and within what is on it; closing gives the rest back; a card for one charge
+// ends with it; what changed is told in order.
+#[tokio::test]
+async fn a_card_is_charged_while_it_is_open_and_gives_back_the_rest() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = open(dir.path(), 1_000);
+    program.open(&order(1, 500, true)).await.unwrap();
+    program.open(&order(2, 400, false)).await.unwrap();
+    let charge = async |n, cents| {
+        let sale = Sale {
+            merchant: "Books",
+            amount: Cents::new(cents),
+            settles: true,
+        };
+        let charged = program.charge(CardId(n), sale).await.unwrap();
+        charged.reason.unwrap_or_else(|| charged.status.name().to_owned())
+    };
+    assert_eq!(charge(1, 100).await, "settled");
+    assert_eq!(steer(&program, 1, 11, CardAction::Pause).await.state, CardState::Paused);
+    assert_eq!(charge(1, 100).await, "card_paused");
+    assert_eq!(steer(&program, 1, 12, CardAction::Resume).await.state, CardState::Open);
+    assert_eq!(
+        steer(&program, 1, 11, CardAction::Pause).await.state,
+        CardState::Open,
+        "an old order is not new"
+    );
+    assert_eq!(charge(1, 401).await, "insufficient_funds");
+    assert_eq!(charge(2, 150).await, "settled");
+    assert_eq!(charge(2, 1).await, "card_closed");
+    assert_eq!(left(&program).await, 350);
+    let closed = steer(&program, 1, 13, CardAction::Close).await;
+    assert_eq!(
+        (closed.state, closed.activity.available),
+        (CardState::Closed, Cents::ZERO)
+    );
+    assert_eq!(left(&program).await, 750);
+    let told = program.events_after(0, 100).await.unwrap();
+    let cards: Vec<_> = told.iter().map(|word| (word.number, word.card.0)).collect();
+    // Openings have taken the first two numbers: the list has them, nobody is called for them.
+    let expected = [(3, 1), (4, 1), (5, 1), (6, 1), (7, 1), (8, 2), (9, 2), (10, 2), (11, 1)];
+    assert_eq!(cards, expected, "refused charges are told as well");
+    assert_eq!(program.events_after(4, 1).await.unwrap()[0].number, 5);
+    drop(program);
+    assert_eq!(left(&open(dir.path(), 1_000)).await, 750);
+}
+
+// Aim: what is set aside is the balance's again or gone, once; the other way round is refused.
+#[tokio::test]
+async fn a_reservation_ends_one_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = open(dir.path(), 1_000);
+    for n in [1, 2] {
+        assert_eq!(program.hold(&reserve(n, 400)).await.unwrap(), HoldResult::Held);
+    }
+    assert_eq!(
+        program.hold(&reserve(3, 201)).await.unwrap(),
+        HoldResult::InsufficientBalance
+    );
+    for _ in 0..2 {
+        program.settle_hold(JobId(1), true).await.unwrap();
+        program.settle_hold(JobId(2), false).await.unwrap();
+    }
+    assert_eq!(left(&program).await, 600);
+    // Whoever asks for it again, from a store that was restored, is not told that it is set aside.
+    for (n, paid) in [(1, true), (2, false)] {
+        assert_eq!(
+            program.hold(&reserve(n, 400)).await.unwrap(),
+            HoldResult::AlreadySettled { paid }
+        );
+        assert_eq!(
+            program.hold_status(JobId(n)).await.unwrap(),
+            HoldStatus::Settled { paid }
+        );
+    }
+    assert_eq!(program.hold(&reserve(4, 100)).await.unwrap(), HoldResult::Held);
+    for (n, stands) in [(4, HoldStatus::Held), (3, HoldStatus::NotFound), (9, HoldStatus::NotFound)] {
+        assert_eq!(program.hold_status(JobId(n)).await.unwrap(), stands, "{n}");
+    }
+    assert_eq!(left(&program).await, 500);
+    assert_eq!(
+        program.settle_hold(JobId(1), false).await.unwrap_err().kind,
+        ErrorKind::Permanent
+    );
+    assert_eq!(
+        program.settle_hold(JobId(3), false).await.unwrap_err().kind,
+        ErrorKind::Permanent
+    );
+}
+
+// Aim: whatever an answer meets, the order is carried out at most once, and an error says whether it may have been.
+#[tokio::test]
+async fn faults_take_at_most_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = open(dir.path(), 1_000);
+    for (fault, kind) in [
+        (ReloadableCardFault::Unreachable, ErrorKind::Temporary),
+        (ReloadableCardFault::MalformedResponse, ErrorKind::Unknown),
+        (ReloadableCardFault::Timeout, ErrorKind::Unknown),
+    ] {
+        let remaining = Some(1);
+        program.add_fault(FaultRule { fault, remaining });
+        assert_eq!(program.open(&order(1, 600, true)).await.unwrap_err().kind, kind);
+    }
+    assert!(matches!(
+        program.open(&order(1, 600, true)).await.unwrap(),
+        PlainOpenResult::Open(_)
+    ));
+    let (fault, remaining) = (ReloadableCardFault::Decline, Some(1));
+    program.add_fault(FaultRule { fault, remaining });
+    for _ in 0..2 {
+        let declined = program.open(&order(2, 100, true)).await.unwrap();
+        assert!(
+            matches!(declined, PlainOpenResult::Declined { .. }),
+            "a word once given stands"
+        );
+    }
+    assert_eq!(left(&program).await, 400);
+}

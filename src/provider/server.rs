@@ -1,0 +1,243 @@
+//! The other side of the protocol of [`super::wire`]: what serves the plain ports of a provider over HTTP, for
+//! `purser provider` and for whoever builds one of their own in Rust.
+
+mod banking;
+mod bridge;
+mod cards;
+mod reconciliation;
+mod gift_cards;
+mod payouts;
+mod identity;
+mod reloadable_cards;
+mod reference_data;
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state, map_response};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use purser_actors::id::JobId;
+use purser_actors::port::{ErrorKind, PortError};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::{IntoParams, OpenApi};
+
+use super::Providers;
+use super::wire::{ErrorCode, KEY_HEADER, ErrorDetails, ErrorResponse, MalformedResponse};
+use crate::secret::Secret;
+
+/// The version of the protocol; it is the first segment of every path.
+pub const VERSION: &str = "v1";
+/// Words in one answer at most.
+const MAX_EVENTS_PER_PAGE: usize = 1_000;
+/// The longest body that is read, but for an application's, which carries documents.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// Every route of the protocol, for whoever says `token`.
+pub fn router(providers: &Providers, token: Secret<String>) -> Router {
+    let routes = Router::new()
+        .merge(cards::router(providers))
+        .merge(gift_cards::router(providers))
+        .merge(payouts::router(providers))
+        .merge(identity::router(providers))
+        .merge(reloadable_cards::router(providers))
+        .merge(banking::router(providers))
+        .merge(bridge::router(providers))
+        .merge(reference_data::router(providers))
+        .merge(reconciliation::router(providers));
+    Router::new()
+        .nest(&format!("/{VERSION}"), routes)
+        .fallback(async || ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "there is no such path in the protocol"))
+        .layer(from_fn_with_state(Arc::new(token), authorized))
+        .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(map_response(async |mut answer: Response| {
+            let no_store = HeaderValue::from_static("no-store");
+            answer.headers_mut().insert(header::CACHE_CONTROL, no_store);
+            answer
+        }))
+}
+
+/// The protocol's OpenAPI 3.1 document.
+///
+/// # Errors
+/// Never for documents that utoipa made.
+pub fn document() -> Result<serde_json::Value, serde_json::Error> {
+    #[derive(OpenApi)]
+    #[openapi(
+        info(
+            title = "Purser provider protocol",
+            version = "1",
+            description = "What Purser asks of those who make what it sells. The same Idempotency-Key asks again and never \
+                does a second thing. A definite answer is a 200 that names the order again; any other answer leaves the outcome open \
+                unless it is a refusal in the form below with its code's own status. Amounts and rates are decimal text, \
+                moments are Unix milliseconds."
+        ),
+        components(schemas(ErrorResponse))
+    )]
+    struct ProtocolApiDoc;
+
+    let mut api = ProtocolApiDoc::openapi();
+    for room in [
+        cards::document(),
+        gift_cards::document(),
+        payouts::document(),
+        identity::document(),
+        reloadable_cards::document(),
+        banking::document(),
+        bridge::document(),
+        reference_data::document(),
+        reconciliation::document(),
+    ] {
+        api.merge(room);
+    }
+    let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    api.components
+        .get_or_insert_default()
+        .add_security_scheme("bearer", bearer);
+    api.security = Some(vec![SecurityRequirement::new("bearer", [""; 0])]);
+    let mut document = serde_json::to_value(&api)?;
+    describe_refusals(&mut document);
+    Ok(document)
+}
+
+/// Every operation can be refused with every code.
+fn describe_refusals(document: &mut serde_json::Value) {
+    let paths = document["paths"].as_object_mut();
+    let operations = paths.into_iter().flat_map(|paths| paths.values_mut());
+    let operations = operations.filter_map(|path| path.as_object_mut());
+    for operation in operations.flat_map(|methods| methods.values_mut()) {
+        for code in ErrorCode::ALL {
+            let name = serde_json::to_value(code).unwrap_or_default();
+            operation["responses"][code.status().to_string()] = serde_json::json!({
+                "description": format!("Code `{}`.", name.as_str().unwrap_or_default()),
+                "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Refusal" } } },
+            });
+        }
+    }
+}
+
+async fn authorized(State(token): State<Arc<Secret<String>>>, request: Request, next: Next) -> Response {
+    let said = request.headers().get(header::AUTHORIZATION);
+    let said = said.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+    match said {
+        Some(said) if same(said, token.expose_secret().as_bytes()) => next.run(request).await,
+        _ => ProtocolErrorResponse::new(ErrorCode::Unauthorized, "the bearer's secret is wrong").into_response(),
+    }
+}
+
+/// In the same time wherever they differ.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+}
+
+/// A refusal on its way out.
+#[derive(Debug)]
+struct ProtocolErrorResponse(ErrorResponse);
+
+impl ProtocolErrorResponse {
+    fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self(ErrorResponse {
+            error: ErrorDetails { code, message },
+        })
+    }
+}
+
+impl From<PortError> for ProtocolErrorResponse {
+    fn from(error: PortError) -> Self {
+        Self::new(ErrorCode::of(error.kind), error.message)
+    }
+}
+
+impl From<MalformedResponse> for ProtocolErrorResponse {
+    fn from(error: MalformedResponse) -> Self {
+        Self::new(ErrorCode::InvalidRequest, format!("this is not {}", error.0))
+    }
+}
+
+impl IntoResponse for ProtocolErrorResponse {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.0.error.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (status, Json(self.0)).into_response()
+    }
+}
+
+/// An answer, or why there is none.
+type ProtocolResult<T> = Result<Json<T>, ProtocolErrorResponse>;
+
+fn answered<T: Serialize>(said: T) -> ProtocolResult<T> {
+    Ok(Json(said))
+}
+
+/// The error of a port whose `Permanent` only says that there is no such thing.
+fn not_found(error: PortError) -> ProtocolErrorResponse {
+    match error.kind {
+        ErrorKind::Permanent => ProtocolErrorResponse::new(ErrorCode::NotFound, error.message),
+        _ => error.into(),
+    }
+}
+
+/// The key of a call that changes something.
+struct IdempotencyKeyHeader(JobId);
+
+impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKeyHeader {
+    type Rejection = ProtocolErrorResponse;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ProtocolErrorResponse> {
+        key(&parts.headers).map(Self)
+    }
+}
+
+fn key(headers: &HeaderMap) -> Result<JobId, ProtocolErrorResponse> {
+    let mut said = headers.get_all(KEY_HEADER).iter();
+    let one = said.next().and_then(|value| value.to_str().ok()?.parse().ok());
+    match (one, said.next()) {
+        (Some(key), None) => Ok(key),
+        _ => Err(ProtocolErrorResponse::new(
+            ErrorCode::InvalidRequest,
+            "this takes one Idempotency-Key: eff_ and 32 hex digits",
+        )),
+    }
+}
+
+/// From where on.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct AfterParam {
+    /// Only words behind this number; 0 for all.
+    after: u64,
+    /// At most so many, and no more than 1,000.
+    limit: usize,
+}
+
+/// A body of the protocol.
+struct ProtocolBody<T>(T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for ProtocolBody<T> {
+    type Rejection = ProtocolErrorResponse;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ProtocolErrorResponse> {
+        let read = Json::<T>::from_request(request, state).await;
+        // Where it is wrong, never what stands there.
+        read.map(|Json(body)| Self(body))
+            .map_err(|_| ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the body is not of the protocol"))
+    }
+}
+
+/// Parameters of the protocol.
+struct ProtocolQuery<T>(T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for ProtocolQuery<T> {
+    type Rejection = ProtocolErrorResponse;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProtocolErrorResponse> {
+        let read = axum::extract::Query::<T>::from_request_parts(parts, state).await;
+        read.map(|axum::extract::Query(query)| Self(query))
+            .map_err(|_| ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the parameters are not of the protocol"))
+    }
+}

@@ -1,0 +1,168 @@
+//! Banking.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::routing::{get, post};
+use parking_lot::Mutex;
+use purser_actors::id::{BankAccountId, DocumentId};
+use purser_actors::port::banking::BankDecision;
+use utoipa::OpenApi;
+use zeroize::Zeroizing;
+
+use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolQuery, ProtocolErrorResponse, AfterParam, answered, not_found};
+use crate::provider::Providers;
+use crate::provider::banking::BankApi;
+use crate::provider::wire::applications::{BankApplication, BankDocumentBytes, BankDocumentReceived, BankReview};
+use crate::provider::wire::banking::{BankAccountResponse, OpenBankAccountRequest, BankTransferRequest, BankTransferResponse};
+use crate::provider::wire::deposits::{BankBalance, BankDepositList};
+use crate::provider::wire::{DecimalAmount, ErrorCode, TextValue, MalformedResponse};
+
+/// The longest document, a third longer in Base64.
+const MAX_DOCUMENT_BYTES: usize = 16 * 1024 * 1024;
+/// Documents that are held until their application is decided; the oldest go first, and are asked for again.
+const MOST_DOCUMENTS: usize = 20;
+
+/// Documents in the order in which they came.
+type StoredDocuments = Arc<Mutex<VecDeque<(DocumentId, Zeroizing<Vec<u8>>)>>>;
+
+#[derive(Clone)]
+struct PendingApplications {
+    bank: Arc<dyn BankApi>,
+    papers: StoredDocuments,
+}
+
+type ServerState = State<Arc<dyn BankApi>>;
+
+pub(super) fn router(providers: &Providers) -> Router {
+    let send = post(send_document).layer(DefaultBodyLimit::max(MAX_DOCUMENT_BYTES));
+    let applications = Router::new()
+        .route("/bank-applications", post(apply_to_bank))
+        .route("/bank-documents/{document_id}", send)
+        .with_state(PendingApplications {
+            bank: providers.bank.clone(),
+            papers: StoredDocuments::default(),
+        });
+    Router::new()
+        .route("/bank-accounts", post(open_bank_account))
+        .route("/bank-accounts/{account_id}", get(bank_balance))
+        .route("/bank-transfers", post(bank_transfer))
+        .route("/bank-deposits", get(bank_deposits))
+        .with_state(providers.bank.clone())
+        .merge(applications)
+}
+
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(
+        apply_to_bank,
+        send_document,
+        open_bank_account,
+        bank_balance,
+        bank_transfer,
+        bank_deposits
+    ))]
+    struct ApiDoc;
+    ApiDoc::openapi()
+}
+
+/// Submits an application, or asks after one
+#[utoipa::path(post, path = "/v1/bank-applications", tag = "banking", request_body = BankApplication,
+    params(("Idempotency-Key" = String, Header, description = "The same key is the same submission.")),
+    responses((status = 200, description = "What the bank says to it.", body = BankReview)))]
+async fn apply_to_bank(
+    State(PendingApplications { bank, papers }): State<PendingApplications>,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+    ProtocolBody(asked): ProtocolBody<BankApplication>,
+) -> ProtocolResult<BankReview> {
+    let id = asked.application_id.0;
+    let bytes_of = |id: DocumentId| {
+        let papers = papers.lock();
+        let found = papers.iter().find(|(of, _)| *of == id);
+        found.map(|(_, bytes)| bytes.clone())
+    };
+    let asked = match asked.read(key, bytes_of)? {
+        Ok(asked) => asked,
+        Err(missing) => return answered(BankReview::wants(id, key, missing)),
+    };
+    let of_it: Vec<_> = asked.documents.iter().map(|paper| paper.id).collect();
+    let said = bank.review(asked).await?;
+    if matches!(said, BankDecision::Final(_)) {
+        papers.lock().retain(|(id, _)| !of_it.contains(id));
+    }
+    answered(BankReview::of(id, key, said))
+}
+
+/// Brings the bytes of a document that an application names
+#[utoipa::path(post, path = "/v1/bank-documents/{document_id}", tag = "banking", request_body = BankDocumentBytes,
+    params(("document_id" = String, Path, description = "The service's id of it.")),
+    responses((status = 200, description = "It is here until its application is decided.", body = BankDocumentReceived)))]
+async fn send_document(
+    State(PendingApplications { papers, .. }): State<PendingApplications>,
+    Path(id): Path<String>,
+    ProtocolBody(sent): ProtocolBody<BankDocumentBytes>,
+) -> ProtocolResult<BankDocumentReceived> {
+    let id: DocumentId = id.parse().map_err(|_| MalformedResponse("the id of a document"))?;
+    let bytes = sent.read()?;
+    let mut papers = papers.lock();
+    papers.retain(|(of, _)| *of != id);
+    papers.push_back((id, bytes));
+    if papers.len() > MOST_DOCUMENTS {
+        papers.pop_front();
+    }
+    let document_id = TextValue(id);
+    answered(BankDocumentReceived { document_id })
+}
+
+/// Opens an account, or asks after it
+#[utoipa::path(post, path = "/v1/bank-accounts", tag = "banking", request_body = OpenBankAccountRequest,
+    params(("Idempotency-Key" = String, Header, description = "The same key never opens a second account.")),
+    responses((status = 200, description = "What came of it.", body = BankAccountResponse)))]
+async fn open_bank_account(
+    State(bank): ServerState,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+    ProtocolBody(order): ProtocolBody<OpenBankAccountRequest>,
+) -> ProtocolResult<BankAccountResponse> {
+    let order = order.read(key);
+    let said = bank.open(&order).await?;
+    answered(BankAccountResponse::of(&order, said))
+}
+
+/// What stands on an account now
+#[utoipa::path(get, path = "/v1/bank-accounts/{account_id}", tag = "banking",
+    params(("account_id" = String, Path, description = "The service's id of it.")),
+    responses((status = 200, description = "The balance.", body = BankBalance)))]
+async fn bank_balance(State(bank): ServerState, Path(account): Path<String>) -> ProtocolResult<BankBalance> {
+    let account: BankAccountId = account
+        .parse()
+        .map_err(|_| ProtocolErrorResponse::new(ErrorCode::NotFound, "there is no such account"))?;
+    let balance = bank.balance(account).await.map_err(not_found)?;
+    answered(BankBalance {
+        account_id: TextValue(account),
+        balance: TextValue(DecimalAmount(balance)),
+    })
+}
+
+/// Moves money between the service and a holder's account, or asks after a move
+#[utoipa::path(post, path = "/v1/bank-transfers", tag = "banking", request_body = BankTransferRequest,
+    params(("Idempotency-Key" = String, Header, description = "The same key moves once.")),
+    responses((status = 200, description = "What came of it.", body = BankTransferResponse)))]
+async fn bank_transfer(
+    State(bank): ServerState,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+    ProtocolBody(order): ProtocolBody<BankTransferRequest>,
+) -> ProtocolResult<BankTransferResponse> {
+    let order = order.read(key);
+    let said = bank.transfer(&order).await?;
+    answered(BankTransferResponse::of(&order, said))
+}
+
+/// What came into on-ramps since
+#[utoipa::path(get, path = "/v1/bank-deposits", tag = "banking", params(Since),
+    responses((status = 200, description = "Deposits in the order in which the bank counted them.", body = BankDepositList)))]
+async fn bank_deposits(State(bank): ServerState, ProtocolQuery(since): ProtocolQuery<AfterParam>) -> ProtocolResult<BankDepositList> {
+    let told = bank.incoming(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
+    answered(BankDepositList::of(told))
+}

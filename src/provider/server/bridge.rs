@@ -1,0 +1,120 @@
+//! The bridge.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::post;
+use purser_actors::port::Bridge;
+use utoipa::OpenApi;
+
+use super::{ProtocolResult, ProtocolBody, answered};
+use crate::provider::Providers;
+use crate::provider::wire::MalformedResponse;
+use crate::provider::wire::bridge::{SignedBurn, SubmitBurnResponse, BridgeTransferRequest, ChainStatusResponse, SignedBurnResponse};
+use crate::provider::wire::bridge_messages::{
+    ReattestResponse, AttestationResponse, BridgeMessage, SignedMint, SignedMintResponse, SubmitMintResponse,
+};
+
+type ServerState = State<Arc<dyn Bridge>>;
+
+pub(super) fn router(providers: &Providers) -> Router {
+    Router::new()
+        .route("/bridge-crossings", post(sign_burn))
+        .route("/bridge-burns", post(send_burn))
+        .route("/bridge-burns/find", post(find_burn))
+        .route("/bridge-burns/attestation", post(burn_attestation))
+        .route("/bridge-messages/{nonce}/attest-again", post(attest_again))
+        .route("/bridge-messages/mint", post(sign_mint))
+        .route("/bridge-mints", post(send_mint))
+        .route("/bridge-mints/find", post(find_mint))
+        .with_state(providers.bridge.clone())
+}
+
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(
+        sign_burn,
+        send_burn,
+        find_burn,
+        burn_attestation,
+        attest_again,
+        sign_mint,
+        send_mint,
+        find_mint
+    ))]
+    struct ApiDoc;
+    ApiDoc::openapi()
+}
+
+/// Signs a burn out of the service's treasury; sends nothing
+#[utoipa::path(post, path = "/v1/bridge-crossings", tag = "bridge", request_body = BridgeTransferRequest,
+    responses((status = 200, description = "What is to be sent.", body = SignedBurnResponse)))]
+async fn sign_burn(State(bridge): ServerState, ProtocolBody(crossing): ProtocolBody<BridgeTransferRequest>) -> ProtocolResult<SignedBurnResponse> {
+    let burn = SignedBurn::from(&bridge.sign_burn(&crossing.read()?).await?);
+    answered(SignedBurnResponse { crossing, burn })
+}
+
+/// Sends a burn; the same one sent again burns nothing more
+#[utoipa::path(post, path = "/v1/bridge-burns", tag = "bridge", request_body = SignedBurn,
+    responses((status = 200, description = "What Solana said.", body = SubmitBurnResponse)))]
+async fn send_burn(State(bridge): ServerState, ProtocolBody(burn): ProtocolBody<SignedBurn>) -> ProtocolResult<SubmitBurnResponse> {
+    let burn = burn.read()?;
+    let said = bridge.burn(&burn).await?;
+    answered(SubmitBurnResponse::of(&burn, said))
+}
+
+/// What Solana shows of a burn
+#[utoipa::path(post, path = "/v1/bridge-burns/find", tag = "bridge", request_body = SignedBurn,
+    responses((status = 200, description = "What is there.", body = ChainStatusResponse)))]
+async fn find_burn(State(bridge): ServerState, ProtocolBody(burn): ProtocolBody<SignedBurn>) -> ProtocolResult<ChainStatusResponse> {
+    let burn = burn.read()?;
+    let said = bridge.find_burn(&burn).await?;
+    answered(ChainStatusResponse::of(burn.transaction, said))
+}
+
+/// What the attesters say of a burn; they are asked by its transaction alone
+#[utoipa::path(post, path = "/v1/bridge-burns/attestation", tag = "bridge", request_body = SignedBurn,
+    responses((status = 200, description = "Their word.", body = AttestationResponse)))]
+async fn burn_attestation(State(bridge): ServerState, ProtocolBody(burn): ProtocolBody<SignedBurn>) -> ProtocolResult<AttestationResponse> {
+    let burn = burn.read()?;
+    let said = bridge.attestation(&burn).await?;
+    answered(AttestationResponse::of(burn.transaction, said))
+}
+
+/// Has a lapsed message attested again; the newer word has the same nonce
+#[utoipa::path(post, path = "/v1/bridge-messages/{nonce}/attest-again", tag = "bridge",
+    params(("nonce" = String, Path, description = "Names the message, 64 hex digits.")),
+    responses((status = 200, description = "They were asked.", body = ReattestResponse)))]
+async fn attest_again(State(bridge): ServerState, Path(nonce): Path<String>) -> ProtocolResult<ReattestResponse> {
+    let mut named = [0; 32];
+    hex::decode_to_slice(&nonce, &mut named).map_err(|_| MalformedResponse("a nonce"))?;
+    bridge.reattest(&named).await?;
+    answered(ReattestResponse { nonce })
+}
+
+/// Signs a mint; sends nothing
+#[utoipa::path(post, path = "/v1/bridge-messages/mint", tag = "bridge", request_body = BridgeMessage,
+    responses((status = 200, description = "What is to be sent.", body = SignedMintResponse)))]
+async fn sign_mint(State(bridge): ServerState, ProtocolBody(message): ProtocolBody<BridgeMessage>) -> ProtocolResult<SignedMintResponse> {
+    let mint = SignedMint::from(&bridge.sign_mint(&message.read()?).await?);
+    let nonce = message.nonce;
+    answered(SignedMintResponse { nonce, mint })
+}
+
+/// Sends a mint; a nonce mints once
+#[utoipa::path(post, path = "/v1/bridge-mints", tag = "bridge", request_body = SignedMint,
+    responses((status = 200, description = "What Base said.", body = SubmitMintResponse)))]
+async fn send_mint(State(bridge): ServerState, ProtocolBody(mint): ProtocolBody<SignedMint>) -> ProtocolResult<SubmitMintResponse> {
+    let mint = mint.read()?;
+    let said = bridge.mint(&mint).await?;
+    answered(SubmitMintResponse::of(&mint, said))
+}
+
+/// What Base shows of a message's mint, whoever minted
+#[utoipa::path(post, path = "/v1/bridge-mints/find", tag = "bridge", request_body = BridgeMessage,
+    responses((status = 200, description = "What is there.", body = ChainStatusResponse)))]
+async fn find_mint(State(bridge): ServerState, ProtocolBody(message): ProtocolBody<BridgeMessage>) -> ProtocolResult<ChainStatusResponse> {
+    let said = bridge.find_mint(&message.read()?).await?;
+    answered(ChainStatusResponse::of(message.nonce, said))
+}

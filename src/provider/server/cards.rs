@@ -1,0 +1,113 @@
+//! Cards.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::{get, post};
+use purser_actors::port::{IssueCardRequest, CardActionRequest};
+use utoipa::OpenApi;
+
+use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolQuery, AfterParam, answered, not_found};
+use crate::provider::wire::SecretText;
+use crate::provider::wire::cards::{BillingAddress, IssueCardResponse, IssueCardRequest, CardReport, CvvResponse};
+use crate::provider::wire::reloadable_cards::{CardSnapshot, CardEventList, CardActionResponse, CardActionRequest};
+use crate::provider::{CardIssuerApi, Providers};
+
+type ServerState = State<Arc<dyn CardIssuerApi>>;
+
+pub(super) fn router(providers: &Providers) -> Router {
+    Router::new()
+        .route("/cards", post(order_card))
+        .route("/cards/{reference}", get(card_report))
+        .route("/cards/{reference}/cvv", get(card_cvv))
+        .route("/cards/{reference}/wishes", post(wish_of_prepaid_card))
+        .route("/prepaid-card-words", get(prepaid_card_words))
+        .route("/billing-address", get(billing_address))
+        .with_state(providers.issuer.clone())
+}
+
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(
+        order_card,
+        card_report,
+        card_cvv,
+        wish_of_prepaid_card,
+        prepaid_card_words,
+        billing_address
+    ))]
+    struct ApiDoc;
+    ApiDoc::openapi()
+}
+
+/// Orders a card, or asks after an order
+#[utoipa::path(post, path = "/v1/cards", tag = "cards", request_body = IssueCardRequest,
+    params(("Idempotency-Key" = String, Header, description = "The same key never makes a second card.")),
+    responses((status = 200, description = "What became of the order.", body = IssueCardResponse)))]
+async fn order_card(State(issuer): ServerState, IdempotencyKeyHeader(key): IdempotencyKeyHeader, ProtocolBody(order): ProtocolBody<IssueCardRequest>) -> ProtocolResult<IssueCardResponse> {
+    let order = IssueCardRequest {
+        key,
+        card: order.card_id.0,
+        amount: order.amount.0.0,
+    };
+    let said = issuer.issue(&order).await?;
+    answered(IssueCardResponse::of(&order, said))
+}
+
+/// How a card stands, and what was charged
+#[utoipa::path(get, path = "/v1/cards/{reference}", tag = "cards",
+    params(("reference" = String, Path, description = "The issuer's name of the card.")),
+    responses((status = 200, description = "How it stands.", body = CardReport)))]
+async fn card_report(State(issuer): ServerState, Path(reference): Path<String>) -> ProtocolResult<CardReport> {
+    let said = issuer.standing(&reference).await.map_err(not_found)?;
+    answered(CardReport::of(&reference, said))
+}
+
+/// Does what a holder wants of a prepaid card, if it still can be done; the same key is carried out once, whatever came after it
+#[utoipa::path(post, path = "/v1/cards/{reference}/wishes", tag = "cards", request_body = CardActionRequest,
+    params(("reference" = String, Path, description = "The issuer's name of the card."),
+        ("Idempotency-Key" = String, Header, description = "The same key is the same wish.")),
+    responses((status = 200, description = "How the card stands.", body = CardActionResponse)))]
+async fn wish_of_prepaid_card(
+    State(issuer): ServerState,
+    Path(issuer_ref): Path<String>,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+    ProtocolBody(order): ProtocolBody<CardActionRequest>,
+) -> ProtocolResult<CardActionResponse> {
+    let card = order.card_id.0;
+    let wish = order.wish.into();
+    let order = CardActionRequest {
+        key,
+        card,
+        issuer_ref,
+        wish,
+    };
+    let standing = CardSnapshot::of(card, issuer.steer(&order).await?);
+    let key = key.to_string();
+    answered(CardActionResponse { key, standing })
+}
+
+/// What became of any prepaid card since: charges come when nobody asks, and so does what is given back of one that has ended
+#[utoipa::path(get, path = "/v1/prepaid-card-words", tag = "cards", params(Since),
+    responses((status = 200, description = "Words in the order in which they were told.", body = CardEventList)))]
+async fn prepaid_card_words(State(issuer): ServerState, ProtocolQuery(since): ProtocolQuery<AfterParam>) -> ProtocolResult<CardEventList> {
+    let told = issuer.told(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
+    answered(CardEventList::of(told))
+}
+
+/// A card's security code
+#[utoipa::path(get, path = "/v1/cards/{reference}/cvv", tag = "cards",
+    params(("reference" = String, Path, description = "The issuer's name of the card.")),
+    responses((status = 200, description = "The code.", body = CvvResponse)))]
+async fn card_cvv(State(issuer): ServerState, Path(reference): Path<String>) -> ProtocolResult<CvvResponse> {
+    let cvv = issuer.cvv(&reference).await.map_err(not_found)?;
+    answered(CvvResponse { cvv: SecretText(cvv) })
+}
+
+/// The billing address of this issuer's cards
+#[utoipa::path(get, path = "/v1/billing-address", tag = "cards",
+    responses((status = 200, description = "The same for every card.", body = BillingAddress)))]
+async fn billing_address(State(issuer): ServerState) -> ProtocolResult<BillingAddress> {
+    answered(issuer.billing_address().into())
+}

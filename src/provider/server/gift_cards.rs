@@ -1,0 +1,74 @@
+//! Gift cards.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::{get, post};
+use utoipa::OpenApi;
+
+use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, ProtocolQuery, answered};
+use crate::provider::Providers;
+use crate::provider::gift_cards::GiftCardApi;
+use crate::provider::wire::gift_cards::{GiftCardQuery, GiftCardProductResponse, GiftCardQuote, GiftCardQuoteQuery, GiftCardProductList};
+use crate::provider::wire::gift_card_orders::{GiftCardOrderRequest, GiftCardOrderResponse};
+
+type ServerState = State<Arc<dyn GiftCardApi>>;
+
+pub(super) fn router(providers: &Providers) -> Router {
+    Router::new()
+        .route("/gift-cards", get(search_gift_cards))
+        .route("/gift-cards/{product_id}", get(gift_card_product))
+        .route("/gift-cards/{product_id}/offer", get(gift_card_offer))
+        .route("/gift-card-orders", post(order_gift_card))
+        .with_state(providers.gift_cards.clone())
+}
+
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(search_gift_cards, gift_card_product, gift_card_offer, order_gift_card))]
+    struct ApiDoc;
+    ApiDoc::openapi()
+}
+
+/// A page of what is offered now
+#[utoipa::path(get, path = "/v1/gift-cards", tag = "gift cards", params(GiftQuery),
+    responses((status = 200, description = "A page.", body = GiftCardProductList)))]
+async fn search_gift_cards(State(catalog): ServerState, ProtocolQuery(query): ProtocolQuery<GiftCardQuery>) -> ProtocolResult<GiftCardProductList> {
+    answered(GiftCardProductList::of(catalog.search(&query.into()).await?))
+}
+
+/// One product as it is offered now
+#[utoipa::path(get, path = "/v1/gift-cards/{product_id}", tag = "gift cards",
+    params(("product_id" = String, Path, description = "The catalog's name of it.")),
+    responses((status = 200, description = "It, or none.", body = GiftCardProductResponse)))]
+async fn gift_card_product(State(catalog): ServerState, Path(product_id): Path<String>) -> ProtocolResult<GiftCardProductResponse> {
+    let product = catalog.product(&product_id).await?.map(Into::into);
+    answered(GiftCardProductResponse { product_id, product })
+}
+
+/// Stock and price of a purchase at this moment; nothing is reserved
+#[utoipa::path(get, path = "/v1/gift-cards/{product_id}/offer", tag = "gift cards",
+    params(("product_id" = String, Path, description = "The catalog's name of it."), OfferQuery),
+    responses((status = 200, description = "Whether it could be ordered.", body = GiftCardQuote)))]
+async fn gift_card_offer(
+    State(catalog): ServerState,
+    Path(product_id): Path<String>,
+    ProtocolQuery(query): ProtocolQuery<GiftCardQuoteQuery>,
+) -> ProtocolResult<GiftCardQuote> {
+    let said = catalog.offer(&product_id, &query.country, query.amount.0.0).await?;
+    answered(said.into())
+}
+
+/// Orders a gift card, or asks after an order
+#[utoipa::path(post, path = "/v1/gift-card-orders", tag = "gift cards", request_body = GiftCardOrderRequest,
+    params(("Idempotency-Key" = String, Header, description = "The same key never makes a second gift card.")),
+    responses((status = 200, description = "What became of the order.", body = GiftCardOrderResponse)))]
+async fn order_gift_card(
+    State(catalog): ServerState,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+    ProtocolBody(order): ProtocolBody<GiftCardOrderRequest>,
+) -> ProtocolResult<GiftCardOrderResponse> {
+    let said = catalog.order(&order.clone().read(key)).await?;
+    answered(GiftCardOrderResponse::of(order, said))
+}

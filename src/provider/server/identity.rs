@@ -1,0 +1,124 @@
+//! Identity checks and holders' accounts.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::{get, post};
+use purser_actors::port::{IssuerAccounts, CardBalances, CardDeposit, IdentityCheck, IdentityCheckRequest};
+use serde::Deserialize;
+use utoipa::{IntoParams, OpenApi};
+
+use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, ProtocolQuery, ProtocolErrorResponse, answered, not_found};
+use crate::provider::wire::identity::{IssuerAccountResponse, IssuerAccountRequest, IssuerBalance, IdentityCheck, IdentityCheckResponse, IdentityCheckRequest, IssuerDeposit};
+use crate::provider::wire::{BaseAddress, ErrorCode, UsdcAmount, TextValue};
+use crate::provider::{CardBalanceReader, Providers};
+
+#[derive(Clone)]
+struct IdentityServerState {
+    identity_check: Arc<dyn IdentityCheck>,
+    accounts: Arc<dyn IssuerAccounts>,
+    deposits: Arc<dyn CardBalances>,
+    balances: Arc<dyn CardBalanceReader>,
+}
+
+pub(super) fn router(providers: &Providers) -> Router {
+    Router::new()
+        .route("/identity-checks", post(begin_check))
+        .route("/identity-checks/{reference}", get(check_status))
+        .route("/card-accounts", post(open_account))
+        .route("/card-accounts/{address}", get(account_balance))
+        .route("/card-accounts/{address}/deposits/{transaction}", get(account_deposit))
+        .with_state(IdentityServerState {
+            identity_check: providers.identity_check.clone(),
+            accounts: providers.accounts.clone(),
+            deposits: providers.deposits.clone(),
+            balances: providers.balances.clone(),
+        })
+}
+
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(begin_check, check_status, open_account, account_balance, account_deposit))]
+    struct ApiDoc;
+    ApiDoc::openapi()
+}
+
+/// Begins a check of who a person is, or finds the one that was begun with this key
+#[utoipa::path(post, path = "/v1/identity-checks", tag = "people", request_body = IdentityCheckRequest,
+    params(("Idempotency-Key" = String, Header, description = "The same key never begins a second check.")),
+    responses((status = 200, description = "Where the person answers.", body = IdentityCheck)))]
+async fn begin_check(State(people): State<IdentityServerState>, IdempotencyKeyHeader(key): IdempotencyKeyHeader, ProtocolBody(order): ProtocolBody<IdentityCheckRequest>) -> ProtocolResult<IdentityCheck> {
+    let wallet = order.wallet.0.0;
+    let begun = people.identity_check.start(&IdentityCheckRequest { key, wallet }).await?;
+    answered(IdentityCheck::of(wallet, begun))
+}
+
+/// Where a check stands
+#[utoipa::path(get, path = "/v1/identity-checks/{reference}", tag = "people",
+    params(("reference" = String, Path, description = "The provider's name of it.")),
+    responses((status = 200, description = "Pending, passed or failed.", body = IdentityCheckResponse)))]
+async fn check_status(State(people): State<IdentityServerState>, Path(reference): Path<String>) -> ProtocolResult<IdentityCheckResponse> {
+    let said = people.identity_check.status(&reference).await.map_err(not_found)?;
+    answered(IdentityCheckResponse::of(&reference, said))
+}
+
+/// Opens a holder's account at the issuer, or finds it
+#[utoipa::path(post, path = "/v1/card-accounts", tag = "people", request_body = IssuerAccountRequest,
+    responses((status = 200, description = "What became of it.", body = IssuerAccountResponse)))]
+async fn open_account(State(people): State<IdentityServerState>, ProtocolBody(order): ProtocolBody<IssuerAccountRequest>) -> ProtocolResult<IssuerAccountResponse> {
+    let holder = order.holder.0.0;
+    let said = people.accounts.open(&holder).await?;
+    answered(IssuerAccountResponse::of(holder, said))
+}
+
+/// What there is behind a deposit address now
+#[utoipa::path(get, path = "/v1/card-accounts/{address}", tag = "people",
+    params(("address" = String, Path, description = "The deposit address on Base.")),
+    responses((status = 200, description = "The balance.", body = IssuerBalance)))]
+async fn account_balance(State(people): State<IdentityServerState>, Path(address): Path<String>) -> ProtocolResult<IssuerBalance> {
+    let address = read_address(&address)?;
+    let balance = people.balances.balance(&address.0).await?;
+    answered(IssuerBalance {
+        deposit_address: TextValue(address),
+        balance: TextValue(UsdcAmount(balance)),
+    })
+}
+
+/// What is known of a transfer.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct DepositStatus {
+    /// How much it moved, in USDC.
+    #[param(value_type = String)]
+    amount: TextValue<UsdcAmount>,
+}
+
+/// Whether a transfer counts in a balance now
+#[utoipa::path(get, path = "/v1/card-accounts/{address}/deposits/{transaction}", tag = "people",
+    params(("address" = String, Path, description = "The deposit address on Base."),
+        ("transaction" = String, Path, description = "The transaction on Base."), Moved),
+    responses((status = 200, description = "Whether it counts.", body = IssuerDeposit)))]
+async fn account_deposit(
+    State(people): State<IdentityServerState>,
+    Path((address, transaction)): Path<(String, String)>,
+    ProtocolQuery(moved): ProtocolQuery<DepositStatus>,
+) -> ProtocolResult<IssuerDeposit> {
+    let deposited = CardDeposit {
+        address: read_address(&address)?.0,
+        transaction,
+        amount: moved.amount.0.0,
+    };
+    let credited = people.deposits.is_credited(&deposited).await?;
+    answered(IssuerDeposit {
+        transaction: deposited.transaction,
+        amount: moved.amount,
+        credited,
+    })
+}
+
+fn read_address(text: &str) -> Result<BaseAddress, ProtocolErrorResponse> {
+    text.parse()
+        .map_err(|_| ProtocolErrorResponse::new(ErrorCode::NotFound, "there is no such account"))
+}

@@ -1,0 +1,86 @@
+//! Payouts.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::{get, post};
+use purser_actors::id::PayoutId;
+use utoipa::OpenApi;
+
+use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolQuery, ProtocolErrorResponse, AfterParam, answered};
+use crate::provider::Providers;
+use crate::provider::payouts::PayoutApi;
+use crate::provider::wire::payout_events::{PayoutLookupResponse, PayoutStatusUpdate, RecallResponse, PayoutEventList, PayoutUpdateBody};
+use crate::provider::wire::payouts::{DebitCardQuery, DebitCardCountryResponse, PayoutRequest};
+use crate::provider::wire::{ErrorCode, TextValue, MalformedResponse};
+
+type ServerState = State<Arc<dyn PayoutApi>>;
+
+pub(super) fn router(providers: &Providers) -> Router {
+    Router::new()
+        .route("/payouts", post(order_payout))
+        .route("/payouts/{payout_id}/recall", post(recall_payout))
+        .route("/payout-orders/{key}", get(payout_order))
+        .route("/payout-reports", get(payout_reports))
+        .route("/debit-card-country", post(debit_card_country))
+        .with_state(providers.rails.clone())
+}
+
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(order_payout, recall_payout, payout_order, payout_reports, debit_card_country))]
+    struct ApiDoc;
+    ApiDoc::openapi()
+}
+
+/// Orders a payout, or asks after an order
+#[utoipa::path(post, path = "/v1/payouts", tag = "payouts", request_body = PayoutRequest,
+    params(("Idempotency-Key" = String, Header, description = "The same key never pays twice.")),
+    responses((status = 200, description = "The newest word about it.", body = PayoutStatusUpdate)))]
+async fn order_payout(State(rails): ServerState, IdempotencyKeyHeader(key): IdempotencyKeyHeader, ProtocolBody(order): ProtocolBody<PayoutRequest>) -> ProtocolResult<PayoutStatusUpdate> {
+    let order = order.read(key)?;
+    let payout = order.payout;
+    let said = rails.send(order).await?;
+    answered(PayoutStatusUpdate::of(payout, said))
+}
+
+/// Takes a payout back; asking twice changes nothing
+#[utoipa::path(post, path = "/v1/payouts/{payout_id}/recall", tag = "payouts",
+    params(("payout_id" = String, Path, description = "Which."),
+        ("Idempotency-Key" = String, Header, description = "The key of the order that is to be taken back.")),
+    responses((status = 200, description = "Whether the recipient has the money.", body = RecallResponse)))]
+async fn recall_payout(State(rails): ServerState, Path(payout): Path<String>, IdempotencyKeyHeader(key): IdempotencyKeyHeader) -> ProtocolResult<RecallResponse> {
+    let payout: PayoutId = payout
+        .parse()
+        .map_err(|_| ProtocolErrorResponse::new(ErrorCode::NotFound, "there is no such payout"))?;
+    let outcome = rails.recall(key, payout).await?.into();
+    let payout_id = TextValue(payout);
+    answered(RecallResponse { payout_id, outcome })
+}
+
+/// What was ordered under a key, without ordering it
+#[utoipa::path(get, path = "/v1/payout-orders/{key}", tag = "payouts",
+    params(("key" = String, Path, description = "An Idempotency-Key.")),
+    responses((status = 200, description = "The newest word, or that nothing was ever ordered.", body = PayoutLookupResponse)))]
+async fn payout_order(State(rails): ServerState, Path(key): Path<String>) -> ProtocolResult<PayoutLookupResponse> {
+    let order = key.parse().map_err(|_| MalformedResponse("an Idempotency-Key"))?;
+    let report = rails.find(order).await?.map(PayoutUpdateBody::of);
+    answered(PayoutLookupResponse { key, report })
+}
+
+/// What was told of any payout since: returns come days later, when nobody asks any more
+#[utoipa::path(get, path = "/v1/payout-reports", tag = "payouts", params(Since),
+    responses((status = 200, description = "Words in the order in which they were told.", body = PayoutEventList)))]
+async fn payout_reports(State(rails): ServerState, ProtocolQuery(since): ProtocolQuery<AfterParam>) -> ProtocolResult<PayoutEventList> {
+    let told = rails.events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
+    answered(PayoutEventList::of(told))
+}
+
+/// Where the bank of a debit card is
+#[utoipa::path(post, path = "/v1/debit-card-country", tag = "payouts", request_body = DebitCardQuery,
+    responses((status = 200, description = "Its country, if a rail pays to it.", body = DebitCardCountryResponse)))]
+async fn debit_card_country(State(rails): ServerState, ProtocolBody(card): ProtocolBody<DebitCardQuery>) -> ProtocolResult<DebitCardCountryResponse> {
+    let country = rails.card_country(&card.number.0).await?.map(TextValue);
+    answered(DebitCardCountryResponse { country })
+}

@@ -1,0 +1,79 @@
+//! Lists for reconciliation.
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::get;
+use purser_actors::port::{ListCursor, EntryKey, ListPage};
+use serde::Deserialize;
+use utoipa::{IntoParams, OpenApi};
+
+use super::{ProtocolResult, ProtocolQuery, ProtocolErrorResponse, answered};
+use crate::provider::wire::reconciliation::{ReconciliationQuery, ReconciliationPage, ReconciliationListName};
+use crate::provider::wire::{ErrorCode, MalformedResponse};
+use crate::provider::{ProviderLists, Providers};
+
+/// The most entries on a page.
+const MOST_ENTRIES: usize = 1_000;
+
+pub(super) fn router(providers: &Providers) -> Router {
+    Router::new()
+        .route("/entries/{list}", get(list_entries))
+        .with_state(providers.lists.clone())
+}
+
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(list_entries))]
+    struct ApiDoc;
+    ApiDoc::openapi()
+}
+
+/// From where on.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct AfterQuery {
+    /// Only entries behind this cursor, which is the `next` of a page before; from the first on without it.
+    after: Option<String>,
+    /// Only the entry with this `key`.
+    key: Option<String>,
+    /// At most so many, and no more than 1,000.
+    limit: usize,
+}
+
+/// What was ever ordered, came in or is left, and what came of it
+///
+/// The order stays as it is, but that an entry which changes comes again behind all others. What is not decided yet may be
+/// left out.
+#[utoipa::path(get, path = "/v1/entries/{list}", tag = "entries",
+    params(("list" = String, Path, description = "`cards`, `gift_cards`, `payouts`, `bank`, `bank_deposits`, `card_program`, `card_balances`, `bridge` or `prepaid_remainders`."), From),
+    responses((status = 200, description = "A page.", body = ReconciliationPage)))]
+async fn list_entries(
+    State(lists): State<ProviderLists>,
+    Path(name): Path<String>,
+    ProtocolQuery(from): ProtocolQuery<AfterQuery>,
+) -> ProtocolResult<ReconciliationPage> {
+    let missing = || ProtocolErrorResponse::new(ErrorCode::NotFound, "this provider does not keep that list");
+    let name = ReconciliationListName::named(&name).ok_or_else(missing)?;
+    let list = lists.get(&name.source()).ok_or_else(missing)?;
+    let asked = ReconciliationQuery {
+        list: name,
+        after: from.after.as_deref(),
+        key: from.key.as_deref(),
+    };
+    let page = match (asked.after, asked.key) {
+        (None, Some(key)) => {
+            let name = EntryKey::new(key.to_owned()).ok_or(MalformedResponse("a name of 1 to 200 bytes"))?;
+            let items = list.entry(&name).await?.into_iter().collect();
+            ListPage { items, next: None }
+        }
+        (after, None) => {
+            let no_cursor = || MalformedResponse("a cursor of this list");
+            let after = after.map(|text| ListCursor::new(text.to_owned()).ok_or_else(no_cursor));
+            list.entries(after.transpose()?.as_ref(), from.limit.clamp(1, MOST_ENTRIES))
+                .await?
+        }
+        (Some(_), Some(_)) => return Err(MalformedResponse("a cursor or a key, and not both").into()),
+    };
+    answered(ReconciliationPage::of(asked, page))
+}

@@ -1,0 +1,49 @@
+//! Rates and merchants.
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use std::sync::Arc;
+use utoipa::OpenApi;
+
+use super::{ProtocolResult, ProtocolQuery, answered};
+use crate::provider::Providers;
+use crate::provider::merchants::MerchantDirectory;
+use crate::provider::rates::RateSource;
+use crate::provider::wire::reference_data;
+
+pub(super) fn router(providers: &Providers) -> Router {
+    let rates = Router::new()
+        .route("/rates", get(exchange_rates))
+        .with_state(providers.rates.clone());
+    Router::new()
+        .route("/merchants", get(search_merchants))
+        .with_state(providers.merchants.clone())
+        .merge(rates)
+}
+
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(exchange_rates, search_merchants))]
+    struct ApiDoc;
+    ApiDoc::openapi()
+}
+
+/// The newest exchange rates
+#[utoipa::path(get, path = "/v1/rates", tag = "tables",
+    responses((status = 200, description = "What a unit of each currency costs.", body = reference_data::ExchangeRates)))]
+async fn exchange_rates(State(rates): State<Arc<dyn RateSource>>) -> ProtocolResult<reference_data::ExchangeRates> {
+    let table = rates.current().await?;
+    answered(reference_data::ExchangeRates::of(&table))
+}
+
+/// A page of merchants
+#[utoipa::path(get, path = "/v1/merchants", tag = "tables", params(tables::MerchantQuery),
+    responses((status = 200, description = "A page.", body = reference_data::MerchantList)))]
+async fn search_merchants(
+    State(merchants): State<Arc<dyn MerchantDirectory>>,
+    ProtocolQuery(query): ProtocolQuery<reference_data::MerchantQuery>,
+) -> ProtocolResult<reference_data::MerchantList> {
+    let page = merchants.search(&query.read()?).await?;
+    answered(reference_data::MerchantList::of(page))
+}

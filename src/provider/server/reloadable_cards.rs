@@ -1,0 +1,159 @@
+//! Reloadable cards, and what is set aside of holders' balances.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::{get, post};
+use purser_actors::id::JobId;
+use purser_actors::port::CardActionRequest;
+use utoipa::OpenApi;
+
+use super::{ProtocolResult, ProtocolBody, IdempotencyKeyHeader, MAX_EVENTS_PER_PAGE, ProtocolQuery, ProtocolErrorResponse, AfterParam, answered, not_found};
+use crate::provider::Providers;
+use crate::provider::reloadable_cards::ReloadableCardApi;
+use crate::provider::wire::cards::CvvResponse;
+use crate::provider::wire::reloadable_cards::{
+    CardBalance, CardSnapshot, CardEventList, OpenReloadableCardResponse, OpenReloadableCardRequest, CardActionResponse, CardActionRequest,
+};
+use crate::provider::wire::balance_holds::{
+    HoldResponse, SettleHoldRequest, SettleHoldResponse, HoldRequest, HoldLookupResponse,
+};
+use crate::provider::wire::{DecimalAmount, ErrorCode, SecretText, TextValue};
+
+type ServerState = State<Arc<dyn ReloadableCardApi>>;
+
+pub(super) fn router(providers: &Providers) -> Router {
+    Router::new()
+        .route("/reloadable-cards", post(open_reloadable_card))
+        .route("/reloadable-cards/{reference}", get(reloadable_card))
+        .route("/reloadable-cards/{reference}/cvv", get(reloadable_card_cvv))
+        .route("/reloadable-cards/{reference}/wishes", post(apply_card_action))
+        .route("/card-words", get(list_card_events))
+        .route("/balance-reservations", post(reserve_balance))
+        .route("/balance-reservations/{key}", get(balance_reservation))
+        .route("/balance-reservations/{key}/end", post(end_reservation))
+        .with_state(providers.program.clone())
+}
+
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(
+        open_reloadable_card,
+        reloadable_card,
+        reloadable_card_cvv,
+        wish_of_card,
+        card_words,
+        reserve_balance,
+        balance_reservation,
+        end_reservation
+    ))]
+    struct ApiDoc;
+    ApiDoc::openapi()
+}
+
+/// Opens a card that is loaded from its holder's balance, or asks after it; the balance is judged and taken from at once
+#[utoipa::path(post, path = "/v1/reloadable-cards", tag = "reloadable cards", request_body = OpenReloadableCardRequest,
+    params(("Idempotency-Key" = String, Header, description = "The same key never takes from the balance twice.")),
+    responses((status = 200, description = "What became of the order.", body = OpenReloadableCardResponse)))]
+async fn open_reloadable_card(
+    State(program): ServerState,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+    ProtocolBody(order): ProtocolBody<OpenReloadableCardRequest>,
+) -> ProtocolResult<OpenReloadableCardResponse> {
+    let said = program.open(&order.read(key)).await?;
+    answered(OpenReloadableCardResponse::of(order, said))
+}
+
+/// What can be spent with a card now
+#[utoipa::path(get, path = "/v1/reloadable-cards/{reference}", tag = "reloadable cards",
+    params(("reference" = String, Path, description = "The issuer's name of the card.")),
+    responses((status = 200, description = "What is left on it.", body = CardBalance)))]
+async fn reloadable_card(State(program): ServerState, Path(reference): Path<String>) -> ProtocolResult<CardBalance> {
+    let available = program.available(&reference).await.map_err(not_found)?;
+    let available = TextValue(DecimalAmount(available));
+    answered(CardBalance { reference, available })
+}
+
+/// A card's security code
+#[utoipa::path(get, path = "/v1/reloadable-cards/{reference}/cvv", tag = "reloadable cards",
+    params(("reference" = String, Path, description = "The issuer's name of the card.")),
+    responses((status = 200, description = "The code.", body = CvvResponse)))]
+async fn reloadable_card_cvv(State(program): ServerState, Path(reference): Path<String>) -> ProtocolResult<CvvResponse> {
+    let cvv = program.cvv(&reference).await.map_err(not_found)?;
+    answered(CvvResponse { cvv: SecretText(cvv) })
+}
+
+/// Does what a holder wants of a card, if it still can be done; the same key is carried out once, whatever came after it
+#[utoipa::path(post, path = "/v1/reloadable-cards/{reference}/wishes", tag = "reloadable cards", request_body = CardActionRequest,
+    params(("reference" = String, Path, description = "The issuer's name of the card."),
+        ("Idempotency-Key" = String, Header, description = "The same key is the same wish.")),
+    responses((status = 200, description = "How the card stands.", body = CardActionResponse)))]
+async fn apply_card_action(
+    State(program): ServerState,
+    Path(issuer_ref): Path<String>,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+    ProtocolBody(order): ProtocolBody<CardActionRequest>,
+) -> ProtocolResult<CardActionResponse> {
+    let card = order.card_id.0;
+    let wish = order.wish.into();
+    let order = CardActionRequest {
+        key,
+        card,
+        issuer_ref,
+        wish,
+    };
+    let standing = CardSnapshot::of(card, program.apply_action(&order).await?);
+    let key = key.to_string();
+    answered(CardActionResponse { key, standing })
+}
+
+/// What became of any card since: charges come when nobody asks
+#[utoipa::path(get, path = "/v1/card-words", tag = "reloadable cards", params(Since),
+    responses((status = 200, description = "Words in the order in which they were told.", body = CardEventList)))]
+async fn list_card_events(State(program): ServerState, ProtocolQuery(since): ProtocolQuery<AfterParam>) -> ProtocolResult<CardEventList> {
+    let told = program.events_after(since.after, since.limit.min(MAX_EVENTS_PER_PAGE)).await?;
+    answered(CardEventList::of(told))
+}
+
+/// Sets part of a balance aside, or asks after it
+#[utoipa::path(post, path = "/v1/balance-reservations", tag = "reloadable cards", request_body = HoldRequest,
+    params(("Idempotency-Key" = String, Header, description = "The same key never sets aside twice; it is the reservation's name.")),
+    responses((status = 200, description = "What became of it.", body = HoldResponse)))]
+async fn reserve_balance(
+    State(program): ServerState,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+    ProtocolBody(order): ProtocolBody<HoldRequest>,
+) -> ProtocolResult<HoldResponse> {
+    let said = program.hold(&order.read(key)).await?;
+    answered(HoldResponse::of(order, said))
+}
+
+/// How what was set aside under a key stands; it only reads
+#[utoipa::path(get, path = "/v1/balance-reservations/{key}", tag = "reloadable cards",
+    params(("key" = String, Path, description = "The key that the reservation was made with.")),
+    responses((status = 200, description = "How it stands; `never` is as final as any no.", body = HoldLookupResponse)))]
+async fn balance_reservation(State(program): ServerState, Path(name): Path<String>) -> ProtocolResult<HoldLookupResponse> {
+    let malformed = |_| ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the path names no key");
+    let key: JobId = name.parse().map_err(malformed)?;
+    answered(HoldLookupResponse::of(key, program.hold_status(key).await?))
+}
+
+/// Ends a reservation for good: paid out, or the balance's again
+#[utoipa::path(post, path = "/v1/balance-reservations/{key}/end", tag = "reloadable cards", request_body = SettleHoldRequest,
+    params(("key" = String, Path, description = "The key that the reservation was made with."),
+        ("Idempotency-Key" = String, Header, description = "The same.")),
+    responses((status = 200, description = "How it has ended.", body = SettleHoldResponse)))]
+async fn end_reservation(
+    State(program): ServerState,
+    Path(name): Path<String>,
+    IdempotencyKeyHeader(key): IdempotencyKeyHeader,
+    ProtocolBody(end): ProtocolBody<SettleHoldRequest>,
+) -> ProtocolResult<SettleHoldResponse> {
+    if name != key.to_string() {
+        return Err(ProtocolErrorResponse::new(ErrorCode::InvalidRequest, "the path names another reservation"));
+    }
+    program.settle_hold(key, end.paid).await?;
+    let paid = end.paid;
+    answered(SettleHoldResponse { key: name, paid })
+}

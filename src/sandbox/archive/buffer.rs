@@ -1,0 +1,166 @@
+//! The records of one provider: those in memory and, behind them, those that only the log has.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::ArchiveRecord;
+use super::index::{Index, IndexSnapshot};
+
+/// Records in the order in which they came. Guarded by its owner's lock.
+#[derive(Debug)]
+pub(crate) struct RecordBuffer<T> {
+    filling: RecordBatch<T>,
+    /// On its way to the index.
+    spilling: Option<RecordBatch<T>>,
+    /// How often a batch has been sent to the index since the start.
+    spills: u64,
+    counted: u64,
+    /// Names put on the shelf since they were last taken.
+    names: Vec<u64>,
+    index: Option<Arc<Index>>,
+}
+
+#[derive(Debug)]
+struct RecordBatch<T> {
+    items: Vec<T>,
+    by_name: HashMap<u64, Vec<usize>>,
+}
+
+impl<T> Default for RecordBatch<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            by_name: HashMap::new(),
+        }
+    }
+}
+
+impl<T> Default for RecordBuffer<T> {
+    fn default() -> Self {
+        Self {
+            filling: RecordBatch::default(),
+            spilling: None,
+            spills: 0,
+            counted: 0,
+            names: Vec::new(),
+            index: None,
+        }
+    }
+}
+
+impl<T: ArchiveRecord> RecordBuffer<T> {
+    /// Adds the newest record.
+    pub(crate) fn add(&mut self, item: T) {
+        let names = item.index_keys();
+        let place = self.filling.items.len();
+        for name in &names {
+            self.filling.by_name.entry(*name).or_default().push(place);
+        }
+        self.counted += u64::from(item.is_counted());
+        self.filling.items.push(item);
+        self.names.extend(names);
+    }
+
+    /// Everything that may have this name, oldest first. What else lay near it is among it: look twice.
+    pub(crate) fn find(&self, name: u64) -> Vec<T> {
+        let mut found = Vec::new();
+        let view = self.view();
+        if let Some((index, view)) = self.index.as_ref().zip(view.as_ref()) {
+            for frame in index.frames_of(view, name) {
+                found.extend(index.read(frame).0);
+            }
+        }
+        for batch in self.in_memory(view.as_deref()) {
+            let places = batch.by_name.get(&name).into_iter().flatten();
+            found.extend(places.filter_map(|place| batch.items.get(*place)).cloned());
+        }
+        found
+    }
+
+    /// Shows the records that count from this number on (the first is 0), in order, while `visit` wants more.
+    pub(crate) fn scan(&self, from: u64, mut visit: impl FnMut(u64, &T) -> bool) {
+        let mut number = 0;
+        let mut show = |number: &mut u64, items: &[T]| {
+            items.iter().filter(|item| item.is_counted()).all(|item| {
+                *number += 1;
+                *number <= from || visit(*number - 1, item)
+            })
+        };
+        let view = self.view();
+        if let Some((index, view)) = self.index.as_ref().zip(view.as_ref()) {
+            let (first, mut at) = view.step_before(from);
+            number = first;
+            while at < view.upto() {
+                let (items, next) = index.read(at);
+                if !show(&mut number, &items) || next <= at {
+                    return;
+                }
+                at = next;
+            }
+        }
+        for batch in self.in_memory(view.as_deref()) {
+            if !show(&mut number, &batch.items) {
+                return;
+            }
+        }
+    }
+
+    fn view(&self) -> Option<Arc<IndexSnapshot>> {
+        self.index.as_ref().map(|index| index.view())
+    }
+
+    /// The batches that this view of the index lacks.
+    fn in_memory<'a>(&'a self, view: Option<&IndexSnapshot>) -> impl Iterator<Item = &'a RecordBatch<T>> {
+        let seen = view.is_some_and(|view| view.spills == self.spills);
+        self.spilling
+            .as_ref()
+            .filter(|_| !seen)
+            .into_iter()
+            .chain([&self.filling])
+    }
+
+    /// How many records that count there are.
+    pub(crate) const fn counted(&self) -> u64 {
+        self.counted
+    }
+
+    /// How many records are in memory.
+    #[cfg(test)]
+    pub(crate) fn resident(&self) -> usize {
+        self.filling.items.len() + self.spilling.as_ref().map_or(0, |batch| batch.items.len())
+    }
+
+    /// Waits until the index has every batch that was set aside.
+    #[cfg(test)]
+    pub(crate) fn evict(&self) {
+        assert!(self.index.as_ref().is_some_and(|index| index.wait_for(self.spills)));
+    }
+
+    pub(super) const fn start_at(&mut self, counted: u64) {
+        self.counted = counted;
+    }
+
+    pub(super) fn set_index(&mut self, index: Arc<Index>) {
+        self.index = Some(index);
+    }
+
+    pub(super) fn take_names(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.names)
+    }
+
+    /// Sets the batch aside for the index if it has `at` records and the one before is gone, which is waited for when
+    /// there are `most`.
+    pub(super) fn begin_flush(&mut self, at: usize, most: usize) -> bool {
+        let Some(index) = &self.index else { return false };
+        let full = self.filling.items.len() >= most;
+        if self.spilling.is_some() && (index.view().spills == self.spills || full && index.wait_for(self.spills)) {
+            self.spilling = None;
+        }
+        if self.spilling.is_some() || self.filling.items.len() < at {
+            return false;
+        }
+        self.spilling = Some(std::mem::take(&mut self.filling));
+        self.spills += 1;
+        true
+    }
+}

@@ -1,0 +1,111 @@
+//! The sandbox's time: the machine's, moved forward by hand and never back. How far is in a file of its own, synced before
+//! anybody is told, so that a restart goes on from there.
+//!
+//! What wallets sign is dated by their own clocks, which nobody moves: payments and chains go on by the machine's time.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use purser_actors::port::{Clock, Timestamp};
+
+use crate::private_file;
+use crate::system::SystemClock;
+
+/// Farther than this the time is not moved, in all: twenty years.
+pub const MAX_OFFSET_MS: u64 = 20 * 366 * 86_400_000;
+
+/// Why the time was not moved.
+#[derive(Debug, thiserror::Error)]
+pub enum AdvanceError {
+    /// In all it would be more than [`FARTHEST_MS`].
+    #[error("the time is not moved by more than twenty years in all")]
+    TooFar,
+    /// The file could not be written.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// See the module.
+pub struct SandboxClock {
+    file: PathBuf,
+    ahead_ms: AtomicU64,
+    one: Mutex<()>,
+}
+
+impl SandboxClock {
+    /// As far ahead as the last process left it: `clock.ahead` in the directory, which must exist.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is none of ours.
+    pub fn open(directory: &Path) -> io::Result<Self> {
+        let file = directory.join("clock.ahead");
+        let damaged = || io::Error::new(ErrorKind::InvalidData, format!("{} is damaged", file.display()));
+        let ahead = match fs::read_to_string(&file) {
+            Ok(text) => text
+                .trim()
+                .parse()
+                .ok()
+                .filter(|ms| *ms <= MAX_OFFSET_MS)
+                .ok_or_else(damaged)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => 0,
+            Err(error) => return Err(error),
+        };
+        Ok(Self {
+            file,
+            ahead_ms: AtomicU64::new(ahead),
+            one: Mutex::default(),
+        })
+    }
+
+    /// How far ahead of the machine it is, in milliseconds.
+    pub fn offset_ms(&self) -> u64 {
+        self.ahead_ms.load(Ordering::Acquire)
+    }
+
+    /// Moves it forward. Blocks until that is durable.
+    ///
+    /// # Errors
+    /// [`NotMoved`]; the time is as before then.
+    pub fn advance(&self, ms: u64) -> Result<(), AdvanceError> {
+        let _one = self.one.lock();
+        let ahead = self.offset_ms().saturating_add(ms);
+        if ahead > MAX_OFFSET_MS {
+            return Err(AdvanceError::TooFar);
+        }
+        private_file::replace(&self.file, format!("{ahead}\n").as_bytes())?;
+        self.ahead_ms.store(ahead, Ordering::Release);
+        Ok(())
+    }
+}
+
+impl Clock for SandboxClock {
+    fn now(&self) -> Timestamp {
+        SystemClock.now().plus_ms(self.offset_ms())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    // Aim: what was moved stays moved for the next process, too far is refused and changes nothing, and a damaged file is
+    // no zero.
+    #[test]
+    fn time_goes_forward_and_a_restart_keeps_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let clock = SandboxClock::open(directory.path()).unwrap();
+        let before = clock.now();
+        clock.advance(86_400_000).unwrap();
+        clock.advance(1_000).unwrap();
+        assert!(clock.now() >= before.plus_ms(86_401_000));
+        assert!(matches!(clock.advance(MAX_OFFSET_MS), Err(AdvanceError::TooFar)));
+        let next = SandboxClock::open(directory.path()).unwrap();
+        assert_eq!((clock.offset_ms(), next.offset_ms()), (86_401_000, 86_401_000));
+        fs::write(directory.path().join("clock.ahead"), "soon\n").unwrap();
+        assert!(SandboxClock::open(directory.path()).is_err());
+    }
+}

@@ -1,0 +1,359 @@
+//! The sandbox desk: what `/sandbox/*` shows and steers, as typed requests and answers. The routes themselves are the
+//! edge's; this is what they call.
+
+pub mod catalogs;
+mod messages;
+pub mod payouts;
+
+use std::sync::Arc;
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+
+pub use self::messages::*;
+use super::keys;
+use super::record_log::LogError;
+use crate::provider::sandbox::SandboxIssuer;
+use crate::provider::sandbox::card_balances::NEVER_CREDITED;
+use crate::provider::sandbox::bridge::faults as bridge_fault;
+use crate::provider::sandbox::issuer_faults::{self as issuer_fault, IssuerFault, IssuerFaultRule};
+use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::sandbox::faults::{self as chain_fault, ChainFault, FaultRule};
+
+/// Longest delay that can be asked for, in milliseconds.
+const LONGEST_MS: u64 = 600_000;
+/// Most transfers on a page.
+const PAGE_LIMIT: usize = 1_000;
+/// Most faults waiting at once, and most times one of them happens: the desk must not fill the memory.
+const RULES_LIMIT: usize = 1_000;
+/// A reason is a word of the contract's vocabulary, not a text.
+const REASON_LIMIT: usize = 100;
+/// Most test USDC in one call of the faucet: a billion.
+const FAUCET_LIMIT: u64 = 1_000_000_000_000_000;
+
+/// Why the desk refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// A field of the request is wrong: 400.
+    #[error("{param}: {message}")]
+    Invalid {
+        /// Which field.
+        param: &'static str,
+        /// For people.
+        message: String,
+    },
+    /// A sandbox file has stopped: 503.
+    #[error(transparent)]
+    Stopped(#[from] LogError),
+}
+
+fn invalid(param: &'static str, message: impl Into<String>) -> ControlError {
+    ControlError::Invalid {
+        param,
+        message: message.into(),
+    }
+}
+
+/// The sandbox's façade.
+pub struct SandboxControl {
+    settlement: Arc<SandboxSettlement>,
+    issuer: Arc<SandboxIssuer>,
+}
+
+impl SandboxControl {
+    /// Over the running chains and issuer.
+    pub const fn new(settlement: Arc<SandboxSettlement>, issuer: Arc<SandboxIssuer>) -> Self {
+        Self { settlement, issuer }
+    }
+
+    /// Everything at a glance.
+    ///
+    /// # Errors
+    /// [`DeskError::Stopped`].
+    pub async fn state(&self) -> Result<SandboxView, ControlError> {
+        let mut chains = Vec::new();
+        for network in Network::ALL {
+            let chain = self.settlement.state(network).await?;
+            let faults = chain.rules.iter().map(|rule| PendingFault {
+                fault: rule.fault.name(),
+                wallet: rule.wallet.map(|w| w.address()),
+                remaining: rule.remaining,
+            });
+            chains.push(SandboxChainView {
+                network: network.name(),
+                treasury: chain.treasury.address(),
+                treasury_atomic: chain.treasury_balance.atomic(),
+                minted_atomic: chain.minted.atomic(),
+                wallets: chain.wallets,
+                transfers: chain.transfers,
+                held: chain.held,
+                faults: faults.collect(),
+                faults_injected: chain.faults_injected,
+            });
+        }
+        let issuer = self.issuer.state().await?;
+        let faults = issuer.rules.iter().map(|rule| PendingFault {
+            fault: rule.fault.name(),
+            wallet: None,
+            remaining: rule.remaining,
+        });
+        let issuer = SandboxIssuerView {
+            cards: issuer.cards,
+            declined: issuer.declined,
+            loaded_cents: issuer.loaded.get(),
+            faults: faults.collect(),
+            faults_injected: issuer.faults_injected,
+        };
+        Ok(SandboxView {
+            sandbox: true,
+            chains,
+            issuer,
+            solana_fee_payer: Wallet::Solana(keys::fee_payer()).address(),
+        })
+    }
+
+    /// A wallet's balance.
+    ///
+    /// # Errors
+    /// [`DeskError::Invalid`] for what is no address.
+    pub async fn balance(&self, request: &BalanceRequest) -> Result<BalanceResponse, ControlError> {
+        let wallet = wallet(&request.wallet)?;
+        Ok(balance_of(wallet, self.settlement.balance(&wallet).await?))
+    }
+
+    /// A page of a chain's transfers.
+    ///
+    /// # Errors
+    /// [`DeskError::Invalid`] for a limit outside 1 to 1,000.
+    pub async fn transfers(&self, request: &TransfersRequest) -> Result<TransferList, ControlError> {
+        let network = request.network.unwrap_or(NetworkParam::Base).into();
+        let limit = request.limit.unwrap_or(100);
+        if !(1..=PAGE_LIMIT).contains(&limit) {
+            return Err(invalid("limit", format!("1 to {PAGE_LIMIT}")));
+        }
+        let mut transfers = self
+            .settlement
+            .transfers(network, request.after.unwrap_or(0), limit + 1)
+            .await?;
+        let has_more = transfers.len() > limit;
+        transfers.truncate(limit);
+        Ok(TransferList { transfers, has_more })
+    }
+
+    /// Steers the chains and answers the new state.
+    ///
+    /// # Errors
+    /// [`DeskError::Invalid`] for a field that is wrong or does not belong to the fault; nothing changes then.
+    pub async fn set_chain_fault(&self, request: &ChainFaultRequest) -> Result<SandboxView, ControlError> {
+        let wallet = request.wallet.as_deref().map(wallet).transpose()?;
+        let networks = match (request.network.map(Network::from), wallet) {
+            (Some(network), Some(wallet)) if wallet.network() != network => {
+                return Err(invalid("wallet", "not an address of this network"));
+            }
+            (_, Some(wallet)) => vec![wallet.network()],
+            (Some(network), None) => vec![network],
+            (None, None) => Network::ALL.to_vec(),
+        };
+        let fault = chain_fault_of(request)?;
+        let remaining = times(request.times);
+        for network in &networks {
+            if fault.is_some() && self.settlement.state(*network).await?.rules.len() >= RULES_LIMIT {
+                return Err(invalid("fault", "too many faults are waiting; clear them first"));
+            }
+        }
+        for network in networks {
+            match (&fault, request.fault) {
+                (Some(fault), _) => {
+                    self.settlement.add_fault(
+                        network,
+                        FaultRule {
+                            wallet,
+                            fault: fault.clone(),
+                            remaining,
+                        },
+                    );
+                }
+                (None, ChainFaultParam::Clear) => self.settlement.clear_faults(network),
+                (None, ChainFaultParam::Together) => self.settlement.gather(network, true),
+                (None, name) => self.settlement.hold(network, name == ChainFaultParam::Hold),
+            }
+        }
+        self.state().await
+    }
+
+    /// Steers the issuer and answers the new state.
+    ///
+    /// # Errors
+    /// [`DeskError::Invalid`] for a field that is wrong; nothing changes then.
+    pub async fn set_issuer_fault(&self, request: &IssuerFaultRequest) -> Result<SandboxView, ControlError> {
+        let ms = delay(request.ms)?;
+        let fault = match request.fault {
+            IssuerFaultParam::Unreachable => Some(IssuerFault::Unreachable),
+            IssuerFaultParam::Slow => Some(IssuerFault::Slow { ms }),
+            IssuerFaultParam::MalformedResponse => Some(IssuerFault::MalformedResponse),
+            IssuerFaultParam::Timeout => Some(IssuerFault::Timeout),
+            IssuerFaultParam::Decline => Some(IssuerFault::Decline),
+            IssuerFaultParam::Clear => None,
+        };
+        if request.ms.is_some() && request.fault != IssuerFaultParam::Slow {
+            return Err(invalid("ms", "only for slow"));
+        }
+        match fault {
+            Some(_) if self.issuer.state().await?.rules.len() >= RULES_LIMIT => {
+                return Err(invalid("fault", "too many faults are waiting; clear them first"));
+            }
+            Some(fault) => self.issuer.add_fault(IssuerFaultRule {
+                fault,
+                remaining: times(request.times),
+            }),
+            None => self.issuer.clear_faults(),
+        }
+        self.state().await
+    }
+
+    /// Gives a wallet test USDC, made anew or out of another wallet.
+    ///
+    /// # Errors
+    /// [`DeskError::Invalid`] for what is no address or amount, and for more than the other wallet has.
+    pub async fn faucet(&self, request: &FaucetRequest) -> Result<BalanceResponse, ControlError> {
+        let wallet = wallet(&request.wallet)?;
+        let amount = purser_actors::money::Cents::parse(&request.amount)
+            .and_then(Usdc::from_cents)
+            .map_err(|e| invalid("amount", e.to_string()))?;
+        if amount == Usdc::ZERO || amount.atomic() > FAUCET_LIMIT {
+            return Err(invalid("amount", "more than 0, at most a billion"));
+        }
+        let given = match &request.from {
+            Some(from) => {
+                let from = from
+                    .parse::<Wallet>()
+                    .map_err(|_| invalid("from", "not the exact address of a wallet"))?;
+                if from.network() != wallet.network() {
+                    return Err(invalid("from", "not an address of this network"));
+                }
+                self.settlement.transfer_plain((from, wallet), amount).await?
+            }
+            None => self.settlement.fund(wallet, amount).await?,
+        };
+        match given {
+            Ok(balance) => Ok(balance_of(wallet, balance)),
+            Err(decline) => Err(invalid("amount", decline.message.as_str())),
+        }
+    }
+
+    /// Every magic amount.
+    pub fn magic_values(&self) -> Vec<MagicValue> {
+        let cards = issuer_fault::magic_amounts();
+        let cards = cards
+            .iter()
+            .map(|(amount, _, effect)| ("card", format!("{:.2}", amount.decimal()), *effect));
+        let payments = chain_fault::magic_amounts();
+        let payments = payments
+            .iter()
+            .map(|(amount, _, effect)| ("payment", format!("{:.2}", amount.decimal()), *effect));
+        let crossings = bridge_fault::magic_amounts();
+        let crossings = crossings
+            .iter()
+            .map(|(amount, _, _, effect)| ("top_up", format!("{:.2}", amount.decimal()), *effect));
+        let never = format!("{:.2}", NEVER_CREDITED.decimal());
+        let never = [(
+            "top_up",
+            never,
+            "delivered, and the card issuer never credits it: stuck with that name",
+        )];
+        cards
+            .chain(payments)
+            .chain(crossings)
+            .chain(never)
+            .map(|(applies_to, amount, effect)| MagicValue {
+                applies_to,
+                amount,
+                effect,
+            })
+            .collect()
+    }
+}
+
+fn wallet(text: &str) -> Result<Wallet, ControlError> {
+    // Base58 takes time with the square of its length.
+    if text.len() > 64 {
+        return Err(invalid("wallet", "not an address"));
+    }
+    text.parse()
+        .map_err(|e: purser_actors::id::ParseIdError| invalid("wallet", e.to_string()))
+}
+
+fn balance_of(wallet: Wallet, balance: Usdc) -> BalanceResponse {
+    BalanceResponse {
+        wallet: wallet.address(),
+        network: wallet.network().name(),
+        usdc: balance.to_string(),
+        atomic: balance.atomic(),
+    }
+}
+
+fn times(times: Option<u32>) -> Option<u32> {
+    match times {
+        None => Some(1),
+        Some(0) => None,
+        some => some,
+    }
+}
+
+fn delay(ms: Option<u64>) -> Result<u64, ControlError> {
+    let ms = ms.unwrap_or(3_000);
+    if ms <= LONGEST_MS {
+        Ok(ms)
+    } else {
+        Err(invalid("ms", format!("at most {LONGEST_MS}")))
+    }
+}
+
+/// `None` for what is an action and not a fault.
+fn chain_fault_of(request: &ChainFaultRequest) -> Result<Option<ChainFault>, ControlError> {
+    use ChainFaultParam::{
+        Clear, Decline, Reorg, DropFinal, FailThenLand, Hold, Insufficient, LoseResponse, FrontRun, Resume, Slow, Together,
+        Unreachable,
+    };
+    let ms = delay(request.ms)?;
+    if request.ms.is_some() && !matches!(request.fault, Slow | FailThenLand | Reorg | DropFinal) {
+        return Err(invalid("ms", "only for slow, fail_then_land, drop and drop_final"));
+    }
+    if request.reason.is_some() && request.fault != Decline {
+        return Err(invalid("reason", "only for decline"));
+    }
+    let action = matches!(request.fault, Hold | Resume | Together | Clear);
+    if action && (request.wallet.is_some() || request.times.is_some()) {
+        return Err(invalid(
+            "fault",
+            "hold, resume, together and clear are for a whole chain",
+        ));
+    }
+    let reason = request.reason.as_deref().unwrap_or("invalid_transaction_state");
+    if reason.is_empty()
+        || reason.len() > REASON_LIMIT
+        || !reason
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    {
+        return Err(invalid(
+            "reason",
+            "lower-case letters, digits and underscores, at most 100",
+        ));
+    }
+    Ok(match request.fault {
+        Decline => Some(ChainFault::Decline { reason: reason.into() }),
+        Insufficient => Some(ChainFault::Insufficient),
+        Unreachable => Some(ChainFault::Unreachable),
+        Slow => Some(ChainFault::Slow { ms }),
+        LoseResponse => Some(ChainFault::LoseResponse),
+        FailThenLand => Some(ChainFault::FailThenLand { after_ms: ms }),
+        Reorg => Some(ChainFault::Reorg { after_ms: ms }),
+        DropFinal => Some(ChainFault::DropFinal { after_ms: ms }),
+        FrontRun => Some(ChainFault::FrontRun),
+        Hold | Resume | Together | Clear => None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

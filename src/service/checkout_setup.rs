@@ -1,0 +1,145 @@
+//! The till: who is paid, what it costs, and the refresh of what other currencies cost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_actors::id::{Network, Wallet};
+
+use super::ServiceError;
+use super::dependencies::PerSlotBlockhash;
+use super::routes::AppState;
+use crate::checkout::{ResponseWriter, Checkout, SolanaOffer};
+use crate::config::{Config, SettlementKind, SignatureRecovery};
+use crate::http::rate_limit::RateLimiter;
+use crate::identity::credentials::CredentialIssuer;
+use crate::identity::payout_form_link::PayoutFormLinks;
+use crate::payment::BasePayee;
+use crate::payment::evm;
+use crate::payment::mpp::Mpp;
+use crate::prices::{QuoteLifetimes, PriceBook};
+use crate::settlement::chain::ChainParts;
+
+/// Who is paid.
+pub(super) struct Payees {
+    pub(super) base: Arc<BasePayee>,
+    pub(super) solana: SolanaOffer,
+}
+
+impl Payees {
+    /// The addresses of the settings.
+    ///
+    /// # Errors
+    /// When one is no address of its network.
+    pub(super) fn of(config: &Config, chains: &ChainParts) -> Result<Self, ServiceError> {
+        let pay_to = &config.payment.pay_to;
+        let wrong = |key: &'static str| ServiceError::Part(key, "not an address of that network".into());
+        let Some(Wallet::Evm(base)) = pay_to.wallet(Network::Base) else {
+            return Err(wrong("payment.pay_to.base"));
+        };
+        let Some(Wallet::Solana(solana)) = pay_to.wallet(Network::Solana) else {
+            return Err(wrong("payment.pay_to.solana"));
+        };
+        let factories = match config.settlement.kind {
+            SettlementKind::Sandbox => Vec::new(),
+            SettlementKind::Chains => {
+                let listed = config.chains.base.erc6492_factories.iter();
+                listed.filter_map(|text| evm::parse_address(text)).collect()
+            }
+        };
+        let solana = SolanaOffer::new(chains.names.solana, solana, chains.fee_payers.clone());
+        let solana = solana.ok_or_else(|| wrong("payment.pay_to.solana"))?;
+        Ok(Self {
+            base: Arc::new(BasePayee::on(&chains.names.base, base).with_factories(factories)),
+            solana,
+        })
+    }
+}
+
+/// What answers are made with.
+pub(super) struct CheckoutParts {
+    pub(super) credentials: Arc<CredentialIssuer>,
+    pub(super) mpp: Arc<Mpp>,
+    pub(super) forms: PayoutFormLinks,
+}
+
+/// Opens the price list and everything that a paid call needs.
+///
+/// # Errors
+/// When the store or the source of exchange rates fails.
+pub(super) async fn open(
+    house: &AppState,
+    payees: Payees,
+    limiter: Arc<RateLimiter>,
+    CheckoutParts {
+        credentials,
+        mpp,
+        forms,
+    }: CheckoutParts,
+) -> Result<Arc<Checkout>, ServiceError> {
+    let config = &house.config;
+    let seconds = config.payment.max_timeout_seconds;
+    let now = house.world.clock.now();
+    let table = house.world.providers.rates.current().await;
+    let table = table.map_err(|e| ServiceError::Part("the exchange rates", e.to_string()))?;
+    let lives = QuoteLifetimes {
+        quote_ms: seconds * 1000,
+        exchange_ms: config.rates.max_age_seconds.saturating_mul(1000),
+    };
+    let prices = PriceBook::open(house.store.clone(), &config.products, &table, lives, now);
+    let prices = prices
+        .await
+        .map_err(|e| ServiceError::Part("the price list", e.to_string()))?;
+    let prices = Arc::new(prices);
+    refresh(house, &prices);
+    Ok(Arc::new(Checkout {
+        engine: house.engine.clone(),
+        clock: house.world.clock.clone(),
+        wallet_clock: house.world.wall_clock.clone(),
+        clock_adjustable: house.world.sandbox_clock.is_some() && !config.providers.configured(),
+        base: payees.base,
+        solana: payees.solana,
+        contract_wallets: house.world.chains.contract_wallets.clone(),
+        mpp,
+        blockhashes: Arc::new(PerSlotBlockhash::new(house.world.chains.blockhashes.clone())),
+        prices,
+        limiter,
+        calls: Arc::default(),
+        answers: ResponseWriter {
+            credentials: credentials.clone(),
+            forms,
+            public_url: house.public_url.clone(),
+        },
+        credentials,
+        recovery: match config.payment.recovery {
+            SignatureRecovery::Secp256k1 => evm::SignatureRecovery::Libsecp256k1,
+            SignatureRecovery::K256 => evm::SignatureRecovery::K256,
+        },
+        public_url: house.public_url.clone(),
+        max_timeout_seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
+        answer_timeout: Duration::from_millis(config.engine.answer_timeout_ms),
+    }))
+}
+
+/// Asks for new exchange rates for as long as the till is open. While the source does not answer, the rates of before
+/// stay in force, until they are too old: a quote names the table it was made from.
+fn refresh(house: &AppState, prices: &Arc<PriceBook>) {
+    let (prices, rates, clock) = (
+        Arc::downgrade(prices),
+        house.world.providers.rates.clone(),
+        house.world.clock.clone(),
+    );
+    let every = Duration::from_secs(house.config.rates.refresh_seconds.max(1));
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(every).await;
+            let Some(prices) = prices.upgrade() else { return };
+            let told = match rates.current().await {
+                Ok(table) => prices.exchange(&table, clock.now()).await.map_err(|e| e.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            if let Err(error) = told {
+                tracing::warn!(error, "exchange rates could not be refreshed");
+            }
+        }
+    });
+}

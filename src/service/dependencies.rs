@@ -1,0 +1,393 @@
+//! The parts behind the edge, built from settings.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use purser_actors::approval;
+use purser_actors::breaker::Rules;
+use purser_actors::engine::{Lost, EngineDeps, Ports, ReconcilerDeps, RestoreWindow, EngineSettings};
+use purser_actors::id::CardId;
+use purser_actors::kernel::outbox::RetryPolicy;
+use purser_actors::kernel::registry::ActivationLimits;
+use purser_actors::kernel::table;
+use purser_actors::money::Cents;
+use purser_actors::port::{Clock, Entropy, ReconciliationLists};
+use purser_storage::{JournalStore, StoreLimits as StoreLimits, OpenError, StoreOptions, Store};
+
+use super::chains::{self, Opened, SandboxWorld};
+use super::{DataDir, ServiceError, key_check};
+use crate::agent_wallet::paid_http_client::AgentWalletClient;
+use crate::agent_wallet::signer::SealedWalletSigner;
+use crate::checkout::BlockhashSource;
+use crate::config::Config;
+use crate::outbound::client::OutboundClient;
+use crate::payment::RecentBlockhash;
+use crate::provider::banking::SealingBank;
+use crate::provider::payouts::SealingPayouts;
+use crate::provider::reloadable_cards::SealingReloadableCards;
+use crate::provider::sealing_gift_cards::SealingGiftCards;
+use crate::provider::{Providers, SealingIssuer, connect};
+use crate::sandbox::clock::SandboxClock;
+use crate::settlement::chain::{Blockhash, BlockhashSource, ChainParts};
+use crate::settlement::real::RealPorts;
+use crate::system::{SystemClock, SystemEntropy};
+use crate::vault::{CvvVault, DocumentStore, Vault};
+use crate::webhooks::WebhookPoster;
+
+/// How often idle entities are looked for.
+const SWEEP_EVERY_MS: u64 = 5_000;
+const TIMERS_EVERY_MS: u64 = 500;
+/// How often rails, card issuer and bank in this process are asked what they have to tell.
+const PROVIDER_POLL_INTERVAL_MS: u64 = 500;
+/// What a paid call may take longer than any other: our own routes wait for the chain first.
+const LOCAL_CALL_EXTRA_MS: u64 = 10_000;
+/// Failed loads before an entity is quarantined.
+const QUARANTINE_AFTER: u32 = 5;
+/// Tries to prepare or send a payment before it is released or counts as unknown.
+const PREPARE_ATTEMPTS: u32 = 3;
+/// Deliveries of one family that run at once.
+const DELIVERIES_MAX: usize = 20_000;
+/// How often it is looked whether another process has let go of the store, and the pause between two looks.
+const LOCK_LOOKS: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
+
+/// The store's sizes and times from the settings.
+pub fn store_limits(config: &Config) -> StoreLimits {
+    let storage = &config.storage;
+    StoreLimits {
+        segment_bytes: storage.segment_bytes,
+        sled_cache_bytes: storage.cache_bytes,
+        apply_interval_ms: storage.apply_interval_ms,
+        // What lives for a second or two (an order under way, a card that is not ready) never reaches the snapshots.
+        apply_bytes: storage.lag_limit_bytes / 4,
+        retention_ms: u64::from(storage.retention_days) * 24 * 3_600_000,
+        retention_bytes: storage.retention_bytes,
+        lag_limit_bytes: storage.lag_limit_bytes,
+        ..StoreLimits::sandbox()
+    }
+}
+
+/// Opens the journal and what stands behind it.
+///
+/// # Errors
+/// When it cannot be recovered.
+pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, ServiceError> {
+    let clock = Arc::new(|| SystemClock.micros());
+    Ok(JournalStore::open(StoreOptions {
+        dir: data.store(),
+        limits: store_limits(config),
+        clock,
+    })?)
+}
+
+/// The same, for a process that is to serve: one that was just killed has the store for as long as the kernel takes to clear up.
+///
+/// # Errors
+/// As [`open_store`]; another process has it all the same.
+pub async fn take_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, ServiceError> {
+    for _ in 1..LOCK_LOOKS {
+        match open_store(config, data) {
+            Err(ServiceError::Open(OpenError::Locked(_))) => tokio::time::sleep(LOCK_PAUSE).await,
+            opened => return opened,
+        }
+    }
+    open_store(config, data)
+}
+
+/// Everything outside the house.
+pub struct Dependencies {
+    /// Both chains, chosen by the settings.
+    pub chains: ChainParts,
+    /// Who makes what is sold: the sandbox's, but for those that the settings put elsewhere.
+    pub providers: Providers,
+    /// The sandbox's own, for its desk; only there.
+    pub sandbox: Option<SandboxWorld>,
+    /// The ports of the real chains; only there.
+    pub real: Option<Arc<RealPorts>>,
+    /// Keeps what they upload.
+    pub documents: DocumentStore,
+    /// Seals card numbers.
+    pub vault: Arc<Vault>,
+    /// Seals CVVs that operators enter.
+    pub cvvs: CvvVault,
+    /// Makes and uses the keys of managed wallets.
+    pub wallets: Arc<SealedWalletSigner>,
+    /// Makes the calls that they pay for.
+    pub paid_http_client: Arc<AgentWalletClient>,
+    /// Posts events to endpoints.
+    pub webhook_sender: Arc<WebhookPoster>,
+    /// Now, for the service and its providers.
+    pub clock: Arc<dyn Clock>,
+    /// Now, for wallets, what they sign and the chains: nobody moves it.
+    pub wall_clock: Arc<dyn Clock>,
+    /// The first of the two where it can be moved: in the sandbox.
+    pub sandbox_clock: Option<Arc<SandboxClock>>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+impl Dependencies {
+    /// Ends what runs beside the engine, and waits until it writes no more: before the store is closed.
+    pub async fn close(&self) {
+        if let Some(real) = &self.real {
+            real.close().await;
+        }
+    }
+}
+
+/// Opens the chains and default providers, meets those that are elsewhere, and opens the vault.
+///
+/// # Errors
+/// When a file cannot be read or is damaged, when an issuer elsewhere does not answer, or when the vault's key does not
+/// open what the store holds.
+pub async fn open_dependencies(config: &Config, data: &DataDir, store: &Arc<dyn Store>) -> Result<Dependencies, ServiceError> {
+    let machine: Arc<dyn Clock> = Arc::new(SystemClock);
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+    let directory = data.sandbox();
+    let moved = SandboxClock::open(&directory).map_err(|e| ServiceError::Part("the sandbox's time", e.to_string()))?;
+    let moved = config.is_sandbox().then(|| Arc::new(moved));
+    let clock: Arc<dyn Clock> = match &moved {
+        Some(moved) => moved.clone(),
+        None => machine.clone(),
+    };
+    let Opened {
+        chains,
+        providers,
+        sandbox,
+        real,
+    } = chains::open(config, (&directory, store), (&clock, &machine), &entropy).await?;
+    let providers = connect::connect(&config.providers, providers)
+        .await
+        .map_err(|e| ServiceError::Part("a provider", e))?;
+    let vault = Arc::new(open_vault(config, data, &**store, entropy.clone()).await?);
+    let wallets = SealedWalletSigner::new(vault.clone(), chains.clone(), machine.clone());
+    let outbound = OutboundClient::new(config.outbound.policy(), config.outbound.limits())
+        .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
+    let posting = OutboundClient::new(
+        config.outbound.policy(),
+        config.webhooks.limits(config.outbound.limits()),
+    )
+    .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
+    let poster = WebhookPoster::new(posting, vault.clone(), machine.clone());
+    let calling = AgentWalletClient::new(outbound, vault.clone(), config.outbound.max_body_bytes);
+    let documents = DocumentStore::open(data.documents(), vault.clone(), entropy.clone())
+        .map_err(|e| ServiceError::Part("the documents", e.to_string()))?;
+    let cvvs = key_check::open_cvvs(&data.cvv_keys(), &**store, entropy.clone(), clock.now()).await?;
+    Ok(Dependencies {
+        chains,
+        providers,
+        sandbox,
+        real,
+        documents,
+        vault,
+        cvvs,
+        wallets: Arc::new(wallets),
+        paid_http_client: Arc::new(calling),
+        webhook_sender: Arc::new(poster),
+        clock,
+        wall_clock: machine,
+        sandbox_clock: moved,
+        entropy,
+    })
+}
+
+/// The vault, with a new key only where nothing is sealed yet: numbers without their key must stop the start, not be
+/// found unreadable by their owner.
+async fn open_vault(
+    config: &Config,
+    data: &DataDir,
+    store: &dyn Store,
+    entropy: Arc<dyn Entropy>,
+) -> Result<Vault, ServiceError> {
+    let failed = |e: crate::vault::VaultError| ServiceError::Part("the vault", e.to_string());
+    let keys = match config.identity.secret_key_file.as_os_str().is_empty() {
+        true => data.vault_keys(),
+        false => config.identity.secret_key_file.clone(),
+    };
+    let sample = store.scan(&[table::VAULT], None, 1).await?.pop();
+    // A file that the settings name is made by nobody but who named it: a mistyped path must not get keys of its own.
+    let may_make = sample.is_none() && config.identity.secret_key_file.as_os_str().is_empty();
+    let vault = Vault::from_file(&keys, may_make, entropy).map_err(failed)?;
+    if let Some((key, row)) = sample
+        && let Some(id) = key.last_chunk::<16>()
+    {
+        vault
+            .check(CardId(u128::from_be_bytes(*id)), &row.value)
+            .map_err(failed)?;
+    }
+    super::key_check::check_all_keys(&vault, store).await?;
+    Ok(vault)
+}
+
+/// What the engine is built from.
+pub fn engine_deps(
+    config: &Config,
+    store: Arc<dyn Store>,
+    world: &Dependencies,
+    (lost, restored): (Option<Lost>, Option<RestoreWindow>),
+) -> EngineDeps {
+    let providers = &world.providers;
+    EngineDeps {
+        store,
+        clock: world.clock.clone(),
+        entropy: world.entropy.clone(),
+        ports: Ports {
+            settlement: world.chains.settlement.clone(),
+            issuer: Arc::new(SealingIssuer::new(providers.issuer.clone(), world.vault.clone())),
+            gift_cards: Arc::new(SealingGiftCards::new(providers.gift_cards.clone(), world.vault.clone())),
+            shredder: Arc::new(world.cvvs.clone()),
+            identity_check: providers.identity_check.clone(),
+            card_accounts: providers.accounts.clone(),
+            rails: Arc::new(SealingPayouts::new(providers.rails.clone(), world.vault.clone())),
+            card_balances: providers.deposits.clone(),
+            program: Arc::new(SealingReloadableCards::new(providers.program.clone(), world.vault.clone())),
+            bridge: providers.bridge.clone(),
+            custody: world.wallets.clone(),
+            calls: world.paid_http_client.clone(),
+            webhooks: world.webhook_sender.clone(),
+            bank: Arc::new(SealingBank::new(
+                providers.bank.clone(),
+                world.vault.clone(),
+                world.documents.clone(),
+            )),
+        },
+        lost,
+        restored,
+        reconciling: Some(reconciler_deps(config, world)),
+        settings: engine_settings(config),
+    }
+}
+
+/// Whose lists the books are held against.
+pub fn reconciler_deps(config: &Config, world: &Dependencies) -> ReconcilerDeps {
+    ReconcilerDeps {
+        lists: ReconciliationLists {
+            treasury: Some(world.chains.treasury.clone()),
+            providers: world.providers.lists.clone(),
+        },
+        pace: config.reconciliation.pace(),
+    }
+}
+
+/// The engine's limits from the settings.
+pub fn engine_settings(config: &Config) -> EngineSettings {
+    let engine = &config.engine;
+    let told_every_ms = match config.providers.event_sources().iter().all(|outside| outside.url.is_empty()) {
+        true => PROVIDER_POLL_INTERVAL_MS,
+        false => config.payouts.reports_every_seconds.saturating_mul(1_000),
+    };
+    EngineSettings {
+        limits: ActivationLimits {
+            max_active: engine.resident_max,
+            passivate_after_ms: engine.passivate_after_ms,
+            restart_ms: 10,
+            restart_max_ms: 1_000,
+            quarantine_after: QUARANTINE_AFTER,
+        },
+        retry: RetryPolicy {
+            max_concurrent: DELIVERIES_MAX,
+            initial_backoff_ms: engine.backoff_first_ms,
+            max_backoff_ms: engine.backoff_last_ms,
+            max_attempts: engine.max_attempts,
+        },
+        in_flight_max: engine.max_in_flight,
+        in_flight_per_payer_max: engine.max_settlements_per_payer,
+        caps: config.caps.daily_caps(),
+        intl_prices: config.products.intl_prepaid_card.prices(Cents::new(100)),
+        settle_timeout_ms: engine.settle_timeout_ms,
+        paid_call_timeout_ms: config.outbound.timeout_ms.saturating_add(LOCAL_CALL_EXTRA_MS),
+        prepare_attempts: PREPARE_ATTEMPTS,
+        watch_every_ms: engine.watch_every_ms,
+        issuer_timeout_ms: engine.settle_timeout_ms,
+        payouts: config.payouts.engine_settings(engine.settle_timeout_ms, told_every_ms),
+        webhooks: config.webhooks.engine_settings(),
+        giving: approval::Limits {
+            each_max: config.operator.alone_max_usd,
+            day_max: config.operator.alone_day_max_usd,
+            open_ms: config.operator.approval_open_hours.saturating_mul(3_600_000),
+        },
+        lines: Rules {
+            failures_max: engine.line_failures,
+            try_every_ms: engine.line_try_every_seconds.saturating_mul(1_000),
+            // Two pauses between tries, and the time that a try takes.
+            silence_ms: engine
+                .backoff_last_ms
+                .saturating_mul(2)
+                .saturating_add(engine.line_try_every_seconds.saturating_mul(2_000))
+                .saturating_add(engine.settle_timeout_ms),
+        },
+        not_offered: purser_actors::product::ProductLine::ALL.map(|line| !config.products.of(line).available),
+        late_after_ms: engine.late_after_minutes.saturating_mul(60_000),
+        card_credit_patience_ms: engine.card_credit_patience_seconds.saturating_mul(1_000),
+        sweep_every_ms: SWEEP_EVERY_MS,
+        timers_every_ms: TIMERS_EVERY_MS,
+    }
+}
+
+/// A blockhash's text for challenges, made once for each blockhash.
+pub struct PerSlotBlockhash {
+    source: Arc<dyn BlockhashSource>,
+    made: ArcSwapOption<RecentBlockhash>,
+}
+
+impl PerSlotBlockhash {
+    /// From the running chain.
+    pub fn new(source: Arc<dyn BlockhashSource>) -> Self {
+        Self {
+            source,
+            made: ArcSwapOption::empty(),
+        }
+    }
+}
+
+impl BlockhashSource for PerSlotBlockhash {
+    fn recent(&self) -> Option<Arc<RecentBlockhash>> {
+        let newest = self.source.newest().filter(Blockhash::is_fresh)?;
+        let (hash, last) = (newest.hash, newest.last_valid_block_height);
+        let made = self.made.load_full();
+        let made = made.filter(|made| (made.blockhash, made.last_valid_block_height) == (hash, last));
+        Some(made.unwrap_or_else(|| {
+            let made = Arc::new(RecentBlockhash::new(hash, last));
+            self.made.store(Some(made.clone()));
+            made
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    struct FixedBlockhash(Mutex<Option<Blockhash>>);
+
+    impl BlockhashSource for FixedBlockhash {
+        fn newest(&self) -> Option<Blockhash> {
+            *self.0.lock()
+        }
+    }
+
+    // A client that signs with a blockhash that is about to expire signs in vain: it reads one itself instead.
+    #[test]
+    fn an_old_blockhash_is_not_offered() {
+        let source = Arc::new(FixedBlockhash(Mutex::new(None)));
+        let recent = PerSlotBlockhash::new(source.clone());
+        assert!(recent.recent().is_none());
+        let new = |hash, age_ms| Blockhash {
+            hash: [hash; 32],
+            last_valid_block_height: u64::from(hash),
+            age_ms,
+        };
+        *source.0.lock() = Some(new(1, Blockhash::OLDEST_MS));
+        let first = recent.recent().unwrap();
+        assert_eq!((first.blockhash, first.last_valid_block_height), ([1; 32], 1));
+        assert!(Arc::ptr_eq(&first, &recent.recent().unwrap()), "its text is made once");
+        *source.0.lock() = Some(new(2, 0));
+        assert_eq!(recent.recent().unwrap().blockhash, [2; 32]);
+        *source.0.lock() = Some(new(2, Blockhash::OLDEST_MS + 1));
+        assert!(recent.recent().is_none());
+    }
+}

@@ -1,0 +1,242 @@
+//! What is sold, and what is looked up before buying: one line a room.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use purser_actors::id::Network;
+use utoipa::OpenApi;
+use utoipa::openapi::OpenApi as Document;
+
+use super::routes::AppState;
+use crate::agent_wallet::offer_selection::OwnAddresses;
+use crate::checkout::Checkout;
+use crate::http::callable::CallableState;
+use crate::http::rate_limit::RateLimiter;
+use crate::http::{
+    agent_wallet, banking, card_refresh, cards, gift_cards, gift_card_orders, intl_orders, merchants, payouts, recipients,
+    redeem, reloadable_cards, steering, top_ups,
+};
+
+/// The rooms together.
+pub(super) struct ProductRoutes {
+    pub(super) routes: Router,
+    pub(super) documents: Vec<Document>,
+    /// Routes that HEAD must not reach: paid ones, and those that write down what they show.
+    pub(super) head_not_allowed: Vec<&'static str>,
+}
+
+impl ProductRoutes {
+    fn add(mut self, routes: Router, document: Document, no_head: &[&'static str]) -> Self {
+        self.routes = self.routes.merge(routes);
+        self.documents.push(document);
+        self.head_not_allowed.extend(no_head);
+        self
+    }
+
+    /// What is called by name: the bank, and the managed wallet.
+    fn add_callables(self, house: &AppState, checkout: &Arc<Checkout>) -> Self {
+        self.add(
+            banking::router(Arc::new(bank(house, checkout))),
+            banking::Api::openapi(),
+            &[],
+        )
+        .add(
+            agent_wallet::router(Arc::new(agent_wallets(house))),
+            agent_wallet::Api::openapi(),
+            &[],
+        )
+    }
+
+    /// What goes on with cards after they are made: their news, and the balance that reloadable ones spend.
+    fn add_card_routes(self, house: &AppState, checkout: &Arc<Checkout>) -> Self {
+        let (config, world) = (&house.config, &house.world);
+        let refresh = card_refresh::CardRefreshState {
+            engine: house.engine.clone(),
+            max_body_bytes: config.server.max_body_bytes,
+            body_timeout: config.server.body_timeout(),
+        };
+        let top_ups = top_ups::TopUpState {
+            checkout: checkout.clone(),
+            product: config.products.card_balance.clone(),
+            engine: house.engine.clone(),
+            balances: world.providers.balances.clone(),
+        };
+        let reloadables = reloadable_cards::ReloadableCardState {
+            engine: house.engine.clone(),
+            balances: world.providers.balances.clone(),
+            entropy: world.entropy.clone(),
+            public_url: house.public_url.clone(),
+            max_body_bytes: config.server.max_body_bytes,
+            body_timeout: config.server.body_timeout(),
+            payment_token_reads_earlier: config.identity.payment_token_reads_cards,
+        };
+        let reloadables = Arc::new(reloadables);
+        self.add(
+            card_refresh::router(Arc::new(refresh)),
+            card_refresh::Api::openapi(),
+            &[],
+        )
+        .add(
+            reloadable_cards::router(reloadables.clone()),
+            reloadable_cards::Api::openapi(),
+            &[],
+        )
+        .add(steering::router(reloadables), steering::Api::openapi(), &[])
+        .add(
+            top_ups::router(Arc::new(top_ups)),
+            top_ups::Api::openapi(),
+            &["/fund-card-balance"],
+        )
+    }
+
+    /// Payouts, whom they go to, and the page of who gets one.
+    fn add_payout_routes(self, house: &AppState, checkout: &Arc<Checkout>) -> Self {
+        let (config, world) = (&house.config, &house.world);
+        let payouts = payouts::PayoutState {
+            checkout: checkout.clone(),
+            push_to_card: config.products.push_to_card.clone(),
+            bank_payment: config.products.bank_payment.clone(),
+            app_payment: config.products.app_payment.clone(),
+            engine: house.engine.clone(),
+            forms: checkout.answers.forms.clone(),
+            payment_token_reads_earlier: config.identity.payment_token_reads_cards,
+        };
+        let recipients = recipients::RecipientState {
+            engine: house.engine.clone(),
+            max_body_bytes: config.server.max_body_bytes,
+            body_timeout: config.server.body_timeout(),
+        };
+        let redeem = redeem::RedeemState {
+            engine: house.engine.clone(),
+            forms: checkout.answers.forms.clone(),
+            vault: world.vault.clone(),
+            rails: world.providers.rails.clone(),
+            product: config.products.push_to_card.clone(),
+            clock: world.clock.clone(),
+            body_timeout: config.server.body_timeout(),
+        };
+        self.add(
+            payouts::router(Arc::new(payouts)),
+            payouts::Api::openapi(),
+            &["/get-push-to-card", "/send-bank-payment", "/send-payment"],
+        )
+        .add(
+            recipients::router(Arc::new(recipients)),
+            recipients::Api::openapi(),
+            &[],
+        )
+        .add(redeem::router(Arc::new(redeem)), redeem::Api::openapi(), &[])
+    }
+}
+
+/// The managed wallet's callable functions.
+fn agent_wallets(house: &AppState) -> agent_wallet::AgentWalletState {
+    let (config, world) = (&house.config, &house.world);
+    let pay_to = &config.payment.pay_to;
+    // What comes before and after the wait takes its time too.
+    let rest = config.outbound.timeout_ms.saturating_add(5_000);
+    let patience = config.server.request_timeout_ms.saturating_sub(rest);
+    agent_wallet::AgentWalletState {
+        callables: callables(house),
+        wallets: world.wallets.clone(),
+        calling: world.paid_http_client.clone(),
+        vault: world.vault.clone(),
+        clock: world.clock.clone(),
+        entropy: world.entropy.clone(),
+        limits: config.agent_wallet.default_caps(),
+        ceiling: RateLimiter::new(&config.agent_wallet.rate_limit(&config.limits)),
+        own_addresses: OwnAddresses::of(Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n))),
+        public_url: house.public_url.clone(),
+        patience: Duration::from_millis(patience),
+    }
+}
+
+/// What every callable function reads its calls with.
+pub(super) fn callables(house: &AppState) -> CallableState {
+    CallableState {
+        engine: house.engine.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }
+}
+
+/// Banking's callable functions.
+fn bank(house: &AppState, checkout: &Checkout) -> banking::BankingState {
+    let config = &house.config;
+    banking::BankingState {
+        callables: callables(house),
+        countries: config.service.countries.clone(),
+        product: config.products.bank_payment.clone(),
+        prices: checkout.prices.clone(),
+        vault: house.world.vault.clone(),
+        documents: house.world.documents.clone(),
+        clock: house.world.clock.clone(),
+        entropy: house.world.entropy.clone(),
+    }
+}
+
+/// Opens every room.
+pub(super) fn open(house: &AppState, checkout: &Arc<Checkout>) -> ProductRoutes {
+    let (config, world) = (&house.config, &house.world);
+    let usa = cards::CardState {
+        checkout: checkout.clone(),
+        product: config.products.usa_prepaid_card.clone(),
+        engine: house.engine.clone(),
+        vault: world.vault.clone(),
+        cvvs: world.cvvs.clone(),
+        program: world.providers.program.clone(),
+        issuer: world.providers.issuer.clone(),
+        payment_token_reads_earlier: config.identity.payment_token_reads_cards,
+    };
+    let international = intl_orders::IntlOrderState {
+        checkout: checkout.clone(),
+        product: config.products.intl_prepaid_card.clone(),
+        engine: house.engine.clone(),
+        max_body_bytes: config.server.max_body_bytes,
+        body_timeout: config.server.body_timeout(),
+        payment_token_reads_earlier: config.identity.payment_token_reads_cards,
+    };
+    let gifts = gift_cards::GiftCardSearchState {
+        catalog: world.providers.gift_cards.clone(),
+        countries: config.products.gift_card.countries.clone(),
+        most: config.products.gift_card.fee_rate,
+        patience: Duration::from_millis(config.engine.settle_timeout_ms),
+    };
+    let gift_orders = gift_card_orders::GiftCardOrderState {
+        checkout: checkout.clone(),
+        product: config.products.gift_card.clone(),
+        catalog: world.providers.gift_cards.clone(),
+        patience: Duration::from_millis(config.engine.settle_timeout_ms),
+    };
+    let empty = ProductRoutes {
+        routes: Router::new(),
+        documents: Vec::new(),
+        head_not_allowed: Vec::new(),
+    };
+    empty
+        .add(
+            cards::router(Arc::new(usa)),
+            cards::Api::openapi(),
+            &["/get-card", "/get-card-data"],
+        )
+        .add(
+            intl_orders::router(Arc::new(international)),
+            intl_orders::Api::openapi(),
+            &["/order-intl-card"],
+        )
+        .add(
+            gift_card_orders::router(Arc::new(gift_orders)),
+            gift_card_orders::Api::openapi(),
+            &["/order-gift-card"],
+        )
+        .add(gift_cards::router(Arc::new(gifts)), gift_cards::Api::openapi(), &[])
+        .add(
+            merchants::router(world.providers.merchants.clone()),
+            merchants::Api::openapi(),
+            &[],
+        )
+        .add_callables(house, checkout)
+        .add_card_routes(house, checkout)
+        .add_payout_routes(house, checkout)
+}

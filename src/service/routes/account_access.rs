@@ -1,0 +1,70 @@
+//! Where people and agents come in: login links, the account page with its forms, signups and API keys, and what providers
+//! call back with.
+
+use std::sync::Arc;
+
+use axum::Router;
+
+use super::super::ServiceError;
+use super::super::product_routes::callables;
+use super::{AuthContext, AppState};
+use crate::http::login_page::LoginPage;
+use crate::http::{api_keys, callbacks, kyc, login, owner, signup};
+use crate::provider::connect::callback_keys;
+use crate::sandbox::keys::identity_callback;
+
+pub(super) fn routes(house: &AppState, entrance: &AuthContext) -> Result<Router, ServiceError> {
+    let keys = callback_keys(&house.config.providers).map_err(|e| ServiceError::Part("a provider", e))?;
+    let login = Arc::new(login::LoginState {
+        engine: house.engine.clone(),
+        store: house.store.clone(),
+        credentials: entrance.credentials.clone(),
+        cookies: entrance.cookies.clone(),
+        doorkeeper: entrance.doorkeeper.clone(),
+        origin: entrance.origin.clone(),
+        clock: house.world.clock.clone(),
+        entropy: house.world.entropy.clone(),
+        session_seconds: house.config.identity.session_seconds,
+        body_timeout: house.config.server.body_timeout(),
+        page: LoginPage::new(),
+        caps: house.config.caps.daily_caps(),
+        api_keys: entrance.api_keys.clone(),
+        keys_per_account: house.config.signup.keys_per_account,
+    });
+    let kyc = kyc::KycState {
+        login: login.clone(),
+        callback_key: keys.identity.unwrap_or_else(identity_callback),
+    };
+    let callbacks = callbacks::CallbackState {
+        engine: house.engine.clone(),
+        clock: house.world.clock.clone(),
+        rails: keys.rails,
+        issuer: keys.issuer,
+        bank: keys.bank,
+        body_timeout: house.config.server.body_timeout(),
+    };
+    let config = &house.config;
+    let signing_up = signup::SignupState {
+        budgets: signup::SignupRateLimiter::new(&config.signup.rate_limits(&config.limits)),
+        signups: entrance.signups.clone(),
+        arrivals: entrance.arrivals.clone(),
+        hub: house.hub.clone(),
+        login: login.clone(),
+        life_s: config.signup.claim_seconds,
+        poll: config.signup.poll(),
+        max_body_bytes: config.server.max_body_bytes,
+    };
+    let keys = api_keys::ApiKeyState {
+        callables: callables(house),
+        api_keys: entrance.api_keys.clone(),
+        credentials: entrance.credentials.clone(),
+        entropy: house.world.entropy.clone(),
+        most: config.signup.keys_per_account,
+    };
+    Ok(login::router(login.clone())
+        .merge(signup::router(Arc::new(signing_up)))
+        .merge(api_keys::router(Arc::new(keys)))
+        .merge(owner::router(login))
+        .merge(kyc::router(Arc::new(kyc)))
+        .merge(callbacks::router(Arc::new(callbacks))))
+}

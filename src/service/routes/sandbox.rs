@@ -1,0 +1,131 @@
+//! The sandbox's desk: every route under `/sandbox`.
+
+use std::sync::Arc;
+
+use axum::Router;
+use utoipa::OpenApi;
+
+use super::AppState;
+use crate::http::sandbox;
+use crate::sandbox::control::SandboxControl;
+use crate::sandbox::control::catalogs::CatalogControl;
+use crate::sandbox::control::payouts::PayoutControl;
+use crate::service::chains::SandboxWorld;
+
+/// All of them.
+pub(super) fn router(house: &AppState, own: &SandboxWorld) -> Router {
+    let routes = sandbox_routes(house, own)
+        .merge(catalog_control(house, own))
+        .merge(payout_control(house, own));
+    sandbox::remote_guard::reject_if_remote(routes, &house.config.providers)
+}
+
+/// Every room's part of the document.
+pub(super) fn api_docs() -> Vec<utoipa::openapi::OpenApi> {
+    vec![
+        sandbox::Api::openapi(),
+        sandbox::catalogs::Api::openapi(),
+        sandbox::identity::Api::openapi(),
+        sandbox::payouts::Api::openapi(),
+        sandbox::bank::Api::openapi(),
+        sandbox::bridge::Api::openapi(),
+        sandbox::card_charges::Api::openapi(),
+        sandbox::reloadable_cards::Api::openapi(),
+        sandbox::clock::Api::openapi(),
+        sandbox::identity_result::Api::openapi(),
+    ]
+}
+
+/// Time, and what a check comes to.
+fn clock_control(house: &AppState, own: &SandboxWorld) -> Router {
+    let server = &house.config.server;
+    let verdicts = sandbox::identity_result::router(Arc::new(sandbox::identity_result::IdentityResultControl {
+        identity: own.providers.identity_check.clone(),
+        engine: house.engine.clone(),
+        max_body_bytes: server.max_body_bytes,
+        body_timeout: server.body_timeout(),
+    }));
+    let Some(clock) = house.world.sandbox_clock.clone() else {
+        return verdicts;
+    };
+    verdicts.merge(sandbox::clock::router(Arc::new(sandbox::clock::ClockControl {
+        clock,
+        elsewhere: house.config.providers.configured(),
+        max_body_bytes: server.max_body_bytes,
+        body_timeout: server.body_timeout(),
+    })))
+}
+
+fn sandbox_routes(house: &AppState, own: &SandboxWorld) -> Router {
+    let world = &house.world;
+    let people = sandbox::identity::IdentityControl {
+        identity: own.providers.identity_check.clone(),
+        accounts: own.providers.accounts.clone(),
+        engine: house.engine.clone(),
+        body_timeout: house.config.server.body_timeout(),
+    };
+    let crossing = sandbox::bridge::router(Arc::new(sandbox::bridge::BridgeControl {
+        bridge: own.providers.bridge.clone(),
+        balances: own.providers.balances.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    let steered = sandbox::router(Arc::new(sandbox::SandboxState {
+        desk: SandboxControl::new(own.chains.clone(), own.providers.issuer.clone()),
+        settlement: own.chains.clone(),
+        engine: house.engine.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    let charging = sandbox::card_charges::router(Arc::new(sandbox::card_charges::CardChargeState {
+        engine: house.engine.clone(),
+        issuer: own.providers.issuer.clone(),
+        program: own.providers.program.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    let program = sandbox::reloadable_cards::router(Arc::new(sandbox::reloadable_cards::ReloadableCardControl {
+        program: own.providers.program.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    let bank = sandbox::bank::router(Arc::new(sandbox::bank::BankControl {
+        bank: own.providers.bank.clone(),
+        entropy: world.entropy.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    steered
+        .merge(bank)
+        .merge(crossing)
+        .merge(clock_control(house, own))
+        .merge(program)
+        .merge(charging)
+        .merge(sandbox::identity::router(Arc::new(people)))
+}
+
+fn payout_control(house: &AppState, own: &SandboxWorld) -> Router {
+    let world = &house.world;
+    sandbox::payouts::router(Arc::new(sandbox::payouts::PayoutControlState {
+        desk: PayoutControl {
+            rails: own.providers.rails.clone(),
+            engine: house.engine.clone(),
+            vault: world.vault.clone(),
+            entropy: world.entropy.clone(),
+        },
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }))
+}
+
+fn catalog_control(house: &AppState, own: &SandboxWorld) -> Router {
+    sandbox::catalogs::router(Arc::new(sandbox::catalogs::CatalogControlState {
+        desk: CatalogControl {
+            merchants: own.providers.merchants.clone(),
+            gift_cards: own.providers.gift_cards.clone(),
+            rates: own.providers.rates.clone(),
+        },
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }))
+}

@@ -1,0 +1,109 @@
+//! The ledger as an archive's book: the names of its records, and what of it is written down beside them.
+
+use purser_actors::id::Wallet;
+use purser_actors::money::Usdc;
+use purser_actors::port::Timestamp;
+
+use super::{Account, ReplayKey, ChainLedger, ScheduledEvent, LedgerRecord};
+use crate::sandbox::archive::{ArchiveState, ArchiveRecord, RecordBuffer, name};
+
+impl ArchiveRecord for LedgerRecord {
+    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
+        let (records, used) = bincode::decode_from_slice::<Vec<Self>, _>(record, bincode::config::standard())
+            .map_err(|e| e.to_string())?;
+        if used == record.len() {
+            Ok(records)
+        } else {
+            Err("trailing bytes".into())
+        }
+    }
+
+    fn index_keys(&self) -> Vec<u64> {
+        match self {
+            Self::Transferred(transfer) | Self::Beside { transfer, .. } => {
+                vec![by_key(&transfer.key), by_transaction(&transfer.transaction)]
+            }
+            Self::Reorged { key, .. } => vec![by_key(key), by_drop(key)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn is_counted(&self) -> bool {
+        self.transferred().is_some()
+    }
+}
+
+pub(super) fn by_key(key: &ReplayKey) -> u64 {
+    name(&[b"key", &key.payer.key(), &key.nonce])
+}
+
+pub(super) fn by_drop(key: &ReplayKey) -> u64 {
+    name(&[b"drop", &key.payer.key(), &key.nonce])
+}
+
+pub(super) fn by_transaction(transaction: &str) -> u64 {
+    name(&[b"transaction", transaction.as_bytes()])
+}
+
+/// Everything in a ledger but what landed and what the configuration says.
+#[derive(bincode::Encode, bincode::Decode)]
+struct LedgerCheckpoint {
+    secret: Option<[u8; 32]>,
+    accounts: Vec<(Wallet, Account)>,
+    /// Written too, because to derive a million of them would take a start half a minute.
+    token_accounts: Vec<([u8; 32], Wallet)>,
+    plans: Vec<(Timestamp, ScheduledEvent)>,
+    minted: Usdc,
+    now: Timestamp,
+}
+
+impl ArchiveState for ChainLedger {
+    type Item = LedgerRecord;
+
+    /// Total on whatever the ledger's own methods gave.
+    fn apply(&mut self, record: &LedgerRecord) -> Result<(), String> {
+        self.take(record)?;
+        // The others have done what they do.
+        if record.transferred().is_some() || matches!(record, LedgerRecord::Reorged { .. }) {
+            self.shelf.add(record.clone());
+        }
+        Ok(())
+    }
+
+    fn buffer(&mut self) -> &mut RecordBuffer<LedgerRecord> {
+        &mut self.shelf
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let saved = LedgerCheckpoint {
+            secret: self.secret,
+            accounts: self
+                .accounts
+                .iter()
+                .map(|(wallet, account)| (*wallet, *account))
+                .collect(),
+            token_accounts: self.token_accounts.iter().map(|(at, owner)| (*at, *owner)).collect(),
+            plans: self.plans.iter().map(|((due, _), plan)| (*due, plan.clone())).collect(),
+            minted: self.minted,
+            now: self.now,
+        };
+        // Encoding plain data into memory has no failing case.
+        bincode::encode_to_vec(&saved, bincode::config::standard()).unwrap_or_default()
+    }
+
+    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
+        let (saved, _) =
+            bincode::decode_from_slice::<LedgerCheckpoint, _>(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
+        self.secret = saved.secret;
+        self.accounts.extend(saved.accounts);
+        self.token_accounts.extend(saved.token_accounts);
+        let plans = saved.plans.into_iter().map(|(due, plan)| ((due, plan.key()), plan));
+        self.plans = plans.collect();
+        (self.minted, self.now) = (saved.minted, saved.now);
+        Ok(())
+    }
+
+    fn weight(&self) -> usize {
+        self.accounts.len() + self.plans.len()
+    }
+}

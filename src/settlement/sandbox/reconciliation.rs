@@ -1,0 +1,113 @@
+//! What the chains show of the treasury, page by page, for reconciliation.
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::port::{BoxFuture, ListCursor, Finality, ChainMovement, ListPage, PortError, TreasuryList};
+
+use super::ledger::{SettledTransfer, ChainTransfer};
+use super::{LogError, SandboxSettlement, temporary};
+use crate::sandbox::keys::treasury;
+
+/// Transfers of the chain's history that are read at once.
+const READ: usize = 1_000;
+
+/// As the treasury sees a transfer; `None` for one between others.
+fn movement(ours: Wallet, (transfer, index): (ChainTransfer, u32)) -> Option<ChainMovement> {
+    let from = transfer.key.payer;
+    let other = match (from == ours, transfer.to == ours) {
+        (true, false) => transfer.to,
+        (false, true) => from,
+        _ => return None,
+    };
+    Some(ChainMovement {
+        transaction: transfer.transaction,
+        index,
+        incoming: other == from,
+        other,
+        amount: transfer.amount,
+        at: transfer.at,
+        mark: transfer.key.nonce,
+    })
+}
+
+fn shown(ours: Wallet, landed: SettledTransfer) -> Option<ChainMovement> {
+    (!landed.dropped)
+        .then(|| movement(ours, (landed.transfer, landed.index)))
+        .flatten()
+}
+
+impl SandboxSettlement {
+    async fn page(&self, network: Network, after: u64, limit: usize) -> Result<ListPage<ChainMovement>, LogError> {
+        let ours = treasury(network);
+        let (mut items, mut at) = (Vec::new(), after);
+        loop {
+            let read = self.chain(network).read(|state, _| state.ledger.history(at, READ));
+            let read = read.await?;
+            if read.is_empty() {
+                let next = (!items.is_empty()).then(|| ListCursor::of_number(at));
+                return Ok(ListPage { items, next });
+            }
+            for (place, landed) in read {
+                at = place + 1;
+                items.extend(shown(ours, landed));
+                if items.len() >= limit {
+                    let next = Some(ListCursor::of_number(at));
+                    return Ok(ListPage { items, next });
+                }
+            }
+        }
+    }
+}
+
+impl TreasuryList for SandboxSettlement {
+    fn movements<'a>(
+        &'a self,
+        network: Network,
+        after: Option<&'a ListCursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<ListPage<ChainMovement>, PortError>> {
+        Box::pin(async move {
+            let after = match after {
+                None => 0,
+                Some(cursor) => cursor
+                    .number()
+                    .ok_or_else(|| temporary("movements", "not a cursor of this chain"))?,
+            };
+            let page = self.page(network, after, limit.max(1)).await;
+            page.map_err(|error| temporary("movements", &error.to_string()))
+        })
+    }
+
+    fn in_transaction<'a>(
+        &'a self,
+        network: Network,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<ChainMovement>, PortError>> {
+        Box::pin(async move {
+            let ours = treasury(network);
+            let found = self
+                .chain(network)
+                .read(|state, _| state.ledger.in_transaction(transaction));
+            let found = found
+                .await
+                .map_err(|error| temporary("in transaction", &error.to_string()))?;
+            Ok(found.into_iter().filter_map(|landed| shown(ours, landed)).collect())
+        })
+    }
+
+    fn movement_finality<'a>(
+        &'a self,
+        network: Network,
+        moved: &'a ChainMovement,
+    ) -> BoxFuture<'a, Result<Finality, PortError>> {
+        Box::pin(async move {
+            let found = self.chain(network).read(|state, now| {
+                let landed = state.ledger.in_transaction(&moved.transaction);
+                let own = landed.iter().find(|one| one.index == moved.index && !one.dropped);
+                own.map_or(Finality::Seen, |one| state.finality(now, &one.transfer))
+            });
+            found
+                .await
+                .map_err(|error| temporary("movement finality", &error.to_string()))
+        })
+    }
+}

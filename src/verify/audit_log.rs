@@ -1,0 +1,76 @@
+//! The audit log is whole: every row is there, in its place, and as the row behind it knows it. The first that is not is named;
+//! behind it nothing is proved.
+
+use purser_actors::kernel::table;
+use purser_actors::operator::AuditRecord;
+use purser_storage::{Store, StoreError, codec};
+use sha2::{Digest as _, Sha256};
+
+use super::{VerifyReport, each_row};
+
+/// A row as it is stored.
+struct StoredAuditRow {
+    number: Option<u64>,
+    value: Vec<u8>,
+}
+
+pub(super) async fn check(store: &dyn Store, report: &mut VerifyReport) -> Result<(), StoreError> {
+    let mut rows = Vec::new();
+    each_row(store, &[table::AUDIT_LOG], |key, row| {
+        let number = key.get(1..).and_then(|rest| rest.try_into().ok());
+        rows.push(StoredAuditRow {
+            number: number.map(u64::from_be_bytes),
+            value: row.value.to_vec(),
+        });
+    })
+    .await?;
+    report.acts = rows.len();
+    let newest = store.read(&table::meta("audit")).await?;
+    let newest = newest.map(|row| (row.revision, row.value.to_vec()));
+    if let Err((number, what)) = chained(&rows, newest) {
+        report.find("audit.chain", number, what);
+    }
+    Ok(())
+}
+
+/// The number of the first row that is not as it must be, and how it is not.
+fn chained(rows: &[StoredAuditRow], newest: Option<(u64, Vec<u8>)>) -> Result<(), (u64, String)> {
+    let (last, newest) = newest.unwrap_or_default();
+    let mut before = vec![0; 32];
+    for (n, row) in (1..).zip(rows) {
+        if row.number != Some(n) {
+            return Err((n, "it is missing".to_owned()));
+        }
+        if n > last {
+            return Err((n, format!("it is behind the newest, which is {last}")));
+        }
+        let audit: AuditRecord = codec::decode(&row.value).map_err(|error| (n, error.to_string()))?;
+        if audit.link.number != n {
+            return Err((n, format!("it says that it is {}", audit.link.number)));
+        }
+        let hash = Sha256::digest(&row.value).to_vec();
+        if audit.link.previous_hash[..] != *before {
+            // One of the two was changed: this one, if whoever is behind it does not know it either.
+            let next = rows.get(n as usize);
+            let behind = next.map_or(Some(newest), |next| link(&next.value));
+            let broken = if behind.is_some_and(|known| known == hash) {
+                n - 1
+            } else {
+                n
+            };
+            return Err((broken, "it is not as the one behind it knows it".to_owned()));
+        }
+        before = hash;
+    }
+    match rows.len() as u64 {
+        number if number < last => Err((number + 1, "it is missing".to_owned())),
+        _ if last > 0 && before != newest => Err((last, "it is not as it was when it was the newest".to_owned())),
+        _ => Ok(()),
+    }
+}
+
+/// What a row knows the one before by.
+fn link(row: &[u8]) -> Option<Vec<u8>> {
+    let audit: AuditRecord = codec::decode(row).ok()?;
+    Some(audit.link.previous_hash.to_vec())
+}

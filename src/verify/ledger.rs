@@ -1,0 +1,149 @@
+//! The ledger, summed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser_actors::id::Wallet;
+use purser_actors::kernel::table;
+use purser_actors::ledger::{LedgerAccount, Posting, LedgerProvider, LedgerTransaction};
+use purser_storage::{Store, StoreError, codec};
+
+use super::{StoreContents, VerifyReport, each_row};
+
+/// What the postings say of holders, and of each cause.
+#[derive(Default)]
+pub(super) struct LedgerTotals {
+    /// Owed to each holder, atomic USDC.
+    pub(super) holders: BTreeMap<Wallet, i128>,
+    /// Received into a treasury, by cause.
+    pub(super) received: BTreeMap<String, i128>,
+    /// Credited to holders, by cause.
+    pub(super) credited: BTreeMap<String, i128>,
+    /// Owed to each provider, by cause.
+    pub(super) owed: BTreeMap<String, BTreeMap<LedgerProvider, i128>>,
+    /// Earned, by cause.
+    pub(super) earned: BTreeMap<String, i128>,
+    /// Reserved for each holder; part of what is owed.
+    pub(super) held: BTreeMap<Wallet, i128>,
+    /// Reserved, by cause.
+    pub(super) held_for: BTreeMap<String, i128>,
+    /// What it cost us, by cause.
+    pub(super) costs: BTreeMap<String, i128>,
+    /// What arrived beyond what was bought, by cause.
+    pub(super) surpluses: BTreeMap<String, i128>,
+    /// What a chain has taken back, by cause.
+    pub(super) losses: BTreeMap<String, i128>,
+    /// What an operator said is the treasury's own, by cause; less what was taken out.
+    pub(super) taken_in: BTreeMap<String, i128>,
+    /// What gas and rent were bought with, by cause.
+    pub(super) network_fees: BTreeMap<String, i128>,
+    /// Everything that ever was a cause.
+    pub(super) causes: BTreeSet<String>,
+}
+
+impl LedgerTotals {
+    fn post(&mut self, cause: &str, posting: &Posting) {
+        match posting.account {
+            LedgerAccount::Customer(wallet) => {
+                *self.holders.entry(wallet).or_default() -= posting.atomic;
+                *self.credited.entry(cause.to_owned()).or_default() -= posting.atomic;
+            }
+            LedgerAccount::CustomerHeld(wallet) => {
+                *self.holders.entry(wallet).or_default() -= posting.atomic;
+                *self.held.entry(wallet).or_default() -= posting.atomic;
+                *self.held_for.entry(cause.to_owned()).or_default() -= posting.atomic;
+            }
+            LedgerAccount::Treasury(_) => {
+                *self.received.entry(cause.to_owned()).or_default() += posting.atomic;
+            }
+            LedgerAccount::Provider(provider) => {
+                let owed = self.owed.entry(cause.to_owned()).or_default();
+                *owed.entry(provider).or_default() -= posting.atomic;
+            }
+            LedgerAccount::FeeRevenue => *self.earned.entry(cause.to_owned()).or_default() -= posting.atomic,
+            LedgerAccount::OperatingCosts => *self.costs.entry(cause.to_owned()).or_default() += posting.atomic,
+            LedgerAccount::BridgeSurplus => *self.surpluses.entry(cause.to_owned()).or_default() += posting.atomic,
+            LedgerAccount::Losses => *self.losses.entry(cause.to_owned()).or_default() += posting.atomic,
+            LedgerAccount::OperatorFunds => *self.taken_in.entry(cause.to_owned()).or_default() -= posting.atomic,
+            LedgerAccount::NetworkFees => *self.network_fees.entry(cause.to_owned()).or_default() += posting.atomic,
+            // Each transaction sums to zero, so what all the others say leaves suspense no freedom.
+            LedgerAccount::Suspense => {}
+        }
+    }
+}
+
+pub(super) async fn check(store: &dyn Store, contents: &StoreContents, report: &mut VerifyReport) -> Result<LedgerTotals, StoreError> {
+    let mut books = LedgerTotals::default();
+    let mut total: i128 = 0;
+    each_row(store, &[table::LEDGER], |key, row| {
+        let transaction: LedgerTransaction = match codec::decode(&row.value) {
+            Ok(transaction) => transaction,
+            Err(error) => return report.find("ledger.damaged", hex::encode(key), error.to_string()),
+        };
+        report.transactions += 1;
+        let sum: i128 = transaction.postings.iter().map(|p| p.atomic).sum();
+        total += sum;
+        if sum != 0 {
+            report.find(
+                "ledger.unbalanced",
+                &transaction.cause,
+                format!("postings sum to {sum}"),
+            );
+        }
+        if transaction.postings.iter().any(|p| p.atomic == 0) {
+            report.find("ledger.empty_posting", &transaction.cause, "a posting of zero");
+        }
+        books.causes.insert(transaction.cause.clone());
+        for posting in &transaction.postings {
+            *report.balances.entry(account_name(&posting.account)).or_default() += posting.atomic;
+            books.post(&transaction.cause, posting);
+        }
+    })
+    .await?;
+    if total != 0 {
+        report.find("ledger.sum", "all postings", format!("sum to {total}, not zero"));
+    }
+    check_accounts(&books, contents, report);
+    Ok(books)
+}
+
+/// Every account's snapshot says what its postings add up to.
+fn check_accounts(books: &LedgerTotals, contents: &StoreContents, report: &mut VerifyReport) {
+    for (wallet, (account, _)) in &contents.accounts {
+        let posted = books.holders.get(wallet).copied().unwrap_or(0);
+        if posted != i128::from(account.balance.atomic()) {
+            let detail = format!("the snapshot says {}, the postings {posted}", account.balance.atomic());
+            report.find("account.balance", wallet.address(), detail);
+        }
+        let held = books.held.get(wallet).copied().unwrap_or(0);
+        if held != i128::from(account.held.atomic()) {
+            let detail = format!("the snapshot says {}, the postings {held}", account.held.atomic());
+            report.find("account.held", wallet.address(), detail);
+        }
+        if account.held > account.balance {
+            report.find("account.held", wallet.address(), "more is held than there is");
+        }
+    }
+    for wallet in books.holders.keys().filter(|w| !contents.accounts.contains_key(w)) {
+        report.find(
+            "ledger.no_account",
+            wallet.address(),
+            "postings to an account that does not exist",
+        );
+    }
+}
+
+fn account_name(place: &LedgerAccount) -> String {
+    match place {
+        LedgerAccount::Treasury(network) => format!("treasury.{}", network.name()),
+        LedgerAccount::Suspense => "suspense".into(),
+        LedgerAccount::Customer(_) => "holders".into(),
+        LedgerAccount::Provider(provider) => format!("provider.{}", provider.name()),
+        LedgerAccount::FeeRevenue => "fees".into(),
+        LedgerAccount::CustomerHeld(_) => "held".into(),
+        LedgerAccount::OperatingCosts => "costs".into(),
+        LedgerAccount::Losses => "losses".into(),
+        LedgerAccount::OperatorFunds => "operator_funds".into(),
+        LedgerAccount::NetworkFees => "network_fees".into(),
+        LedgerAccount::BridgeSurplus => "bridge_surplus".into(),
+    }
+}

@@ -1,0 +1,110 @@
+//! What left and is no withdrawal or top-up is booked where an operator said, once, and is on the chain as it was booked.
+
+use std::collections::BTreeMap;
+
+use purser_actors::ledger::Outlay;
+use purser_actors::port::AttributedTransfer;
+
+use super::ledger::LedgerTotals;
+use super::onchain::OnChain;
+use super::{StoreContents, VerifyReport};
+
+/// The cause under which it is booked.
+pub(super) fn name_of(booked: &AttributedTransfer) -> String {
+    booked.departure.id().to_string()
+}
+
+/// What a booking adds to the books, each as it is counted there.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Posted {
+    treasury: i128,
+    holder: i128,
+    costs: i128,
+    fees: i128,
+    provider: i128,
+    operator_funds: i128,
+    network_fees: i128,
+}
+
+impl Posted {
+    fn by(books: &LedgerTotals, booked: &AttributedTransfer) -> Self {
+        let name = name_of(booked);
+        let posted = |by: &BTreeMap<String, i128>| by.get(&name).copied().unwrap_or(0);
+        // All providers together, but that the one that was paid is alone in it.
+        let owed = books.owed.get(&name);
+        let paid = match booked.outlay {
+            Some(Outlay::Provider(provider)) => owed.and_then(|owed| owed.get(&provider)).copied(),
+            _ => owed.map(|owed| owed.values().map(|atomic| atomic.abs()).sum()),
+        };
+        Self {
+            treasury: posted(&books.received),
+            holder: posted(&books.credited),
+            costs: posted(&books.costs),
+            fees: posted(&books.earned),
+            provider: paid.unwrap_or(0),
+            operator_funds: posted(&books.taken_in),
+            network_fees: posted(&books.network_fees),
+        }
+    }
+
+    fn wanted(booked: &AttributedTransfer, came: Option<i128>) -> Self {
+        let amount = i128::from(booked.departure.amount.atomic());
+        let left = Self {
+            treasury: -amount,
+            ..Self::default()
+        };
+        match (booked.account, booked.outlay, came) {
+            (Some(_), ..) => Self {
+                holder: -amount,
+                ..left
+            },
+            (None, Some(Outlay::Provider(_)), _) => Self {
+                provider: -amount,
+                ..left
+            },
+            (None, Some(Outlay::OperatorFunds), _) => Self {
+                operator_funds: -amount,
+                ..left
+            },
+            (None, Some(Outlay::NetworkFees), _) => Self {
+                network_fees: amount,
+                ..left
+            },
+            (None, None, Some(came)) => Self {
+                costs: (amount - came).max(0),
+                fees: (came - amount).max(0),
+                ..left
+            },
+            (None, None, None) => Self { costs: amount, ..left },
+        }
+    }
+}
+
+pub(super) fn check(contents: &StoreContents, books: &LedgerTotals, report: &mut VerifyReport) {
+    for booked in &contents.departures {
+        let name = name_of(booked);
+        let has = Posted::by(books, booked);
+        let want = Posted::wanted(booked, contents.arrivals.sent_on(&name));
+        if has != want {
+            report.find("departure.posting", &name, format!("{has:?}, expected {want:?}"));
+        }
+    }
+}
+
+/// Takes what was booked out of what the chain lists as left.
+pub(super) fn against_chain(contents: &StoreContents, left: &mut OnChain<'_>, report: &mut VerifyReport) {
+    for booked in &contents.departures {
+        let departure = &booked.departure;
+        match left.take(&departure.name().to_string(), |_| true) {
+            Some(t) if t.to == departure.to && t.atomic == departure.amount.atomic() => {}
+            Some(t) => {
+                let detail = format!("{} moved {} atomic USDC to {}", departure.name(), t.atomic, t.to);
+                report.find("chain.differs", name_of(booked), detail);
+            }
+            None => {
+                let detail = format!("{} did not leave the treasury", departure.name());
+                report.find("chain.not_sent", name_of(booked), detail);
+            }
+        }
+    }
+}

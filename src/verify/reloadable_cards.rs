@@ -1,0 +1,294 @@
+//! What spends a balance at the card issuer: reloadable cards, and withdrawals that operators pay. The money is in the
+//! issuer's books and not in ours; here it is proved that nothing waits for the issuer or for an operator without somebody
+//! at work for it, and that no transaction pays twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser_actors::card_withdrawal::{self, CardWithdrawal};
+use purser_actors::id::{CardId, JobId, PaymentId, WithdrawalId};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{EntityKind, table};
+use purser_actors::product::Purchase;
+use purser_actors::reloadable_card::{self, ReloadableCard};
+use purser_storage::codec::{self, DecodeError};
+use purser_storage::{Row, Store, StoreError};
+
+use super::{StoreContents, VerifyReport, each_row, take};
+
+/// Of all holders.
+#[derive(Default)]
+pub(crate) struct CardProgramRecords {
+    pub(crate) cards: BTreeMap<CardId, (ReloadableCard, u64)>,
+    pub(crate) withdrawals: BTreeMap<WithdrawalId, (CardWithdrawal, u64)>,
+    /// Withdrawals that the operators' queue lists.
+    queue: BTreeSet<u128>,
+    /// By transaction, which withdrawal it paid.
+    paid_by: BTreeMap<String, u128>,
+    /// By payment, the cards that its tokens ordered.
+    funded: BTreeMap<PaymentId, Vec<CardId>>,
+}
+
+impl CardProgramRecords {
+    /// How many entities there are.
+    pub(crate) fn len(&self) -> usize {
+        self.cards.len() + self.withdrawals.len()
+    }
+
+    /// Takes a snapshot; `None` for another kind's.
+    pub(super) fn read(&mut self, kind: u8, id: u128, row: &Row, report: &mut VerifyReport) -> Option<()> {
+        if kind == EntityKind::ReloadableCard as u8 {
+            let id = CardId(id);
+            take(row, &id.to_string(), report).map(|read| self.cards.insert(id, read));
+            return Some(());
+        }
+        (kind == EntityKind::CardWithdrawal as u8).then(|| {
+            let id = WithdrawalId(id);
+            take(row, &id.to_string(), report).map(|read| self.withdrawals.insert(id, read));
+        })
+    }
+
+    /// Reads the queue, and which transactions paid.
+    pub(super) async fn read_rows(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        let number = |bytes: &[u8]| bytes.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
+        each_row(store, &[table::CARD_WITHDRAWAL_QUEUE], |key, _| {
+            self.queue.insert(number(key));
+        })
+        .await?;
+        each_row(store, &[table::WITHDRAWAL_TRANSACTION], |key, row| {
+            let transaction = String::from_utf8_lossy(&key[1..]).into_owned();
+            self.paid_by.insert(transaction, number(&row.value));
+        })
+        .await?;
+        each_row(store, &[table::PAYMENT_CARD], |key, row| {
+            let payment = key.get(1..17).map_or(0, number);
+            let cards = self.funded.entry(PaymentId(payment)).or_default();
+            cards.push(CardId(number(&row.value)));
+        })
+        .await
+    }
+}
+
+/// The status after an event, `None` in it where it stays as it is; `None` for another kind.
+pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
+    if kind == EntityKind::ReloadableCard as u8 {
+        use reloadable_card::Event;
+        return Some(codec::decode(event).map(|event| match event {
+            Event::Ordered { .. } => Some("creating"),
+            Event::Opened(..) | Event::Resumed(..) => Some("open"),
+            Event::Declined(..) => Some("failed"),
+            Event::Paused(..) => Some("paused"),
+            Event::Closed(..) => Some("closed"),
+            Event::ActionRequested(..) | Event::ActionCompleted(_) | Event::Charged(..) | Event::Revealed(_) => None,
+        }));
+    }
+    (kind == EntityKind::CardWithdrawal as u8).then(|| {
+        use card_withdrawal::Event;
+        codec::decode(event).map(|event| match event {
+            Event::Requested { .. } => Some("pending"),
+            Event::Held(..) | Event::Released(_) => Some("queued"),
+            Event::Declined(..) => Some("failed"),
+            Event::Claimed(..) => Some("claimed"),
+            Event::Fulfilled(..) | Event::ClosedAtIssuer { paid: true, .. } => Some("complete"),
+            Event::Rejected(..) | Event::ClosedAtIssuer { paid: false, .. } => Some("rejected"),
+            Event::LeaseExpired(_) | Event::HoldSettled { .. } => None,
+        })
+    })
+}
+
+/// The status that a snapshot has by this file's rules.
+pub(super) const fn card_status(card: &ReloadableCard) -> &'static str {
+    match card.status {
+        reloadable_card::Status::Creating => "creating",
+        reloadable_card::Status::Open(_) => "open",
+        reloadable_card::Status::Paused(_) => "paused",
+        reloadable_card::Status::Closed(_) => "closed",
+        reloadable_card::Status::Failed { .. } => "failed",
+    }
+}
+
+/// The same of a withdrawal.
+pub(super) const fn withdrawal_status(asked: &CardWithdrawal) -> &'static str {
+    match asked.status {
+        card_withdrawal::Status::Pending => "pending",
+        card_withdrawal::Status::Queued => "queued",
+        card_withdrawal::Status::Claimed(_) => "claimed",
+        card_withdrawal::Status::Complete { .. } | card_withdrawal::Status::ClosedAtIssuer { paid: true } => "complete",
+        card_withdrawal::Status::Rejected { .. } | card_withdrawal::Status::ClosedAtIssuer { paid: false } => "rejected",
+        card_withdrawal::Status::Failed { .. } => "failed",
+    }
+}
+
+/// Whether a number must lie in the vault for it.
+pub(super) fn has_number(card: &ReloadableCard) -> bool {
+    matches!(card_status(card), "open" | "paused" | "closed")
+}
+
+/// Work under way against what waits for it, and rows against entities.
+pub(super) fn check(contents: &StoreContents, report: &mut VerifyReport) {
+    let mut work = PendingCounts::way(contents);
+    for (id, (card, _)) in &contents.program.cards {
+        let status = card_status(card);
+        let name = id.to_string();
+        work.must_be("open_card", &name, usize::from(status == "creating"), status, report);
+        work.must_be("steer_card", &name, usize::from(card.pending_action.is_some()), status, report);
+        if card.activity.available > card.amount {
+            report.find("card_program.available", id, "more is left on it than was loaded");
+        }
+    }
+    for (id, (asked, _)) in &contents.program.withdrawals {
+        withdrawal(contents, *id, asked, &mut work, report);
+    }
+    for ((what, subject), times) in work.0 {
+        let detail = format!("{what} is at work {times} times too often");
+        report.find("card_program.stray_work", subject, detail);
+    }
+    rows(&contents.program, report);
+    funded(contents, report);
+}
+
+/// A token issued for a payment has loaded no more than its payment brought, and each card of such a token is counted once.
+fn funded(contents: &StoreContents, report: &mut VerifyReport) {
+    let program = &contents.program;
+    for (payment, cards) in &program.funded {
+        let mut loaded = 0_u64;
+        for id in cards {
+            match program.cards.get(id) {
+                Some((card, _)) if card.funded_by == Some(*payment) => {
+                    let taken = card_status(card) != "failed";
+                    loaded = loaded.saturating_add(if taken { card.amount.get() } else { 0 });
+                }
+                _ => report.find(
+                    "card_program.funded",
+                    id,
+                    "it is counted for a payment whose token did not order it",
+                ),
+            }
+        }
+        let bought = contents
+            .payments
+            .get(payment)
+            .map(|(payment, _)| payment.claim.purchase.clone());
+        let brought = match bought {
+            Some(Purchase::CardBalance { amount }) => amount.get(),
+            _ => 0,
+        };
+        if loaded > brought {
+            let detail = format!("its tokens loaded {loaded} cents of the {brought} that it brought");
+            report.find("card_program.funded", payment, detail);
+        }
+    }
+    for (id, (card, _)) in &program.cards {
+        let counted = |payment| program.funded.get(&payment).is_some_and(|cards| cards.contains(id));
+        if card.funded_by.is_some_and(|payment| !counted(payment)) {
+            report.find(
+                "card_program.funded",
+                id,
+                "a payment's token ordered it, and it is not counted there",
+            );
+        }
+    }
+}
+
+fn withdrawal(contents: &StoreContents, id: WithdrawalId, asked: &CardWithdrawal, work: &mut PendingCounts, report: &mut VerifyReport) {
+    let (status, name) = (withdrawal_status(asked), id.to_string());
+    let is_over = matches!(status, "complete" | "rejected");
+    let reserving = usize::from(status == "pending");
+    work.must_be("reserve_card_balance", &name, reserving, status, report);
+    let ending = usize::from(is_over && !asked.settled);
+    work.must_be("end_reservation", &name, ending, status, report);
+    if asked.reservation.is_some() == matches!(status, "pending" | "failed") {
+        report.find(
+            "card_withdrawal.reservation",
+            id,
+            format!("{status}, and set aside: {:?}", asked.reservation),
+        );
+    }
+    if asked.settled && !is_over {
+        report.find(
+            "card_withdrawal.settled",
+            id,
+            format!("{status}, and its reservation has ended"),
+        );
+    }
+    let lease = Job::ExpireWithdrawalLease {
+        withdrawal: id,
+        lease: asked.lease,
+    };
+    let is_held = matches!(asked.status, card_withdrawal::Status::Claimed(Some(_)));
+    if is_held && !contents.effects.iter().any(|effect| effect.job == lease) {
+        report.find("card_withdrawal.timer", id, "somebody holds it, and no timer ends that");
+    }
+}
+
+fn rows(program: &CardProgramRecords, report: &mut VerifyReport) {
+    let is_open = |asked: &CardWithdrawal| matches!(withdrawal_status(asked), "queued" | "claimed");
+    let mut keys: BTreeMap<JobId, WithdrawalId> = BTreeMap::new();
+    for (id, (asked, _)) in &program.withdrawals {
+        if is_open(asked) != program.queue.contains(&id.0) {
+            let detail = format!("{}, and in the queue: {}", withdrawal_status(asked), !is_open(asked));
+            report.find("card_withdrawal.queue", id, detail);
+        }
+        if let Some(other) = asked.reservation.and_then(|key| keys.insert(key, *id)) {
+            report.find(
+                "card_withdrawal.reservation",
+                id,
+                format!("{other} has the same reservation"),
+            );
+        }
+        if let card_withdrawal::Status::Complete { transaction } = &asked.status
+            && program.paid_by.get(transaction) != Some(&id.0)
+        {
+            report.find("card_withdrawal.paid_by", id, "no row says which transaction paid it");
+        }
+    }
+    for id in &program.queue {
+        if !program.withdrawals.contains_key(&WithdrawalId(*id)) {
+            report.find(
+                "card_withdrawal.queue",
+                WithdrawalId(*id),
+                "in the queue, and it does not exist",
+            );
+        }
+    }
+    for (transaction, id) in &program.paid_by {
+        let own = program.withdrawals.get(&WithdrawalId(*id));
+        let paid = own.is_some_and(|(asked, _)| {
+            matches!(&asked.status, card_withdrawal::Status::Complete { transaction: by } if by == transaction)
+        });
+        if !paid {
+            report.find(
+                "card_withdrawal.paid_by",
+                transaction,
+                "it is said to have paid what it has not",
+            );
+        }
+    }
+}
+
+/// How often something is at work for something.
+struct PendingCounts(BTreeMap<(&'static str, String), usize>);
+
+impl PendingCounts {
+    fn way(contents: &StoreContents) -> Self {
+        let mut under = BTreeMap::new();
+        for effect in &contents.effects {
+            let of = match &effect.job {
+                Job::OpenReloadableCard(id) => ("open_card", id.to_string()),
+                Job::ChangeCardState(id) => ("steer_card", id.to_string()),
+                Job::HoldCardBalance(id) => ("reserve_card_balance", id.to_string()),
+                Job::SettleCardHold(id) => ("end_reservation", id.to_string()),
+                _ => continue,
+            };
+            *under.entry(of).or_default() += 1;
+        }
+        Self(under)
+    }
+
+    fn must_be(&mut self, what: &'static str, name: &str, wanted: usize, status: &str, report: &mut VerifyReport) {
+        let times = self.0.remove(&(what, name.to_owned())).unwrap_or(0);
+        if times != wanted {
+            let detail = format!("{status}: {what} is at work {times} times (expected {wanted})");
+            report.find("card_program.work", name, detail);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! What the threads of a store share.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex, RwLock};
+
+use super::committer::Committer;
+use super::overlay::Overlay;
+use super::sealing::save_sealed_indexes;
+use super::segment::{Segment, SpareSegment, preallocate};
+use super::{Clock, StoreLimits};
+use crate::disk::Disk;
+use crate::export::ExportInfo;
+use crate::snapshot::SnapshotStore;
+use crate::stats::CommitStats;
+use crate::{Batch, CommitError, CommitCallback, EventSink, Row, RowKey, Seq, StoreError};
+
+pub(crate) struct QueuedBatch {
+    pub(crate) batch: Batch,
+    pub(crate) done: CommitCallback,
+}
+
+#[derive(Default)]
+struct CommitQueue {
+    queue: VecDeque<QueuedBatch>,
+    /// The committer sleeps and wants to be woken.
+    waiting: bool,
+    closed: bool,
+}
+
+/// Wakes one thread; a ring while it is busy is not lost.
+#[derive(Default)]
+pub(crate) struct Notifier {
+    rung: Mutex<bool>,
+    signal: Condvar,
+}
+
+impl Notifier {
+    pub(crate) fn notify(&self) {
+        *self.rung.lock() = true;
+        self.signal.notify_all();
+    }
+
+    pub(crate) fn wait(&self, at_most: Duration) {
+        let mut rung = self.rung.lock();
+        if !*rung {
+            self.signal.wait_for(&mut rung, at_most);
+        }
+        *rung = false;
+    }
+}
+
+/// Called once with the reason when the store has failed.
+pub type FatalCallback = Box<dyn FnOnce(&str) + Send>;
+
+pub(crate) struct StoreCore {
+    pub(crate) limits: StoreLimits,
+    pub(crate) clock: Clock,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) snapshots: Box<dyn SnapshotStore>,
+    pub(crate) overlay: Overlay,
+    pub(crate) segments: RwLock<Vec<Arc<Segment>>>,
+    pub(crate) durable: AtomicU64,
+    pub(crate) applied: AtomicU64,
+    pub(crate) sinks: RwLock<Vec<Arc<dyn EventSink>>>,
+    pub(crate) committer: Mutex<Committer>,
+    /// The zeroed segment that comes next, if it is ready.
+    pub(crate) spare: Mutex<Option<SpareSegment>>,
+    /// The newest verified export. Held while one is made and while segments are removed.
+    pub(crate) export: Mutex<Option<ExportInfo>>,
+    pub(crate) applier_bell: Notifier,
+    pub(crate) janitor_bell: Notifier,
+    pub(crate) exporter_bell: Notifier,
+    /// Scans read it, freezing writes it: while a scan runs, the snapshots change only below rows that the
+    /// scan's copy of the overlay hides.
+    pub(crate) apply_gate: RwLock<()>,
+    /// One application at a time.
+    pub(crate) applying: Mutex<()>,
+    pub(crate) commits: CommitStats,
+    inbox: Mutex<CommitQueue>,
+    inbox_signal: Condvar,
+    failed: AtomicBool,
+    on_fatal: Mutex<Option<FatalCallback>>,
+}
+
+/// What recovery hands over.
+pub(crate) struct Recovered {
+    pub(crate) limits: StoreLimits,
+    pub(crate) clock: Clock,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) snapshots: Box<dyn SnapshotStore>,
+    pub(crate) overlay: Overlay,
+    pub(crate) segments: Vec<Arc<Segment>>,
+    pub(crate) committer: Committer,
+    pub(crate) spare: Option<SpareSegment>,
+    pub(crate) export: Option<ExportInfo>,
+    pub(crate) applied: Seq,
+}
+
+impl StoreCore {
+    pub(crate) fn new(from: Recovered) -> Self {
+        let durable = from.committer.next_seq - 1;
+        Self {
+            limits: from.limits,
+            clock: from.clock,
+            disk: from.disk,
+            snapshots: from.snapshots,
+            overlay: from.overlay,
+            segments: RwLock::new(from.segments),
+            durable: AtomicU64::new(durable),
+            applied: AtomicU64::new(from.applied),
+            sinks: RwLock::default(),
+            committer: Mutex::new(from.committer),
+            spare: Mutex::new(from.spare),
+            export: Mutex::new(from.export),
+            applier_bell: Notifier::default(),
+            janitor_bell: Notifier::default(),
+            exporter_bell: Notifier::default(),
+            apply_gate: RwLock::default(),
+            applying: Mutex::default(),
+            commits: CommitStats::default(),
+            inbox: Mutex::default(),
+            inbox_signal: Condvar::new(),
+            failed: AtomicBool::new(false),
+            on_fatal: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn now_us(&self) -> u64 {
+        (self.clock)()
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.now_us() / 1_000
+    }
+
+    pub(crate) fn max_batch_bytes(&self) -> usize {
+        self.limits.max_batch_bytes()
+    }
+
+    pub(crate) fn set_on_fatal(&self, hook: FatalCallback) {
+        *self.on_fatal.lock() = Some(hook);
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// Stops everything for good: after an I/O error nothing is known about what is on disk.
+    pub(crate) fn fail(&self, what: &str, error: &dyn std::fmt::Display) {
+        self.inbox.lock().closed = true;
+        if self.failed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let reason = format!("{what}: {error}");
+        tracing::error!(reason, "the store has stopped");
+        self.inbox_signal.notify_all();
+        if let Some(hook) = self.on_fatal.lock().take() {
+            hook(&reason);
+        }
+    }
+
+    pub(crate) fn enqueue(&self, batch: Batch, done: CommitCallback) {
+        let mut inbox = self.inbox.lock();
+        if inbox.closed {
+            drop(inbox);
+            done(Err(CommitError::Stopped));
+            return;
+        }
+        inbox.queue.push_back(QueuedBatch { batch, done });
+        if inbox.waiting {
+            inbox.waiting = false;
+            drop(inbox);
+            self.inbox_signal.notify_one();
+        }
+    }
+
+    pub(crate) fn take_queued(&self, into: &mut VecDeque<QueuedBatch>) {
+        let mut inbox = self.inbox.lock();
+        if into.is_empty() {
+            std::mem::swap(into, &mut inbox.queue);
+        } else {
+            into.append(&mut inbox.queue);
+        }
+    }
+
+    pub(crate) fn queued(&self) -> usize {
+        self.inbox.lock().queue.len()
+    }
+
+    /// Accepts nothing more; what is queued is still committed.
+    pub(crate) fn close_queue(&self) {
+        self.inbox.lock().closed = true;
+        self.inbox_signal.notify_all();
+    }
+
+    /// Waits for work. False when there is none and there will be none.
+    pub(crate) fn wait_queued(&self) -> bool {
+        let mut inbox = self.inbox.lock();
+        while inbox.queue.is_empty() {
+            if inbox.closed {
+                return false;
+            }
+            inbox.waiting = true;
+            self.inbox_signal.wait(&mut inbox);
+        }
+        inbox.waiting = false;
+        true
+    }
+
+    /// The newest durable state of a row.
+    pub(crate) fn row(&self, key: &[u8]) -> Result<Option<Row>, StoreError> {
+        match self.overlay.get(key) {
+            Some(known) => Ok(known),
+            None => self.snapshots.get(key),
+        }
+    }
+
+    /// Moves the overlay's rows into the snapshots, with a breath every so many rows. False if there was nothing to move.
+    pub(crate) fn apply_step(&self, breathe: &mut dyn FnMut()) -> Result<bool, StoreError> {
+        const ROWS_A_BREATH: usize = 128;
+        let _one = self.applying.lock();
+        let frozen = {
+            let _no_scan = self.apply_gate.write();
+            self.overlay.freeze()
+        };
+        let Some(frozen) = frozen else { return Ok(false) };
+        let changes = frozen.changes().into_iter().enumerate();
+        let mut changes = changes.map(|(n, change)| {
+            if n % ROWS_A_BREATH == ROWS_A_BREATH - 1 {
+                breathe();
+            }
+            change
+        });
+        self.snapshots.apply(&mut changes, Some(frozen.upto))?;
+        self.applied.store(frozen.upto, Ordering::Release);
+        self.overlay.drop_frozen();
+        Ok(true)
+    }
+
+    /// Makes the next segment ready and writes the indexes of sealed ones.
+    pub(crate) fn janitor_step(&self) -> Result<(), StoreError> {
+        let io = |e: std::io::Error| StoreError::Io(e.to_string());
+        {
+            // Held meanwhile, so that the committer waits for this segment instead of making the same one.
+            let mut spare = self.spare.lock();
+            let newest = self.segments.read().last().map(|s| s.number);
+            if let (None, Some(newest)) = (&*spare, newest) {
+                let next = preallocate(&*self.disk, newest + 1, self.limits.segment_bytes).map_err(io)?;
+                *spare = Some(next);
+            }
+        }
+        save_sealed_indexes(self).map_err(io)
+    }
+}
+
+impl StoreCore {
+    /// See [`crate::Store::scan`].
+    pub(crate) fn scan(
+        &self,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<(RowKey, Row)>, StoreError> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let _gate = self.apply_gate.read();
+        let mut top = self.overlay.range(prefix, after, limit).into_iter().peekable();
+        let mut out: Vec<(RowKey, Row)> = Vec::new();
+        self.snapshots.scan(prefix, after, &mut |key, row| {
+            while let Some((newer, state)) = top.next_if(|(newer, _)| **newer < *key) {
+                out.extend(state.map(|row| (newer, row)));
+            }
+            match top.next_if(|(newer, _)| **newer == *key) {
+                Some((newer, state)) => out.extend(state.map(|row| (newer, row))),
+                None => out.push((key.into(), row)),
+            }
+            out.len() < limit
+        })?;
+        out.extend(top.filter_map(|(key, state)| state.map(|row| (key, row))));
+        // The merge can step over the limit by what came before a stored row.
+        out.truncate(limit);
+        Ok(out)
+    }
+}

@@ -1,0 +1,98 @@
+//! Failures that any handler can have, for every operation of the document: behind each stands one that fails.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use axum::Router;
+use axum::body::Body;
+use http::Request;
+use http_body_util::BodyExt as _;
+use purser::config::{Config, ConfigSources};
+use purser::http::callable::FUNCTION_NAMES;
+use purser::http::front::{Front, FrontConfig};
+use purser::http::rate_limit::RateLimiter;
+use serde_json::Value;
+
+use crate::conformance::{answer, note};
+use crate::harness::{Counter, FixedClock, NameAuthenticator};
+
+/// Every operation with its statuses, held against the service by a test of its own.
+const OPERATIONS: &str = include_str!("../contract/snapshots/openapi.200-operations.snap");
+
+/// Every operation, asked of a front with these routes, is answered with this status and code.
+async fn every_operation_answers(routes: Router, settings: &[(&str, &str)], status: u16, code: &str) {
+    let flags = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+    let sources = ConfigSources {
+        flags: flags.collect(),
+        ..ConfigSources::default()
+    };
+    let config = Config::load(&sources).unwrap();
+    let clock = Arc::new(FixedClock(AtomicU64::new(1_800_000_000_000)));
+    let inside = FrontConfig {
+        routes,
+        head_not_allowed: Vec::new(),
+        callables: FUNCTION_NAMES.to_vec(),
+        body_limit_overrides: Vec::new(),
+        timeout_overrides: Vec::new(),
+        authenticator: Arc::new(NameAuthenticator(clock.clone())),
+        limiter: Arc::new(RateLimiter::new(&config.limits)),
+        meter: Arc::default(),
+        clock,
+        entropy: Arc::new(Counter(AtomicU64::new(7))),
+        docs_version: "0".to_owned(),
+        cors: true,
+    };
+    let front = Front::new(&config, inside);
+    let mut asked = 0;
+    for line in OPERATIONS.lines() {
+        let Some((operation, statuses)) = line.split_once(": ").filter(|(operation, _)| operation.contains(" /"))
+        else {
+            continue;
+        };
+        let (method, path) = operation.split_once(' ').unwrap();
+        assert!(statuses.split(' ').any(|known| known == status.to_string()), "{line}");
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", "purser.example");
+        let request = request.body(Body::empty()).unwrap();
+        let given = front.respond(request, SocketAddr::from(([127, 0, 0, 1], 9))).await;
+        let (head, body) = given.into_parts();
+        let body: Value = serde_json::from_slice(&body.collect().await.unwrap().to_bytes()).unwrap();
+        let told = if FUNCTION_NAMES.contains(&path) {
+            &body["error"]["code"]
+        } else {
+            &body["code"]
+        };
+        assert_eq!(
+            (head.status.as_u16(), told.as_str()),
+            (status, Some(code)),
+            "{operation}: {body}"
+        );
+        note(&answer(method, path, status, &body.to_string()));
+        asked += 1;
+    }
+    assert!(asked > 100, "the operations were not found");
+}
+
+// Aim: a handler that panics is a 500 in the form of its operation, whichever it is.
+#[tokio::test]
+async fn every_operation_answers_500_when_its_handler_panics() {
+    let panics = || async { panic!("on purpose") as () };
+    let routes = Router::new().fallback(panics);
+    every_operation_answers(routes, &[], 500, "internal_error").await;
+}
+
+// Aim: a handler that never answers is given up with a 503, whichever it is.
+#[tokio::test]
+async fn every_operation_answers_503_when_its_handler_does_not_end() {
+    let hangs = || std::future::pending::<()>();
+    let routes = Router::new().fallback(hangs);
+    let soon = [
+        ("engine.settle_timeout_ms", "1"),
+        ("engine.answer_timeout_ms", "2"),
+        ("server.request_timeout_ms", "3"),
+    ];
+    every_operation_answers(routes, &soon, 503, "timeout").await;
+}

@@ -1,0 +1,223 @@
+//! What is true of every answer.
+
+use std::sync::atomic::Ordering;
+
+use crate::harness::Harness;
+
+// Aim (case 58): whatever happens, the answer carries version, request id, CORS and rate-limit headers, and refusals
+// have the one body.
+#[tokio::test]
+async fn case_58_every_answer_is_dressed() {
+    let world = Harness::start().await;
+    let upgrade = [
+        "upgrade: websocket",
+        "sec-websocket-version: 13",
+        "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==",
+    ];
+    for (method, path, headers, status) in [
+        ("GET", "/get-pricing", &[][..], 200),
+        ("GET", "/challenge", &[], 402),
+        ("GET", "/nowhere", &[], 404),
+        ("POST", "/get-pricing", &[], 405),
+        ("GET", "/whoami", &[], 401),
+        ("GET", "/events?afer=1", &["authorization: Bearer alice"], 400),
+        ("GET", "/panic", &[], 500),
+        ("GET", "/bare", &[], 502),
+        ("OPTIONS", "/paid", &[], 204),
+        (
+            "GET",
+            "/stream",
+            &["authorization: Bearer expired", upgrade[0], upgrade[1], upgrade[2]],
+            401,
+        ),
+        ("GET", "/stream", &[], 426),
+    ] {
+        let answer = world.ask(method, path, headers, "").await;
+        assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+        answer.assert_dressed();
+    }
+}
+
+// Aim: a refusal says what, where, whether to try again; RFC 9457 on demand; text of lower layers never leaves.
+#[tokio::test]
+async fn refusals_have_one_shape() {
+    let world = Harness::start().await;
+    let error = world
+        .ask("GET", "/events?afer=1", &["authorization: Bearer alice"], "")
+        .await;
+    let body = error.json();
+    assert_eq!(
+        (&body["code"], &body["param"]),
+        (&"parameter_unknown".into(), &"afer".into())
+    );
+    assert_eq!(
+        (&body["hint"], &body["terminal"]),
+        (&"Did you mean `after`?".into(), &true.into())
+    );
+    assert_eq!(error.header("content-type"), "application/json");
+
+    let problem = world
+        .ask("GET", "/nowhere", &["accept: application/problem+json, */*"], "")
+        .await;
+    assert_eq!(problem.header("content-type"), "application/problem+json");
+    let body = problem.json();
+    assert_eq!((&body["status"], &body["title"]), (&404.into(), &"Not Found".into()));
+    assert_eq!((&body["code"], &body["detail"]), (&"not_found".into(), &body["error"]));
+
+    for (accept, asked) in [
+        ("application/json, Application/Problem+JSON;q=0.5", true),
+        ("text/html\r\naccept: application/problem+json", true),
+        ("application/problem+json; q=0.0, application/json", false),
+        ("application/problem+jsonp", false),
+        ("*/*", false),
+    ] {
+        let answer = world.ask("GET", "/nowhere", &[&format!("accept: {accept}")], "").await;
+        assert_eq!(
+            answer.header("content-type") == "application/problem+json",
+            asked,
+            "{accept}"
+        );
+    }
+    let own = world
+        .ask("GET", "/challenge", &["accept: application/problem+json"], "")
+        .await;
+    assert_eq!(own.body, "mine", "what a handler wrote stays as it is");
+
+    for path in ["/panic", "/bare"] {
+        let answer = world.get(path).await;
+        assert!(!answer.body.contains("secret"), "{answer:?}");
+        assert_eq!(answer.code(), "internal_error");
+    }
+    assert_eq!(world.get("/challenge").await.body, "mine");
+}
+
+// Aim (case 44, the edge's part): each way a token can be bad is a 401 with its own code.
+#[tokio::test]
+async fn case_44_a_bad_token_is_a_401() {
+    let world = Harness::start().await;
+    for (header, code) in [
+        ("x: y", "token_missing"),
+        ("authorization: Basic YTpi", "token_missing"),
+        ("authorization: Bearer nobody", "token_invalid"),
+        ("authorization: Bearer expired", "token_expired"),
+        ("authorization: Bearer revoked", "token_revoked"),
+        (
+            "authorization: Bearer alice\r\nauthorization: Bearer bob",
+            "token_invalid",
+        ),
+    ] {
+        let answer = world.ask("GET", "/whoami", &[header], "").await;
+        assert_eq!((answer.status, answer.code().as_str()), (401, code), "{header}");
+    }
+    let good = world.ask("GET", "/whoami", &["authorization: bearer alice"], "").await;
+    assert_eq!(good.body, format!("0x{}", "a1".repeat(20)));
+}
+
+// Aim (case 19): HEAD and OPTIONS never reach a paid handler; a free GET may be asked for by HEAD.
+#[tokio::test]
+async fn case_19_head_and_options_run_no_paid_route() {
+    let world = Harness::start().await;
+    let payment = "x-payment: e30=";
+    let head = world.ask("HEAD", "/paid", &[payment], "").await;
+    assert_eq!(
+        (head.status, head.header("allow"), head.body.as_str()),
+        (405, "GET, OPTIONS", "")
+    );
+    assert_eq!(world.ask("OPTIONS", "/paid", &[payment], "").await.status, 204);
+    assert_eq!(world.ask("DELETE", "/paid", &[payment], "").await.status, 405);
+    assert_eq!(world.paid_calls.load(Ordering::SeqCst), 0);
+    assert_eq!(world.ask("GET", "/paid", &[payment], "").await.status, 200);
+    assert_eq!(world.paid_calls.load(Ordering::SeqCst), 1);
+    assert_eq!(world.ask("HEAD", "/get-pricing", &[], "").await.status, 200);
+}
+
+// Aim: a browser's preflight for a stock payment client passes, its odd request header included.
+#[tokio::test]
+async fn a_preflight_allows_payment_headers() {
+    let world = Harness::start().await;
+    let asked = ["origin: https://shop.example", "access-control-request-method: GET"];
+    let answer = world.ask("OPTIONS", "/paid", &asked, "").await;
+    let allowed = answer.header("access-control-allow-headers").to_ascii_lowercase();
+    for name in [
+        "content-type",
+        "authorization",
+        "payment-signature",
+        "x-payment",
+        "sign-in-with-x",
+        "accept-payment",
+        "payment-authorization",
+        "idempotency-key",
+        "access-control-expose-headers",
+    ] {
+        assert!(allowed.split(", ").any(|a| a == name), "{name}");
+    }
+    assert!(answer.header("access-control-allow-methods").contains("POST"));
+    assert!(!world.get("/get-pricing").await.has("access-control-allow-headers"));
+}
+
+// Aim: request ids differ, and a client cannot choose one.
+#[tokio::test]
+async fn request_ids_are_ours() {
+    let world = Harness::start().await;
+    let first = world
+        .ask(
+            "GET",
+            "/healthz",
+            &["request-id: req_mine", "x-request-id: req_mine"],
+            "",
+        )
+        .await;
+    let second = world.get("/healthz").await;
+    assert_ne!(first.header("request-id"), second.header("request-id"));
+    assert_ne!(first.header("request-id"), "req_mine");
+}
+
+// Aim: a route on its way out says so on every answer, refusals included, and the front keeps its headers.
+#[tokio::test]
+async fn a_retiring_route_announces_its_successor() {
+    let world = Harness::start().await;
+    let answer = world.ask("POST", "/refresh", &[], "").await;
+    assert_eq!((answer.status, answer.header("deprecation")), (400, "true"));
+    assert_eq!(answer.header("link"), "</auth>; rel=\"successor-version\"");
+    assert_eq!(answer.header("sunset"), "Sat, 20 Nov 2027 00:00:00 GMT");
+    assert!(!world.get("/get-pricing").await.has("deprecation"));
+}
+
+// Aim (case 69, the edge's part): a stop refuses new connections and lets the call in flight finish.
+#[tokio::test]
+async fn case_69_a_stop_lets_calls_in_flight_finish() {
+    let mut world = Harness::start().await;
+    let idle = tokio::net::TcpStream::connect(world.addr).await.unwrap();
+    let ((inside, gate), stop, addr) = (world.gate.clone(), world.stop.take(), world.addr);
+    let call = world.get("/gate");
+    let stopping = async {
+        inside.acquire().await.unwrap().forget();
+        stop.unwrap().stop();
+        while tokio::net::TcpStream::connect(addr).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+        gate.add_permits(1);
+    };
+    let (answer, ()) = tokio::join!(call, stopping);
+    assert_eq!((answer.status, answer.body.as_str()), (200, "true"));
+    assert!(
+        world.running.await.unwrap(),
+        "every connection ended by itself, the idle one too"
+    );
+    drop(idle);
+}
+
+// Aim: a handler that never answers is given up with a 503 that says the outcome is open.
+#[tokio::test]
+async fn a_handler_that_hangs_is_given_up() {
+    let world = Harness::with(&[
+        ("server.request_timeout_ms", "60"),
+        ("engine.answer_timeout_ms", "50"),
+        ("engine.settle_timeout_ms", "40"),
+    ])
+    .await;
+    let answer = world.get("/hang").await;
+    assert_eq!((answer.status, answer.code().as_str()), (503, "timeout"));
+    assert_eq!(answer.json()["terminal"], false);
+    assert_eq!(answer.header("retry-after"), "2");
+}

@@ -1,0 +1,93 @@
+//! What is free: prices, countries, versions, health, documents.
+
+use crate::harness::Harness;
+
+// Aim: the published entries of the contract, with exact numbers; products not sold yet are listed as such.
+#[tokio::test]
+async fn prices_are_the_contracts() {
+    let world = Harness::start().await;
+    let answer = world.get("/get-pricing").await;
+    let card = r#"{"product":"usa_prepaid_card","route":"/get-card","amount_currencies":["USD"],"min_amount":5,"max_amount":1000,"fee_rate":0,"min_fee":0,"note":null,"available":true}"#;
+    assert!(answer.body.contains(card), "{}", answer.body);
+    for exact in [
+        r#""fee_rate":0.0025,"min_fee":1.5"#,
+        r#""max_amount":9541.98"#,
+        r#""amount_currencies":null"#,
+    ] {
+        assert!(answer.body.contains(exact), "{exact}");
+    }
+    let json = answer.json();
+    assert!(json["note"].is_string());
+    assert_eq!(json["products"].as_array().unwrap().len(), 7);
+}
+
+// Aim: countries have the contract's shape: null without a fixed list, by currency, by app.
+#[tokio::test]
+async fn countries_are_by_product_currency_and_app() {
+    let world = Harness::start().await;
+    let json = world.get("/get-supported-countries").await.json();
+    let of = |name: &str| {
+        json["products"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|p| p["product"] == name)
+            .unwrap()
+            .clone()
+    };
+    assert_eq!(of("usa_prepaid_card")["countries"], serde_json::json!(["US"]));
+    assert!(of("intl_prepaid_card")["countries"].is_null());
+    assert_eq!(
+        of("push_to_card")["countries_by_currency"]["GBP"],
+        serde_json::json!(["GB"])
+    );
+    assert!(
+        of("push_to_card")["countries"]
+            .as_array()
+            .unwrap()
+            .contains(&"US".into())
+    );
+    let apps = of("app_payment")["countries_by_platform"].clone();
+    assert_eq!(apps["venmo"], serde_json::json!(["US"]));
+    assert!(apps["paypal"].as_array().unwrap().len() > 10);
+    assert!(of("usa_prepaid_card").get("countries_by_platform").is_none());
+}
+
+// Aim: the version of header and page is one value, and the policy names what is being retired.
+#[tokio::test]
+async fn the_version_is_one_value() {
+    let world = Harness::start().await;
+    let answer = world.get("/version").await;
+    let json = answer.json();
+    assert_eq!(json["api_version"], answer.header("x-service-api-version"));
+    assert_eq!(json["docs_version"], answer.header("x-service-docs-version"));
+    assert_eq!(json["policy"]["deprecated_routes"][0]["successor"], "/auth");
+}
+
+// Aim: the document is OpenAPI 3.1, its hash changes with its prose and not with the address it is served from.
+#[tokio::test]
+async fn the_document_is_generated_and_hashed() {
+    use purser::http::openapi::docs_version;
+    let world = Harness::start().await;
+    let json = world.get("/openapi.json").await.json();
+    assert_eq!(json, world.document);
+    assert!(json["openapi"].as_str().unwrap().starts_with("3.1"));
+    for path in [
+        "/get-pricing",
+        "/get-supported-countries",
+        "/version",
+        "/events",
+        "/stream",
+        "/healthz",
+    ] {
+        assert!(json["paths"][path]["get"]["responses"].is_object(), "{path}");
+    }
+    let version = docs_version(&json, &[]);
+    assert!(version.len() == 12 && version.bytes().all(|b| b.is_ascii_hexdigit()));
+    let mut moved = json.clone();
+    moved["servers"][0]["url"] = "https://elsewhere.example".into();
+    assert_eq!(docs_version(&moved, &[]), version);
+    moved["info"]["description"] = "other words".into();
+    assert_ne!(docs_version(&moved, &[]), version);
+    assert_ne!(docs_version(&json, &[b"a page"]), version);
+}

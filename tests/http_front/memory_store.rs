@@ -1,0 +1,145 @@
+//! A store of events in memory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use purser_actors::id::Wallet;
+use purser_actors::kernel::event_record::{PublicEvent, EventRecord};
+use purser_actors::port::Timestamp;
+use purser_storage::{
+    Batch, Committed, CommitCallback, Event, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent, codec,
+};
+
+/// Events in memory, under the contract of the store: durable first, then published.
+#[derive(Default)]
+pub struct MemoryEventStore {
+    events: Mutex<Vec<StoredEvent>>,
+    sinks: Mutex<Vec<Arc<dyn EventSink>>>,
+    pub oldest: AtomicU64,
+}
+
+impl MemoryEventStore {
+    /// Commits one event of `kind` with so many bytes of padding; returns its sequence.
+    pub fn happen(&self, wallet: Wallet, kind: &str, padding: usize) -> Seq {
+        let envelope = format!(r#"{{"id":"evt_x","type":"{kind}","pad":"{}"}}"#, "p".repeat(padding));
+        let payload = codec::encode(&EventRecord {
+            kind: 0,
+            id: Vec::new(),
+            revision: 1,
+            at: Timestamp(0),
+            status: String::new(),
+            owner: wallet,
+            event: Vec::new(),
+            announcement: Some(PublicEvent {
+                kind: kind.to_owned(),
+                envelope,
+            }),
+        });
+        let seq = Arc::new(AtomicU64::new(0));
+        let told = seq.clone();
+        let events = vec![Event {
+            subject: wallet.key().into(),
+            payload,
+        }];
+        let done = Box::new(move |c: Result<Committed, _>| told.store(c.unwrap().seq, Ordering::SeqCst));
+        self.commit(
+            Batch {
+                events,
+                ..Batch::default()
+            },
+            done,
+        );
+        seq.load(Ordering::SeqCst)
+    }
+}
+
+impl Store for MemoryEventStore {
+    fn commit(&self, batch: Batch, done: CommitCallback) {
+        // One commit at a time, like the committer thread: the lock is held while publishing.
+        let sinks = self.sinks.lock();
+        let mut fresh = Vec::new();
+        {
+            let mut events = self.events.lock();
+            for event in batch.events {
+                let seq = events.len() as Seq + 1;
+                let event = StoredEvent {
+                    seq,
+                    cursor: seq,
+                    subject: event.subject.into(),
+                    payload: event.payload.into(),
+                };
+                events.push(event.clone());
+                fresh.push(event);
+            }
+        }
+        sinks.iter().for_each(|s| s.publish(&fresh));
+        done(Ok(Committed { seq: fresh[0].seq }));
+    }
+
+    fn read<'a>(&'a self, _: &'a [u8]) -> purser_storage::BoxFuture<'a, Result<Option<Row>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn scan<'a>(
+        &'a self,
+        _: &'a [u8],
+        _: Option<&'a [u8]>,
+        _: usize,
+    ) -> purser_storage::BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn events<'a>(
+        &'a self,
+        after: Seq,
+        limit: usize,
+        subject: Option<&'a [u8]>,
+    ) -> purser_storage::BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
+        Box::pin(async move {
+            let oldest = self.oldest.load(Ordering::SeqCst);
+            if after + 1 < oldest {
+                return Err(StoreError::Expired { oldest });
+            }
+            let events = self.events.lock();
+            let wanted = |e: &&StoredEvent| e.seq > after && subject.is_none_or(|s| s == &e.subject[..]);
+            Ok(events.iter().filter(wanted).take(limit).cloned().collect())
+        })
+    }
+
+    fn events_of<'a>(
+        &'a self,
+        subject: &'a [u8],
+        span: Span,
+        limit: usize,
+    ) -> purser_storage::BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
+        Box::pin(async move {
+            let oldest = self.oldest.load(Ordering::SeqCst);
+            let events = self.events.lock();
+            let own = events.iter().filter(|e| e.seq >= oldest && *e.subject == *subject);
+            Ok(match span {
+                Span::After(after) if after > 0 && after + 1 < oldest => return Err(StoreError::Expired { oldest }),
+                Span::After(after) => own.filter(|e| e.cursor > after).take(limit).cloned().collect(),
+                Span::Before(before) => own.rev().filter(|e| e.cursor < before).take(limit).cloned().collect(),
+            })
+        })
+    }
+
+    fn durable_seq(&self) -> Seq {
+        // What is no longer kept was there.
+        let gone = self.oldest.load(Ordering::SeqCst).saturating_sub(1);
+        gone.max(self.events.lock().len() as Seq)
+    }
+
+    fn headroom(&self) -> Headroom {
+        Headroom {
+            lag_bytes: 0,
+            lag_limit_bytes: 1,
+            queued: 0,
+        }
+    }
+
+    fn subscribe(&self, sink: Arc<dyn EventSink>) {
+        self.sinks.lock().push(sink);
+    }
+}

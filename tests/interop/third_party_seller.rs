@@ -1,0 +1,203 @@
+//! A managed wallet in front of a seller that is not ours: the published server packages (`seller.mjs`), on both chains.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::node::Node;
+use crate::server_process::Purser;
+use crate::{KEY, NETWORKS, text};
+
+/// What everything costs there.
+const PRICE: u64 = 250_000;
+
+/// A running `seller.mjs`; ended when dropped.
+struct SellerProcess {
+    child: Child,
+    address: String,
+    /// Who is paid on Solana, and pays its fees.
+    payee: String,
+}
+
+impl SellerProcess {
+    fn open(node: Node) -> Self {
+        let seed = "42".repeat(32);
+        let mut child = node
+            .script("seller.mjs")
+            .args([seed.as_str(), "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut greeting = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut greeting)
+            .unwrap();
+        let (address, payee) = greeting.trim().split_once(' ').expect("the shop says where it is");
+        Self {
+            address: address.to_owned(),
+            payee: payee.to_owned(),
+            child,
+        }
+    }
+
+    /// Where its facilitator settles from now on.
+    async fn settles_on(&self, purser: &Purser) {
+        let told = purser
+            .http
+            .post(format!("http://{}/settles-on", self.address))
+            .body(purser.url(""));
+        assert_eq!(told.send().await.unwrap().status(), 200);
+    }
+
+    fn page(&self, page: &str, chain: &str) -> Value {
+        json!({"url": format!("http://{}/{page}", self.address), "expectedNetwork": chain})
+    }
+}
+
+impl Drop for SellerProcess {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A service that knows the shop, and the token of an account with a managed wallet.
+async fn opened(node: Node, shop: &SellerProcess, timeout_ms: &str) -> (Purser, String) {
+    let listed = format!("[\"{}\"]", shop.address);
+    let purser = Purser::start_with(&[
+        ("PURSER_OUTBOUND__LISTED_HOSTS", listed.as_str()),
+        ("PURSER_OUTBOUND__TIMEOUT_MS", timeout_ms),
+        ("PURSER_LIMITS__REQUESTS_PER_WINDOW", "1000000"),
+        // Tokens outlive a restart on another port.
+        ("PURSER_IDENTITY__ISSUER", "purser-under-test"),
+    ]);
+    shop.settles_on(&purser).await;
+    let (status, told) = purser
+        .post("/sandbox/faucet", &json!({"wallet": shop.payee, "amount": "1"}))
+        .await;
+    assert_eq!(status, 200, "{told}");
+    let signed_in = node.call(
+        &purser.url("/auth"),
+        &json!({"client": "extension", "chain": "base", "key": KEY}),
+    );
+    let token = text(&signed_in["body"]["auth"]["id_token"]).to_owned();
+    let (status, told) = call(&purser, &token, "createAgentWallet", None, &json!({})).await;
+    assert_eq!(status, 200, "{told}");
+    (purser, token)
+}
+
+async fn call(purser: &Purser, token: &str, name: &str, key: Option<&str>, data: &Value) -> (u16, Value) {
+    let request = purser.http.post(purser.url(&format!("/{name}"))).bearer_auth(token);
+    let request = match key {
+        Some(key) => request.header("idempotency-key", key),
+        None => request,
+    };
+    let answer = request.json(&json!({ "data": data })).send().await.unwrap();
+    (answer.status().as_u16(), answer.json().await.unwrap())
+}
+
+/// What left the managed wallet on a chain, in atomic USDC.
+async fn left(purser: &Purser, token: &str, chain: &str) -> Vec<u64> {
+    let (_, now) = call(purser, token, "getAgentWallet", None, &json!({})).await;
+    let from = text(&now["result"]["wallet"]["addresses"][chain]).to_owned();
+    let moved = purser.transfers(chain).await;
+    let own = moved.iter().filter(|moved| text(&moved["from"]) == from);
+    own.map(|moved| moved["amount"].as_u64().unwrap()).collect()
+}
+
+/// What is told of a call that was paid and not answered, once the shop was asked again. On Base it looks its own settlement
+/// up and serves; on Solana the published facilitator first simulates the transaction, finds it on the chain already, and asks
+/// to be paid: an error of the shop's, for the money is there.
+fn assert_taken(chain: &str, status: u16, told: &Value) {
+    match chain {
+        "base" => assert_eq!(
+            (status, &told["result"]["status"], &told["result"]["response"]["body"]),
+            (200, &json!("settled"), &json!({"page": "takes"})),
+            "{told}"
+        ),
+        _ => assert_eq!((status, &told["error"]["code"]), (502, &json!("http_error")), "{told}"),
+    }
+}
+
+#[tokio::test]
+async fn a_stock_seller_is_paid_on_both_chains_and_its_refusals_are_told() {
+    // Aim: its page is bought on Base and on Solana, each with one transfer, and once under a key; where it finds no payment
+    // good nothing moves and the amount stays reserved; where it is silent and has not settled nothing moves either; where it
+    // has settled and is silent it is asked again with the same payment, which is on the chain once.
+    let Some(node) = Node::ready() else { return };
+    let shop = SellerProcess::open(node);
+    let (purser, token) = opened(node, &shop, "1500").await;
+    for (chain, _) in NETWORKS {
+        for _ in 0..2 {
+            let (status, bought) = call(&purser, &token, "agentX402Pay", Some(chain), &shop.page("page", chain)).await;
+            let told = &bought["result"];
+            assert_eq!(
+                (status, &told["status"], &told["response"]["body"]),
+                (200, &json!("settled"), &json!({"page": "page"})),
+                "{bought}"
+            );
+            let moved = purser.transfers(chain).await;
+            assert_eq!(moved.last().unwrap()["id"], told["spend"]["txHash"]);
+        }
+        assert_eq!(left(&purser, &token, chain).await, [PRICE]);
+        let (status, refused) = call(&purser, &token, "agentX402Pay", None, &shop.page("refuses", chain)).await;
+        assert_eq!(
+            (status, &refused["error"]["code"]),
+            (409, &json!("unsettled")),
+            "{refused}"
+        );
+        assert_eq!(left(&purser, &token, chain).await, [PRICE]);
+        let (status, late) = call(&purser, &token, "agentX402Pay", None, &shop.page("takes", chain)).await;
+        assert_taken(chain, status, &late);
+        assert_eq!(left(&purser, &token, chain).await, [PRICE, PRICE]);
+        let (status, silent) = call(&purser, &token, "agentX402Pay", None, &shop.page("hangs", chain)).await;
+        assert_eq!(
+            (status, &silent["error"]["code"]),
+            (502, &json!("fetch_failed")),
+            "{silent}"
+        );
+        assert_eq!(left(&purser, &token, chain).await, [PRICE, PRICE]);
+    }
+    // What was refused and what was not answered can land until its time is over.
+    let (_, now) = call(&purser, &token, "getAgentWallet", None, &json!({})).await;
+    assert_eq!(now["result"]["openSpends"].as_array().unwrap().len(), 4, "{now}");
+}
+
+#[tokio::test]
+async fn a_kill_between_payment_and_answer_pays_a_stock_seller_once() {
+    // Aim: it has settled, has not answered, and our service is killed: the same call under the same key afterwards is told what
+    // the shop says to the same payment, and one payment is on the chain.
+    let Some(node) = Node::ready() else { return };
+    let shop = SellerProcess::open(node);
+    let (mut purser, token) = opened(node, &shop, "20000").await;
+    for (chain, _) in NETWORKS {
+        let wanted = shop.page("takes", chain);
+        let first = {
+            let request = purser.http.post(purser.url("/agentX402Pay")).bearer_auth(&token);
+            let request = request.header("idempotency-key", chain).json(&json!({"data": wanted}));
+            tokio::spawn(request.send())
+        };
+        let mut tries = 0;
+        while left(&purser, &token, chain).await.is_empty() {
+            tries += 1;
+            assert!(tries < 400, "it is never settled on {chain}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        purser.run();
+        assert!(first.await.unwrap().is_err(), "its answer is lost");
+        shop.settles_on(&purser).await;
+        let mut answered = call(&purser, &token, "agentX402Pay", Some(chain), &wanted).await;
+        for _ in 0..100 {
+            if answered.1["result"]["status"] != "pending" {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            answered = call(&purser, &token, "agentX402Pay", Some(chain), &wanted).await;
+        }
+        assert_taken(chain, answered.0, &answered.1);
+        assert_eq!(left(&purser, &token, chain).await, [PRICE], "{chain}");
+    }
+}

@@ -1,0 +1,239 @@
+//! What the client makes of answers of holders' money's keepers that are none.
+
+use std::sync::Arc;
+
+use axum::Router;
+use purser::provider::banking::BankApi as _;
+use purser::provider::reloadable_cards::ReloadableCardApi as _;
+use purser::provider::remote::banking::RemoteBank;
+use purser::provider::remote::bridge::RemoteBridge;
+use purser::provider::remote::reloadable_cards::RemoteReloadableCards;
+use purser_actors::id::{BankAccountId, BankTransferId, CardId, JobId, WithdrawalId};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::banking::{OpenAccountRequest, BankTransferRequest, BankTransferResult, AccountType, BankDecision};
+use purser_actors::port::{
+    Bridge as _, ErrorKind, Finality, ChainStatus, OpenCardRequest, PortError, HoldResult, HoldRequest, SignedBurn, CardActionRequest,
+    CardAction,
+};
+use serde_json::{Value, json};
+
+use super::malformed_responses::{LyingServer, answer, remote, serving};
+
+/// A provider that always says this.
+async fn saying(body: &Value) -> String {
+    let liar = LyingServer {
+        status: 200,
+        body: Arc::new(body.to_string()),
+    };
+    serving(Router::new().fallback(answer).with_state(liar)).await
+}
+
+fn open<T: std::fmt::Debug>(said: Result<T, PortError>, body: &Value) {
+    let kind = said.map_err(|e| e.kind);
+    assert!(matches!(kind, Err(ErrorKind::Unknown)), "{body}: {kind:?}");
+}
+
+/// With one member changed, and without it.
+fn spoiled(whole: &Value, changes: &[(&str, Value)]) -> Vec<Value> {
+    let changed = changes.iter().map(|(member, value)| {
+        let mut body = whole.clone();
+        body[*member] = value.clone();
+        body
+    });
+    let cut = changes.iter().map(|(member, _)| {
+        let mut body = whole.clone();
+        body.as_object_mut().unwrap().remove(*member);
+        body
+    });
+    changed.chain(cut).collect()
+}
+
+// Aim: an order to the bank is over, for better or worse, on nothing but an answer that names it whole: another's, one without
+// a member, one without a name of what was done leave it open.
+#[tokio::test]
+async fn only_the_banks_definite_word_decides() {
+    let order = BankTransferRequest {
+        key: JobId(1),
+        transfer: BankTransferId(2),
+        account: BankAccountId(3),
+        amount: Cents::new(500),
+        to_account: true,
+    };
+    let yes =
+        json!({"transfer_id": BankTransferId(2).to_string(), "amount": "5", "status": "complete", "reference": "m"});
+    let bank = RemoteBank(remote(&saying(&yes).await));
+    let done = bank.transfer(&order).await.unwrap();
+    assert!(matches!(done, BankDecision::Final(BankTransferResult::Complete { .. })), "{done:?}");
+    let no = json!({"transfer_id": BankTransferId(2).to_string(), "amount": "5", "status": "failed", "reason": "r"});
+    let other = json!(BankTransferId(9).to_string());
+    for body in [
+        spoiled(
+            &yes,
+            &[
+                ("transfer_id", other.clone()),
+                ("amount", json!("50")),
+                ("reference", json!("")),
+                ("status", json!("done")),
+            ],
+        ),
+        spoiled(
+            &no,
+            &[
+                ("transfer_id", other),
+                ("amount", json!("50")),
+                ("reason", json!(5)),
+                ("status", Value::Null),
+            ],
+        ),
+    ]
+    .concat()
+    {
+        open(RemoteBank(remote(&saying(&body).await)).transfer(&order).await, &body);
+    }
+    let order = OpenAccountRequest {
+        key: JobId(1),
+        account: BankAccountId(3),
+        customer: "c".into(),
+        ramp: AccountType::OnRamp,
+    };
+    let yes = json!({"account_id": BankAccountId(3).to_string(), "customer": "c", "status": "open", "bank_name": "B",
+        "routing_number": "021000021", "account_number": "1", "memo": "M"});
+    assert!(RemoteBank(remote(&saying(&yes).await)).open(&order).await.is_ok());
+    let long = json!("x".repeat(201));
+    for body in spoiled(
+        &yes,
+        &[
+            ("account_id", json!(BankAccountId(4).to_string())),
+            ("customer", json!("d")),
+            ("routing_number", json!("02100002")),
+            ("account_number", long),
+            // Money that is sent without it would be lost.
+            ("memo", json!(5)),
+        ],
+    ) {
+        open(RemoteBank(remote(&saying(&body).await)).open(&order).await, &body);
+    }
+}
+
+// Aim: what came in is taken only from a list in its order, so that no place is skipped over; nothing of a broken one is taken.
+#[tokio::test]
+async fn deposits_are_taken_in_their_order_or_not_at_all() {
+    let one = |number: u64, reference: &str| {
+        json!({"number": number, "reference": reference, "account_id": BankAccountId(3).to_string(), "amount": "1",
+            "sender": "s", "returned_transfer_id": null})
+    };
+    let read = async |deposits: Value| {
+        let url = saying(&json!({"deposits": deposits})).await;
+        RemoteBank(remote(&url)).incoming(5, 10).await
+    };
+    assert_eq!(read(json!([one(6, "a"), one(9, "b")])).await.unwrap().len(), 2);
+    for broken in [
+        json!([one(6, "a"), one(6, "b")]),
+        json!([one(7, "a"), one(6, "b")]),
+        json!([one(5, "a")]),
+        json!([one(6, "a"), one(7, "")]),
+        json!([one(6, "a"), {"number": 7}]),
+        Value::Null,
+    ] {
+        let body = broken.clone();
+        assert!(read(broken).await.is_err(), "{body}");
+    }
+}
+
+// Aim: the same of cards that a balance loads, and of what is set aside: a holder gets money back on `insufficient` and
+// `declined` alone, of this very order.
+#[tokio::test]
+async fn only_the_issuers_definite_word_decides() {
+    let account = "0x0101010101010101010101010101010101010101";
+    let named = |id: &str, of: String, status: &str| json!({id: of, "deposit_address": account, "amount": "5", "status": status});
+    let changes = |id: &'static str| {
+        [
+            (id, json!(CardId(9).to_string())),
+            ("deposit_address", json!("0x0202020202020202020202020202020202020202")),
+            ("amount", json!("5.01")),
+            ("status", json!("sold_out")),
+        ]
+    };
+    let order = OpenCardRequest {
+        key: JobId(1),
+        card: CardId(2),
+        account: [1; 20],
+        amount: Cents::new(500),
+        reusable: true,
+    };
+    let no = named("card_id", CardId(2).to_string(), "insufficient");
+    assert!(RemoteReloadableCards(remote(&saying(&no).await)).open(&order).await.is_ok());
+    for body in spoiled(&no, &changes("card_id")) {
+        open(RemoteReloadableCards(remote(&saying(&body).await)).open(&order).await, &body);
+    }
+    let part = HoldRequest {
+        key: JobId(1),
+        withdrawal: WithdrawalId(2),
+        account: [1; 20],
+        amount: Cents::new(500),
+    };
+    let held = named("withdrawal_id", WithdrawalId(2).to_string(), "held");
+    let said = RemoteReloadableCards(remote(&saying(&held).await)).hold(&part).await;
+    assert_eq!(said.unwrap(), HoldResult::Held);
+    for body in spoiled(&held, &changes("withdrawal_id")) {
+        open(RemoteReloadableCards(remote(&saying(&body).await)).hold(&part).await, &body);
+    }
+    let ended = json!({"key": JobId(1).to_string(), "paid": true});
+    for body in spoiled(
+        &ended,
+        &[("key", json!(JobId(2).to_string())), ("paid", json!(false))],
+    ) {
+        let program = RemoteReloadableCards(remote(&saying(&body).await));
+        open(program.settle_hold(JobId(1), true).await, &body);
+    }
+}
+
+// Aim: a wish and a burn are answered by name: a card is closed, or a burn impossible, only where this very one is said to be.
+#[tokio::test]
+async fn a_wish_and_a_burn_are_answered_by_name() {
+    let wish = CardActionRequest {
+        key: JobId(7),
+        card: CardId(2),
+        issuer_ref: "r".into(),
+        wish: CardAction::Close,
+    };
+    let stands = json!({"key": JobId(7).to_string(), "card_id": CardId(2).to_string(), "sequence": 1, "state": "closed",
+        "available": "0", "released": "0", "transactions": []});
+    assert!(RemoteReloadableCards(remote(&saying(&stands).await)).apply_action(&wish).await.is_ok());
+    for body in spoiled(
+        &stands,
+        &[
+            ("key", json!(JobId(6).to_string())),
+            ("card_id", json!(CardId(3).to_string())),
+            ("available", json!("-1")),
+        ],
+    ) {
+        open(RemoteReloadableCards(remote(&saying(&body).await)).apply_action(&wish).await, &body);
+    }
+    let burn = SignedBurn {
+        bytes: vec![1],
+        transaction: "t".into(),
+        event_key: [0; 32],
+        burned: Usdc::from_atomic(1),
+    };
+    let gone = json!({"of": "t", "status": "impossible"});
+    let said = RemoteBridge(remote(&saying(&gone).await)).find_burn(&burn).await;
+    assert_eq!(said.unwrap(), ChainStatus::Impossible);
+    // Of a landed burn a bridge may say that it is not final; one that does not say so means that it is.
+    for (reversible, finality) in [
+        (None, Finality::Final),
+        (Some(false), Finality::Final),
+        (Some(true), Finality::Seen),
+    ] {
+        let mut found = json!({"of": "t", "status": "landed", "landed_as": "t"});
+        if let Some(reversible) = reversible {
+            found["reversible"] = json!(reversible);
+        }
+        let said = RemoteBridge(remote(&saying(&found).await)).find_burn(&burn).await;
+        let transaction = "t".to_owned();
+        assert_eq!(said.unwrap(), ChainStatus::Landed { transaction, finality });
+    }
+    for body in spoiled(&gone, &[("of", json!("u")), ("status", json!("gone"))]) {
+        open(RemoteBridge(remote(&saying(&body).await)).find_burn(&burn).await, &body);
+    }
+}

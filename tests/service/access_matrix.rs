@@ -1,0 +1,376 @@
+//! Every call that names something of somebody's, and what it says to whom. Two people have the same kinds of things, and
+//! each asks for those of the other.
+
+use purser::http::callable::FUNCTION_NAMES;
+use serde_json::json;
+
+use super::agent::{Agent, required};
+use super::cases_replay::landed;
+use super::full_account::Person;
+use super::http::{Response, ServiceClient, send};
+
+/// A status and the code that goes with it; no code with what is no refusal.
+pub(crate) type StatusAndCode = (u16, &'static str);
+
+/// A call that names something of somebody's.
+pub(crate) struct MatrixCall {
+    pub(crate) method: &'static str,
+    pub(crate) route: &'static str,
+    /// The parameter, or the member of the body, that holds the id.
+    pub(crate) by: &'static str,
+    /// What it is the id of, as [`Person::things`] call it.
+    pub(crate) of: &'static str,
+    /// The other parameters.
+    with: &'static [(&'static str, &'static str)],
+    /// Whether it costs something.
+    pub(crate) paid: bool,
+    /// What its owner is told, when the test comes to its end.
+    pub(crate) own: u16,
+    /// What another wallet is told.
+    pub(crate) another: StatusAndCode,
+    /// What anybody is told of an id that nothing has.
+    pub(crate) unknown: StatusAndCode,
+    /// What is told without a token.
+    pub(crate) nobody: StatusAndCode,
+}
+
+const NO_TOKEN: StatusAndCode = (401, "token_missing");
+const OK: StatusAndCode = (200, "");
+const TOP_UP: (StatusAndCode, StatusAndCode) = ((403, "top_up_of_another"), (404, "top_up_unknown"));
+const WITHDRAWAL: (StatusAndCode, StatusAndCode) = ((403, "withdrawal_of_another"), (404, "withdrawal_unknown"));
+const WEBHOOK: (StatusAndCode, StatusAndCode) = ((403, "webhook_of_another"), (404, "webhook_unknown"));
+const DELIVERY: (StatusAndCode, StatusAndCode) = ((403, "delivery_of_another"), (404, "delivery_unknown"));
+const PAYOUT: (StatusAndCode, StatusAndCode) = ((403, "payout_of_another"), (404, "payout_unknown"));
+const RECIPIENT: (StatusAndCode, StatusAndCode) = ((403, "recipient_of_another"), (404, "recipient_unknown"));
+const DESTINATION: (StatusAndCode, StatusAndCode) = ((404, "destination_unknown"), (404, "destination_unknown"));
+const ADDRESS: (StatusAndCode, StatusAndCode) = ((404, "address_unknown"), (404, "address_unknown"));
+const BANK_ACCOUNT: (StatusAndCode, StatusAndCode) = ((403, "bank_account_of_another"), (404, "bank_account_unknown"));
+const TRANSACTION: (StatusAndCode, StatusAndCode) = ((404, "transaction_unknown"), (404, "transaction_unknown"));
+const BANK_RECIPIENT: (StatusAndCode, StatusAndCode) = ((404, "recipient_unknown"), (404, "recipient_unknown"));
+const API_KEY: (StatusAndCode, StatusAndCode) = ((403, "api_key_of_another"), (404, "api_key_unknown"));
+const CARD: (StatusAndCode, StatusAndCode) = ((403, "card_of_another"), (404, "card_unknown"));
+
+/// A route that shows one thing to its owner.
+const fn reads(route: &'static str, by: &'static str, of: &'static str, (another, unknown): (StatusAndCode, StatusAndCode)) -> MatrixCall {
+    MatrixCall {
+        method: "GET",
+        route,
+        by,
+        of,
+        with: &[],
+        paid: false,
+        own: 200,
+        another,
+        unknown,
+        nobody: NO_TOKEN,
+    }
+}
+
+/// A call with a body: a callable function, or a route that changes something.
+const fn calls(
+    route: &'static str,
+    by: &'static str,
+    of: &'static str,
+    with: &'static [(&'static str, &'static str)],
+    refused: (StatusAndCode, StatusAndCode),
+) -> MatrixCall {
+    MatrixCall {
+        method: "POST",
+        with,
+        ..reads(route, by, of, refused)
+    }
+}
+
+/// A place in a list of one's own.
+const fn lists(
+    route: &'static str,
+    of: &'static str,
+    with: &'static [(&'static str, &'static str)],
+    refused: (StatusAndCode, StatusAndCode),
+) -> MatrixCall {
+    MatrixCall {
+        with,
+        ..reads(route, "starting_after", of, refused)
+    }
+}
+
+/// A paid route that names something of its payer's. Anybody is told the price.
+const fn buys(
+    route: &'static str,
+    by: &'static str,
+    of: &'static str,
+    with: &'static [(&'static str, &'static str)],
+    refused: StatusAndCode,
+) -> MatrixCall {
+    MatrixCall {
+        with,
+        paid: true,
+        nobody: (402, "payment_required"),
+        ..reads(route, by, of, (refused, refused))
+    }
+}
+
+/// The matrix. `every_route_that_takes_an_id_is_in_the_matrix` holds it complete.
+pub(crate) const ASKS: &[MatrixCall] = &[
+    reads("/get-card-data", "card_id", "card", CARD),
+    reads("/get-card-data", "card_id", "gift_card", CARD),
+    reads("/get-card-data", "card_id", "intl_order", CARD),
+    lists("/get-card-data", "card", &[], CARD),
+    lists("/get-card-data", "gift_card", &[("card_type", "Gift%20Card")], CARD),
+    lists(
+        "/get-card-data",
+        "intl_order",
+        &[("card_type", "Non-Reloadable%20International")],
+        CARD,
+    ),
+    reads("/get-card-data", "card_id", "reloadable", CARD),
+    lists("/get-card-data", "reloadable", &[("card_type", "Reloadable")], CARD),
+    MatrixCall {
+        nobody: OK,
+        ..reads(
+            "/get-payment",
+            "payment_id",
+            "payment",
+            ((403, "payment_of_another"), (404, "payment_unknown")),
+        )
+    },
+    reads("/get-withdrawal-status", "withdrawal_id", "withdrawal", WITHDRAWAL),
+    lists("/get-withdrawal-status", "withdrawal", &[], WITHDRAWAL),
+    reads("/get-withdrawal-status", "withdrawal_id", "card_withdrawal", WITHDRAWAL),
+    lists("/get-withdrawal-status", "card_withdrawal", &[], WITHDRAWAL),
+    reads("/list-card-transactions", "card_id", "card", CARD),
+    reads("/list-card-transactions", "card_id", "reloadable", CARD),
+    lists("/list-card-transactions", "top_up", &[], TOP_UP),
+    lists(
+        "/list-payments",
+        "payment",
+        &[],
+        ((403, "payment_of_another"), (404, "payment_unknown")),
+    ),
+    MatrixCall {
+        method: "POST",
+        own: 202,
+        ..reads("/pause-card", "card_id", "reloadable", CARD)
+    },
+    MatrixCall {
+        method: "POST",
+        own: 202,
+        ..reads("/resume-card", "card_id", "reloadable_paused", CARD)
+    },
+    MatrixCall {
+        method: "POST",
+        own: 202,
+        ..reads("/close-card", "card_id", "reloadable_open", CARD)
+    },
+    MatrixCall {
+        method: "POST",
+        ..reads("/refresh-card-data", "card_id", "card", CARD)
+    },
+    MatrixCall {
+        method: "POST",
+        ..reads("/cancel-intl-order", "card_id", "intl_order", CARD)
+    },
+    reads("/get-webhook", "webhook_id", "webhook", WEBHOOK),
+    reads("/webhook-deliveries", "webhook_id", "webhook", WEBHOOK),
+    reads("/webhook-deliveries", "delivery_id", "delivery", DELIVERY),
+    lists("/webhook-deliveries", "delivery", &[], DELIVERY),
+    MatrixCall {
+        own: 202,
+        ..calls(
+            "/redeliver-webhook",
+            "webhook_id",
+            "webhook",
+            &[("since", "2026-11-20T00:00:00Z")],
+            WEBHOOK,
+        )
+    },
+    MatrixCall {
+        own: 202,
+        ..calls("/redeliver-webhook", "delivery_id", "delivery", &[], DELIVERY)
+    },
+    calls("/delete-webhook", "webhook_id", "webhook_gone", &[], WEBHOOK),
+    reads("/get-payment-status", "payout_id", "payout", PAYOUT),
+    reads("/get-payment-status", "payout_id", "push", PAYOUT),
+    lists("/get-payment-status", "payout", &[], PAYOUT),
+    lists("/payment-recipients", "recipient", &[], RECIPIENT),
+    lists("/bank-recipients", "destination", &[], DESTINATION),
+    buys(
+        "/send-bank-payment",
+        "destination_id",
+        "destination",
+        &[("amount", "50")],
+        DESTINATION.0,
+    ),
+    buys(
+        "/send-payment",
+        "recipient_id",
+        "recipient",
+        &[("amount", "5"), ("platform", "paypal")],
+        (404, "recipient_unknown"),
+    ),
+    MatrixCall {
+        method: "POST",
+        ..reads(
+            "/getAgentWallet",
+            "spendId",
+            "spend",
+            ((403, "spend_of_another"), (404, "spend_unknown")),
+        )
+    },
+    MatrixCall {
+        method: "POST",
+        with: &[("amountUsdc", "0.25")],
+        ..reads("/agentWalletTransfer", "addressBookEntryId", "address", ADDRESS)
+    },
+    MatrixCall {
+        method: "POST",
+        with: &[
+            ("name", "Somebody"),
+            ("address", "0x2222222222222222222222222222222222222222"),
+        ],
+        ..reads("/saveAddressBookEntry", "entryId", "address", ADDRESS)
+    },
+    MatrixCall {
+        method: "POST",
+        ..reads("/deleteAddressBookEntry", "entryId", "address", ADDRESS)
+    },
+    MatrixCall {
+        method: "POST",
+        with: &[("platform", "paypal"), ("display_name", "Somebody")],
+        ..reads("/payment-recipients", "recipient_id", "recipient", RECIPIENT)
+    },
+    MatrixCall {
+        method: "DELETE",
+        with: &[("platform", "paypal")],
+        ..reads("/payment-recipients", "recipient_id", "recipient", RECIPIENT)
+    },
+    calls(
+        "/listBankingAccounts",
+        "startingAfter",
+        "bank_account",
+        &[],
+        BANK_ACCOUNT,
+    ),
+    calls(
+        "/getBankingTransaction",
+        "transactionId",
+        "bank_transfer",
+        &[],
+        TRANSACTION,
+    ),
+    calls(
+        "/listBankingTransactions",
+        "startingAfter",
+        "bank_transfer",
+        &[],
+        TRANSACTION,
+    ),
+    calls(
+        "/listBankingRecipients",
+        "startingAfter",
+        "bank_destination",
+        &[],
+        DESTINATION,
+    ),
+    calls("/revokeAgentApiKey", "apiKeyId", "api_key", &[], API_KEY),
+    MatrixCall {
+        own: 409,
+        ..calls(
+            "/createBankingTransfer",
+            "accountId",
+            "bank_account",
+            &[("amount", "9000")],
+            BANK_ACCOUNT,
+        )
+    },
+    MatrixCall {
+        own: 409,
+        ..calls(
+            "/sendBankingPayout",
+            "destinationId",
+            "bank_destination",
+            &[("amount", "9000")],
+            DESTINATION,
+        )
+    },
+    calls(
+        "/updateBankingDestination",
+        "destinationId",
+        "bank_destination",
+        &[("nickname", "Somebody")],
+        DESTINATION,
+    ),
+    calls(
+        "/addBankingDestination",
+        "recipientId",
+        "bank_recipient",
+        &[(
+            "destination",
+            r#"{"type": "fiat_iban", "bankName": "Bank", "iban": "DE89370400440532013000"}"#,
+        )],
+        BANK_RECIPIENT,
+    ),
+    calls(
+        "/deleteBankingRecipient",
+        "recipientId",
+        "bank_recipient",
+        &[],
+        BANK_RECIPIENT,
+    ),
+];
+
+impl MatrixCall {
+    /// The call with an id in its place, and no token yet.
+    pub(crate) fn request(&self, site: &ServiceClient<'_>, id: &str) -> reqwest::RequestBuilder {
+        if self.method == "POST" {
+            let mut body = json!({ (self.by): id });
+            for (name, value) in self.with {
+                body[*name] = serde_json::from_str(value)
+                    .ok()
+                    .filter(serde_json::Value::is_object)
+                    .unwrap_or_else(|| (*value).into());
+            }
+            if FUNCTION_NAMES.contains(&self.route) {
+                body = json!({ "data": body });
+            }
+            return site.request(self.method, self.route).body(body.to_string());
+        }
+        site.request(self.method, &self.target(id))
+    }
+
+    /// Whether an operation is this row's, and cannot be asked without naming something.
+    pub(crate) fn must_name(&self, method: &str, route: &str) -> bool {
+        (self.method, self.route) == (method, route) && (self.method != "GET" || self.nobody == OK)
+    }
+
+    fn target(&self, id: &str) -> String {
+        let rest: String = self
+            .with
+            .iter()
+            .map(|(name, value)| format!("&{name}={value}"))
+            .collect();
+        format!("{}?{}={id}{rest}", self.route, self.by)
+    }
+
+    /// Asks as somebody, who pays what it costs; without anybody, nobody asks and nobody pays.
+    pub(crate) async fn of(&self, site: &ServiceClient<'_>, who: Option<&Person>, id: &str) -> Response {
+        let request = self.request(site, id);
+        let Some(who) = who else {
+            return send(request).await.unwrap();
+        };
+        if !self.paid {
+            return send(request.bearer_auth(&who.token)).await.unwrap();
+        }
+        let challenge = send(request).await.unwrap();
+        assert_eq!(challenge.status, 402, "{}: {}", self.route, challenge.text);
+        let payment = who.agent.sign(&required(&challenge));
+        let answer = Agent::pay(site, &self.target(id), &payment).await;
+        assert_eq!(
+            landed(site, &payment).await == 0,
+            answer.status != 200,
+            "{}",
+            answer.text
+        );
+        answer
+    }
+}

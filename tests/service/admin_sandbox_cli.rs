@@ -1,0 +1,283 @@
+//! What an operator makes happen in the pretended world, from the command line.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use purser::http::sandbox::remote_guard::CONTROLLED_PROVIDERS;
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::agent::Agent;
+use super::cases_admin::admin;
+use super::cases_api_keys::listening;
+use super::cases_cards::comes_to;
+use super::remote_provider::Provider;
+use super::host::{Host, Service};
+use super::mpp;
+use super::owner::{Owner, kyc_comes_to};
+use super::http::{ServiceClient, client, send, until};
+
+const CARD: &str = "/get-card?amount=5";
+
+fn steer(host: &Host, service: &Service, line: &str) -> Value {
+    let words: Vec<&str> = ["sandbox", "--service", &service.url]
+        .into_iter()
+        .chain(line.split(' '))
+        .collect();
+    admin(host, service, &words, "").unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn time_goes_forward_and_what_is_due_becomes_due() {
+    // Aim: seven years later the card has expired, the old token with it, and the stream that it had opened; wallets, whose clocks nobody moved, buy by
+    // x402 on both chains and by MPP, a challenge is good for one payment still, and sign in; a kill keeps the time, which
+    // never goes back; and the books are right.
+    let host = Host::new().with("PURSER_STREAM__PING_INTERVAL_MS", "2000");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, CARD).await;
+    let old = bought.body["auth"]["id_token"].as_str().unwrap();
+    comes_to(&site, old, bought.card(), "ready").await;
+    assert_eq!(steer(&host, &service, "time")["ahead_seconds"], 0);
+    let mut stream = listening(&site, old).await;
+    let years = 7 * 366 * 86_400;
+    let moved = steer(&host, &service, "advance 2562d");
+    assert_eq!(moved["ahead_seconds"], json!(years), "{moved}");
+    assert_eq!(site.get_as(old, "/get-account-balance").await.code(), "token_expired");
+    let closed = loop {
+        if let Message::Close(Some(frame)) = stream.next().await.unwrap().unwrap() {
+            break u16::from(frame.code);
+        }
+    };
+    assert_eq!(closed, 4001);
+    let token = agent.token(&site).await;
+    comes_to(&site, &token, bought.card(), "expired").await;
+    site.hears(&token, &["card.expired ready"]).await;
+    for network in Network::ALL {
+        let bought = Agent::new(network).buy(&site, CARD).await;
+        let token = bought.body["auth"]["id_token"].as_str().unwrap();
+        comes_to(&site, token, bought.card(), "ready").await;
+    }
+    let challenged = site.get(CARD, &[]).await;
+    let (first, second) = (Agent::new(Network::Base), Agent::new(Network::Base));
+    let paid = mpp::pay(&site, CARD, &first.credential(&challenged)).await;
+    assert_eq!(paid.status, 200, "{}", paid.text);
+    // Long enough for what has ended to be forgotten: the challenge must not be among it.
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let again = mpp::pay(&site, CARD, &second.credential(&challenged)).await;
+    assert_eq!((again.status, again.code()), (409, "challenge_already_used"));
+    for (body, code) in [
+        (json!({"advance_seconds": 0}), "parameter_invalid"),
+        (json!({"advance_seconds": 20 * 366 * 86_400_u64}), "parameter_invalid"),
+        (json!({"advance_seconds": -5}), "parameter_invalid"),
+        (json!({}), "parameter_missing"),
+    ] {
+        let refused = site.post("/sandbox/time", &body).await;
+        assert_eq!((refused.status, refused.code()), (400, code), "{body}");
+    }
+    drop(site);
+    service.kill();
+    let service = host.start();
+    assert_eq!(steer(&host, &service, "time")["ahead_seconds"], json!(years));
+    let site = ServiceClient::of(&service);
+    assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 200);
+    drop(site);
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn time_is_not_moved_for_a_provider_elsewhere() {
+    // Aim: with a provider in another process, which has a clock of its own, the desk refuses and nothing moves; and nobody who
+    // has reached a daily cap is told to move it.
+    let host = Host::new().with("PURSER_CAPS__CARDS_PER_DAY", "1");
+    let secret = host.beside("merchants.token");
+    std::fs::write(&secret, "a-secret-of-at-least-32-characters-000").unwrap();
+    let settings = host.beside("more.toml");
+    let path = secret.to_str().unwrap();
+    let merchants = format!("[providers.merchants]\nurl = \"http://127.0.0.1:9\"\ntoken_file = \"{path}\"\n");
+    std::fs::write(&settings, merchants).unwrap();
+    let service = host.start_with(&["--config", settings.to_str().unwrap()]);
+    let site = ServiceClient::of(&service);
+    let refused = site.post("/sandbox/time", &json!({"advance_seconds": 60})).await;
+    assert_eq!((refused.status, refused.code()), (409, "time_not_ours"));
+    assert_eq!(site.get("/sandbox/time", &[]).await.body["ahead_seconds"], 0);
+    let hint = capped(&site, &Agent::new(Network::Base)).await;
+    assert!(hint.contains("midnight") && !hint.contains("advance"), "{hint}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_steers_a_provider_elsewhere_is_refused() {
+    // Aim: with every provider in another process, whatever would steer one in this process is refused and names the setting,
+    // over HTTP and on the command line; what `purser provider` can be told, it is told at its own address; the chains, which
+    // are never elsewhere, are steered as always.
+    let provider = Provider::start();
+    let host = provider.host(&provider.url);
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let clear = json!({"fault": "clear"});
+    for &(path, setting, there) in CONTROLLED_PROVIDERS {
+        let refused = site.post(path, &clear).await;
+        assert_eq!((refused.status, refused.code()), (409, "provider_elsewhere"), "{path}");
+        assert!(
+            refused.str("error").unwrap().contains(&format!("{setting}.url")),
+            "{path}"
+        );
+        let told = client()
+            .post(format!("{}{path}", provider.url))
+            .json(&clear)
+            .send()
+            .await;
+        // What it does not have is asked for a secret first, as all that is not its desk's.
+        let known = told.unwrap().status() != 401;
+        assert_eq!(known, there, "{path} at `purser provider`");
+    }
+    let steered: BTreeSet<&str> = CONTROLLED_PROVIDERS.iter().map(|(_, setting, _)| *setting).collect();
+    let all = purser::config::Config::load(&purser::config::ConfigSources::default())
+        .unwrap()
+        .providers;
+    let all: BTreeSet<&str> = all.all().iter().map(|(setting, _)| *setting).collect();
+    assert_eq!(steered, all, "every provider that can be elsewhere");
+    let words = ["sandbox", "--service", &service.url, "fault", "issuer", "decline"];
+    let said = admin(&host, &service, &words, "").unwrap_err();
+    assert!(said.contains("provider_elsewhere"), "{said}");
+    let there = ["sandbox", "--service", &provider.url, "fault", "bank", "clear"];
+    admin(&host, &service, &there, "").unwrap();
+    steer(&host, &service, "fault chain clear");
+}
+
+/// The hint of the refusal of a day's second card, where one is all that may be bought.
+async fn capped(site: &ServiceClient<'_>, agent: &Agent) -> String {
+    agent.buy(site, CARD).await;
+    let payment = agent.payment(site, CARD).await;
+    let refused = Agent::pay(site, CARD, &payment).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (403, "cap_exceeded"),
+        "{}",
+        refused.text
+    );
+    refused.str("hint").unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_reaches_a_cap_is_told_how_to_go_on() {
+    // Aim: in the sandbox the refusal names the command that brings the next day, and it does.
+    let host = Host::new().with("PURSER_CAPS__CARDS_PER_DAY", "1");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let hint = capped(&site, &agent).await;
+    let command = hint.split('`').nth(1).unwrap();
+    steer(&host, &service, command.strip_prefix("purser admin sandbox ").unwrap());
+    let payment = agent.payment(&site, CARD).await;
+    let bought = Agent::pay(&site, CARD, &payment).await;
+    assert_eq!(bought.status, 200, "{}", bought.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_declines_a_card_and_decides_a_check() {
+    // Aim: the next card is declined and its payer credited, the one after is made; a check is decided without the person,
+    // learnt by the provider's signed word, once, and one that does not wait is refused.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Solana);
+    let token = agent.token(&site).await;
+    steer(&host, &service, "fault issuer decline");
+    let declined = agent.buy(&site, CARD).await;
+    comes_to(&site, &token, declined.card(), "failed").await;
+    site.hears(&token, &["card.failed pending"]).await;
+    until("the credit", async || {
+        let balance = site.get_as(&token, "/get-account-balance").await;
+        (balance.body["balance"].as_f64() > Some(4.9)).then_some(())
+    })
+    .await;
+    let made = agent.buy(&site, CARD).await;
+    comes_to(&site, &token, made.card(), "ready").await;
+
+    let wallet = agent.address();
+    let line = ["sandbox", "--service", &service.url, "identity", &wallet, "passed"];
+    let none = admin(&host, &service, &line, "").unwrap_err();
+    assert!(none.contains("check_not_open"), "{none}");
+    let owner = Owner::by_token(&site, &token).await;
+    for (result, status) in [("failed", "rejected"), ("passed", "verified")] {
+        let begun = owner.send(&site, "/account/identity", "").await;
+        assert_eq!(begun.status, 303, "{}", begun.text);
+        until("the check's page", async || {
+            owner
+                .page(&site)
+                .await
+                .text
+                .contains("/sandbox/identity-check")
+                .then_some(())
+        })
+        .await;
+        let decided = steer(&host, &service, &format!("identity {wallet} {result}"));
+        assert_eq!(
+            (&decided["wallet"], &decided["decided"]),
+            (&json!(wallet), &json!(true))
+        );
+        kyc_comes_to(&site, &token, status).await;
+        assert!(
+            admin(&host, &service, &line, "")
+                .unwrap_err()
+                .contains("check_not_open")
+        );
+    }
+    let wrong = json!({"wallet": wallet, "passed": true, "reason": "under_age"});
+    assert_eq!(
+        site.post("/sandbox/identity-result", &wrong).await.code(),
+        "parameter_invalid"
+    );
+    let strange = send(
+        site.client
+            .post(format!("{}/sandbox/identity-result", service.url))
+            .body("[]"),
+    )
+    .await;
+    assert_eq!(strange.unwrap().code(), "body_malformed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_desk_is_asked_over_http_as_by_the_command_line() {
+    // Aim: a check that does not wait is refused, or begun where that is asked for, one that waits is decided, and time goes on, without `purser admin`.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    let passed = json!({"wallet": agent.address(), "passed": true});
+    let none = site.post("/sandbox/identity-result", &passed).await;
+    assert_eq!((none.status, none.code()), (409, "check_not_open"), "{}", none.text);
+    Owner::by_token(&site, &token).await.check(&site).await;
+    let decided = site.post("/sandbox/identity-result", &passed).await;
+    assert_eq!(
+        (decided.status, &decided.body["decided"]),
+        (200, &json!(true)),
+        "{}",
+        decided.text
+    );
+    kyc_comes_to(&site, &token, "verified").await;
+    let other = Agent::new(Network::Solana);
+    let begins = json!({"wallet": other.address(), "passed": true, "begin": true});
+    let decided = site.post("/sandbox/identity-result", &begins).await;
+    assert_eq!(decided.status, 200, "{}", decided.text);
+    kyc_comes_to(&site, &other.token(&site).await, "verified").await;
+    let again = site.post("/sandbox/identity-result", &begins).await;
+    assert_eq!(
+        (again.status, again.code()),
+        (409, "check_not_open"),
+        "it is verified already"
+    );
+    let moved = site.post("/sandbox/time", &json!({"advance_seconds": 60})).await;
+    assert_eq!(
+        (moved.status, &moved.body["ahead_seconds"]),
+        (200, &json!(60)),
+        "{}",
+        moved.text
+    );
+}

@@ -1,0 +1,287 @@
+//! What waits for a person: its evidence, and an operator's word for what came of it.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_admin::admin;
+use super::operator_client::OperatorClient;
+use super::host::{Host, text};
+use super::recipient::{balance_is, comes_to, register};
+use super::http::{Response, ServiceClient, until};
+
+/// Two tries, and a person must look.
+pub(crate) fn impatient() -> Host {
+    Host::new()
+        .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1")
+        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "300")
+}
+
+pub(crate) async fn stuck(desk: &OperatorClient<'_>, work: &str) -> Value {
+    until("it is stuck", async || {
+        let list = desk.get("/admin/stuck").await;
+        let effects = list.body["effects"].as_array().unwrap().clone();
+        effects.into_iter().find(|effect| effect["work"] == work)
+    })
+    .await
+}
+
+pub(crate) fn resolve(effect: &Value, outcome: &str) -> Value {
+    let id = &effect["effect_id"];
+    json!({"effect_id": id, "outcome": outcome, "reference": "call-17", "evidence": "Their support said so."})
+}
+
+fn credit(effect: &Value, stated: bool) -> Value {
+    let id = &effect["effect_id"];
+    json!({"effect_id": id, "evidence": "Their support said so.", "money_has_not_left": stated})
+}
+
+pub(crate) fn refused(answer: &Response) -> (u16, &str) {
+    (answer.status, answer.code())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_stuck_is_shown_with_its_evidence_and_credited_once() {
+    // Aim: an issuer that nobody reaches: whose money, how much, what was tried, what the issuer's list says. Nobody can say that
+    // the card was made; the credit needs a statement, is given once, is written down, and the books know it.
+    let host = impatient();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let effect = stuck(&desk, "issue_card").await;
+    let shown =
+        ["wallet", "status", "currency", "other_side_says", "subject"].map(|name| effect[name].as_str().unwrap());
+    let holder = agent.address().to_ascii_lowercase();
+    assert_eq!(shown, [holder.as_str(), "pending", "USDC", "not_asked", bought.card()]);
+    assert_eq!(effect["amount"].to_string(), "5");
+    assert_eq!(effect["idempotency_key"], effect["effect_id"]);
+    assert_eq!(effect["actions"], json!(["retry", "resolve_not_done", "credit"]));
+    let one = desk
+        .get(&format!(
+            "/admin/stuck?effect_id={}",
+            effect["effect_id"].as_str().unwrap()
+        ))
+        .await;
+    assert_eq!(one.body["effects"].as_array().unwrap().len(), 1);
+
+    let done = desk.post("/admin/stuck/resolve", resolve(&effect, "done")).await;
+    assert_eq!(refused(&done), (409, "not_resolvable"));
+    let unproven = desk.post("/admin/stuck/credit", credit(&effect, false)).await;
+    assert_eq!(refused(&unproven), (409, "not_proven"));
+    let token = agent.token(&site).await;
+    balance_is(&site, &token, "0").await;
+    desk.done("/admin/stuck/credit", credit(&effect, true)).await;
+    balance_is(&site, &token, "5").await;
+    let card = site
+        .get_as(&token, &format!("/get-card-data?card_id={}", bought.card()))
+        .await;
+    assert_eq!(card.str("status"), Some("failed"), "{}", card.text);
+    for path in ["/admin/stuck/credit", "/admin/stuck/resolve"] {
+        let body = if path.ends_with("credit") {
+            credit(&effect, true)
+        } else {
+            resolve(&effect, "not_done")
+        };
+        assert_eq!(refused(&desk.post(path, body).await), (404, "effect_unknown"));
+    }
+    let acts = desk.get("/admin/audit").await.body["acts"].as_array().unwrap().clone();
+    let told: Vec<_> = acts.iter().filter(|act| act["what"] == "effect.credit_back").collect();
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0]["words"]
+            .as_str()
+            .unwrap()
+            .contains("states that it has not left")
+    );
+    service.kill();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    balance_is(&site, &agent.token(&site).await, "5").await;
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobodys_word_stands_against_the_providers_own() {
+    // Aim: the issuer made the card and its answer was lost: its list says so, and neither a statement nor an outcome is taken for
+    // money that would be there twice; tried again, the card is ready and nothing was credited.
+    let host = impatient().with("PURSER_SANDBOX__CARD_READY_MS", "10");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    site.issuer_fault(json!({"fault": "timeout", "times": 0})).await;
+    let agent = Agent::new(Network::Solana);
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let effect = until("the issuer's list says so", async || {
+        let effect = stuck(&desk, "issue_card").await;
+        (effect["other_side_says"] == "done").then_some(effect)
+    })
+    .await;
+    let credited = desk.post("/admin/stuck/credit", credit(&effect, true)).await;
+    assert_eq!(refused(&credited), (409, "other_side_disagrees"));
+    let resolved = desk.post("/admin/stuck/resolve", resolve(&effect, "not_done")).await;
+    assert_eq!(refused(&resolved), (409, "other_side_disagrees"));
+    site.issuer_fault(json!({"fault": "clear"})).await;
+    desk.done("/admin/retry", json!({"effect_id": effect["effect_id"]}))
+        .await;
+    let token = agent.token(&site).await;
+    until("the card", async || {
+        let read = site
+            .get_as(&token, &format!("/get-card-data?card_id={}", bought.card()))
+            .await;
+        (read.str("status") == Some("ready")).then_some(())
+    })
+    .await;
+    balance_is(&site, &token, "0").await;
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payout_that_its_rail_never_had_is_credited_whole_without_a_statement() {
+    // Aim: the rail's own word that it was never asked is proof; nobody can say that it was paid; over the command line.
+    let host = impatient();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    let destination = register(&site, &agent).await;
+    let fault = json!({"fault": "unreachable", "times": 0});
+    assert_eq!(site.post("/sandbox/payouts", &fault).await.status, 200);
+    let path = format!("/send-bank-payment?amount=20&destination_id={destination}");
+    let bought = agent.buy(&site, &path).await;
+    let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
+    let silent = stuck(&desk, "send_payout").await;
+    assert!(silent["other_side_does_not_answer"].is_string(), "{silent}");
+    assert_eq!(
+        site.post("/sandbox/payouts", &json!({"fault": "clear"})).await.status,
+        200
+    );
+    let effect = stuck(&desk, "send_payout").await;
+    assert_eq!(effect["other_side_says"], "not_asked");
+    let paid = desk.post("/admin/stuck/resolve", resolve(&effect, "done")).await;
+    assert_eq!(refused(&paid), (409, "other_side_disagrees"));
+    let run = |arguments: &[&str]| admin(&host, &service, arguments, "");
+    let id = effect["effect_id"].as_str().unwrap();
+    let shown = run(&["stuck", id]).unwrap();
+    assert_eq!(shown["effects"][0]["subject"], payout);
+    let wrong = run(&["resolve", id, "--done", "--reference", "x", "--evidence", "seen"]).unwrap_err();
+    assert!(wrong.contains("other_side_disagrees"), "{wrong}");
+    run(&["credit-back", id, "--evidence", "Their list is empty."]).unwrap();
+    let token = agent.token(&site).await;
+    comes_to(&site, &token, payout, "failed").await;
+    balance_is(&site, &token, "21.5").await;
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_paid_after_a_credit_and_came_back_by_hand_is_not_stuck_any_more() {
+    // Aim: a rail pays after it refused and cannot take it back: an operator who has the money back says so, once; the payer's
+    // credit stays one.
+    let host = impatient().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    let destination = register(&site, &agent).await;
+    let path = format!("/send-bank-payment?amount=25.55&destination_id={destination}");
+    agent.buy(&site, &path).await;
+    let token = agent.token(&site).await;
+    balance_is(&site, &token, "27.05").await;
+    let effect = stuck(&desk, "recall_payout").await;
+    assert_eq!(effect["actions"], json!(["retry", "resolve_done"]));
+    let credited = desk.post("/admin/stuck/credit", credit(&effect, true)).await;
+    assert_eq!(refused(&credited), (409, "not_resolvable"));
+    desk.done("/admin/stuck/resolve", resolve(&effect, "done")).await;
+    let again = desk.post("/admin/stuck/resolve", resolve(&effect, "done")).await;
+    assert_eq!(refused(&again), (404, "effect_unknown"));
+    balance_is(&site, &token, "27.05").await;
+    assert_eq!(desk.get("/admin/stuck").await.body["effects"], json!([]));
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_in_doubt_is_resolved_by_what_its_chain_shows_and_by_nobodys_word() {
+    // Aim: a transfer that is still on its way: whose, how much, what the chain says; an operator who names another transaction,
+    // or says that it never landed while it still may, is refused, and the chain decides.
+    let host = Host::new().with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "200");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    let fault = json!({"fault": "slow", "ms": 4_000, "wallet": agent.address()});
+    site.chain_fault(fault).await;
+    let unknown = agent.buy(&site, "/get-card?amount=5").await;
+    assert_eq!(unknown.status, 202, "{}", unknown.text);
+    let doubt = until("it is in doubt", async || {
+        desk.get("/admin/stuck").await.body["unknown_payments"].get(0).cloned()
+    })
+    .await;
+    assert_eq!(
+        (doubt["wallet"].as_str(), doubt["amount"].to_string().as_str()),
+        (Some(&*agent.address().to_ascii_lowercase()), "5")
+    );
+    assert_eq!(doubt["actions"], json!(["resolve_done", "resolve_not_done"]));
+    for outcome in ["done", "not_done"] {
+        let told = desk.post("/admin/stuck/resolve", resolve(&doubt, outcome)).await;
+        let refused = refused(&told);
+        // It may have landed by now; then there is nothing to be resolved.
+        assert!(
+            [
+                (409, "other_side_disagrees"),
+                (404, "effect_unknown"),
+                (409, "effect_not_stuck")
+            ]
+            .contains(&refused),
+            "{outcome}: {}",
+            told.text
+        );
+    }
+    let token = agent.token(&site).await;
+    until("the card", async || {
+        let cards = site.get_as(&token, "/get-card-data").await;
+        (cards.body["cards"].as_array()?.len() == 1).then_some(())
+    })
+    .await;
+    balance_is(&site, &token, "0").await;
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operators_word_is_read_strictly() {
+    // Aim: an outcome that is none, a reference or evidence that is empty or too long, and work that does not exist: nothing
+    // changes and nothing is written down.
+    let host = Host::new();
+    let service = host.start();
+    let desk = OperatorClient::first(&host, &service);
+    let nothing = json!({"effect_id": "eff_00000000000000000000000000000001"});
+    for (outcome, reference, evidence, code) in [
+        ("perhaps", "r", "e", "parameter_invalid"),
+        ("done", " ", "e", "parameter_invalid"),
+        ("done", "r\n", "", "parameter_invalid"),
+        ("done", &"r".repeat(121), "e", "parameter_invalid"),
+        ("done", "r", &"e".repeat(501), "parameter_invalid"),
+        ("done", "r", "e", "effect_unknown"),
+    ] {
+        let mut body = resolve(&nothing, outcome);
+        body["reference"] = json!(reference);
+        body["evidence"] = json!(evidence);
+        let told = desk.post("/admin/stuck/resolve", body).await;
+        assert_eq!(told.code(), code, "{outcome} {reference:?} {evidence:?}");
+    }
+    let told = desk
+        .get("/admin/stuck?effect_id=eff_00000000000000000000000000000001")
+        .await;
+    assert_eq!(refused(&told), (404, "effect_unknown"));
+    // The first token alone.
+    assert_eq!(desk.audit().await.len(), 1);
+    let verified = text(&host.run(&["admin", "resolve", "x", "--reference", "r", "--evidence", "e"]));
+    assert!(verified.contains("--done"), "one outcome must be said: {verified}");
+}

@@ -1,0 +1,187 @@
+//! What programs read to find their way.
+
+use serde_json::Value;
+
+use super::host::Host;
+use super::http::ServiceClient;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price() {
+    // Aim: no operation is missing from /llms.txt, each with its parameters, but the providers' callbacks and the pages of browsers, which
+    // are none of an agent's; what /.well-known/x402 lists are all paid routes, each as a URL that is answered by 402, and nothing is
+    // charged; a made-up id in one is said to be that, and refusals before and after signing are named.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let openapi = site.get("/openapi.json", &[]).await;
+    let guide = site.get("/llms.txt", &[]).await;
+    let (mut operations, mut paid) = (0, 0);
+    for (path, methods) in openapi.body["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let named = format!("`{} {path}`", method.to_uppercase());
+            if path.ends_with("-callback") {
+                assert!(!guide.text.contains(path), "{named} is in the guide");
+                continue;
+            }
+            if operation["tags"][0] == "Page" {
+                assert!(
+                    !guide.text.contains(&named) && guide.text.contains(path),
+                    "{named} is a page"
+                );
+                continue;
+            }
+            let item = format!("- {named}");
+            let line = guide.text.lines().find(|line| line.starts_with(&item));
+            let line = line.unwrap_or_else(|| panic!("{named} is not in the guide"));
+            has_its_parameters(line, operation);
+            operations += 1;
+            paid += usize::from(operation.get("x-payment-info").is_some());
+        }
+    }
+    assert_eq!(
+        guide.text.lines().filter(|line| line.starts_with("- `")).count(),
+        operations
+    );
+
+    let listed = site.get("/.well-known/x402", &[]).await;
+    let resources = listed.body["resources"].as_array().unwrap();
+    assert_eq!((resources.len(), paid), (7, 7), "{}", listed.text);
+    assert!(listed.text.contains("GET /bank-recipients"), "{}", listed.text);
+    let skill = site.get("/skill.md", &[]).await;
+    assert!(
+        skill.text.starts_with("---\nname: purser\ndescription: "),
+        "{}",
+        skill.text
+    );
+    says_what_is_made_up(&skill.text, &guide.text);
+    for resource in resources {
+        let url = resource.as_str().unwrap();
+        assert!(skill.text.contains(url) && guide.text.contains(url), "{url}");
+        let path = url.strip_prefix(&format!("http://{}", service.authority())).unwrap();
+        let answer = site.get(path, &[]).await;
+        assert_eq!(answer.status, 402, "{path}: {}", answer.text);
+        assert!(answer.header("payment-required").is_some(), "{path}");
+    }
+    assert_eq!(site.transfers().await, Vec::<Value>::new());
+}
+
+/// A sample's id that nobody has is said to be that, and what is refused before and after signing is named.
+fn says_what_is_made_up(skill: &str, guide: &str) {
+    for page in [skill, guide] {
+        let mut lines = page.lines();
+        let sample = lines.find(|line| line.contains("destination_id=dst_0123")).unwrap();
+        assert!(
+            sample.contains("made up") && sample.contains("GET /bank-recipients"),
+            "{sample}"
+        );
+    }
+    for code in ["identity_required", "issuer_not_linked", "product_unavailable"] {
+        assert!(skill.contains(code), "{code}");
+    }
+}
+
+/// The line of an operation has its parameters of the query, and no header's.
+fn has_its_parameters(line: &str, operation: &Value) {
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        let name = parameter["name"].as_str().unwrap();
+        assert_eq!(
+            line.contains(&format!("`{name}`")),
+            parameter["in"] == "query",
+            "{line}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_front_page_leads_to_what_is_there() {
+    // Aim: the address that the service prints is a page for a browser and JSON for others, with the same links, each of which
+    // is answered.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let json = site.get("/", &[]).await;
+    assert_eq!(
+        (json.status, json.header("content-type")),
+        (200, Some("application/json"))
+    );
+    let page = site
+        .get("/", &[("accept", "text/html,application/xhtml+xml,*/*;q=0.8")])
+        .await;
+    assert_eq!(
+        (page.status, page.header("content-type")),
+        (200, Some("text/html; charset=utf-8"))
+    );
+    assert!(!page.text.contains("<script"), "{}", page.text);
+    let base = format!("http://{}", service.authority());
+    let links = json.body["links"].as_object().unwrap();
+    for name in ["guide", "openapi", "pricing", "version"] {
+        assert!(links.contains_key(name), "{}", json.text);
+    }
+    for link in links.values() {
+        let path = link.as_str().unwrap().strip_prefix(&base).unwrap();
+        assert!(page.text.contains(&format!("href=\"{path}\"")), "{path}: {}", page.text);
+        assert_eq!(site.get(path, &[]).await.status, 200, "{path}");
+    }
+    assert_eq!(site.get("/login", &[]).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_catalog_links_to_is_there() {
+    // Aim: RFC 9727: each link of the catalog is answered by 200 with the type that it says; HEAD answers with the link.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let catalog = site.get("/.well-known/api-catalog", &[]).await;
+    let kind = catalog.header("content-type").unwrap();
+    assert!(kind.starts_with("application/linkset+json; profile="), "{kind}");
+    let context = catalog.body["linkset"][0].as_object().unwrap();
+    let base = format!("http://{}", service.authority());
+    assert_eq!(context["anchor"], format!("{base}/"));
+    let mut followed = 0;
+    for (relation, links) in context.iter().filter(|(name, _)| *name != "anchor") {
+        for link in links.as_array().unwrap() {
+            let path = link["href"].as_str().unwrap().strip_prefix(&base).unwrap();
+            let answer = site.get(path, &[]).await;
+            assert_eq!(answer.status, 200, "{relation}: {link}");
+            followed += 1;
+        }
+    }
+    assert_eq!(followed, 5);
+    let head = super::http::send(site.request("HEAD", "/.well-known/api-catalog"))
+        .await
+        .unwrap();
+    assert_eq!(
+        (head.status, head.header("link")),
+        (200, Some("</.well-known/api-catalog>; rel=\"api-catalog\""))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_route_on_its_way_out_says_so_everywhere() {
+    // Aim: what the settings retire is announced on its answers, in /version and in /openapi.json; without a day there is no
+    // Sunset, and a route that is not named there announces nothing.
+    let host = Host::new().with(
+        "PURSER_VERSIONS__RETIRING",
+        r#"[{ route = "/get-payment", successor = "/events" }, { route = "/refresh", successor = "/auth", sunset = "2028-02-29" }]"#,
+    );
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let payment = site.get("/get-payment", &[]).await;
+    assert_eq!((payment.status, payment.header("deprecation")), (400, Some("true")));
+    assert_eq!(payment.header("link"), Some("</events>; rel=\"successor-version\""));
+    assert_eq!(payment.header("sunset"), None);
+    let refresh = site.post("/refresh", &serde_json::json!({})).await;
+    assert_eq!(refresh.header("sunset"), Some("Tue, 29 Feb 2028 00:00:00 GMT"));
+    let version = site.get("/version", &[]).await;
+    assert_eq!(
+        version.body["policy"]["deprecated_routes"],
+        serde_json::json!([
+            {"route": "/get-payment", "successor": "/events"},
+            {"route": "/refresh", "successor": "/auth", "sunset": "Tue, 29 Feb 2028 00:00:00 GMT"},
+        ])
+    );
+    assert_eq!(version.header("deprecation"), None);
+    let openapi = site.get("/openapi.json", &[]).await;
+    let of = |path: &str, method: &str| openapi.body["paths"][path][method]["deprecated"] == true;
+    assert!(of("/get-payment", "get") && of("/refresh", "post") && !of("/auth", "post"));
+}

@@ -1,0 +1,230 @@
+//! Makers of gift cards and of international cards that die, dawdle, lie and repeat themselves after the money has moved,
+//! and a house whose own disk fails them: one product or the whole charge back, and nothing silent.
+
+use purser_actors::id::Network;
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::settlement_faults::finally;
+use super::cases_metrics::scrape;
+use super::cases_replay::landed;
+use super::operator_client::OperatorClient;
+use super::host::{Host, Service};
+use super::http::{ServiceClient, until};
+
+const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
+const INTL: &str = "/order-intl-card?amount=100";
+
+async fn catalog(site: &ServiceClient<'_>, fault: Value) {
+    let answer = site.post("/sandbox/gift-cards", &fault).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+}
+
+/// Gift cards that the catalog has made.
+async fn made(site: &ServiceClient<'_>) -> Value {
+    let state = site.get("/sandbox/catalogs", &[]).await;
+    state.body["gift_cards"]["gift_cards"].clone()
+}
+
+async fn reaches(site: &ServiceClient<'_>, token: &str, card: &str, status: &str) {
+    let path = format!("/get-card-data?card_id={card}");
+    until(status, async || {
+        (site.get_as(token, &path).await.str("status") == Some(status)).then_some(())
+    })
+    .await;
+}
+
+/// Failed tries to order a gift card, of every kind.
+async fn failures(service: &Service) -> Decimal {
+    let page = scrape(service).await.1;
+    let series = |kind: &str| format!("purser_delivery_failures_total{{work=\"order_gift_card\",kind=\"{kind}\"}}");
+    let kinds = ["temporary", "unknown", "permanent", "panicked"];
+    kinds.iter().map(|kind| page.value(&series(kind))).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_catalog_that_fails_after_settlement_makes_one_gift_card() {
+    // Aim: the catalog falls silent, talks nonsense, loses its answers or dawdles between the settlement and the order, with
+    // and without a kill of ours: the tries are seen, nothing is credited, and when it is well there is one gift card.
+    let host = Host::new()
+        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "200")
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1")
+        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "100")
+        .with("PURSER_SANDBOX__GIFT_READY_MS", "50");
+    let mut service = host.start();
+    for (n, (fault, dies)) in [
+        (json!({"fault": "unreachable", "times": 0}), false),
+        (json!({"fault": "garbage", "times": 0}), true),
+        (json!({"fault": "timeout", "times": 0}), false),
+        (json!({"fault": "timeout", "times": 0}), true),
+        (json!({"fault": "slow", "ms": 1_000, "times": 0}), true),
+        (json!({"fault": "twice", "times": 0}), false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let site = ServiceClient::of(&service);
+        let agent = Agent::new(Network::ALL[n % 2]);
+        let token = agent.token(&site).await;
+        site.chain_fault(json!({"fault": "slow", "ms": 1_000, "wallet": agent.address()}))
+            .await;
+        let payment = agent.payment(&site, GIFT).await;
+        assert_eq!(Agent::pay(&site, GIFT, &payment).await.status, 202, "{fault}");
+        catalog(&site, fault.clone()).await;
+        let bought = finally(&site, GIFT, &payment).await;
+        if fault["fault"] != "twice" {
+            until("tries that fail", async || {
+                (failures(&service).await >= Decimal::TWO).then_some(())
+            })
+            .await;
+            let read = site
+                .get_as(&token, &format!("/get-card-data?card_id={}", bought.card()))
+                .await;
+            assert_eq!(read.str("status"), Some("processing"), "{fault}: {}", read.text);
+        }
+        if dies {
+            service.kill();
+            // What the sandbox was told is forgotten with the process.
+            service = host.start();
+        } else {
+            catalog(&site, json!({"fault": "clear"})).await;
+        }
+        let site = ServiceClient::of(&service);
+        let token = agent.token(&site).await;
+        reaches(&site, &token, bought.card(), "completed").await;
+        assert_eq!(made(&site).await, n + 1, "{fault}");
+        assert_eq!(landed(&site, &payment).await, 1, "{fault}");
+        let account = site.get_as(&token, "/get-account-balance").await;
+        assert_eq!(account.body["balance"], 0, "{fault}");
+    }
+    service.stop();
+    assert_eq!(host.assert_books()["entities"]["gift_cards"], 6);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gift_card_that_is_tried_too_often_waits_with_its_name_and_is_not_credited() {
+    // Aim: the order stands at the catalog and no answer comes: stuck, in the list and in the figures; tried again by an
+    // operator, the same gift card, and its buyer had no credit meanwhile.
+    let host = Host::new()
+        .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
+        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "500")
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    catalog(&site, json!({"fault": "timeout", "times": 0})).await;
+    let bought = Agent::new(Network::Solana).buy(&site, GIFT).await;
+    let token = bought.body["auth"]["id_token"].as_str().unwrap();
+    let stuck = until("the order is stuck", async || {
+        desk.get("/admin/stuck").await.body["effects"].get(0).cloned()
+    })
+    .await;
+    assert_eq!(
+        (&stuck["work"], &stuck["subject"]),
+        (&json!("order_gift_card"), &json!(bought.card()))
+    );
+    let page = scrape(&service).await.1;
+    assert_eq!(
+        page.value("purser_effects{work=\"order_gift_card\",state=\"stuck\"}"),
+        Decimal::ONE
+    );
+    let account = site.get_as(token, "/get-account-balance").await;
+    assert_eq!((&account.body["balance"], made(&site).await), (&json!(0), json!(1)));
+    catalog(&site, json!({"fault": "clear"})).await;
+    desk.done("/admin/retry", json!({"effect_id": stuck["effect_id"]}))
+        .await;
+    reaches(&site, token, bought.card(), "completed").await;
+    assert_eq!(made(&site).await, 1);
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_catalog_cannot_promise_is_refused_before_settlement() {
+    // Aim: silent, slow, lying or sold out when the payment comes: a clear refusal, nothing on the chain, and the same payment
+    // buys once the catalog is well; a refusal that comes with the order is the whole charge back, once.
+    let host = Host::new().with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "300");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let payment = agent.payment(&site, GIFT).await;
+    for (fault, status, code) in [
+        (json!({"fault": "unreachable"}), 503, "catalog_unavailable"),
+        (json!({"fault": "garbage"}), 503, "catalog_unavailable"),
+        (
+            json!({"fault": "slow", "ms": 1_000, "times": 2}),
+            503,
+            "catalog_unavailable",
+        ),
+        (json!({"fault": "out_of_stock"}), 409, "out_of_stock"),
+    ] {
+        catalog(&site, fault.clone()).await;
+        let refused = Agent::pay(&site, GIFT, &payment).await;
+        assert_eq!(
+            (refused.status, refused.code()),
+            (status, code),
+            "{fault}: {}",
+            refused.text
+        );
+        catalog(&site, json!({"fault": "clear"})).await;
+    }
+    assert!(site.transfers().await.is_empty());
+    catalog(&site, json!({"fault": "decline"})).await;
+    let bought = Agent::pay(&site, GIFT, &payment).await;
+    let token = bought.body["auth"]["id_token"].as_str().unwrap();
+    reaches(&site, token, bought.card(), "failed").await;
+    until("the whole charge is back", async || {
+        let account = site.get_as(token, "/get-account-balance").await;
+        (account.body["balance"] == json!(15.72)).then_some(())
+    })
+    .await;
+    assert_eq!(Agent::pay(&site, GIFT, &payment).await.card(), bought.card());
+    assert_eq!((landed(&site, &payment).await, made(&site).await), (1, json!(0)));
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_international_order_survives_chains_disks_and_a_kill() {
+    // Aim: the chain's answer is lost: one order, once. The directory of CVVs' keys fails while the operator enters the card: a
+    // refusal that keeps nothing, over a kill too; the disk well again, the same lease makes the card.
+    let host = Host::new().with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "200");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    site.chain_fault(json!({"fault": "lose_answer", "wallet": agent.address()}))
+        .await;
+    let payment = agent.payment(&site, INTL).await;
+    assert_eq!(Agent::pay(&site, INTL, &payment).await.status, 202);
+    let bought = finally(&site, INTL, &payment).await;
+    let order = bought.body["intl_card_order"]["card_id"].as_str().unwrap();
+    assert_eq!(landed(&site, &payment).await, 1);
+    let desk = OperatorClient::first(&host, &service);
+    assert_eq!(desk.queue().await.len(), 1);
+    let lease = desk.claim(order).await;
+    let (keys, away) = (host.data().join("cvv.keys"), host.beside("away"));
+    std::fs::rename(&keys, &away).unwrap();
+    std::fs::write(&keys, "no directory").unwrap();
+    let refused = desk.fulfil(order, lease).await;
+    assert!(refused.status >= 500, "{}", refused.text);
+    reaches(&site, &token, order, "claimed").await;
+    service.kill();
+    let Err(said) = host.try_start() else {
+        panic!("started without a directory for the keys of CVVs")
+    };
+    assert!(said.contains("CVV"), "{said}");
+    std::fs::remove_file(&keys).unwrap();
+    std::fs::rename(&away, &keys).unwrap();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    assert_eq!(desk.fulfil(order, lease).await.status, 200);
+    let token = agent.token(&site).await;
+    reaches(&site, &token, order, "ready").await;
+    let account = site.get_as(&token, "/get-account-balance").await;
+    assert_eq!(account.body["balance"], 0);
+    service.stop();
+    assert_eq!(host.assert_books()["entities"]["intl_orders"], 1);
+}

@@ -1,0 +1,258 @@
+//! Requests and answers, without any client's opinions.
+
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use super::conformance::{self, Answered, Conformance, note};
+use super::host::{PATIENCE, Service};
+
+/// A client with keep-alive connections that follows nothing.
+pub(crate) fn client() -> reqwest::Client {
+    purser::outbound::client().timeout(PATIENCE).no_proxy().build().unwrap()
+}
+
+/// An answer, read whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) text: String,
+    /// Null if it is no JSON.
+    pub(crate) body: Value,
+}
+
+impl Response {
+    async fn of(response: reqwest::Response) -> reqwest::Result<Self> {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await?;
+        let body = serde_json::from_str(&text).unwrap_or_default();
+        Ok(Self {
+            status,
+            headers,
+            text,
+            body,
+        })
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn str(&self, field: &str) -> Option<&str> {
+        self.body.get(field).and_then(Value::as_str)
+    }
+
+    pub(crate) fn code(&self) -> &str {
+        let of_callable = || self.body["error"]["code"].as_str();
+        self.str("code").or_else(of_callable).unwrap_or_default()
+    }
+
+    /// The decoded `PAYMENT-RESPONSE`.
+    pub(crate) fn receipt(&self) -> Value {
+        let header = self.header("payment-response").expect("no receipt");
+        assert_eq!(self.header("x-payment-response"), Some(header));
+        serde_json::from_slice(&STANDARD.decode(header).unwrap()).unwrap()
+    }
+
+    /// The card of a 200.
+    pub(crate) fn card(&self) -> &str {
+        assert_eq!(self.status, 200, "{}", self.text);
+        self.str("card_id")
+            .unwrap_or_else(|| panic!("no card in {}", self.text))
+    }
+}
+
+/// Sends a request and holds the answer against the service's own document; an error is a broken connection.
+pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<Response> {
+    let (client, request) = request.build_split();
+    let request = request?;
+    let (method, url) = (request.method().clone(), request.url().clone());
+    let answer = Response::of(client.execute(request).await?).await?;
+    assert_ne!(answer.status, 500, "a fault of ours: {}", answer.text);
+    // A service that dies meanwhile takes its document with it; a later answer will find the next one's.
+    let contract = contract(&client, &url).await;
+    if let Err(error) = &contract {
+        assert!(error.status().is_none(), "no document: {error}");
+    }
+    if let Ok(contract) = contract {
+        contract.check(&Answered {
+            method: method.as_str(),
+            path: url.path(),
+            status: answer.status,
+            content_type: answer.header("content-type"),
+            body: &answer.text,
+        });
+    }
+    for event in answer.body["events"].as_array().into_iter().flatten() {
+        note(&format!("event {}", change(event)));
+    }
+    Ok(answer)
+}
+
+/// An event's type, and the state before it where it changed one.
+fn change(event: &Value) -> String {
+    let (of, before) = (&event["type"], &event["previous"]);
+    let before = before["status"].as_str().or(before["state"].as_str()).unwrap_or("-");
+    format!("{} {before}", of.as_str().unwrap_or_default())
+}
+
+/// As [`send`], to an address whose answers our document does not describe: the operator's, a provider's.
+pub(crate) async fn send_to_operator(request: reqwest::RequestBuilder) -> reqwest::Result<Response> {
+    let (client, request) = request.build_split();
+    let request = request?;
+    let (method, path) = (request.method().to_string(), request.url().path().to_owned());
+    let answer = Response::of(client.execute(request).await?).await?;
+    note(&conformance::answer(&method, &path, answer.status, &answer.text));
+    Ok(answer)
+}
+
+/// The document, which is the same for every service under test.
+async fn contract(client: &reqwest::Client, url: &reqwest::Url) -> reqwest::Result<&'static Conformance> {
+    static CONTRACT: OnceCell<Conformance> = OnceCell::const_new();
+    let read = async || {
+        let document = client.get(url.join("/openapi.json").unwrap()).send().await?;
+        let text = document.error_for_status()?.text().await?;
+        Ok(Conformance::new(serde_json::from_str(&text).unwrap()))
+    };
+    CONTRACT.get_or_try_init(read).await
+}
+
+/// A service with a client.
+pub(crate) struct ServiceClient<'a> {
+    pub(crate) service: &'a Service,
+    pub(crate) client: reqwest::Client,
+}
+
+impl<'a> ServiceClient<'a> {
+    pub(crate) fn of(service: &'a Service) -> Self {
+        Self {
+            service,
+            client: client(),
+        }
+    }
+
+    pub(crate) fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
+        self.client.request(method, format!("{}{path}", self.service.url))
+    }
+
+    /// GET with headers.
+    pub(crate) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Response {
+        let mut request = self.request("GET", path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        send(request).await.unwrap()
+    }
+
+    /// GET with a bearer token.
+    pub(crate) async fn get_as(&self, token: &str, path: &str) -> Response {
+        self.get(path, &[("authorization", &format!("Bearer {token}"))]).await
+    }
+
+    /// POST of JSON.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Response {
+        let request = self.request("POST", path).header("content-type", "application/json");
+        send(request.body(body.to_string())).await.unwrap()
+    }
+
+    /// Tells a sandbox chain to misbehave.
+    pub(crate) async fn chain_fault(&self, fault: Value) {
+        let answer = self.post("/sandbox/chain", &fault).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+
+    /// Tells the issuer to misbehave.
+    pub(crate) async fn issuer_fault(&self, fault: Value) {
+        let answer = self.post("/sandbox/issuer", &fault).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+
+    /// Every transfer to the treasury that stayed on a sandbox chain, on both networks.
+    pub(crate) async fn transfers(&self) -> Vec<Value> {
+        let state = self.get("/sandbox", &[]).await.body;
+        let mut all = Vec::new();
+        for chain in state["chains"].as_array().unwrap() {
+            let network = chain["network"].as_str().unwrap();
+            let mut after = 0;
+            loop {
+                let path = format!("/sandbox/transfers?network={network}&after={after}&limit=1000");
+                let page = self.get(&path, &[]).await.body;
+                for transfer in page["transfers"].as_array().unwrap() {
+                    after = transfer["position"].as_u64().unwrap();
+                    if transfer["to"] == chain["treasury"] && transfer["dropped"] == false {
+                        all.push(transfer.clone());
+                    }
+                }
+                if page["has_more"] == false {
+                    break;
+                }
+            }
+        }
+        all
+    }
+
+    /// Freezes an account, or thaws it when there is no message.
+    pub(crate) async fn freeze(&self, wallet: &str, message: Option<&str>) {
+        let answer = self
+            .post("/sandbox/freeze", &json!({"wallet": wallet, "message": message}))
+            .await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+
+    /// Every event of a token's account after a sequence.
+    pub(crate) async fn events(&self, token: &str, mut after: u64) -> Vec<Value> {
+        let mut all = Vec::new();
+        loop {
+            let page = self.get_as(token, &format!("/events?after={after}&limit=100")).await;
+            assert_eq!(page.status, 200, "{}", page.text);
+            all.extend(page.body["events"].as_array().unwrap().iter().cloned());
+            after = page.body["next_after"].as_u64().unwrap();
+            if page.body["has_more"] == false {
+                return all;
+            }
+        }
+    }
+}
+
+impl ServiceClient<'_> {
+    /// Waits until the account was told each of these: a type of event, and behind a space the state that it left.
+    pub(crate) async fn hears(&self, token: &str, wanted: &[&str]) {
+        let started = Instant::now();
+        loop {
+            let told: Vec<String> = self.events(token, 0).await.iter().map(change).collect();
+            let is_told = |one: &&&str| {
+                let mut told = told.iter();
+                told.any(|told| told == *one || told.split(' ').next() == Some(**one))
+            };
+            let missing: Vec<_> = wanted.iter().filter(|one| !is_told(one)).collect();
+            if missing.is_empty() {
+                return;
+            }
+            assert!(started.elapsed() < PATIENCE, "never told {missing:?}, only {told:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Moves the sandbox's time forward. Tokens of before may have ended.
+    pub(crate) async fn advance(&self, seconds: u64) {
+        let answer = self.post("/sandbox/time", &json!({"advance_seconds": seconds})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+}
+
+/// Asks again and again until there is an answer.
+pub(crate) async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = ask().await {
+            return found;
+        }
+        assert!(started.elapsed() < PATIENCE, "waited in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -1,0 +1,144 @@
+//! Every route that changes something, and what keeps it from being done twice: `docs/idempotency.md`, held against the router.
+
+use std::collections::BTreeMap;
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_admin::ADMIN;
+use super::cases_banking::{person, result};
+use super::host::Host;
+use super::http::{Response, ServiceClient, send};
+
+/// The rows of the page's tables: a route and what stands beside it.
+fn listed() -> BTreeMap<String, String> {
+    let page = include_str!("../../docs/idempotency.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.filter_map(|row| {
+        let (route, rest) = row.split_once("` | ")?;
+        Some((route.to_owned(), rest.trim_end_matches(" |").to_owned()))
+    })
+    .collect()
+}
+
+/// The row of a route, or of all beneath its folder.
+fn row<'a>(listed: &'a BTreeMap<String, String>, route: &str) -> Option<(&'a String, &'a String)> {
+    let beneath = route.rsplit_once('/').map(|(folder, _)| format!("{folder}/*"));
+    listed.get_key_value(route).or_else(|| listed.get_key_value(&beneath?))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_list_of_keyed_routes_is_complete_and_true() {
+    // Aim: each route that changes something is listed, whoever adds one; those with a key are documented with it and look at
+    // it, and the others do neither.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    let listed = listed();
+    let mut unmet: Vec<&String> = listed.keys().collect();
+    let document = site.get("/openapi.json", &[]).await.body;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let paid = operation.get("x-payment-info").is_some();
+            if method == "get" && !paid {
+                continue;
+            }
+            let route = format!("{} {path}", method.to_uppercase());
+            let (name, says) =
+                row(&listed, &route).unwrap_or_else(|| panic!("{route}: what keeps it from being done twice?"));
+            unmet.retain(|other| *other != name);
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            let documented = parameters
+                .clone()
+                .any(|parameter| parameter["name"] == "Idempotency-Key");
+            let request = site.request(&method.to_uppercase(), path).bearer_auth(&token);
+            let request = request.header("idempotency-key", "k".repeat(256));
+            let answer = send(request.body("{}")).await.unwrap();
+            let looked_at = answer.code() == "idempotency_key_invalid";
+            let expected = (says == "key", says == "key", says == "payment");
+            assert_eq!((documented, looked_at, paid), expected, "{route}: {}", answer.text);
+        }
+    }
+    for (method, path) in ADMIN.iter().filter(|(method, _)| *method != "GET") {
+        let (name, says) = row(&listed, &format!("{method} {path}")).unwrap_or_else(|| panic!("{path} is not listed"));
+        unmet.retain(|other| *other != name);
+        assert!(!["key", "payment"].contains(&says.as_str()), "{path}");
+    }
+    assert!(unmet.is_empty(), "there are no such routes: {unmet:?}");
+}
+
+async fn keyed(site: &ServiceClient<'_>, token: &str, function: &str, key: &str, data: &Value) -> Response {
+    let request = site.request("POST", &format!("/{function}")).bearer_auth(token);
+    let request = request.header("idempotency-key", key);
+    send(request.body(json!({ "data": data }).to_string())).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_stands_for_every_digit_of_an_account() {
+    // Aim: a corrected digit that is never shown is another request; the same number is a replay, over a restart too.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    result(&site, &token, "createBankingProfile", person()).await;
+    let to = |number: &str| json!({"type": "fiat_us", "bankName": "First", "routingNumber": "021000021", "accountNumber": number});
+    let recipient = |number: &str| json!({"name": "Ada", "destination": to(number)});
+    let made = keyed(
+        &site,
+        &token,
+        "createBankingRecipient",
+        "one",
+        &recipient("000123456789"),
+    )
+    .await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    let id = made.body["result"]["recipientId"].as_str().unwrap().to_owned();
+    let added = |number: &str| json!({"recipientId": id, "destination": to(number)});
+    let tax = |number: &str| json!({"taxId": number});
+    let calls = [
+        (
+            "createBankingRecipient",
+            "one",
+            recipient("000123456789"),
+            recipient("000173456789"),
+        ),
+        (
+            "addBankingDestination",
+            "two",
+            added("9000123456789"),
+            added("9000173456789"),
+        ),
+        (
+            "updateBankingApplicationDetails",
+            "three",
+            tax("123456789"),
+            tax("173456789"),
+        ),
+    ];
+    for (function, key, first, corrected) in &calls {
+        let answer = keyed(&site, &token, function, key, first).await;
+        assert_eq!(answer.status, 200, "{function}: {}", answer.text);
+        let other = keyed(&site, &token, function, key, corrected).await;
+        assert_eq!(
+            (other.status, other.code()),
+            (422, "idempotency_key_reused"),
+            "{function}"
+        );
+    }
+    let recipients = result(&site, &token, "listBankingRecipients", json!({})).await;
+    assert_eq!(recipients["recipients"][0]["destinations"].as_array().unwrap().len(), 2);
+    service.stop();
+
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    for (function, key, first, _) in &calls {
+        let again = keyed(&site, &token, function, key, first).await;
+        assert_eq!(
+            (again.status, again.header("idempotency-replayed")),
+            (200, Some("true")),
+            "{function}"
+        );
+    }
+    service.stop();
+}

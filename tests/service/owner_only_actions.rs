@@ -1,0 +1,344 @@
+//! What only a person may do: by the account page, or by the provider's signed word, and by nothing else.
+
+use purser::sandbox::keys;
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::frozen_accounts::FORMS;
+use super::cases_replay::landed;
+use super::host::{Host, Service};
+use super::owner::{Owner, fault, kyc_comes_to};
+use super::http::{Response, ServiceClient, send, until};
+
+fn quick() -> Host {
+    Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
+}
+
+async fn status(site: &ServiceClient<'_>, token: &str) -> String {
+    let answer = site.get_as(token, "/get-kyc-status").await;
+    answer
+        .str("status")
+        .unwrap_or_else(|| panic!("{}", answer.text))
+        .to_owned()
+}
+
+fn told(events: &[Value], kind: &str) -> usize {
+    events.iter().filter(|event| event["type"] == kind).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_verifies_and_links_on_the_page() {
+    // Aim: agent asks for a link, owner opens it, hands in the form, links and unlinks; the agent reads what came of it,
+    // the events tell it, it outlives a kill, and the store proves it.
+    let host = quick();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    for network in Network::ALL {
+        let agent = Agent::new(network);
+        let token = agent.token(&site).await;
+        assert_eq!(status(&site, &token).await, "none");
+        let link = site.get_as(&token, "/get-kyc-link").await;
+        assert_eq!(
+            (link.str("status"), &link.body["expires_in"]),
+            (Some("none"), &json!(900))
+        );
+        let owner = Owner::by_link(&site, link.str("kyc_url").unwrap()).await;
+        owner.verify(&site, &token).await;
+        let again = owner.send(&site, "/account/identity", "").await;
+        assert_eq!((again.status, again.code()), (409, "identity_verified"));
+        owner.link(&site).await;
+        assert_eq!(owner.send(&site, "/account/unlink", "").await.status, 303);
+        assert!(owner.page(&site).await.text.contains("not linked"));
+        owner.link(&site).await;
+        let events = site.events(&token, 0).await;
+        let seen = [
+            "identity.in-review",
+            "identity.verified",
+            "issuer.linking",
+            "issuer.linked",
+            "issuer.unlinked",
+        ];
+        assert_eq!(seen.map(|kind| told(&events, kind)), [1, 1, 2, 2, 1], "{events:#?}");
+        for event in &events {
+            assert!(
+                !event.to_string().contains("identity-check?"),
+                "the check's address is nobody's: {event}"
+            );
+        }
+    }
+    service.kill();
+    let report = host.assert_books();
+    assert_eq!(
+        (&report["entities"]["identities"], &report["entities"]["links"]),
+        (&json!(2), &json!(2))
+    );
+}
+
+/// A verdict in the provider's own form, signed with a key.
+async fn call_back(service: &Service, body: &Value, key: &purser::provider::callback::CallbackKey, at: u64) -> Response {
+    let site = ServiceClient::of(service);
+    let (body, at) = (body.to_string(), at.to_string());
+    let request = site
+        .request("POST", "/identity-callback")
+        .header("webhook-id", "msg_1")
+        .header("webhook-timestamp", &at)
+        .header("webhook-signature", key.sign("msg_1", &at, body.as_bytes()));
+    send(request.body(body)).await.unwrap()
+}
+
+fn now_s() -> u64 {
+    use purser_actors::port::Clock as _;
+    purser::system::SystemClock.now().seconds()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_token_verifies_or_links() {
+    // Aim: bearer tokens of every birth, the cookie of a link that a payment's token made, forms of other pages or of
+    // none, callbacks with other keys or old ones: refused, and nothing has changed.
+    let host = quick();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let born_of_payment = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
+    let token = agent.token(&site).await;
+    for path in FORMS {
+        for token in [&token, &born_of_payment] {
+            let request = site
+                .request("POST", path)
+                .header("authorization", format!("Bearer {token}"))
+                .header("accept", "application/json");
+            let ours = request.header("origin", &service.url);
+            let answer = send(ours).await.unwrap();
+            assert_eq!((answer.status, answer.code()), (401, "token_missing"), "{path}");
+        }
+        let owner = Owner::of(&site, &agent).await;
+        for origin in ["http://evil.example", "null", ""] {
+            let answer = owner.send_from(&site, origin, path, "").await;
+            assert_eq!(
+                (answer.status, answer.code()),
+                (403, "origin_refused"),
+                "{path} {origin}"
+            );
+        }
+        let relayed = Owner::by_token(&site, &born_of_payment).await;
+        let answer = relayed.send(&site, path, "").await;
+        assert_eq!((answer.status, answer.code()), (403, "sign_in_required"), "{path}");
+        assert!(relayed.page(&site).await.text.contains("disabled>Verify identity"));
+    }
+    let refused = site.get_as(&born_of_payment, "/get-kyc-link").await;
+    assert_eq!((refused.status, refused.code()), (403, "sign_in_required"));
+    let verdict = json!({"type": "check.passed", "reference": "sbx_check_1", "wallet": agent.address()});
+    let key = keys::identity_callback();
+    let other = purser::provider::callback::CallbackKey::new(&purser::identity::secret::Key32::new([1; 32]));
+    for (key, at, status) in [(&other, now_s(), 401), (&key, now_s() - 400, 401), (&key, now_s(), 404)] {
+        let answer = call_back(&service, &verdict, key, at).await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+    }
+    assert_eq!(status(&site, &token).await, "none");
+    let events = site.events(&token, 0).await;
+    assert!(
+        !events
+            .iter()
+            .any(|e| e["type"].as_str().unwrap().starts_with("issuer.")),
+        "{events:#?}"
+    );
+    assert_eq!(told(&events, "account.caps_changed"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_the_provider_does_the_owner_is_verified_once() {
+    // Aim: callbacks that never come, come twice, are forged, contradict or hold rubbish; calls that fail, hang and
+    // answer nonsense: one verdict, told once.
+    let host = quick();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    for (name, wanted) in [
+        ("Silent", "verified"),
+        ("Twice", "verified"),
+        ("Forged", "verified"),
+        ("Contrary", "verified"),
+        ("Garbage", "verified"),
+        ("Reject", "rejected"),
+    ] {
+        let agent = Agent::new(Network::Base);
+        let token = agent.token(&site).await;
+        let owner = Owner::by_token(&site, &token).await;
+        for fault_name in ["unreachable", "garbage", "timeout"] {
+            fault(&site, "/sandbox/identity", fault_name, 1).await;
+        }
+        owner.answer_as(&site, name).await;
+        let seen = kyc_comes_to(&site, &token, wanted).await;
+        assert_eq!(seen["checks"], 1, "{name}");
+        let events = site.events(&token, 0).await;
+        let verdicts = told(&events, "identity.verified") + told(&events, "identity.rejected");
+        assert_eq!(verdicts, 1, "{name}: {events:#?}");
+        if wanted == "rejected" {
+            assert_eq!(seen["rejection_reason"], "document_mismatch");
+            owner.verify(&site, &token).await;
+        }
+    }
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_and_a_link_go_on_after_a_kill() {
+    // Aim: killed while the person thinks and while the issuer does not answer: both come to their end afterwards.
+    let host = quick().with("PURSER_IDENTITY__ISSUER", "purser-under-test");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    let owner = Owner::by_token(&site, &token).await;
+    fault(&site, "/sandbox/accounts", "timeout", 0).await;
+    assert_eq!(owner.send(&site, "/account/link", "").await.status, 303);
+    owner.answer_as(&site, "Silent").await;
+    service.kill();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    kyc_comes_to(&site, &token, "verified").await;
+    until("the link", async || {
+        (told(&site.events(&token, 0).await, "issuer.linked") == 1).then_some(())
+    })
+    .await;
+    service.kill();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owners_caps_hold_before_settlement() {
+    // Aim: caps set on the page refuse what is beyond them, before any money moves, and are widened only by the owner;
+    // what is no number changes nothing.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    let owner = Owner::by_token(&site, &token).await;
+    let set = owner
+        .send(&site, "/account/caps", "usa_prepaid_card_usd=5&gift_card_count=0")
+        .await;
+    assert_eq!(set.status, 303, "{}", set.text);
+    for (form, code) in [
+        ("usa_prepaid_card_usd=5.001", "parameter_invalid"),
+        ("usa_prepaid_card_count=-1", "parameter_invalid"),
+        ("gift_card_count=99999999999", "parameter_invalid"),
+        ("cards=1", "parameter_unknown"),
+        ("gift_card_count=1&gift_card_count=2", "parameter_repeated"),
+        ("gift_card_count=%ff", "parameter_malformed"),
+    ] {
+        let refused = owner.send(&site, "/account/caps", form).await;
+        assert_eq!((refused.status, refused.code()), (400, code), "{form}");
+    }
+    let balance = site.get_as(&token, "/get-account-balance").await;
+    let caps = json!({"usa_prepaid_card": {"sum_per_day": 5.0}, "gift_card": {"count_per_day": 0}});
+    assert_eq!(
+        balance.body["own_caps"].to_string().replace("5.0", "5"),
+        caps.to_string().replace("5.0", "5")
+    );
+    assert_eq!(agent.buy(&site, "/get-card?amount=5").await.status, 200);
+    let payment = agent.payment(&site, "/get-card?amount=5").await;
+    let refused = Agent::pay(&site, "/get-card?amount=5", &payment).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (403, "cap_exceeded"),
+        "{}",
+        refused.text
+    );
+    assert_eq!(landed(&site, &payment).await, 0);
+    assert_eq!(owner.send(&site, "/account/caps", "").await.status, 303);
+    assert_eq!(Agent::pay(&site, "/get-card?amount=5", &payment).await.status, 200);
+    assert_eq!(told(&site.events(&token, 0).await, "account.caps_changed"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_is_refused_with_a_page() {
+    // Aim: the same refusal as a page with its code and the way back, for whoever asks for HTML.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    let link = site.get_as(&token, "/get-auth-link").await;
+    let owner = Owner::by_link(&site, link.str("auth_url").unwrap()).await;
+    let request = owner
+        .form(&site, "/account/caps")
+        .header("accept", "text/html,*/*;q=0.8");
+    let answer = send(request.body("gift_card_count=many")).await.unwrap();
+    assert_eq!(
+        (answer.status, answer.header("content-type")),
+        (400, Some("text/html; charset=utf-8"))
+    );
+    assert!(answer.text.contains("<code>parameter_invalid</code>") && answer.text.contains("href=\"/login\""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owners_form_that_names_nothing_is_refused() {
+    // Aim: limits of a wallet that nobody opened, a key and a signup that do not exist: 404 by its code.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
+    for (path, form, code) in [
+        (
+            "/account/spending",
+            "per_call_usd=5&per_day_usd=5",
+            "agent_wallet_unknown",
+        ),
+        ("/account/api-keys/revoke", "api_key_id=key_1", "api_key_unknown"),
+        ("/claim", "signup=none&name=Ada", "signup_unknown"),
+    ] {
+        let refused = owner.send(&site, path, form).await;
+        assert_eq!(refused.status, 404, "{path}: {}", refused.text);
+        assert!(refused.text.contains(code), "{path}: {}", refused.text);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sandbox_links_and_steers() {
+    // Aim: the desk links and unlinks as the owner would, the issuer can refuse, and what no field can be is refused.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Solana);
+    let wallet = agent.address();
+    let link = async |linked: bool| {
+        site.post("/sandbox/link", &json!({"wallet": wallet, "linked": linked}))
+            .await
+            .body
+    };
+    fault(&site, "/sandbox/accounts", "decline", 1).await;
+    assert_eq!(link(true).await["linked"], false);
+    site.hears(&agent.token(&site).await, &["issuer.refused"]).await;
+    let linked = link(true).await;
+    assert_eq!(linked["linked"], true);
+    assert!(
+        linked["deposit_address"].as_str().unwrap().starts_with("0x"),
+        "{linked}"
+    );
+    assert_eq!(link(false).await["deposit_address"], Value::Null);
+    assert_eq!(link(true).await, linked);
+    for (path, body) in [
+        ("/sandbox/link", json!({"wallet": "me", "linked": true})),
+        ("/sandbox/identity", json!({"fault": "timeout", "ms": 5})),
+        ("/sandbox/accounts", json!({"fault": "slow", "ms": 600_001})),
+    ] {
+        let answer = site.post(path, &body).await;
+        assert_eq!((answer.status, answer.code()), (400, "parameter_invalid"), "{path}");
+    }
+    for path in ["/sandbox/identity", "/sandbox/accounts"] {
+        fault(&site, path, "unreachable", 3).await;
+        let cleared = site.post(path, &json!({"fault": "clear"})).await;
+        assert_eq!(cleared.body["faults"], json!([]));
+    }
+    assert_eq!(
+        site.get("/sandbox/identity-check?token=no", &[]).await.code(),
+        "check_unknown"
+    );
+    let form = site.request("POST", "/sandbox/identity-check?token=no").body("a=b");
+    let answered = send(form).await.unwrap();
+    assert_eq!(
+        (answered.status, answered.code()),
+        (404, "check_unknown"),
+        "{}",
+        answered.text
+    );
+}

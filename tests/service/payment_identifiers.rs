@@ -1,0 +1,192 @@
+//! Payment identifiers: a client whose answer was lost signs anew under the same name, and is not charged again.
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::agent::Agent;
+use super::cases_replay::landed;
+use super::host::Host;
+use super::http::{Response, ServiceClient, until};
+
+const CARD: &str = "/get-card?amount=5";
+const NAME: &str = "pay_0123456789abcdef";
+
+/// A payment of this agent's for a route, signed anew, under a name.
+async fn named(site: &ServiceClient<'_>, agent: &Agent, path: &str, name: &str) -> String {
+    let mut required = Agent::challenge(site, path).await;
+    assert!(required.identify(name), "the challenge takes names");
+    agent.sign(&required)
+}
+
+async fn buy(site: &ServiceClient<'_>, agent: &Agent, path: &str, name: &str) -> Response {
+    Agent::pay(site, path, &named(site, agent, path, name).await).await
+}
+
+/// The same answer, to a payment that was not needed: nothing that opens anything, and nothing charged.
+async fn assert_again(site: &ServiceClient<'_>, first: &Response, agent: &Agent, path: &str) {
+    let payment = named(site, agent, path, NAME).await;
+    let again = Agent::pay(site, path, &payment).await;
+    assert_eq!(
+        (again.status, again.header("idempotency-replayed")),
+        (200, Some("true")),
+        "{}",
+        again.text
+    );
+    let mut without = first.body.clone();
+    for bearer in ["auth", "redemption_url"] {
+        without.as_object_mut().unwrap().remove(bearer);
+    }
+    assert_eq!(again.body, without);
+    assert_eq!(again.receipt(), first.receipt(), "the receipt is the first payment's");
+    assert_eq!(landed(site, &payment).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_purchase_comes_again_under_its_identifier() {
+    // Aim: on both networks another payment under the name gets the first one's answer, over a kill too; another request
+    // is a conflict, another name or payer another purchase.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let push = "/get-push-to-card?amount=25&currency=USD";
+    let (base, solana) = (Agent::new(Network::Base), Agent::new(Network::Solana));
+    let bought = buy(&site, &base, push, NAME).await;
+    assert!(
+        bought.str("redemption_url").is_some() && bought.body.get("auth").is_some(),
+        "{}",
+        bought.text
+    );
+    let card = buy(&site, &solana, CARD, NAME).await;
+    assert!(card.body.get("auth").is_some(), "another payer's name is another");
+    assert_again(&site, &bought, &base, push).await;
+    assert_again(&site, &card, &solana, CARD).await;
+    service.kill();
+
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    assert_again(&site, &bought, &base, push).await;
+    assert_again(&site, &card, &solana, "/get-card?format=json&amount=5.00").await;
+    for (agent, path) in [(&base, CARD), (&solana, "/get-card?amount=6")] {
+        let payment = named(&site, agent, path, NAME).await;
+        let other = Agent::pay(&site, path, &payment).await;
+        assert_eq!(
+            (other.status, other.code()),
+            (409, "payment_identifier_reused"),
+            "{}",
+            other.text
+        );
+        assert!(
+            other.header("payment-required").is_none(),
+            "a challenge would be paid again"
+        );
+        assert_eq!(landed(&site, &payment).await, 0);
+    }
+    let second = buy(&site, &solana, CARD, "pay_0123456789abcdee").await;
+    assert_ne!(second.card(), card.card());
+    assert_eq!(site.transfers().await.len(), 3);
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn payments_at_once_under_one_name_are_one() {
+    // Aim: twenty payments at once under one name: one transfer, one product, credentials once.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    for network in Network::ALL {
+        let agent = Agent::new(network);
+        let before = site.transfers().await.len();
+        let mut payments = Vec::new();
+        for _ in 0..20 {
+            payments.push(named(&site, &agent, CARD, NAME).await);
+        }
+        let answers = futures_util::future::join_all(payments.iter().map(|p| Agent::pay(&site, CARD, p))).await;
+        assert!(answers.iter().all(|answer| answer.card() == answers[0].card()));
+        assert!(answers.iter().all(|answer| answer.receipt() == answers[0].receipt()));
+        let won = answers.iter().filter(|answer| answer.body.get("auth").is_some());
+        assert_eq!(won.count(), 1);
+        assert_eq!(site.transfers().await.len(), before + 1);
+    }
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_whose_payment_has_not_landed_tries_that_one_again() {
+    // Aim: after a decline, after a chain that was not there, and while the outcome is open, whoever comes under the name
+    // with another payment has the first one tried or followed; theirs never lands.
+    let host = Host::new().with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "200");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    for (fault, status, code) in [
+        (json!({"fault": "insufficient"}), 402, "settlement_failed"),
+        (
+            json!({"fault": "unreachable", "times": 0}),
+            503,
+            "settlement_unavailable",
+        ),
+        (json!({"fault": "lose_answer"}), 202, ""),
+    ] {
+        let agent = Agent::new(Network::Base);
+        let mut fault = fault;
+        fault["wallet"] = json!(agent.address());
+        site.chain_fault(fault).await;
+        let first = named(&site, &agent, CARD, NAME).await;
+        let told = Agent::pay(&site, CARD, &first).await;
+        assert_eq!((told.status, told.code()), (status, code), "{}", told.text);
+        site.chain_fault(json!({"fault": "clear"})).await;
+        let again = named(&site, &agent, CARD, NAME).await;
+        let bought = until("the first payment to land", async || {
+            let answer = Agent::pay(&site, CARD, &again).await;
+            assert_eq!(answer.str("status_url").is_some(), answer.status == 202);
+            if let (Some(before), Some(now)) = (told.str("payment_id"), answer.str("payment_id")) {
+                assert_eq!(before, now, "it is the first payment that is followed");
+            }
+            (answer.status == 200).then_some(answer)
+        })
+        .await;
+        assert_eq!((landed(&site, &first).await, landed(&site, &again).await), (1, 0));
+        assert_eq!(Agent::pay(&site, CARD, &first).await.card(), bought.card());
+    }
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_bought_under_a_name_is_answered_whatever_the_catalog_does() {
+    // Aim: a gift card that nobody can ask for any more is still what the name stands for.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let target = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
+    let bought = buy(&site, &agent, target, NAME).await;
+    let again = named(&site, &agent, target, NAME).await;
+    let fault = json!({"fault": "unreachable", "times": 0});
+    assert_eq!(site.post("/sandbox/gift-cards", &fault).await.status, 200);
+    let told = Agent::pay(&site, target, &again).await;
+    assert_eq!(told.card(), bought.card());
+    assert_eq!(landed(&site, &again).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_a_name_is_refused_and_not_dropped() {
+    // Aim: whoever gives a name that does not hold is told so before anything is charged; who only echoes the challenge
+    // has none.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Solana);
+    for bad in ["too-short", &"x".repeat(129), "0123456789 abcdef", ""] {
+        let payment = named(&site, &agent, CARD, bad).await;
+        let refused = Agent::pay(&site, CARD, &payment).await;
+        assert_eq!(
+            (refused.status, refused.code()),
+            (400, "payment_identifier_invalid"),
+            "{bad}"
+        );
+        assert_eq!(refused.str("param"), Some("payment-identifier"));
+        assert_eq!(landed(&site, &payment).await, 0);
+    }
+    let first = agent.buy(&site, CARD).await;
+    assert_ne!(agent.buy(&site, CARD).await.card(), first.card());
+}

@@ -1,0 +1,121 @@
+//! Answers at the operator's address that no other test has a reason to bring about.
+
+use purser_actors::id::Network;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::agent::Agent;
+use super::cases_reloadable::{ask, loaded};
+use super::stream_limits::CARD;
+use super::dead_letters::{impatient, refused, resolve, stuck};
+use super::cases_top_up::start;
+use super::operator_client::OperatorClient;
+use super::host::Host;
+use super::http::{ServiceClient, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_ends_where_it_stands() {
+    // Aim: one of the settings ends in the settings, and works until then; one that nobody has is not found.
+    let hash = hex::encode(Sha256::digest("a token of the settings"));
+    let tokens = format!("[{{ name = \"ana\", role = \"administrator\", sha256 = \"{hash}\" }}]");
+    let host = Host::new().with("PURSER_OPERATOR__TOKENS", &tokens);
+    let service = host.start();
+    let desk = OperatorClient::of(&service, "a token of the settings");
+    for (name, status, code) in [("ana", 409, "token_in_settings"), ("nobody", 404, "token_unknown")] {
+        let told = desk.post("/admin/tokens/revoke", json!({"name": name})).await;
+        assert_eq!(refused(&told), (status, code));
+    }
+    assert_eq!(desk.get("/admin/tokens").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_issuer_knows_nothing_of_is_not_paid() {
+    // Aim: the issuer has lost its books: an operator who claims a withdrawal is told that nothing is set aside for it, so
+    // that nobody pays it.
+    let (host, service) = start();
+    let (agent, token) = loaded(&ServiceClient::of(&service), Network::Base, 20).await;
+    let wanted = json!({"amount": 10, "destination_address": agent.address()});
+    let asked = ask(&ServiceClient::of(&service), &token, "/withdraw-card-balance", None, &wanted).await;
+    let id = json!({"withdrawal_id": asked.body["withdrawal"]["id"]});
+    let desk = OperatorClient::first(&host, &service);
+    until("it waits for an operator", async || {
+        let queue = desk.get("/admin/card-withdrawals").await.body;
+        (queue["withdrawals"].as_array().unwrap().len() == 1).then_some(())
+    })
+    .await;
+    service.stop();
+    // Its file, and the folder of the file's index.
+    let books = host.data().join("sandbox/issuer.program");
+    std::fs::remove_file(&books).unwrap();
+    for file in std::fs::read_dir(host.data().join("sandbox"))
+        .unwrap()
+        .map(Result::unwrap)
+    {
+        if file.file_name().to_str().unwrap().starts_with("issuer.program.") {
+            std::fs::remove_dir_all(file.path()).unwrap();
+        }
+    }
+    let service = host.start();
+    let told = OperatorClient::first(&host, &service)
+        .post("/admin/card-withdrawals/claim", id)
+        .await;
+    assert_eq!(refused(&told), (409, "withdrawal_unreserved"), "{}", told.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobodys_word_is_taken_for_work_that_is_under_way() {
+    // Aim: what an operator has tried again and the issuer has not answered yet is neither tried nor decided meanwhile.
+    let host = impatient();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
+    Agent::new(Network::Base).buy(&site, CARD).await.card();
+    let effect = stuck(&desk, "issue_card").await;
+    site.issuer_fault(json!({"fault": "clear"})).await;
+    site.issuer_fault(json!({"fault": "slow", "ms": 8_000, "times": 0}))
+        .await;
+    let again = json!({"effect_id": effect["effect_id"]});
+    desk.done("/admin/retry", again.clone()).await;
+    for (path, body) in [
+        ("/admin/retry", again),
+        ("/admin/stuck/resolve", resolve(&effect, "not_done")),
+    ] {
+        assert_eq!(
+            refused(&desk.post(path, body).await),
+            (409, "effect_not_stuck"),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_says_of_a_living_signature_that_it_never_lands() {
+    // Aim: a payment in doubt on a chain that nobody reaches: until its signature is dead, that it did not land is nobody's to
+    // say; when the chain is back it is what the chain shows.
+    let host = Host::new()
+        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "300")
+        .with("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "400");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let desk = OperatorClient::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    site.chain_fault(json!({"fault": "hold"})).await;
+    assert_eq!(agent.buy(&site, CARD).await.status, 202);
+    let doubt = until("it is in doubt", async || {
+        desk.get("/admin/stuck").await.body["unknown_payments"].get(0).cloned()
+    })
+    .await;
+    site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
+    let told = desk.post("/admin/stuck/resolve", resolve(&doubt, "not_done")).await;
+    assert_eq!(refused(&told), (409, "resolved_early"), "{}", told.text);
+    site.chain_fault(json!({"fault": "clear"})).await;
+    let token = agent.token(&site).await;
+    until("the card", async || {
+        let cards = site.get_as(&token, "/get-card-data").await;
+        (cards.body["cards"].as_array()?.len() == 1).then_some(())
+    })
+    .await;
+    service.stop();
+    host.assert_books();
+}

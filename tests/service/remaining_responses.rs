@@ -1,0 +1,297 @@
+//! Answers that no other test has a reason to bring about: `docs/contract.md` says which.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use purser::settlement::sandbox::remote::{ChainRequest, ChainRpcResponse, ChainResponse};
+use purser_actors::id::{Network, Wallet};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::agent::Agent;
+use super::cases_banking::{PAPER, approve, call, person, quick, result};
+use super::cases_reloadable::{ask, balance, comes_to, loaded, opened};
+use super::stream_limits::CARD;
+use super::cases_top_up::start;
+use super::host::Host;
+use super::listener::Stream;
+use super::owner::Owner;
+use super::http::{Response, ServiceClient, send, until};
+
+fn refused(answer: &Response, status: u16, code: &str) {
+    assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_form_names_and_nobody_has_is_not_found() {
+    // Aim: limits of a managed wallet that was not made, an API key, a signup and an identity check that nobody has.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
+    for (path, form, code) in [
+        (
+            "/account/spending",
+            "per_call_usd=5&per_day_usd=",
+            "agent_wallet_unknown",
+        ),
+        ("/account/api-keys/revoke", "api_key_id=nobodys", "api_key_unknown"),
+        ("/claim", "signup=nobodys&name=", "signup_unknown"),
+        ("/sandbox/identity-check?token=nobodys", "", "check_unknown"),
+    ] {
+        refused(&owner.send(&site, path, form).await, 404, code);
+    }
+}
+
+/// Another address that is the same in lower case.
+fn look_alike(address: &str) -> Wallet {
+    let mut others = address.char_indices().filter_map(|(at, letter)| {
+        let other = match letter.is_ascii_lowercase() {
+            true => letter.to_ascii_uppercase(),
+            false => letter.to_ascii_lowercase(),
+        };
+        let text = format!("{}{other}{}", &address[..at], &address[at + 1..]);
+        text.parse().ok().filter(|wallet: &Wallet| wallet.address() != address)
+    });
+    others.next().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_only_looks_like_another_is_no_account() {
+    // Aim: names of accounts are in lower case, addresses on Solana are not: whoever comes second under a name neither signs in
+    // nor pays, and nothing is charged.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Solana);
+    let first = look_alike(&agent.address()).address();
+    assert_eq!(first.to_lowercase(), agent.address().to_lowercase());
+    site.freeze(&first, Some("The first of this name.")).await;
+    let proof = agent.proof(&site).await;
+    let signed_in = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
+    refused(&signed_in, 409, "wallet_id_collision");
+    refused(&agent.buy(&site, CARD).await, 409, "wallet_id_collision");
+    assert_eq!(site.transfers().await, Vec::<Value>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_is_asked_one_thing_at_a_time() {
+    // Aim: to resume a card that is open is done already; while the issuer has not answered, nothing else is asked of the card;
+    // an amount that the issuer will not set aside stays on the balance.
+    let (host, service) = start();
+    let site = ServiceClient::of(&service);
+    let (agent, token) = loaded(&site, Network::Base, 20).await;
+    let card = json!({"card_id": opened(&site, &token, json!({"usd_amount": 5})).await});
+    let done = ask(&site, &token, "/resume-card", None, &card).await;
+    assert_eq!((done.status, done.str("requested")), (200, None), "{}", done.text);
+    let program = async |fault: Value| assert_eq!(site.post("/sandbox/card-program", &fault).await.status, 200);
+    program(json!({"fault": "unreachable", "times": 0})).await;
+    assert_eq!(ask(&site, &token, "/pause-card", None, &card).await.status, 202);
+    refused(&ask(&site, &token, "/close-card", None, &card).await, 409, "card_busy");
+    program(json!({"fault": "clear"})).await;
+    comes_to(&site, &token, card["card_id"].as_str().unwrap(), "paused").await;
+
+    program(json!({"fault": "decline", "times": 0})).await;
+    let wanted = json!({"amount": 10, "destination_address": agent.address()});
+    let told = ask(&site, &token, "/withdraw-card-balance", None, &wanted).await;
+    refused(&told, 409, "withdrawal_declined");
+    program(json!({"fault": "clear"})).await;
+    assert_eq!(balance(&site, &token).await, json!(15));
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_whose_news_are_on_their_way_is_not_asked_again() {
+    // Aim: the issuer takes its time: a second refresh says that the first is under way, whatever is left of the budget.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let card = agent.buy(&site, CARD).await.card().to_owned();
+    let token = agent.token(&site).await;
+    until("the card", async || {
+        let read = site.get_as(&token, &format!("/get-card-data?card_id={card}")).await;
+        (read.str("status") == Some("ready")).then_some(())
+    })
+    .await;
+    site.issuer_fault(json!({"fault": "slow", "ms": 60_000, "times": 0}))
+        .await;
+    let body = json!({"card_id": card});
+    let first = ask(&site, &token, "/refresh-card-data", None, &body).await;
+    assert_eq!(first.status, 200, "{}", first.text);
+    let second = ask(&site, &token, "/refresh-card-data", None, &body).await;
+    refused(&second, 409, "refresh_pending");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_the_bank_has_not_opened_moves_nothing() {
+    // Aim: ten documents and no more; an account that the bank says nothing of moves no money.
+    let host = quick();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    Owner::of(&site, &agent).await.verify(&site, &token).await;
+    result(&site, &token, "createBankingProfile", person()).await;
+    let paper = json!({"type": "other", "content": PAPER});
+    for _ in 0..10 {
+        result(&site, &token, "uploadBankingDocument", paper.clone()).await;
+    }
+    let eleventh = call(&site, &token, "uploadBankingDocument", paper).await;
+    refused(&eleventh, 409, "too_many_documents");
+
+    let holder = Agent::new(Network::Solana);
+    let token = holder.token(&site).await;
+    Owner::of(&site, &holder).await.verify(&site, &token).await;
+    approve(&site, &token, "Lovelace").await;
+    let silence = json!({"call": "open", "fault": "stall", "times": 0});
+    assert_eq!(site.post("/sandbox/bank", &silence).await.status, 200);
+    let made = result(&site, &token, "createBankingAccount", json!({"type": "offramp"})).await;
+    let data = json!({"accountId": made["account"]["accountId"], "amount": 1});
+    let moved = call(&site, &token, "createBankingTransfer", data).await;
+    refused(&moved, 409, "bank_account_not_open");
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_signed_is_not_spent() {
+    // Aim: a chain that nobody reaches to prepare a transfer on: the spend is refused, and what was reserved for it is free again.
+    let host = Host::new().with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    result(&site, &token, "createAgentWallet", json!({})).await;
+    site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
+    let wanted = json!({"toAddress": agent.address(), "amountUsdc": 1});
+    let unsigned = call(&site, &token, "agentWalletTransfer", wanted).await;
+    refused(&unsigned, 409, "spend_refused");
+    none_open(&site, &token).await;
+    service.stop();
+    host.assert_books();
+}
+
+/// Waits until nothing of a managed wallet is reserved.
+async fn none_open(site: &ServiceClient<'_>, token: &str) {
+    until("no open spends", async || {
+        let now = result(site, token, "getAgentWallet", json!({})).await;
+        (now["openSpends"] == json!([])).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_managed_wallet_has_so_many_spends_on_their_way() {
+    // Aim: of as many as it may have while the chain is held none is lost; one more is refused for now.
+    let host = Host::new()
+        .with("PURSER_AGENT_WALLET__CALLS_PER_MINUTE", "1000")
+        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "300")
+        .with("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "400")
+        .with("PURSER_SERVER__REQUEST_TIMEOUT_MS", "20000");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    result(&site, &token, "createAgentWallet", json!({})).await;
+    site.chain_fault(json!({"fault": "hold"})).await;
+    let wanted = json!({"toAddress": agent.address(), "amountUsdc": 0.01});
+    let calls = (0..256).map(|_| call(&site, &token, "agentWalletTransfer", wanted.clone()));
+    for told in futures_util::future::join_all(calls).await {
+        assert_eq!(told.body["result"]["status"], "pending", "{}", told.text);
+    }
+    let beyond = call(&site, &token, "agentWalletTransfer", wanted).await;
+    refused(&beyond, 503, "wallet_busy");
+    site.chain_fault(json!({"fault": "clear"})).await;
+    none_open(&site, &token).await;
+    let path = format!("/sandbox/balances?wallet={}", agent.address());
+    let held = site.get(&path, &[]).await.body;
+    assert_eq!(held["atomic"], json!(10_000_000_000_u64 + 2_560_000), "{held}");
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_service_has_as_many_streams_as_it_is_set_to() {
+    // Aim: one stream in all: whoever comes next is told to come later, whichever account it is of.
+    let service = Host::new().with("PURSER_STREAM__MAX_CONNECTIONS", "1").start();
+    let site = ServiceClient::of(&service);
+    let (first, second) = (Agent::new(Network::Base), Agent::new(Network::Base));
+    let _open = Stream::open(&site, &first.token(&site).await).await;
+    let request = site.request("GET", "/stream").bearer_auth(second.token(&site).await);
+    let request = request.header("connection", "upgrade").header("upgrade", "websocket");
+    let request = request.header("sec-websocket-version", "13");
+    let told = send(request.header("sec-websocket-key", STANDARD.encode([7; 16]))).await;
+    let told = told.unwrap();
+    refused(&told, 503, "streams_full");
+    assert_eq!(told.header("retry-after"), Some("5"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sandboxs_chains_answer_who_asks_them() {
+    // Aim: a stock Solana client's call; what a bridge elsewhere asks, in its own encoding; and what a seller hands in, while the
+    // chain is away.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let called = json!({"jsonrpc": "2.0", "id": 7, "method": "getLatestBlockhash", "params": []});
+    let said = site.post("/sandbox/solana", &called).await;
+    assert_eq!((said.status, &said.body["id"]), (200, &json!(7)), "{}", said.text);
+    assert!(said.body["result"]["value"]["blockhash"].is_string(), "{}", said.text);
+
+    let wallet: Wallet = agent.address().parse().unwrap();
+    let asked = bincode::encode_to_vec(ChainRequest::Balance(wallet), bincode::config::standard()).unwrap();
+    let question = json!({"asked": STANDARD.encode(asked)});
+    let said = site.post("/sandbox/settlement", &question).await;
+    assert_eq!(said.status, 200, "{}", said.text);
+    let reply: ChainRpcResponse = serde_json::from_value(said.body).unwrap();
+    let said = STANDARD.decode(reply.said).unwrap();
+    let (told, _): (Result<ChainResponse, (u8, String)>, usize) =
+        bincode::decode_from_slice(&said, bincode::config::standard()).unwrap();
+    assert_eq!(told, Ok(ChainResponse::Amount(10_000_000_000)));
+
+    let payment = agent.payment(&site, CARD).await;
+    site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
+    let handed = site.post("/sandbox/base", &json!({"payment": payment})).await;
+    refused(&handed, 503, "chain_unavailable");
+    site.chain_fault(json!({"fault": "clear"})).await;
+    assert_eq!(site.transfers().await, Vec::<Value>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_cannot_go_on_says_so() {
+    // Aim: a chain of the sandbox whose file cannot grow has stopped; a service that stops is not ready, for whoever is still
+    // connected.
+    let host = Host::new().with("RUST_LOG", "error");
+    let service = host.start_with_files_up_to(100_000);
+    let site = ServiceClient::of(&service);
+    let faucet = async || {
+        let wallet = Agent::new(Network::Base).address();
+        let body = json!({"wallet": wallet, "amount": "1"});
+        site.post("/sandbox/faucet", &body).await
+    };
+    // So many that its file is longer than the log, which has to grow.
+    for _ in 0..30 {
+        assert_eq!(faucet().await.status, 200);
+    }
+    let chain = std::fs::metadata(host.data().join("sandbox/base.chain")).unwrap();
+    service.limit_files(chain.len());
+    refused(&faucet().await, 503, "sandbox_stopped");
+    service.kill();
+
+    let service = host.start();
+    let mut late = TcpStream::connect(service.authority()).await.unwrap();
+    let head = format!("GET /readyz HTTP/1.1\r\nhost: {}\r\n", service.authority());
+    late.write_all(head.as_bytes()).await.unwrap();
+    // Connections are accepted in their order: so is that one once this is answered.
+    assert_eq!(ServiceClient::of(&service).get("/readyz", &[]).await.status, 200);
+    service.terminate();
+    let gone = async || TcpStream::connect(service.authority()).await.err();
+    until("nobody new is let in", gone).await;
+    late.write_all(b"\r\n").await.unwrap();
+    let mut told = String::new();
+    late.read_to_string(&mut told).await.unwrap();
+    assert!(
+        told.starts_with("HTTP/1.1 503 ") && told.contains("\"not_ready\""),
+        "{told}"
+    );
+    assert!(service.wait());
+}

@@ -1,0 +1,305 @@
+//! Providers that run elsewhere: `purser provider` as a process, and a way to it that loses, doubles, delays and mixes up
+//! what passes, by seed.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{Response, StatusCode};
+use purser::provider::callback::CallbackKey;
+use purser::provider::connect::read_token;
+use serde_json::Value;
+
+use super::host::Host;
+
+/// What the service waits for an answer; the way's delays are longer.
+pub(crate) const TIMEOUT_MS: u64 = 300;
+
+/// Every port that can be asked elsewhere.
+const PORTS: [&str; 9] = [
+    "ISSUER",
+    "GIFT_CARDS",
+    "PAYOUTS",
+    "IDENTITY",
+    "CARD_ACCOUNTS",
+    "BANKING",
+    "BRIDGE",
+    "RATES",
+    "MERCHANTS",
+];
+
+/// `purser provider` on an address that stays over a restart; killed when dropped.
+pub(crate) struct Provider {
+    child: Child,
+    pub(crate) url: String,
+    folder: tempfile::TempDir,
+    callback_to: Option<String>,
+}
+
+impl Provider {
+    pub(crate) fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (child, url) = Self::spawn("127.0.0.1:0", folder.path(), None);
+        Self {
+            child,
+            url,
+            folder,
+            callback_to: None,
+        }
+    }
+
+    fn spawn(listen: &str, folder: &std::path::Path, callback_to: Option<&str>) -> (Child, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
+        command
+            .env_clear()
+            .args(["provider", "--listen", listen, "--data"])
+            .arg(folder);
+        for delay in [
+            "CARD_READY",
+            "GIFT_READY",
+            "PAYOUT_PAID",
+            "IDENTITY_CHECK",
+            "BANK",
+            "CREDIT",
+            "ATTEST",
+        ] {
+            command.env(format!("PURSER_SANDBOX__{delay}_MS"), "10");
+        }
+        if let Some(service) = callback_to {
+            command.args(["--callback-to", service, "--chain-of", service]);
+        }
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let line = lines.next().expect("purser provider ended").unwrap();
+        std::thread::spawn(move || lines.for_each(drop));
+        let url = line[line.find("http://").unwrap()..].to_owned();
+        (child, url)
+    }
+
+    /// Dies and comes back with what it had written down, calling that service from now on.
+    pub(crate) fn restart(&mut self, callback_to: Option<&str>) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self.callback_to = callback_to.map(str::to_owned);
+        let listen = self.url.trim_start_matches("http://").to_owned();
+        let (child, _) = Self::spawn(&listen, self.folder.path(), self.callback_to.as_deref());
+        self.child = child;
+    }
+
+    /// What it signs its callbacks with.
+    pub(crate) fn callback_key(&self) -> CallbackKey {
+        CallbackKey::of_token(&read_token(&self.folder.path().join("provider.token")).unwrap())
+    }
+
+    /// An order of somebody who knows the secret. It must be taken.
+    pub(crate) async fn order(&self, path: &str, key: &str, body: &Value) {
+        let token = read_token(&self.folder.path().join("provider.token")).unwrap();
+        let request = super::http::client().post(format!("{}{path}", self.url));
+        let request = request
+            .bearer_auth(token.expose_secret())
+            .header("idempotency-key", key);
+        let answer = super::http::send_to_operator(request.json(body)).await.unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+
+    /// A host whose service asks for every port at this URL.
+    pub(crate) fn host(&self, url: &str) -> Host {
+        let mut host = Host::new()
+            .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1")
+            .with("PURSER_ENGINE__BACKOFF_LAST_MS", "50")
+            .with("PURSER_ENGINE__MAX_ATTEMPTS", "1000");
+        let token = self.folder.path().join("provider.token");
+        for port in PORTS {
+            let mut set = |name: &str, value: &str| host.set(&format!("PURSER_PROVIDERS__{port}__{name}"), value);
+            set("URL", url);
+            set("TOKEN_FILE", token.to_str().unwrap());
+            set("TIMEOUT_MS", &TIMEOUT_MS.to_string());
+        }
+        host
+    }
+}
+
+impl Drop for Provider {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What was ordered, as the provider was asked: by path, each key with its bodies.
+type Ordered = BTreeMap<String, BTreeMap<String, Vec<Value>>>;
+
+/// Changes a page of a list.
+type Edit = Box<dyn Fn(&mut Value) + Send>;
+
+/// A way to a provider that can be told to fail.
+#[derive(Clone)]
+pub(crate) struct Way(Arc<Inner>);
+
+struct Inner {
+    to: String,
+    client: reqwest::Client,
+    /// The seed's next number, while it fails.
+    chance: Mutex<Option<u64>>,
+    /// The last answer to an order by path, to be given to somebody else.
+    last: Mutex<BTreeMap<String, Bytes>>,
+    ordered: Mutex<Ordered>,
+    /// What becomes of lists on the way.
+    edit: Mutex<Option<Edit>>,
+    mishaps: Mutex<BTreeMap<&'static str, u32>>,
+}
+
+impl Way {
+    /// To a provider; well until told otherwise. Returns its own URL.
+    pub(crate) async fn to(provider: &str) -> (Self, String) {
+        let way = Self(Arc::new(Inner {
+            to: provider.to_owned(),
+            client: purser::outbound::client().no_proxy().build().unwrap(),
+            chance: Mutex::default(),
+            last: Mutex::default(),
+            ordered: Mutex::default(),
+            edit: Mutex::default(),
+            mishaps: Mutex::default(),
+        }));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let router = Router::new().fallback(pass).with_state(way.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        (way, url)
+    }
+
+    /// Fails from now on by this seed, or is well.
+    pub(crate) fn fail(&self, seed: Option<u64>) {
+        *self.0.chance.lock().unwrap() = seed;
+    }
+
+    /// Changes every page of every list from now on, or none.
+    pub(crate) fn edit(&self, edit: Option<Edit>) {
+        *self.0.edit.lock().unwrap() = edit;
+    }
+
+    fn edited(&self, path: &str, body: Bytes) -> Bytes {
+        let edit = self.0.edit.lock().unwrap();
+        let Some(edit) = edit.as_ref().filter(|_| path.starts_with("/v1/entries")) else {
+            return body;
+        };
+        let mut page = serde_json::from_slice(&body).unwrap();
+        edit(&mut page);
+        serde_json::to_vec(&page).unwrap().into()
+    }
+
+    pub(crate) fn ordered(&self) -> Ordered {
+        self.0.ordered.lock().unwrap().clone()
+    }
+
+    /// How often each mishap happened.
+    pub(crate) fn mishaps(&self) -> BTreeMap<&'static str, u32> {
+        self.0.mishaps.lock().unwrap().clone()
+    }
+
+    /// Below 100, or nothing while the way is well.
+    fn roll(&self) -> Option<u64> {
+        let mut chance = self.0.chance.lock().unwrap();
+        let state = chance.as_mut()?;
+        // SplitMix64: a seed tells the same story each time, as far as requests come in the same order.
+        *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        Some((mixed ^ (mixed >> 27)) % 100)
+    }
+
+    fn met(&self, mishap: &'static str) {
+        *self.0.mishaps.lock().unwrap().entry(mishap).or_default() += 1;
+    }
+
+    async fn forward(&self, parts: &axum::http::request::Parts, body: &Bytes) -> (u16, Bytes) {
+        let path = parts.uri.path_and_query().unwrap().as_str();
+        let mut request = self
+            .0
+            .client
+            .request(parts.method.clone(), format!("{}{path}", self.0.to));
+        for name in ["authorization", "content-type", "idempotency-key"] {
+            if let Some(value) = parts.headers.get(name) {
+                request = request.header(name, value);
+            }
+        }
+        match request.body(body.clone()).send().await {
+            Ok(answer) => {
+                let status = answer.status().as_u16();
+                let body = answer.bytes().await.unwrap_or_default();
+                (status, self.edited(path, body))
+            }
+            // What a proxy says of a server that is dead.
+            Err(_) => (502, Bytes::from_static(b"<h1>Bad Gateway</h1>")),
+        }
+    }
+}
+
+async fn pass(State(way): State<Way>, request: Request) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
+    let path = parts.uri.path().to_owned();
+    let is_order = parts.method == "POST";
+    if let (true, Some(key)) = (is_order, parts.headers.get("idempotency-key")) {
+        let key = key.to_str().unwrap().to_owned();
+        let mut ordered = way.0.ordered.lock().unwrap();
+        let bodies = ordered.entry(path.clone()).or_default().entry(key).or_default();
+        bodies.push(serde_json::from_slice(&body).unwrap());
+    }
+    let answer = |(status, body): (u16, Bytes)| {
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = StatusCode::from_u16(status).unwrap();
+        response
+    };
+    match way.roll() {
+        Some(0..10) => {
+            way.met("never arrives");
+            answer((502, Bytes::from_static(b"<h1>Bad Gateway</h1>")))
+        }
+        Some(10..20) => {
+            way.met("answer is lost");
+            way.forward(&parts, &body).await;
+            tokio::time::sleep(Duration::from_millis(2 * TIMEOUT_MS)).await;
+            answer((504, Bytes::new()))
+        }
+        Some(20..28) => {
+            way.met("nonsense");
+            way.forward(&parts, &body).await;
+            answer((
+                200,
+                Bytes::from_static(b"{\"status\":\"declined\",\"reason\":\"nonsense\"}"),
+            ))
+        }
+        Some(28..38) => {
+            way.met("another's answer");
+            way.forward(&parts, &body).await;
+            let last = way.0.last.lock().unwrap().get(&path).cloned();
+            answer((200, last.unwrap_or_default()))
+        }
+        Some(38..48) => {
+            way.met("twice");
+            way.forward(&parts, &body).await;
+            answer(way.forward(&parts, &body).await)
+        }
+        Some(48..53) => {
+            way.met("arrives late");
+            let late = way.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(3 * TIMEOUT_MS)).await;
+                late.forward(&parts, &body).await;
+            });
+            answer((504, Bytes::new()))
+        }
+        _ => {
+            let said = way.forward(&parts, &body).await;
+            if is_order && said.0 == 200 {
+                way.0.last.lock().unwrap().insert(path, said.1.clone());
+            }
+            answer(said)
+        }
+    }
+}

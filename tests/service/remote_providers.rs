@@ -1,0 +1,142 @@
+//! Providers elsewhere, asked over HTTP: what is sold is sold once, whatever the way to them does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser_actors::id::Network;
+use serde_json::Value;
+
+use super::agent::Agent;
+use super::settlement_faults::finally;
+use super::remote_provider::{Provider, Way};
+use super::owner::Owner;
+use super::recipient::comes_to;
+use super::http::{ServiceClient, until};
+
+const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
+const APP: &str = "/send-payment?amount=10&platform=paypal&recipient_id=@ada&recipient_first_name=Ada\
+     &recipient_last_name=Lovelace&recipient_email=ada@example.com";
+
+/// Every key was used for one order, and every order has one key. Returns how many orders there were.
+pub(crate) fn one_key_an_order(keys: &BTreeMap<String, Vec<Value>>, id: &str) -> usize {
+    let mut ids = BTreeSet::new();
+    for (key, bodies) in keys {
+        assert!(
+            bodies.windows(2).all(|pair| pair[0] == pair[1]),
+            "{key} had two contents"
+        );
+        if let Some(id) = bodies[0][id].as_str() {
+            assert!(ids.insert(id.to_owned()), "{id} had two keys");
+        }
+    }
+    keys.len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_the_way_to_a_provider_does_each_product_is_made_once() {
+    // Aim: cards, gift cards and payouts are bought while requests and answers are lost, doubled, delayed, mixed up and
+    // made up, the provider is killed and the service too: each is made once under one key, none is credited, and the
+    // books are right.
+    let mut provider = Provider::start();
+    let (way, url) = Way::to(&provider.url).await;
+    let host = provider.host(&url);
+    let mut service = host.start();
+    let agent = Agent::new(Network::Base);
+    let other = Agent::new(Network::Solana);
+    let (token, mut bought) = {
+        let site = ServiceClient::of(&service);
+        let token = agent.token(&site).await;
+        provider.restart(Some(&service.url));
+        Owner::by_token(&site, &token).await.verify(&site, &token).await;
+        (token, Vec::new())
+    };
+    for round in 0..3u64 {
+        {
+            let site = ServiceClient::of(&service);
+            // A price in a catalog is asked for there: without an answer there is no challenge either.
+            way.fail(None);
+            for _ in 0..3 {
+                for (agent, path) in [
+                    (&agent, "/get-card?amount=5"),
+                    (&other, "/get-card?amount=5"),
+                    (&agent, APP),
+                ] {
+                    bought.push((path, agent.payment(&site, path).await));
+                }
+            }
+            // Stock is asked for before a payment settles: without an answer the caller is told to come again.
+            bought.push((GIFT, agent.payment(&site, GIFT).await));
+            way.fail(Some(round));
+            let payments = bought.iter().map(|(path, payment)| Agent::pay(&site, path, payment));
+            for answer in futures_util::future::join_all(payments).await {
+                assert!(matches!(answer.status, 200 | 202 | 503), "{}", answer.text);
+            }
+        }
+        match round {
+            0 => provider.restart(Some(&service.url)),
+            1 => {
+                service.kill();
+                way.fail(None);
+                service = host.start();
+            }
+            _ => {}
+        }
+    }
+    way.fail(None);
+    each_was_made_once(&ServiceClient::of(&service), &way, &token, &bought).await;
+    service.stop();
+    host.assert_books();
+}
+
+/// All that was bought comes to its end, made once, and nothing was credited.
+async fn each_was_made_once(site: &ServiceClient<'_>, way: &Way, token: &str, bought: &[(&str, String)]) {
+    let mut payouts = Vec::new();
+    for (path, payment) in bought {
+        let answer = finally(site, path, payment).await;
+        assert_ne!(answer.str("status"), Some("credited"), "{}", answer.text);
+        if let Some(payout) = answer.body["payment"]["payout_id"].as_str() {
+            payouts.push(payout.to_owned());
+        }
+    }
+    for payout in &payouts {
+        comes_to(site, token, payout, "complete").await;
+    }
+    until("every card of the agent", async || {
+        let all = site.get_as(token, "/get-card-data").await;
+        let cards = all.body["cards"].as_array().unwrap();
+        (cards.len() == 9 && cards.iter().all(|card| card["status"] == "ready")).then_some(())
+    })
+    .await;
+    let ordered = way.ordered();
+    assert_eq!(one_key_an_order(&ordered["/v1/cards"], "card_id"), 18);
+    assert_eq!(one_key_an_order(&ordered["/v1/payouts"], "payout_id"), 9);
+    assert_eq!(one_key_an_order(&ordered["/v1/gift-card-orders"], "-"), 3);
+    let mishaps = way.mishaps();
+    assert!(mishaps.values().sum::<u32>() > 20, "{mishaps:?}");
+    let balance = site.get_as(token, "/get-account-balance").await;
+    assert_eq!(balance.body["balance"].to_string(), "0", "{}", balance.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_calls_is_asked_at_once() {
+    // Aim: money that comes back after its payout was paid is told in the rails' reports alone, which the service asks for
+    // once in a day here: it is the callback that has it ask. One that nobody signed changes nothing.
+    let mut provider = Provider::start();
+    let host = provider
+        .host(&provider.url)
+        .with("PURSER_PAYOUTS__REPORTS_EVERY_SECONDS", "86400");
+    let service = host.start();
+    provider.restart(Some(&service.url));
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    Owner::by_token(&site, &token).await.verify(&site, &token).await;
+    let bought = agent.buy(&site, &APP.replace("amount=10", "amount=21.11")).await;
+    let payout = bought.body["payment"]["payout_id"].as_str().unwrap();
+    comes_to(&site, &token, payout, "returned").await;
+    let forged = site
+        .post("/payout-callback", &serde_json::json!({"type": "payouts.told"}))
+        .await;
+    assert_eq!((forged.status, forged.code()), (401, "signature_invalid"));
+    service.stop();
+    host.assert_books();
+}

@@ -1,0 +1,82 @@
+//! One request, followed through the log by its id.
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::agent::Agent;
+use super::host::Host;
+use super::http::{ServiceClient, until};
+
+const CARD: &str = "/get-card?amount=5";
+
+/// The lines of a request.
+fn lines(log: &str, request: &str) -> Vec<String> {
+    log.lines()
+        .filter(|line| line.contains(request))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Some line has all these words.
+fn told(lines: &[String], words: &[&str]) -> bool {
+    lines.iter().any(|line| words.iter().all(|word| line.contains(word)))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_request_is_followed_from_the_edge_to_the_issuer_by_its_id() {
+    // Aim: the id of the answer leads from the request's first line through the account's claim, its commit, the
+    // settlement and the issuer, and no other request's lines are among them; after a kill, the delivery that is taken
+    // up again still names it.
+    let host = Host::new()
+        .with("RUST_LOG", "info,purser=debug,purser_actors=debug")
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "50")
+        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "200");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let unreachable = json!({"fault": "unreachable", "times": 1000});
+    site.issuer_fault(unreachable.clone()).await;
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, CARD).await;
+    let request = bought.header("request-id").unwrap().to_owned();
+    let other = Agent::new(Network::Solana).buy(&site, CARD).await;
+    let failing = ["issue_card", "an effect is tried again"];
+    until("the issuer to fail", async || {
+        told(&lines(&host.logged(), &request), &failing).then_some(())
+    })
+    .await;
+    drop(site);
+    service.kill();
+
+    let first = host.logged();
+    let seen = lines(&first, &request);
+    for words in [
+        &["asked", "/get-card"][..],
+        &["decided", "kind=\"account\"", "effects=1"],
+        &["durable", "kind=\"account\"", "seq="],
+        &["delivery", "work=\"settle\"", "operation=\"submit\"", "answered=true"],
+        &["decided", "kind=\"payment\""],
+        &["durable", "kind=\"payment\"", "seq="],
+        &[
+            "delivery",
+            "work=\"issue_card\"",
+            "operation=\"issue\"",
+            "answered=false",
+        ],
+        &["WARN", "issue_card", "an effect is tried again"],
+    ] {
+        assert!(told(&seen, words), "no line with {words:?} in {seen:#?}");
+    }
+    let stranger = other.header("request-id").unwrap();
+    assert!(!told(&seen, &[stranger]), "two requests share a line");
+
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    site.issuer_fault(unreachable).await;
+    let after = async || lines(&host.logged()[first.len()..], &request);
+    until("the delivery after the restart", async || {
+        told(&after().await, &["issue_card"]).then_some(())
+    })
+    .await;
+    drop(site);
+    service.stop();
+}

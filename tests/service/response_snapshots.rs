@@ -1,0 +1,146 @@
+//! The answers that are no refusals of one rule: what is sold, what is still open, what failed, what is free. Each
+//! is a snapshot; `precedence.rs` has the others.
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::agent::Agent;
+use super::host::Host;
+use super::ladder::{Seen, snapshot};
+use super::request::{Request, seen};
+use super::http::{ServiceClient, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_free_reads_as_reviewed() {
+    // Aim: prices, countries, versions, health, keys, the sandbox's amounts, preflights; one snapshot each.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    for (name, path) in [
+        ("get-pricing", "/get-pricing"),
+        ("get-supported-countries", "/get-supported-countries"),
+        ("version", "/version"),
+        ("healthz", "/healthz"),
+        ("readyz", "/readyz"),
+        ("jwks", "/.well-known/jwks.json"),
+        ("sandbox-magic", "/sandbox/magic"),
+    ] {
+        let answer = Request::new("GET", path).send(&site).await;
+        snapshot(&format!("{name}.200"), &answer);
+    }
+    let preflight = Request::new("OPTIONS", "/get-card").send(&site).await;
+    snapshot("get-card.204-preflight", &preflight);
+    let head = Request::new("HEAD", "/get-card").with("amount", "5").send(&site).await;
+    snapshot("get-card.405-head", &head);
+    let mut wrong = Request::new("POST", "/login");
+    wrong.text("code=AAAAAAAAAAAAAAAAAAAAAA");
+    let refused = wrong.answer(&site).await;
+    assert_eq!((refused.status, refused.header("set-cookie")), (403, None));
+    assert_eq!(refused.header("content-type"), Some("text/html; charset=utf-8"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_operation_and_its_statuses_are_as_reviewed() {
+    // Aim: no route and no status comes or goes unseen.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let document = site.get("/openapi.json", &[]).await.body;
+    let mut lines = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let statuses: Vec<&str> = operation["responses"]
+                .as_object()
+                .unwrap()
+                .keys()
+                .map(String::as_str)
+                .collect();
+            lines.push(format!("{} {path}: {}", method.to_uppercase(), statuses.join(" ")));
+        }
+    }
+    let list = Seen {
+        status: 200,
+        headers: Vec::new(),
+        body: lines.join("\n"),
+    };
+    snapshot("openapi.200-operations", &list);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_purchase_reads_as_reviewed() {
+    // Aim: the first answer with credentials, its replay without, a page, a card that is not ready, and what others see.
+    let service = Host::new().with("PURSER_SANDBOX__CARD_READY_MS", "600000").start();
+    let site = ServiceClient::of(&service);
+    for network in Network::ALL {
+        let agent = Agent::new(network);
+        let mut buy = Request::new("GET", "/get-card").with("amount", "5");
+        buy.header("payment-signature", &agent.payment(&site, "/get-card?amount=5").await);
+        let bought = buy.answer(&site).await;
+        snapshot(&format!("get-card.200-bought-{}", network.name()), &seen(&bought));
+        snapshot(
+            &format!("get-card.200-replayed-{}", network.name()),
+            &buy.send(&site).await,
+        );
+        let paged = buy.with("format", "html").send(&site).await;
+        snapshot(&format!("get-card.200-html-{}", network.name()), &paged);
+
+        let mut card = Request::new("GET", "/get-card-data").with("card_id", bought.card());
+        card.bearer(bought.body["auth"]["id_token"].as_str().unwrap());
+        snapshot("get-card-data.200-pending", &card.send(&site).await);
+        let payment = bought.str("payment_id").unwrap();
+        let stranger = Request::new("GET", "/get-payment").with("payment_id", payment);
+        snapshot("get-payment.200-stranger", &stranger.send(&site).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_wrong_after_the_claim_reads_as_reviewed() {
+    // Aim: a chain that cannot be reached, an unknown outcome, a card that the issuer refuses.
+    let agent = Agent::new(Network::Base);
+    let buy = async |site: &ServiceClient<'_>| {
+        let mut ask = Request::new("GET", "/get-card").with("amount", "5");
+        ask.header("payment-signature", &agent.payment(site, &ask.target()).await);
+        ask.answer(site).await
+    };
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
+    snapshot("get-card.503-settlement_unavailable", &seen(&buy(&site).await));
+    drop(service);
+
+    let service = Host::new()
+        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "300")
+        .with("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "400")
+        .start();
+    let site = ServiceClient::of(&service);
+    site.chain_fault(json!({"fault": "hold"})).await;
+    let pending = buy(&site).await;
+    snapshot("get-card.202-pending", &seen(&pending));
+    let payment = Request::new("GET", "/get-payment").with("payment_id", pending.str("payment_id").unwrap());
+    let unknown = async || {
+        let answer = payment.answer(&site).await;
+        (answer.body["status"] == "unknown").then_some(answer)
+    };
+    snapshot(
+        "get-payment.200-pending",
+        &seen(&until("the chain to be given up", unknown).await),
+    );
+    site.chain_fault(json!({"fault": "clear"})).await;
+
+    // The issuer refuses a card of this amount.
+    let path = "/get-card?amount=6.66";
+    let payment = agent.payment(&site, path).await;
+    let bought = async || {
+        let answer = Agent::pay(&site, path, &payment).await;
+        (answer.status == 200).then_some(answer)
+    };
+    let bought = until("the settlement", bought).await;
+    let mut card = Request::new("GET", "/get-card-data").with("card_id", bought.card());
+    card.bearer(&agent.token(&site).await);
+    let failed = async || {
+        let answer = card.answer(&site).await;
+        (answer.body["status"] == "failed").then_some(answer)
+    };
+    snapshot(
+        "get-card-data.200-failed",
+        &seen(&until("the issuer's word", failed).await),
+    );
+}

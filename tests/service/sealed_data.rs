@@ -1,0 +1,165 @@
+//! What is kept beside the store's own entities, sealed: holders' documents over a backup, and what was said for paid calls.
+
+use purser_actors::id::{Network, WalletPaymentId};
+use purser_actors::kernel::job::Job;
+use purser_actors::kernel::{OutboxJob, table};
+use purser_storage::{Write, codec};
+use serde_json::json;
+
+use super::agent::Agent;
+use super::cases_banking::{PAPER, answers, application_is, person, quick, result};
+use super::restarts::key_line;
+use super::cases_restore::backup;
+use super::host::{Host, text};
+use super::owner::Owner;
+use super::seller::Seller;
+use super::verify::{assert_found, rewritten};
+use super::http::ServiceClient;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_66_documents_come_back_with_a_backup_or_are_named() {
+    // Aim: a document that the lost history has replaced comes back with the backup, and its application is submitted with it.
+    // A damaged file restores nothing; without it, or when a document is not on the disk, what is missing is named and all
+    // else is there.
+    let host = quick();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    Owner::of(&site, &agent).await.verify(&site, &token).await;
+    result(&site, &token, "createBankingProfile", person()).await;
+    result(&site, &token, "updateBankingApplicationDetails", answers()).await;
+    let paper = json!({"type": "proof_of_address", "content": PAPER});
+    let told = result(&site, &token, "uploadBankingDocument", paper.clone()).await;
+    let id = told["application"]["documents"][0]["documentId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    service.stop();
+    let file = backup(&host);
+    let beside = format!("{file}.documents");
+    let sealed = host.data().join("documents").join(&id);
+    let (kept, hidden) = (std::fs::read(&beside).unwrap(), host.beside("hidden"));
+    std::fs::rename(&sealed, &hidden).unwrap();
+    let lacks = host.run(&["backup", &file, "--force"]);
+    assert!(
+        !lacks.status.success() && text(&lacks).contains(&id),
+        "{}",
+        text(&lacks)
+    );
+    std::fs::rename(&hidden, &sealed).unwrap();
+
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let token = agent.token(&site).await;
+    result(&site, &token, "uploadBankingDocument", paper).await;
+    assert!(!sealed.exists(), "the lost history replaced it");
+    service.stop();
+    std::fs::rename(host.data().join("store"), host.beside("lost")).unwrap();
+    let store = host.data().join("store");
+    std::fs::write(&beside, &kept[..kept.len() - 1]).unwrap();
+    let damaged = host.run(&["restore", &file]);
+    assert!(!damaged.status.success() && !store.exists(), "{}", text(&damaged));
+    std::fs::remove_file(&beside).unwrap();
+    let without = host.run(&["restore", &file]);
+    assert!(
+        !without.status.success() && text(&without).contains(&id),
+        "{}",
+        text(&without)
+    );
+    assert!(store.exists(), "all else is restored");
+    std::fs::rename(&store, host.beside("without")).unwrap();
+    std::fs::write(&beside, &kept).unwrap();
+    let restored = host.run(&["restore", &file]);
+    assert!(restored.status.success() && sealed.exists(), "{}", text(&restored));
+
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let token = agent.token(&site).await;
+    let told = result(&site, &token, "getBankingApplication", json!({})).await;
+    assert_eq!(told["application"]["documents"][0]["documentId"], json!(id));
+    result(&site, &token, "submitBankingApplication", json!({})).await;
+    application_is(&site, &token, "approved").await;
+    service.stop();
+    host.assert_books();
+}
+
+/// A stopped service whose agent has paid a foreign seller; the spend, and the vault's keys before and after a second key.
+async fn paid() -> (Host, WalletPaymentId, [String; 2]) {
+    let seller = Seller::open().await;
+    let listed = format!("[\"{}\"]", seller.authority());
+    let host = Host::new().with("PURSER_OUTBOUND__LISTED_HOSTS", &listed);
+    let keys = host.data().join("vault.keys");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    seller.settles_on(&service.url);
+    let agent = Agent::new(Network::Solana);
+    let token = agent.token(&site).await;
+    result(&site, &token, "createAgentWallet", json!({})).await;
+    let faucet = json!({"wallet": Seller::address(), "amount": "1"});
+    assert_eq!(site.post("/sandbox/faucet", &faucet).await.status, 200);
+    service.stop();
+    let old = std::fs::read_to_string(&keys).unwrap();
+    let both = format!("{old}{}", key_line([7; 32]));
+    std::fs::write(&keys, &both).unwrap();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    seller.settles_on(&service.url);
+    let token = agent.token(&site).await;
+    let wanted = json!({"url": format!("http://{}/paid", seller.authority()), "expectedNetwork": "solana"});
+    let told = result(&site, &token, "agentX402Pay", wanted).await;
+    assert_eq!(told["status"], "settled", "{told}");
+    let spend = told["spend"]["spendId"].as_str().unwrap().parse().unwrap();
+    service.stop();
+    host.assert_books();
+    (host, spend, [old, both])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_71_what_was_said_for_a_spend_has_its_key_or_nothing_starts() {
+    // Aim: the wallet's keys lie under the first key of the vault, the call and its answer under the second: without the
+    // second nothing starts, and with it the answer is readable.
+    let (host, spend, [old, both]) = paid().await;
+    let keys = host.data().join("vault.keys");
+    std::fs::write(&keys, old).unwrap();
+    let Err(said) = host.try_start() else {
+        panic!("started without the key")
+    };
+    assert!(said.contains("vault"), "{said}");
+    std::fs::write(&keys, both).unwrap();
+    drop((host.start(), spend));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_70_verify_names_what_was_said_for_no_spend_or_is_missing() {
+    // Aim: the words gone, their timer gone, and words of no spend: each is found by the spend's id.
+    let (host, spend, _) = paid().await;
+    let name = spend.to_string();
+    let words = |key: &purser_storage::RowKey| table::chunk_index(key).is_some_and(|(of, _)| of == spend);
+    let gone = |key: &purser_storage::RowKey| Some(vec![Write::Delete { key: key.clone() }]);
+    let (copy, changed) = rewritten(&host, "words", &[table::HTTP_RECORD], |key, _| {
+        words(key).then(|| gone(key)).flatten()
+    })
+    .await;
+    assert!(changed >= 3, "{changed} pieces");
+    assert_found(&host, &copy, "spend.spoken", &name);
+    let (copy, changed) = rewritten(&host, "timer", &[table::TIMER], |key, row| {
+        let effect: OutboxJob = codec::decode(&row.value).unwrap();
+        (effect.job == Job::PurgeHttpRecord(spend)).then(|| gone(key)).flatten()
+    })
+    .await;
+    assert_eq!(changed, 1);
+    assert_found(&host, &copy, "spend.spoken", &name);
+    let other = WalletPaymentId(1);
+    let (copy, _) = rewritten(&host, "nobody", &[table::HTTP_RECORD], |key, row| {
+        words(key).then(|| {
+            vec![Write::Put {
+                key: table::http_record_chunk(other, 0, 0),
+                revision: 0,
+                value: row.value.to_vec(),
+            }]
+        })
+    })
+    .await;
+    assert_found(&host, &copy, "spend.spoken", &other.to_string());
+}

@@ -1,0 +1,264 @@
+//! Who watches an account for long, and how often an account may do what costs: the running service.
+
+use purser::wallet::TestWallet;
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_agent_wallet::keyed;
+use super::cases_banking::{call, result};
+use super::host::Host;
+use super::listener::{Listener, Stream};
+use super::owner::Owner;
+use super::http::{ServiceClient, send, until};
+
+pub(crate) const CARD: &str = "/get-card?amount=5";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_64_listening_outlives_kills_of_the_service() {
+    // Aim: `purser listen --types` goes on after the service was killed, once before it had heard anything and once
+    // after, with what happened before it was back: every event of its types is printed once and in order, no other is,
+    // and it says what it does.
+    let host = Host::new();
+    let service = host.start();
+    let (url, authority) = (service.url.clone(), service.authority().to_owned());
+    let file = host.beside("wallet.json");
+    let listener = Listener::start(&url, &file, &["--types", "card.*,payment.settled"]);
+    until("the listener", async || {
+        (listener.said("listening to") == 1).then_some(())
+    })
+    .await;
+    let agent = Agent {
+        wallet: TestWallet::load(&file).unwrap(),
+        network: Network::Base,
+    };
+    service.kill();
+    until("the loss", async || {
+        (listener.said("connecting again") > 0).then_some(())
+    })
+    .await;
+
+    let wanted = |event: &Value| {
+        let kind = event["type"].as_str().unwrap();
+        kind.starts_with("card.") || kind == "payment.settled"
+    };
+    for life in 1..=2 {
+        let service = host.start_again_at(&authority);
+        let site = ServiceClient::of(&service);
+        agent.buy(&site, CARD).await.card();
+        let token = agent.token(&site).await;
+        let events = until("the card", async || {
+            let events = site.events(&token, 0).await;
+            let ready = events.iter().filter(|e| e["type"] == "card.ready").count();
+            (ready == life).then_some(events)
+        })
+        .await;
+        let due: Vec<Value> = events.into_iter().filter(wanted).collect();
+        until("the listener to catch up", async || {
+            (listener.events().len() >= due.len()).then_some(())
+        })
+        .await;
+        assert_eq!(listener.events(), due);
+        assert_eq!(listener.said("listening to"), life + 1);
+        service.kill();
+    }
+    assert!(listener.said("after event") >= 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listener_does_not_repeat_what_is_refused_for_good() {
+    // Aim: a filter that is none ends the command with the stream's own words instead of asking for ever.
+    let host = Host::new();
+    let service = host.start();
+    let mut listener = Listener::start(&service.url, &host.beside("wallet.json"), &["--types", "Card!"]);
+    assert_eq!(until("the end", async || listener.ended()).await, 2);
+    until("its words", async || {
+        (listener.said("types_invalid") == 1).then_some(())
+    })
+    .await;
+    let mut listener = Listener::start(
+        &service.url,
+        &host.beside("wallet.json"),
+        &["--after", "9007199254740991"],
+    );
+    assert_eq!(until("the end", async || listener.ended()).await, 2);
+    until("its words", async || (listener.said("cursor_ahead") == 1).then_some(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_with_its_session_and_no_other_does() {
+    // Aim: whoever presents an old refresh token ends the session, and its stream is closed with 4001 at once; a stream of
+    // another session of the same account goes on, until the account is frozen.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let agent = Agent::new(Network::Base);
+    let auth = agent.sign_in(&site).await.body["auth"].clone();
+    let mut stolen = Stream::open(&site, auth["id_token"].as_str().unwrap()).await;
+    let mut other = Stream::open(&site, &agent.token(&site).await).await;
+    other.say(&json!({"type": "subscribe"})).await;
+    assert_eq!(other.frame().await["type"], "ping");
+    let renew = async |refresh: &Value| {
+        let body = json!({"grant_type": "refresh_token", "refresh_token": refresh});
+        send(site.request("POST", "/auth").json(&body)).await.unwrap()
+    };
+    let second = renew(&auth["refresh_token"]).await.body["refresh_token"].clone();
+    assert!(second.is_string());
+    assert_eq!(renew(&second).await.status, 200);
+    assert_eq!(renew(&auth["refresh_token"]).await.status, 401);
+    assert_eq!(stolen.until_closed().await, 4001);
+    other.say(&json!({"type": "subscribe"})).await;
+    let mut kinds = Vec::new();
+    while !kinds.contains(&json!("ping")) {
+        kinds.push(other.frame().await["type"].clone());
+    }
+    site.freeze(&agent.address(), Some("Wait.")).await;
+    assert_eq!(other.until_closed().await, 4003);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_in_all_are_limited() {
+    // Aim: beyond the limit one is refused by its code before it is opened, and taken when another has ended.
+    let service = Host::new().with("PURSER_STREAM__MAX_CONNECTIONS", "1").start();
+    let site = ServiceClient::of(&service);
+    let bearer = format!("Bearer {}", Agent::new(Network::Base).token(&site).await);
+    let first = Stream::asked(&site, &[("authorization", &bearer)]).await.unwrap();
+    let upgrade = [
+        ("authorization", &*bearer),
+        ("connection", "upgrade"),
+        ("upgrade", "websocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+    let full = site.get("/stream", &upgrade).await;
+    assert_eq!((full.status, full.code()), (503, "streams_full"), "{}", full.text);
+    drop(first);
+    until("a place", async || {
+        Stream::asked(&site, &[("authorization", &bearer)]).await.ok()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_malformed_frame_is_closed_by_its_code() {
+    // Aim: whatever is no frame of RFC 6455 is answered with 1002, before a token was shown, while nothing is subscribed and after.
+    let service = Host::new().start();
+    let site = ServiceClient::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    let mask = [0; 4];
+    // Reserved bits; an opcode that nobody has; and a control frame that is fragmented.
+    for head in [[0xf1, 0x80], [0x83, 0x80], [0x09, 0x80]] {
+        let frame = [&head[..], &mask].concat();
+        for way in ["no token", "open", "subscribed"] {
+            let mut stream = match way {
+                "no token" => Stream::asked(&site, &[]).await.unwrap(),
+                _ => Stream::open(&site, &token).await,
+            };
+            if way == "subscribed" {
+                stream.say(&json!({"type": "subscribe", "after": 0})).await;
+                assert_eq!(stream.frame().await["type"], "ping");
+            }
+            stream.say_bytes(&frame).await;
+            assert_eq!(stream.until_closed().await, 1002, "{way}: {head:02x?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cookie_opens_a_stream_for_our_own_page_only() {
+    // Aim: the session cookie opens a stream with our Origin, and only so; a token needs none. Without either the stream
+    // opens and hears nothing before it has shown one.
+    let host = Host::new();
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
+    let (cookie, ours) = (("cookie", owner.cookie()), ("origin", service.url.as_str()));
+    let elsewhere = ("origin", "https://shop.example");
+    for refused in [&[cookie][..], &[cookie, elsewhere], &[cookie, ("origin", "null")]] {
+        assert_eq!(Stream::asked(&site, refused).await.err(), Some(403), "{refused:?}");
+    }
+    let mut own = Stream::asked(&site, &[cookie, ours]).await.unwrap();
+    own.say(&json!({"type": "subscribe", "after": 0})).await;
+    assert_eq!(own.frame().await, json!({"type": "ping", "cursor": 0}));
+    assert_eq!(own.frame().await["type"], "event");
+    let mut nobody = Stream::asked(&site, &[elsewhere]).await.unwrap();
+    nobody.say(&json!({"type": "subscribe", "after": 0})).await;
+    assert_eq!(nobody.until_closed().await, 4001);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_managed_wallet_has_so_many_spends_on_their_way() {
+    // Aim: while the chain holds everything back, as many transfers are taken as a wallet can have on their way; the others are
+    // told to wait, and reserve nothing.
+    let host = Host::new()
+        .with("PURSER_AGENT_WALLET__CALLS_PER_MINUTE", "100000")
+        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "500")
+        .with("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "1000");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    result(&site, &token, "createAgentWallet", json!({})).await;
+    site.chain_fault(json!({"fault": "hold"})).await;
+    let transfer = json!({"amountUsdc": 1, "toAddress": Agent::new(Network::Base).address()});
+    let calls = (0..270).map(|_| call(&site, &token, "agentWalletTransfer", transfer.clone()));
+    let answers = futures_util::future::join_all(calls).await;
+    let busy: Vec<_> = answers.iter().filter(|answer| answer.status != 200).collect();
+    assert_eq!(busy.len(), 270 - 256);
+    for answer in busy {
+        assert_eq!((answer.status, answer.code()), (503, "wallet_busy"), "{}", answer.text);
+    }
+    let wallet = result(&site, &token, "getAgentWallet", json!({})).await;
+    assert_eq!(wallet["balances"]["base"]["reserved"], 256);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agents_spending_calls_have_a_budget() {
+    // Aim: beyond `agent_wallet.calls_per_minute` both spending functions are 429 with the wait, and nothing is signed; what
+    // was answered under a key is answered again; other functions and other accounts go on.
+    let host = Host::new().with("PURSER_AGENT_WALLET__CALLS_PER_MINUTE", "3");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    let free = json!({"route": "/healthz"});
+    let transfer = json!({"amountUsdc": 1, "toAddress": Agent::new(Network::Base).address()});
+    // Without a wallet there is nothing to spend, and a call is a call.
+    for _ in 0..2 {
+        let answer = call(&site, &token, "agentWalletTransfer", transfer.clone()).await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (404, "agent_wallet_unknown"),
+            "{}",
+            answer.text
+        );
+    }
+    result(&site, &token, "createAgentWallet", json!({})).await;
+    let first = keyed(&site, &token, "agentWalletTransfer", "one", &transfer).await;
+    assert_eq!(first.status, 200, "{}", first.text);
+    // The window may have turned meanwhile; in one of the two the calls run out.
+    let over = until("the budget's end", async || {
+        let answer = call(&site, &token, "agentX402Pay", free.clone()).await;
+        (answer.status != 200).then_some(answer)
+    })
+    .await;
+    assert_eq!((over.status, over.code()), (429, "rate_limited"), "{}", over.text);
+    let wait: u64 = over.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    assert_eq!(over.body["error"]["retryAfterSeconds"], wait);
+    // The headers go on to show the service-wide ceiling.
+    assert_eq!(over.header("ratelimit-limit"), Some("1000000"));
+    let over = until("the budget's end for transfers", async || {
+        let answer = call(&site, &token, "agentWalletTransfer", transfer.clone()).await;
+        (answer.status == 429).then_some(answer)
+    })
+    .await;
+    assert_eq!(over.code(), "rate_limited");
+    let again = keyed(&site, &token, "agentWalletTransfer", "one", &transfer).await;
+    assert_eq!(
+        (again.status, again.header("idempotency-replayed")),
+        (200, Some("true"))
+    );
+    result(&site, &token, "getAgentWallet", json!({})).await;
+    let other = Agent::new(Network::Base).token(&site).await;
+    let answer = call(&site, &other, "agentWalletTransfer", transfer).await;
+    assert_eq!(answer.status, 404, "{}", answer.text);
+}

@@ -1,0 +1,134 @@
+//! What a restored backup finds done already, and what operators reject: each ends once, as the other side has it.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_incoming::{self, lands};
+use super::cases_reloadable::{ask, balance as card_balance, loaded};
+use super::cases_restore::{backup, restore};
+use super::cases_withdraw::balance;
+use super::operator_client::OperatorClient;
+use super::host::Host;
+use super::owner::fault;
+use super::http::{ServiceClient, until};
+
+/// Never ordered from its issuer, so that nothing was bought.
+const CARD: &str = "/get-card?amount=5";
+
+/// A transaction on Base.
+const PAID: &str = "0xefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefef";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_that_the_lost_history_took_is_credited_once() {
+    // Aim: signed after the backup, for something that no provider has, and on its chain after the restore, so that the restored
+    // service credits the transfer; the same payment presented again buys nothing and is charged nothing, whether the chain answers
+    // at once or must be read.
+    let host = cases_incoming::host();
+    host.start().stop();
+    let file = backup(&host);
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let mut paid = Vec::new();
+    for told in ["payment.credited settling", "payment.credited unknown"] {
+        let agent = Agent::new(Network::Base);
+        let payment = agent.payment(&site, CARD).await;
+        paid.push((agent, payment, told));
+    }
+    service.stop();
+    restore(&host, &file);
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    for (agent, payment, told) in &paid {
+        lands(&site, payment).await;
+        let token = agent.token(&site).await;
+        balance(&site, &token, [5.0, 5.0, 0.0]).await;
+        if told.ends_with("unknown") {
+            site.chain_fault(json!({"fault": "lose_answer", "wallet": agent.address()}))
+                .await;
+        }
+        let again = until("it has its end", async || {
+            let again = Agent::pay(&site, CARD, payment).await;
+            (again.status != 202).then_some(again)
+        })
+        .await;
+        assert_eq!(
+            (again.status, again.str("status")),
+            (200, Some("credited")),
+            "{}",
+            again.text
+        );
+        site.hears(&token, &[told]).await;
+        balance(&site, &token, [5.0, 5.0, 0.0]).await;
+    }
+    assert_eq!(site.transfers().await.len(), 2);
+    service.stop();
+    host.assert_books();
+}
+
+async fn asked(site: &ServiceClient<'_>, token: &str, to: &str) -> String {
+    let body = json!({"amount": 30, "destination_address": to});
+    let answer = ask(site, token, "/withdraw-card-balance", None, &body).await;
+    assert_eq!(answer.status, 202, "{}", answer.text);
+    answer.body["withdrawal"]["id"].as_str().unwrap().to_owned()
+}
+
+async fn stands(site: &ServiceClient<'_>, token: &str, id: &str) -> Value {
+    let path = format!("/get-withdrawal-status?withdrawal_id={id}");
+    site.get_as(token, &path).await.body["withdrawal"]["status"].clone()
+}
+
+async fn claimed(desk: &OperatorClient<'_>, id: &str) -> Value {
+    until("it is in the queue", async || {
+        let claimed = desk
+            .post("/admin/card-withdrawals/claim", json!({"withdrawal_id": id}))
+            .await;
+        (claimed.status == 200).then(|| claimed.body["lease"].clone())
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_decided_of_a_card_withdrawal_is_so_after_a_restore() {
+    // Aim: the backup has two withdrawals that the issuer has not answered; since then one was paid and the other, while it was
+    // claimed, rejected: after the restore both end so by themselves, nobody is asked to pay, and the balance stays as it is.
+    let host = Host::new().with("PURSER_SANDBOX__CREDIT_MS", "20");
+    let service = host.start();
+    let site = ServiceClient::of(&service);
+    let (agent, token) = loaded(&site, Network::Base, 100).await;
+    fault(&site, "/sandbox/card-program", "unreachable", 0).await;
+    let ids = [
+        asked(&site, &token, &agent.address()).await,
+        asked(&site, &token, &agent.address()).await,
+    ];
+    for id in &ids {
+        assert_eq!(stands(&site, &token, id).await, "pending");
+    }
+    service.stop();
+    let file = backup(&host);
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let lease = claimed(&desk, &ids[0]).await;
+    let paid = json!({"withdrawal_id": ids[0], "lease": lease, "tx_hash": PAID});
+    desk.done("/admin/card-withdrawals/fulfil", paid).await;
+    let lease = claimed(&desk, &ids[1]).await;
+    let rejected = json!({"withdrawal_id": ids[1], "lease": lease, "reason": "no such place"});
+    desk.done("/admin/card-withdrawals/reject", rejected).await;
+    let told = ["card_withdrawal.rejected claimed", "card_withdrawal.put_back"];
+    site.hears(&token, &told).await;
+    assert_eq!(card_balance(&site, &token).await, json!(70));
+    service.stop();
+    restore(&host, &file);
+    let service = host.start();
+    let (site, desk) = (ServiceClient::of(&service), OperatorClient::first(&host, &service));
+    let told = ["card_withdrawal.complete pending", "card_withdrawal.rejected pending"];
+    site.hears(&token, &told).await;
+    for (id, state) in ids.iter().zip(["complete", "rejected"]) {
+        assert_eq!(stands(&site, &token, id).await, state);
+    }
+    let queue = desk.get("/admin/card-withdrawals").await.body;
+    assert_eq!(queue["withdrawals"], json!([]));
+    assert_eq!(card_balance(&site, &token).await, json!(70));
+    service.stop();
+    host.assert_books();
+}

@@ -1,0 +1,193 @@
+//! Whoever applies to the bank, and pays other people's accounts out of a balance; and what the bank says to applications.
+
+use purser_actors::account::{Account, BalancePayout, BankDebit};
+use purser_actors::banking::application::{BankingApplication, Document, MediaType, Question, DocumentType, Status};
+use purser_actors::banking::profile::{CustomerType, BankingProfile};
+use purser_actors::id::{DocumentId, PayoutId, Wallet};
+use purser_actors::identity_verification::{self, IdentityVerification};
+use purser_actors::kernel::EntityKind;
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payout::{Payout, PayoutPlan, PayoutTarget};
+use purser_actors::port::banking::{BankApplicationRequest, ReviewDecision};
+use purser_actors::port::{Entropy as _, Timestamp};
+use purser_actors::quote::QuoteFacts;
+
+use crate::bank::SimBank;
+use crate::clients::{Clients, payment_of_amount, wallet};
+use crate::account_steps::durable;
+use crate::recipients::{destination, registered};
+use crate::environment::Environment;
+
+/// Under this number and above the plan has the fates of payouts that a balance pays for.
+pub(crate) const BANKED: u32 = 1 << 20;
+/// What those are worth, in cents, is less than any payment.
+const LEAST: u64 = 100;
+/// Our fee for one, in cents.
+const FEE: u64 = 50;
+
+/// Under which number the plan has the fate of an order to a rail.
+pub(crate) fn fate_of_order(amount: Cents) -> u32 {
+    match amount.get() {
+        cents @ 0..500 => BANKED + (cents - LEAST) as u32,
+        _ => payment_of_amount(amount),
+    }
+}
+
+/// What a person in the U.S. must answer, by the contract.
+const ASKED: &[(Question, &str)] = &[
+    (Question::DateOfBirth, "1815-12-10"),
+    (Question::Phone, "+15550100"),
+    (Question::AddressLine1, "1 Main Street"),
+    (Question::City, "Springfield"),
+    (Question::State, "IL"),
+    (Question::PostalCode, "62701"),
+    (Question::Occupation, "Engineer"),
+    (Question::SourceOfFunds, "Work"),
+];
+
+impl Clients {
+    pub(crate) async fn applies(&self, number: u8) -> String {
+        let owner = wallet(number);
+        let profile = BankingProfile {
+            owner,
+            holder: CustomerType::Individual,
+            first_name: "Ada".into(),
+            last_name: "Lovelace".into(),
+            email: "ada@example.com".into(),
+            country: "US".parse().unwrap(),
+            created_at: Timestamp::default(),
+        };
+        let told = self.engine.create_banking_profile(owner, profile, None).await;
+        let stored: Option<BankingApplication> = durable(&self.world, EntityKind::BankingApplication, &owner.key());
+        if told.is_ok() && stored.is_none() && !self.world.is_dead() {
+            self.world
+                .object("answer.early", format!("{owner} has no application durably"));
+        }
+        format!("{told:?}")
+    }
+
+    /// All answers, or one too few, and a paper.
+    pub(crate) async fn answers(&self, number: u8, nth: u32) -> String {
+        let (world, owner) = (&self.world, wallet(number));
+        let from = usize::from(nth.is_multiple_of(4));
+        let answers = ASKED[from..]
+            .iter()
+            .map(|(asked, answer)| (*asked, (*answer).to_owned()));
+        let tax = Some(("6789".to_owned(), vec![nth as u8; 40]));
+        let told = self
+            .engine
+            .update_banking_application(owner, answers.collect(), tax, None)
+            .await;
+        let document = Document {
+            id: DocumentId(world.random()),
+            shows: DocumentType::ProofOfAddress,
+            media: MediaType::Pdf,
+            bytes: 1_000,
+            sha256: [nth as u8; 32],
+            at: Timestamp::default(),
+        };
+        let attached = self
+            .engine
+            .add_banking_document(owner, document, vec![nth as u8; 40], None)
+            .await;
+        format!("{told:?}, {attached:?}")
+    }
+
+    pub(crate) async fn submits(&self, number: u8) -> String {
+        let told = self.engine.submit_banking_application(wallet(number), None).await;
+        format!("{told:?}")
+    }
+
+    /// A payment to somebody's account out of the balance.
+    pub(crate) async fn pays_out(&self, number: u8, nth: u32) -> String {
+        let (world, owner) = (&self.world, wallet(number));
+        let amount = Cents::new(LEAST + u64::from(nth));
+        let id = PayoutId(u128::from(number) << 64 | u128::from(nth) << 8 | 3);
+        let quoted = QuoteFacts {
+            fee_rate: "0".into(),
+            min_fee: Cents::new(FEE).to_string(),
+            exchange: None,
+        };
+        let payout = BalancePayout {
+            id,
+            plan: PayoutPlan {
+                target: PayoutTarget::Bank(destination(number), registered(owner).details),
+                terms: self.engine.bank_payment_terms(),
+                quoted: Some(quoted),
+            },
+            amount,
+            charged: Usdc::from_cents(Cents::new(amount.get() + FEE)).unwrap(),
+            cap: None,
+        };
+        let told = self
+            .engine
+            .debit_for_bank(owner, BankDebit::Payout(Box::new(payout)), None)
+            .await;
+        let stored: Option<Payout> = durable(world, EntityKind::Payout, &id.0.to_be_bytes());
+        if told.is_ok() && stored.is_none() && !world.is_dead() {
+            world.object("answer.early", format!("{id} was paid for and is not durable"));
+        }
+        format!("{told:?}")
+    }
+}
+
+/// The bank's name of a customer.
+pub(crate) fn customer(owner: &Wallet) -> String {
+    format!("customer {owner}")
+}
+
+/// The customer that a wallet's approved application has made it, if it has one.
+pub(crate) fn approved(world: &Environment, owner: &Wallet) -> Option<String> {
+    let application: Option<BankingApplication> = durable(world, EntityKind::BankingApplication, &owner.key());
+    match application?.status {
+        Status::Approved(customer) => Some(customer),
+        _ => None,
+    }
+}
+
+/// Whether somebody has signed in, without which nobody banks.
+pub(crate) fn has_account(world: &Environment, owner: &Wallet) -> bool {
+    durable::<Account>(world, EntityKind::Account, &owner.key()).is_some()
+}
+
+impl SimBank {
+    /// Nothing is given to the bank that is not durably submitted, whole, and of a person who is known.
+    pub(crate) fn judge_application(&self, asked: &BankApplicationRequest) {
+        let world = &self.0;
+        let stored: Option<BankingApplication> = durable(world, EntityKind::BankingApplication, &asked.wallet.key());
+        let known = world.vaults.lock().reviews.contains_key(&asked.key);
+        let submitted = stored.as_ref().is_some_and(|kept| match kept.status {
+            Status::Submitted(key) => kept.id == asked.id && key == asked.key,
+            // An older try of a submission that has been decided.
+            _ => known,
+        });
+        let given = |name: &str| asked.answers.iter().any(|(of, text)| *of == name && !text.is_empty());
+        let whole = ASKED.iter().all(|(question, _)| given(question.name()));
+        let person: Option<IdentityVerification> = durable(world, EntityKind::Identity, &asked.wallet.key());
+        let verified = person.is_some_and(|person| matches!(person.status, identity_verification::Status::Verified { .. }));
+        if !submitted || !verified || !whole || asked.sealed_tax.is_empty() || asked.documents.is_empty() {
+            world.object(
+                "application.early",
+                format!("{asked:?}, verified: {verified}, and durable is {stored:?}"),
+            );
+        }
+    }
+
+    /// What the bank says to a submission, for good.
+    pub(crate) fn reviewed(&self, asked: &BankApplicationRequest) -> ReviewDecision {
+        let review = match self.0.below(5) {
+            0 => ReviewDecision::Rejected { reason: "no".into() },
+            1 => ReviewDecision::InformationRequested { what: "more".into() },
+            _ => ReviewDecision::Approved {
+                customer: customer(&asked.wallet),
+            },
+        };
+        let mut vaults = self.0.vaults.lock();
+        vaults
+            .reviews
+            .entry(asked.key)
+            .or_insert((asked.wallet, review))
+            .1
+            .clone()
+    }
+}

@@ -1,0 +1,307 @@
+//! What holders do with the balance at the card issuer: cards that they order, steer and use, and money that they take back;
+//! each order under a key of its own, and sent again until it is answered.
+
+mod plans;
+
+use std::time::Duration;
+
+use purser_actors::card_withdrawal::CardWithdrawal;
+use purser_actors::engine::{OperationError, KeyState, KeyGuard};
+use purser_actors::id::{CardId, WithdrawalId};
+use purser_actors::kernel::idempotency::{RecordedResponse, CommandResult};
+use purser_actors::kernel::event_record::EventRecord;
+use purser_actors::kernel::{Entity, EntityKind, IdempotencyRecorder, table};
+use purser_actors::issuer_link::{self, IssuerLink};
+use purser_actors::money::Cents;
+use purser_actors::port::{Entropy as _, CardAction};
+use purser_actors::reloadable_card::{self, Event, ReloadableCard};
+use purser_storage::codec::{self, Stored};
+
+use crate::clients::{Clients, wallet};
+use crate::withdrawal_operators::OperatorStep;
+use crate::account_steps::durable;
+use crate::identity::address;
+use crate::withdrawals::outlives_keys;
+use crate::environment::Environment;
+
+pub(crate) use plans::add;
+
+/// Wallets that have a balance at the issuer.
+const HOLDERS: u32 = 3;
+
+/// What somebody does with the balance at the card issuer. The same number is the same card or withdrawal, under one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CardBalanceStep {
+    /// So many cents come onto the balance of its holder.
+    Comes(u32, u64),
+    Orders(u32),
+    Steers(u32, CardAction),
+    /// A merchant charges so many cents.
+    IsCharged(u32, u64),
+    /// The issuer ends the card by itself.
+    Ends(u32),
+    Reveals(u32),
+    TakesBack(u32),
+    /// An operator sees to a withdrawal.
+    Operates(u32, u8, OperatorStep),
+    /// Time goes by before what follows.
+    Passes(u64),
+}
+
+const fn holder(nth: u32) -> u8 {
+    (nth % HOLDERS) as u8
+}
+
+fn amount(nth: u32) -> Cents {
+    Cents::new([400, 650, 300, 1_200, 500, 90][nth as usize % 6])
+}
+
+/// Every durable entity of a kind whose id is a number, by number.
+pub(crate) fn all<T: Stored>(world: &Environment, kind: EntityKind) -> Vec<(u128, T)> {
+    let shadow = world.shadow.lock();
+    let prefix = table::entity(kind, &[]);
+    let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
+    rows.map(|(key, row)| {
+        let id = u128::from_be_bytes(*key.last_chunk().unwrap());
+        (id, codec::decode(&row.value).unwrap())
+    })
+    .collect()
+}
+
+/// The durable one that was asked for under a number.
+fn numbered<T: Stored>(world: &Environment, kind: EntityKind, nth: u32) -> Option<(u128, T)> {
+    all(world, kind).into_iter().find(|(id, _)| *id as u32 == nth)
+}
+
+pub(crate) fn withdrawal(world: &Environment, nth: u32) -> Option<(WithdrawalId, CardWithdrawal)> {
+    numbered(world, EntityKind::CardWithdrawal, nth).map(|(id, asked)| (WithdrawalId(id), asked))
+}
+
+/// An order that follows what it opened.
+enum PendingOrder {
+    Card,
+    Withdrawal,
+}
+
+impl Clients {
+    pub(crate) fn load(&self, does: CardBalanceStep) {
+        let this = self.clone();
+        self.go(async move {
+            match does {
+                CardBalanceStep::Comes(nth, cents) => {
+                    let account = address(&wallet(holder(nth)));
+                    this.world.issuer.lock().deposit(account, cents);
+                }
+                CardBalanceStep::Orders(nth) => this.until_answered(nth, &PendingOrder::Card).await,
+                CardBalanceStep::TakesBack(nth) => this.until_answered(nth, &PendingOrder::Withdrawal).await,
+                CardBalanceStep::Steers(nth, wish) => this.steer(nth, wish).await,
+                CardBalanceStep::IsCharged(nth, cents) => this.charge(nth, cents).await,
+                CardBalanceStep::Ends(nth) => {
+                    if let Some((id, _)) = numbered::<ReloadableCard>(&this.world, EntityKind::ReloadableCard, nth) {
+                        let mut issuer = this.world.issuer.lock();
+                        if issuer.cards.contains_key(&CardId(id)) {
+                            issuer.close(&this.world, CardId(id));
+                        }
+                    }
+                }
+                CardBalanceStep::Reveals(nth) => this.reveal(nth).await,
+                CardBalanceStep::Operates(nth, who, hand) => this.operate(nth, who, hand).await,
+                CardBalanceStep::Passes(ms) => this.world.linger(ms).await,
+            }
+        });
+    }
+
+    /// A merchant who has the card's number, and tries it for a while.
+    async fn charge(&self, nth: u32, cents: u64) {
+        let world = &self.world;
+        for _ in 0..4 {
+            let card = numbered::<ReloadableCard>(world, EntityKind::ReloadableCard, nth);
+            let known = card.filter(|(_, card)| card.details().is_some());
+            if let Some((id, _)) = known
+                && world.issuer.lock().charge(world, CardId(id), cents)
+            {
+                return;
+            }
+            world.linger(300).await;
+        }
+    }
+
+    async fn reveal(&self, nth: u32) {
+        let world = &self.world;
+        let Some((id, _)) = numbered::<ReloadableCard>(world, EntityKind::ReloadableCard, nth) else {
+            return;
+        };
+        let before = happened(world, id, |event| matches!(event, Event::Revealed(_)));
+        let told = self.engine.reveal_reloadable(CardId(id)).await;
+        if told.is_ok() && !world.is_dead() {
+            world.trace(|| format!("the number of {} is shown", CardId(id)));
+            if happened(world, id, |event| matches!(event, Event::Revealed(_))) <= before {
+                world.object("card.revealed", format!("{} was shown, and it is not kept", CardId(id)));
+            }
+        }
+    }
+
+    /// A wish that was taken is durable by then, whether or not the issuer has answered it.
+    async fn steer(&self, nth: u32, wish: CardAction) {
+        let world = &self.world;
+        let Some((id, _)) = numbered::<ReloadableCard>(world, EntityKind::ReloadableCard, nth) else {
+            return;
+        };
+        for _ in 0..10 {
+            let told = self.engine.request_card_action(CardId(id), wish, None).await;
+            if world.is_dead() {
+                return;
+            }
+            world.trace(|| format!("holder: {} of {} is answered {told:?}", wish.name(), CardId(id)));
+            let wished = happened(world, id, |event| matches!(event, Event::ActionRequested(w, _) if *w == wish));
+            match told {
+                Ok(true) if wished == 0 => {
+                    world.object("answer.early", format!("{wish:?} of {} is not durable", CardId(id)));
+                }
+                Err(OperationError::Unavailable) => {
+                    world.linger(200).await;
+                    continue;
+                }
+                _ => {}
+            }
+            return;
+        }
+    }
+
+    async fn until_answered(&self, nth: u32, order: &PendingOrder) {
+        for _ in 0..20 {
+            if self.world.is_dead() || self.order_once(nth, order).await {
+                return;
+            }
+            self.world.linger(200).await;
+        }
+    }
+
+    /// Whether it was answered for good.
+    async fn order_once(&self, nth: u32, order: &PendingOrder) -> bool {
+        let (world, owner) = (&self.world, wallet(holder(nth)));
+        let key = match order {
+            PendingOrder::Card => format!("card {nth}"),
+            PendingOrder::Withdrawal => format!("card withdrawal {nth}"),
+        };
+        let turn = match self.engine.acquire_key(owner, &key, [nth as u8; 32]).await {
+            Ok(KeyState::Acquired(turn)) => turn,
+            Ok(KeyState::Replay(RecordedResponse::EntityRef { id, .. })) => {
+                self.is_told(nth, order, u128::from_be_bytes(id.try_into().unwrap()))
+                    .await;
+                return true;
+            }
+            Ok(KeyState::InProgress) | Err(_) => return false,
+            Ok(other) => {
+                world.object("key.unknown", format!("{key}: {other:?}"));
+                return true;
+            }
+        };
+        // Only the holder of a linked account asks at all; whether it still is, the batch says.
+        let link: Option<IssuerLink> = durable(world, EntityKind::IssuerLink, &owner.key());
+        if !link.is_some_and(|link| matches!(link.status, issuer_link::Status::Linked { .. })) {
+            return false;
+        }
+        let id = world.random() << 32 | u128::from(nth);
+        let taken = match order {
+            PendingOrder::Card => self.order_card(nth, id, &turn).await,
+            PendingOrder::Withdrawal => self.order_withdrawal(nth, id, &turn).await,
+        };
+        drop(turn);
+        if world.is_dead() {
+            return true;
+        }
+        if taken {
+            self.is_told(nth, order, id).await;
+        }
+        taken
+    }
+
+    async fn order_card(&self, nth: u32, id: u128, turn: &KeyGuard) -> bool {
+        let owner = wallet(holder(nth));
+        let memo = IdempotencyRecorder::<ReloadableCard>::new(turn.slot().clone(), move |told: CommandResult<'_, ReloadableCard>| {
+            let (kind, id) = (EntityKind::ReloadableCard as u8, id.to_be_bytes().to_vec());
+            told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
+        });
+        let whose = (CardId(id), owner, address(&owner));
+        // Two of three stay open after their first charge.
+        let asked = self
+            .engine
+            .create_reloadable(whose, (amount(nth), nth % 3 != 1), None, Some(memo));
+        asked.await.is_ok()
+    }
+
+    async fn order_withdrawal(&self, nth: u32, id: u128, turn: &KeyGuard) -> bool {
+        let owner = wallet(holder(nth));
+        let memo = IdempotencyRecorder::<CardWithdrawal>::new(turn.slot().clone(), move |told: CommandResult<'_, CardWithdrawal>| {
+            let (kind, id) = (EntityKind::CardWithdrawal as u8, id.to_be_bytes().to_vec());
+            told.is_ok().then_some(RecordedResponse::EntityRef { kind, id })
+        });
+        let whose = (WithdrawalId(id), owner, address(&owner));
+        let what = (wallet(holder(nth + 1)), amount(nth));
+        let asked = self.engine.withdraw_card_balance(whose, what, Some(memo));
+        asked.await.is_ok()
+    }
+
+    /// Waits a while for what the issuer says. Nobody is told yes without the card, nor no while the money is taken.
+    async fn is_told(&self, nth: u32, order: &PendingOrder, id: u128) {
+        let (world, patience) = (&self.world, Duration::from_millis(3_000));
+        let (kind, status) = match order {
+            PendingOrder::Card => {
+                let answer = tokio::time::timeout(patience, self.engine.await_reloadable(CardId(id))).await;
+                ("card", answer.ok().flatten().map(|card| card.status()))
+            }
+            PendingOrder::Withdrawal => {
+                let wait = self.engine.await_card_withdrawal(WithdrawalId(id));
+                let answer = tokio::time::timeout(patience, wait).await;
+                ("card withdrawal", answer.ok().flatten().map(|asked| asked.status()))
+            }
+        };
+        if world.is_dead() {
+            return;
+        }
+        world.trace(|| format!("holder is told of {kind} {nth}: {status:?}"));
+        let (stored, is_there) = match order {
+            PendingOrder::Card => {
+                let card: Option<ReloadableCard> = durable(world, EntityKind::ReloadableCard, &id.to_be_bytes());
+                let is_there = world.issuer.lock().cards.contains_key(&CardId(id));
+                (card.map(|card| card.status()), is_there)
+            }
+            PendingOrder::Withdrawal => {
+                let asked: Option<CardWithdrawal> = durable(world, EntityKind::CardWithdrawal, &id.to_be_bytes());
+                let issuer = world.issuer.lock();
+                let is_there = issuer.aside.values().any(|(order, _)| order.withdrawal.0 == id);
+                (asked.map(|asked| asked.status()), is_there)
+            }
+        };
+        let first = *world.notes.lock().loads.entry((kind, nth)).or_insert(id);
+        if first != id && !outlives_keys(&world.plan) {
+            world.object("key.answers", format!("{kind} {nth} is {first:x} and {id:x}"));
+        }
+        let rests = match (status, stored) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some("failed"), Some(stored)) => stored == "failed" && !is_there,
+            (Some(_), Some(stored)) => !matches!(stored, "creating" | "pending" | "failed") && is_there,
+        };
+        if !rests {
+            world.object(
+                "answer.early",
+                format!("{kind} {nth} was said to be {status:?}; durable is {stored:?}, at the issuer: {is_there}"),
+            );
+        }
+    }
+}
+
+/// How often something durably happened to a reloadable card.
+pub(crate) fn happened(world: &Environment, id: u128, which: impl Fn(&Event) -> bool) -> usize {
+    let shadow = world.shadow.lock();
+    let records = shadow
+        .events
+        .iter()
+        .filter_map(|event| EventRecord::read(&event.payload).ok());
+    let of_it = records.filter(|r| r.kind == EntityKind::ReloadableCard as u8 && r.id == id.to_be_bytes());
+    of_it
+        .filter(|r| codec::decode(&r.event).is_ok_and(|event: reloadable_card::Event| which(&event)))
+        .count()
+}

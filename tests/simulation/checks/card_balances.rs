@@ -1,0 +1,270 @@
+//! Balances at the card issuer at rest: where the money of each is by the issuer's books, held against our cards and
+//! withdrawals, and against what holders and operators were told.
+
+use std::collections::BTreeMap;
+
+use purser_actors::card_withdrawal::{self, CardWithdrawal};
+use purser_actors::id::{CardId, WithdrawalId};
+use purser_actors::kernel::{Entity, EntityKind, table};
+use purser_actors::operator::AuditRecord;
+use purser_actors::port::CardState;
+use purser_actors::reloadable_card::{Event, ReloadableCard};
+use purser_storage::codec;
+
+use super::{StoreContents, Violation, decode, rows, wrong};
+use crate::withdrawal_operators::paid;
+use crate::card_balances::all;
+use crate::reloadable_cards::IssuerLedger;
+use crate::withdrawals::outlives_keys;
+use crate::environment::Environment;
+
+pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
+    let cards: BTreeMap<CardId, ReloadableCard> = of(world, EntityKind::ReloadableCard, CardId);
+    let asked: BTreeMap<WithdrawalId, CardWithdrawal> = of(world, EntityKind::CardWithdrawal, WithdrawalId);
+    let issuer = world.issuer.lock();
+    for (id, one) in &cards {
+        world.trace(|| format!("a reloadable card ended as {}", one.status()));
+        card(&issuer, *id, one)?;
+        story(stock, &issuer, *id)?;
+    }
+    for (id, one) in &asked {
+        world.trace(|| format!("a card withdrawal ended as {}", one.status()));
+        withdrawal(world, &issuer, *id, one)?;
+    }
+    if let Some(id) = issuer.cards.keys().find(|id| !cards.contains_key(id)) {
+        return wrong("card.lost", format!("{id} was opened and is not there"));
+    }
+    let known = |id| asked.contains_key(id);
+    if let Some((order, _)) = issuer.aside.values().find(|(order, _)| !known(&order.withdrawal)) {
+        return wrong("aside.lost", format!("{order:?} is for nothing"));
+    }
+    sums(&issuer, &cards, &asked)?;
+    keys(world, &cards, &asked)?;
+    drop(issuer);
+    audited(world, stock, &asked)?;
+    for (id, state) in &world.counter.lock().told {
+        let is = asked.get(id).map_or("-", |asked| asked.status());
+        if is != *state {
+            return wrong(
+                "counter.contradicted",
+                format!("{id} was said to be {state}, and is {is}"),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn of<Id: Ord, T: codec::Stored>(world: &Environment, kind: EntityKind, named: fn(u128) -> Id) -> BTreeMap<Id, T> {
+    all(world, kind).into_iter().map(|(id, one)| (named(id), one)).collect()
+}
+
+const fn as_we_say(state: CardState) -> &'static str {
+    match state {
+        CardState::Open => "open",
+        CardState::Paused => "paused",
+        CardState::Closed => "closed",
+    }
+}
+
+/// A card is what the issuer knows of it, to the cent; one that failed does not exist there.
+fn card(issuer: &IssuerLedger, id: CardId, card: &ReloadableCard) -> Result<(), Violation> {
+    let known = issuer.cards.get(&id);
+    let good = match known {
+        None => card.status() == "failed",
+        Some(known) => {
+            let stands = known.stands();
+            card.status() == as_we_say(stands.state)
+                && card.sequence == stands.sequence
+                && card.activity == stands.activity.clone().bounded()
+        }
+    };
+    if !good || card.pending_action.is_some() {
+        let known = known.map(|known| known.stands());
+        return wrong("card.stands", format!("{id} is {card:?}, and at the issuer {known:?}"));
+    }
+    Ok(())
+}
+
+/// Its events tell how it came to stand as it does: each move from where the last one led, each wish answered once by an
+/// issuer that was asked for it once.
+fn story(stock: &StoreContents, issuer: &IssuerLedger, id: CardId) -> Result<(), Violation> {
+    let own = stock.records.iter().filter(|r| r.kind == EntityKind::ReloadableCard as u8);
+    let own = own.filter(|r| r.id == id.0.to_be_bytes());
+    let (mut stands, mut wishes, mut answers, mut sequence) = ("-", 0, 0, 0);
+    // One word may tell of several charges, and of where the card stands besides.
+    let mut goes_on = false;
+    for record in own {
+        let event: Event = codec::decode(&record.event).unwrap();
+        let says = !matches!(event, Event::Charged(_, None, _));
+        let newer = |word: u64, last: u64| word > last || (word == last && goes_on && says);
+        let (from, to, word): (&[&str], _, _) = match &event {
+            Event::Ordered { .. } => (&["-"], Some("creating"), None),
+            Event::Opened(..) => (&["creating"], Some("open"), None),
+            Event::Declined(..) => (&["creating"], Some("failed"), None),
+            Event::Paused(s, _) => (&["open"], Some("paused"), Some(s.sequence)),
+            Event::Resumed(s, _) => (&["paused"], Some("open"), Some(s.sequence)),
+            Event::Closed(s, _) => (&["open", "paused"], Some("closed"), Some(s.sequence)),
+            Event::Charged(s, ..) => (&["open", "paused", "closed"], None, Some(s.sequence)),
+            Event::ActionRequested(..) | Event::Revealed(_) => (&["open", "paused"], None, None),
+            Event::ActionCompleted(_) => (&["open", "paused", "closed"], None, None),
+        };
+        wishes += usize::from(matches!(event, Event::ActionRequested(..)));
+        answers += usize::from(matches!(event, Event::ActionCompleted(_)));
+        if !from.contains(&stands) || word.is_some_and(|word| !newer(word, sequence)) {
+            return wrong(
+                "card.story",
+                format!("{id}: {event:?} came upon {stands} at {sequence}"),
+            );
+        }
+        sequence = word.unwrap_or(sequence);
+        goes_on = matches!(event, Event::Charged(_, Some(_), _));
+        stands = to.unwrap_or(stands);
+    }
+    let asked = issuer.steered.values().filter(|card| **card == id).count();
+    if wishes != answers || wishes != asked {
+        let detail = format!("{id}: {wishes} wishes, {answers} answers, and the issuer was asked {asked} times");
+        return wrong("card.wishes", detail);
+    }
+    Ok(())
+}
+
+/// What was set aside for it is where its state says, and an operator paid it exactly if it is complete.
+fn withdrawal(world: &Environment, issuer: &IssuerLedger, id: WithdrawalId, asked: &CardWithdrawal) -> Result<(), Violation> {
+    use card_withdrawal::Status;
+    let aside: Vec<_> = issuer
+        .aside
+        .iter()
+        .filter(|(_, (order, _))| order.withdrawal == id)
+        .collect();
+    let paid = paid(world, id);
+    let ended = match &aside[..] {
+        [] => None,
+        [(key, (_, ended))] if asked.reservation == Some(**key) => Some(*ended),
+        more => return wrong("aside.twice", format!("{id} is {asked:?}, and set aside is {more:?}")),
+    };
+    let good = match &asked.status {
+        Status::Pending => false,
+        Status::Failed { .. } => ended.is_none() && paid.is_none(),
+        Status::Queued => ended == Some(None) && paid.is_none(),
+        // Whoever held it may have paid and not said so yet.
+        Status::Claimed(_) => ended == Some(None),
+        // Only a restored backup brings that, and none is restored here.
+        Status::ClosedAtIssuer { .. } => false,
+        Status::Complete { transaction } => ended == Some(Some(true)) && paid.as_ref() == Some(transaction),
+        Status::Rejected { .. } => ended == Some(Some(false)) && paid.is_none(),
+    };
+    let settled = matches!(ended, Some(Some(_)));
+    match good && settled == asked.settled {
+        true => Ok(()),
+        false => wrong(
+            "aside.ends",
+            format!("{id} is {asked:?}, set aside {ended:?}, paid {paid:?}"),
+        ),
+    }
+}
+
+/// What came onto each balance is on it, on its cards, spent with them, set aside or paid out, by our books.
+fn sums(
+    issuer: &IssuerLedger,
+    cards: &BTreeMap<CardId, ReloadableCard>,
+    asked: &BTreeMap<WithdrawalId, CardWithdrawal>,
+) -> Result<(), Violation> {
+    let accounts = cards.values().map(|card| card.account);
+    let accounts = accounts.chain(asked.values().map(|asked| asked.account));
+    let mut gone: BTreeMap<[u8; 20], u64> = accounts.map(|account| (account, 0)).collect();
+    for (id, card) in cards {
+        // A snapshot keeps the newest charges only.
+        let spent = issuer.cards.get(id).map_or(0, |known| known.spent);
+        let kept: u64 = card.spent().iter().map(|charge| charge.amount.get()).sum();
+        if spent != kept {
+            return wrong("card.charges", format!("{id}: {spent} were charged, {kept} are told"));
+        }
+        *gone.entry(card.account).or_default() += card.activity.available.get() + kept;
+    }
+    for asked in asked.values() {
+        if !matches!(asked.status(), "failed" | "rejected") {
+            *gone.entry(asked.account).or_default() += asked.amount.get();
+        }
+    }
+    for (account, gone) in gone {
+        let known = |of: &BTreeMap<[u8; 20], u64>| of.get(&account).copied().unwrap_or(0);
+        let (came, left) = (known(&issuer.came), known(&issuer.left));
+        if came != left + gone {
+            let detail = format!(
+                "{came} came onto {}, {left} are left, {gone} are told",
+                hex::encode(account)
+            );
+            return wrong("card_balance.sum", detail);
+        }
+    }
+    Ok(())
+}
+
+/// A key opened one, whoever asked again, and it is the one that somebody was told of.
+fn keys(
+    world: &Environment,
+    cards: &BTreeMap<CardId, ReloadableCard>,
+    asked: &BTreeMap<WithdrawalId, CardWithdrawal>,
+) -> Result<(), Violation> {
+    if outlives_keys(&world.plan) {
+        return Ok(());
+    }
+    let notes = world.notes.lock();
+    let ids = cards.keys().map(|id| ("card", id.0));
+    let mut known: BTreeMap<(&str, u32), u128> = BTreeMap::new();
+    for (what, id) in ids.chain(asked.keys().map(|id| ("card withdrawal", id.0))) {
+        let nth = id as u32;
+        let told = notes.loads.get(&(what, nth)).is_none_or(|told| *told == id);
+        if known.insert((what, nth), id).is_some() || !told {
+            return wrong("key.twice", format!("{what} {nth} is {id:x}, and another"));
+        }
+    }
+    match notes.loads.keys().find(|key| !known.contains_key(key)) {
+        Some(lost) => wrong("key.effect", format!("{lost:?} was taken on and is not there")),
+        None => Ok(()),
+    }
+}
+
+/// As many acts of operators are written down as have happened.
+fn audited(world: &Environment, stock: &StoreContents, asked: &BTreeMap<WithdrawalId, CardWithdrawal>) -> Result<(), Violation> {
+    type Which = fn(&card_withdrawal::Event) -> bool;
+    let acts: [(&str, Which); 4] = [
+        ("card_withdrawal.claim", |e| {
+            matches!(e, card_withdrawal::Event::Claimed(..))
+        }),
+        ("card_withdrawal.release", |e| {
+            matches!(e, card_withdrawal::Event::Released(_))
+        }),
+        ("card_withdrawal.fulfil", |e| {
+            matches!(e, card_withdrawal::Event::Fulfilled(..))
+        }),
+        ("card_withdrawal.reject", |e| {
+            matches!(e, card_withdrawal::Event::Rejected(..))
+        }),
+    ];
+    let audits: Vec<AuditRecord> = {
+        let shadow = world.shadow.lock();
+        rows(&shadow.rows, &[table::AUDIT_LOG])
+            .map(|(_, row)| decode(row))
+            .collect()
+    };
+    for id in asked.keys() {
+        let own = stock.records.iter().filter(|r| r.kind == EntityKind::CardWithdrawal as u8);
+        let own: Vec<_> = own
+            .filter(|r| r.id == id.0.to_be_bytes())
+            .map(|r| codec::decode::<card_withdrawal::Event>(&r.event).unwrap())
+            .collect();
+        for (what, which) in acts {
+            let done = own.iter().filter(|event| which(event)).count();
+            let kept = audits.iter().filter(|a| a.subject == id.to_string() && a.action == what);
+            let kept = kept.count();
+            if kept != done {
+                return wrong(
+                    "audit",
+                    format!("{id}: {what} happened {done} times, {kept} are written down"),
+                );
+            }
+        }
+    }
+    Ok(())
+}

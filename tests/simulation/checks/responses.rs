@@ -1,0 +1,210 @@
+//! What callers were told, held against what is stored at the end.
+
+use std::collections::BTreeSet;
+
+use purser_actors::card;
+use purser_actors::engine::ClaimError;
+use purser_actors::incoming::{self, Incoming};
+use purser_actors::kernel::EntityKind;
+use purser_actors::payment::{Outcome, Payment, Status};
+use purser_storage::codec;
+
+use super::restored::taken;
+use super::{StoreContents, Violation, wrong};
+use crate::clients::{Call, ClientLog, payer, product, request, wallet};
+use crate::products::thing;
+use crate::environment::Environment;
+
+/// Whether another presentation of the payment could have changed what a call was told.
+fn presented_again(calls: &[Call], n: usize) -> bool {
+    let call = &calls[n];
+    calls.iter().enumerate().any(|(m, other)| {
+        m != n
+            && other.payment == call.payment
+            && other.request == call.request
+            && other.told.as_ref().is_none_or(|(told, _)| *told > call.asked)
+    })
+}
+
+/// What was told stays true.
+pub(super) fn answers(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
+    let taken = taken(world);
+    let waits = |incoming: &Incoming| incoming.status == incoming::Status::Waiting;
+    let notes = world.notes.lock();
+    for (n, call) in notes.calls.iter().enumerate() {
+        let Some((_, answer)) = &call.told else { continue };
+        let id = notes.ids[&call.payment];
+        let payment = stock.payments.get(&id);
+        let broken = match answer {
+            Ok(paid) => payment.map_or(Some("answer.lost"), |payment| {
+                let bound = paid.payment == id && payment.claim.is_for(&request(call.request));
+                // Whoever has it settled after all opens a session of their own in its place.
+                let ended = matches!(
+                    paid.outcome,
+                    Outcome::Fulfilled { .. } | Outcome::Credited { .. } | Outcome::Resolved(_)
+                );
+                let replaced = !ended && presented_again(&notes.calls, n);
+                let won = !paid.won || replaced || call.session == payment.claim.session.id;
+                let true_still = bound && stays(stock, &notes.calls, n, &paid.outcome, payment);
+                (!true_still)
+                    .then_some("answer.contradicted")
+                    .or((!won).then_some("answer.won"))
+            }),
+            // Bought otherwise; or, in a history that a restore lost, with the transfer taken in without the payment.
+            Err(ClaimError::AlreadyUsed) => {
+                let otherwise = match payment {
+                    Some(payment) => !payment.claim.is_for(&request(call.request)),
+                    None => taken
+                        .values()
+                        .any(|(_, incoming)| incoming.transfer.payment == id && !waits(incoming)),
+                };
+                (!otherwise).then_some("answer.used")
+            }
+            Err(ClaimError::OutcomeUnknown(_)) => None,
+            // Refused, each and every one of them: then nothing was claimed.
+            Err(_) => {
+                let mut others = notes.calls.iter().filter(|c| c.payment == call.payment);
+                let refused = |c: &Call| matches!(&c.told, Some((_, Err(e))) if !matches!(e, ClaimError::OutcomeUnknown(_)));
+                (payment.is_some() && others.all(refused)).then_some("answer.claimed")
+            }
+        };
+        if let Some(rule) = broken {
+            let number = call.payment;
+            return wrong(
+                rule,
+                format!("payment {number}, call {n} was told {answer:?}; it is {payment:?}"),
+            );
+        }
+    }
+    let mut winners = BTreeSet::new();
+    let fulfilled = |outcome: &Outcome| matches!(outcome, Outcome::Fulfilled { .. });
+    let won = |c: &&Call| matches!(&c.told, Some((_, Ok(paid))) if paid.won && fulfilled(&paid.outcome));
+    for call in notes.calls.iter().filter(won) {
+        if !winners.insert(call.payment) {
+            return wrong("answer.two_won", format!("payment {}", call.payment));
+        }
+    }
+    frozen(&notes)
+}
+
+/// Whether what a call was told of a payment agrees with what has become of it.
+fn stays(stock: &StoreContents, calls: &[Call], n: usize, told: &Outcome, payment: &Payment) -> bool {
+    match (told, &payment.status) {
+        (
+            Outcome::Fulfilled {
+                product,
+                transaction,
+                session,
+            },
+            Status::Fulfilled {
+                product: p,
+                transaction: t,
+            },
+        ) => {
+            let sold = product == p && transaction == t;
+            let opened = (!payment.by_managed_wallet()).then_some(payment.claim.session.id);
+            let is_open = session.is_none_or(|session| stock.sessions.contains_key(&session));
+            sold && (payment.claim.is_taken_over() || (*session == opened && is_open))
+        }
+        (Outcome::Credited { transaction, amount }, Status::Credited { transaction: t }) => {
+            transaction == t && *amount == payment.price()
+        }
+        (Outcome::Resolved(told), Status::Resolved { resolution, .. }) => told == resolution,
+        (Outcome::Fulfilled { .. } | Outcome::Credited { .. } | Outcome::Resolved(_), _) => false,
+        (Outcome::Declined(_), Status::Refused(_) | Status::Credited { .. } | Status::Resolved { .. }) => true,
+        (Outcome::Declined(_) | Outcome::Unavailable, _) => payment.is_released() || presented_again(calls, n),
+        (Outcome::Pending, _) => !payment.is_released(),
+    }
+}
+
+/// Nobody buys from a frozen account: between the operator's word and the next, no claim wins.
+fn frozen(notes: &ClientLog) -> Result<(), Violation> {
+    for freeze in notes.freezes.iter().filter(|f| f.frozen) {
+        let Some(since) = freeze.told else { continue };
+        let thaws = notes.freezes.iter().filter(|f| f.wallet == freeze.wallet && !f.frozen);
+        // A thaw that was asked for and not answered may still have come.
+        if thaws
+            .clone()
+            .any(|f| f.asked < since && f.told.is_none_or(|told| told > freeze.asked))
+        {
+            continue;
+        }
+        let until = thaws
+            .filter(|f| f.asked > since)
+            .map(|f| f.asked)
+            .min()
+            .unwrap_or(u64::MAX);
+        let bought = notes.calls.iter().find(|call| {
+            payer(call.payment) == freeze.wallet
+                && call.asked > since
+                && matches!(&call.told, Some((told, Ok(paid))) if paid.won && *told < until)
+        });
+        if let Some(call) = bought {
+            return wrong(
+                "frozen.bought",
+                format!("payment {} of wallet {}", call.payment, freeze.wallet),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What owners and the operator were told.
+pub(super) fn holders(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
+    let notes = world.notes.lock();
+    for card in &notes.closed {
+        if !stock
+            .cards
+            .get(card)
+            .is_some_and(|c| matches!(c.status, card::Status::Closed(_)))
+        {
+            return wrong("card.reopened", card.to_string());
+        }
+    }
+    for (card, times) in &notes.revealed {
+        let kept = stock.records.iter().filter(|r| {
+            r.kind == EntityKind::Card as u8
+                && r.id == card.0.to_be_bytes()
+                && matches!(codec::decode(&r.event), Ok(card::Event::Revealed(_)))
+        });
+        if kept.count() < *times {
+            return wrong("card.revealed", format!("{card} was shown {times} times"));
+        }
+    }
+    if let Some(session) = notes.sessions.iter().find(|s| !stock.sessions.contains_key(s)) {
+        return wrong("session.lost", session.to_string());
+    }
+    for (session, generation) in &notes.generations {
+        if stock.sessions[session].generation < *generation {
+            return wrong("session.generation", format!("{session}: {generation} was given"));
+        }
+    }
+    if let Some(session) = notes
+        .revoked
+        .keys()
+        .find(|s| stock.sessions.get(s).is_some_and(|s| s.is_active()))
+    {
+        return wrong("session.revoked", session.to_string());
+    }
+    for n in 0..4 {
+        let of_it: Vec<_> = notes.freezes.iter().filter(|f| f.wallet == n).collect();
+        let Some(last) = of_it.last() else { continue };
+        let alone = of_it[..of_it.len() - 1]
+            .iter()
+            .all(|f| f.told.is_some_and(|told| told < last.asked));
+        let is = stock.accounts.get(&wallet(n).key()).is_some_and(|a| a.frozen.is_some());
+        if alone && last.told.is_some() && is != last.frozen {
+            return wrong("account.frozen", format!("wallet {n}: {is}"));
+        }
+    }
+    for call in &notes.calls {
+        let Some((_, Ok(paid))) = &call.told else { continue };
+        let owner = wallet(payer(call.payment));
+        if let Some(product) = product(&paid.outcome)
+            && stock.goods.get(&thing(&product)).is_none_or(|good| good.owner != owner)
+        {
+            return wrong("product.owner", product.to_string());
+        }
+    }
+    Ok(())
+}

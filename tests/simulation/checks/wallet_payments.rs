@@ -1,0 +1,162 @@
+//! Managed wallets at rest: what left each on the chain, held against its spends, its caps, its agents' pins and keys.
+
+use std::collections::BTreeMap;
+
+use purser::verify::ChainTransfer;
+use purser_actors::agent_wallet::{AgentWallet, Event, WalletCaps};
+use purser_actors::id::WalletPaymentId;
+use purser_actors::kernel::{Entity as _, EntityKind, table};
+use purser_actors::wallet_payment::{self, WalletPayment, Status};
+use purser_storage::codec;
+
+use super::{StoreContents, Violation, decode, rows, wrong};
+use crate::agents::allows;
+use crate::chain::spent;
+use crate::card_balances::all;
+use crate::seller::SPEND;
+use crate::withdrawals::{EACH, outlives_keys};
+use crate::environment::Environment;
+
+const ATOMIC_PER_CENT: u64 = 10_000;
+
+pub(super) fn judge(world: &Environment, stock: &StoreContents) -> Result<(), Violation> {
+    let spends: BTreeMap<WalletPaymentId, WalletPayment> = all(world, EntityKind::WalletPayment)
+        .into_iter()
+        .map(|(id, spend)| (WalletPaymentId(id), spend))
+        .collect();
+    let mut left = spent(world);
+    let mut numbers: BTreeMap<u32, WalletPaymentId> = BTreeMap::new();
+    for (id, spend) in &spends {
+        world.trace(|| format!("a spend ended as {}", spend.status()));
+        let nth = (id.0 as u32 - SPEND) / EACH;
+        if numbers.insert(nth, *id).is_some() && !outlives_keys(&world.plan) {
+            return wrong("key.twice", format!("spend {nth} is two"));
+        }
+        let own = left.remove(id).unwrap_or_default();
+        one(world, *id, spend, &own)?;
+        if !allows(nth, spend.order.to, spend.order.amount.atomic()) {
+            return wrong("spend.pins", format!("{id}: {:?} was not allowed", spend.order));
+        }
+        story(world, stock, *id, spend)?;
+    }
+    // What the lost history had signed is in nobody's books but the chain's.
+    if let Some(lost) = left.values().next().filter(|_| !was_restored(world)) {
+        return wrong("spend.lost", format!("{lost:?} left for nothing"));
+    }
+    for (nth, id) in &world.notes.lock().spends {
+        if numbers.get(nth) != Some(id) && !outlives_keys(&world.plan) {
+            return wrong("key.effect", format!("spend {nth} was said to be {id}"));
+        }
+    }
+    let wallets: Vec<AgentWallet> = {
+        let shadow = world.shadow.lock();
+        let all = rows(&shadow.rows, &[table::ENTITY, EntityKind::AgentWallet as u8]);
+        all.map(|(_, row)| decode(row)).collect()
+    };
+    wallets.iter().try_for_each(|wallet| caps(stock, wallet, &spends))
+}
+
+/// It ended as the chain shows: once on it, exactly as it was ordered, or never.
+fn one(world: &Environment, id: WalletPaymentId, spend: &WalletPayment, left: &[ChainTransfer]) -> Result<(), Violation> {
+    let ordered =
+        |t: &ChainTransfer| (t.from, t.to, t.atomic) == (spend.from, spend.order.to, spend.order.amount.atomic());
+    let good = match (&spend.status, left) {
+        (Status::Settled { transaction, .. }, [one]) => one.transaction == *transaction && ordered(one),
+        (Status::Failed { .. } | Status::Unsettled { .. }, []) => true,
+        // On Solana a restored store knows a spend by what it moved: the transfer may be another's that was lost.
+        (Status::Settled { transaction, .. }, []) if was_restored(world) => {
+            let mut all = spent(world).into_values().flatten();
+            all.any(|t| t.transaction == *transaction && ordered(&t))
+        }
+        _ => false,
+    };
+    match good {
+        true => Ok(()),
+        false => wrong("spend.money", format!("{id} is {:?}, and {left:?} left", spend.status)),
+    }
+}
+
+fn was_restored(world: &Environment) -> bool {
+    world.archive.lock().mark().is_some()
+}
+
+/// Its events tell how it came to that.
+fn story(world: &Environment, stock: &StoreContents, id: WalletPaymentId, spend: &WalletPayment) -> Result<(), Violation> {
+    let own = stock
+        .records
+        .iter()
+        .filter(|r| r.kind == EntityKind::WalletPayment as u8 && r.id == id.0.to_be_bytes());
+    let told: Vec<&str> = own
+        .map(|record| match codec::decode(&record.event).unwrap() {
+            wallet_payment::Event::Created { .. } => "reserved",
+            wallet_payment::Event::Signed(..) => "signed",
+            wallet_payment::Event::ResponseReceived(..) => "sent",
+            wallet_payment::Event::Confirmed(..) => "settled",
+            wallet_payment::Event::Failed(..) => "refused",
+            wallet_payment::Event::Unsettled(..) => "unsettled",
+        })
+        .collect();
+    let mut expected = vec!["reserved"];
+    if spend.status() != "refused" {
+        // One that the lost history had sent is recognised on the chain.
+        let recognised = was_restored(world) && told == ["reserved", "settled"];
+        expected.extend((!recognised).then_some("signed"));
+        expected.extend(spend.answer().map(|_| "sent"));
+    }
+    expected.push(spend.status());
+    match told == expected {
+        true => Ok(()),
+        false => wrong("spend.story", format!("{id}: {told:?}, and not {expected:?}")),
+    }
+}
+
+/// No limit was ever passed, by the limits of that moment and by days that are over for good once a later one has begun; and
+/// every reservation ended once, by what became of its spend.
+fn caps(stock: &StoreContents, wallet: &AgentWallet, spends: &BTreeMap<WalletPaymentId, WalletPayment>) -> Result<(), Violation> {
+    let own = stock
+        .records
+        .iter()
+        .filter(|r| r.kind == EntityKind::AgentWallet as u8 && r.id == wallet.owner.key());
+    let mut limits: Option<WalletCaps> = None;
+    let mut days: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut open: BTreeMap<WalletPaymentId, (u32, u64)> = BTreeMap::new();
+    for record in own {
+        match codec::decode(&record.event).unwrap() {
+            Event::Created { limits: set, .. } | Event::CapsChanged(set) => limits = Some(set),
+            Event::Held(share) => {
+                let (amount, now) = (share.amount.atomic(), limits.expect("a wallet has limits"));
+                let day = days.entry(share.day).or_default();
+                *day += amount;
+                let over_day = now.per_day.is_some_and(|cap| *day > cap.get() * ATOMIC_PER_CENT);
+                if amount > now.per_call.get() * ATOMIC_PER_CENT || over_day {
+                    let detail = format!(
+                        "{}: {amount} of {day} on day {} within {now:?}",
+                        wallet.owner, share.day
+                    );
+                    return wrong("spend.caps", detail);
+                }
+                let newest = days.keys().next_back().copied().unwrap_or(0);
+                if share.day < newest || open.insert(share.spend, (share.day, amount)).is_some() {
+                    return wrong("spend.day", format!("{share:?} after day {newest}, or twice"));
+                }
+            }
+            Event::HoldSettled(spend, paid) => {
+                let settled = matches!(spends.get(&spend).map(|s| &s.status), Some(Status::Settled { .. }));
+                let Some((day, amount)) = open.remove(&spend).filter(|_| settled == paid) else {
+                    return wrong("spend.ended", format!("{spend} ended as paid: {paid}"));
+                };
+                if !paid {
+                    *days.entry(day).or_default() -= amount;
+                }
+            }
+            Event::AddressSaved(_) | Event::AddressDeleted(_) => {}
+        }
+    }
+    match open.is_empty() && wallet.open.is_empty() {
+        true => Ok(()),
+        false => wrong(
+            "spend.reserved",
+            format!("{}: {open:?} and {:?}", wallet.owner, wallet.open),
+        ),
+    }
+}

@@ -1,0 +1,346 @@
+//! What outlives the process: disk, time, chance, the outside; and what the simulator remembers to judge by.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_actors::engine::Engine;
+use purser_actors::port::{Clock, Entropy, Timestamp};
+use purser_storage::sim_disk::{SeededRng, SimDisk};
+use purser_storage::snapshot::MemorySource;
+use sha2::{Digest, Sha256};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::bank::BankTruth;
+use crate::bridge::BridgeTransfers;
+use crate::chain::Ledger;
+use crate::clients::ClientLog;
+use crate::withdrawal_operators::OperatorState;
+use crate::order_operators::OrderOperators;
+use crate::providers::CardNumbers;
+use crate::outages::Outages;
+use crate::identity::IdentityTruth;
+use crate::plan::Plan;
+use crate::reloadable_cards::IssuerLedger;
+use crate::payouts::RailLedger;
+use crate::restores::Archive;
+use crate::seller::SellerLedger;
+use crate::reference_store::ReferenceStore;
+use crate::subscribers::SimSubscriber;
+
+/// 2026-11-20T23:50:00Z: midnight comes within most runs, and with it a new day of the caps.
+const START_MS: u64 = 1_795_218_600_000;
+
+/// Panics with this text are part of a run and are not printed.
+pub(crate) const ORDERED_PANIC: &str = "a panic that the simulation ordered";
+
+/// Something that must never be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InvariantViolation {
+    /// Which rule is broken.
+    pub(crate) rule: &'static str,
+    pub(crate) detail: String,
+}
+
+/// What is armed to go wrong inside the process.
+#[derive(Default)]
+pub(crate) struct FaultTriggers {
+    /// Commits of an actor until one panics: `true` before it is enqueued, `false` behind.
+    pub(crate) panic: Option<(u32, bool)>,
+    /// Reads of rows until so many fail.
+    pub(crate) reads: Option<(u32, u32)>,
+}
+
+/// Work of which there is one try at a time.
+#[derive(Default)]
+pub(crate) struct SingleAttemptJobs(Mutex<BTreeSet<(&'static str, u128)>>);
+
+/// A try that is under way.
+pub(crate) struct RunningAttempt<'a>(&'a SingleAttemptJobs, (&'static str, u128));
+
+impl SingleAttemptJobs {
+    pub(crate) fn enter<'a>(&'a self, world: &Environment, rule: &'static str, what: u128) -> RunningAttempt<'a> {
+        if !self.0.lock().insert((rule, what)) && !world.is_dead() {
+            world.object(rule, format!("{what:x} is tried twice at once"));
+        }
+        let running = self.0.lock().iter().filter(|(other, _)| *other == rule).count();
+        if running > world.plan.settings.retry.max_concurrent && !world.is_dead() {
+            world.object("room.running", format!("{running} tries of {rule}"));
+        }
+        RunningAttempt(self, (rule, what))
+    }
+}
+
+impl Drop for RunningAttempt<'_> {
+    fn drop(&mut self) {
+        self.0.0.lock().remove(&self.1);
+    }
+}
+
+pub(crate) struct Environment {
+    pub(crate) alone: SingleAttemptJobs,
+    pub(crate) plan: Plan,
+    pub(crate) disk: SimDisk,
+    pub(crate) source: MemorySource,
+    pub(crate) shadow: Mutex<ReferenceStore>,
+    pub(crate) chain: Mutex<Ledger>,
+    pub(crate) press: Mutex<CardNumbers>,
+    pub(crate) rails: Mutex<RailLedger>,
+    pub(crate) bridge: Mutex<BridgeTransfers>,
+    pub(crate) vaults: Mutex<BankTruth>,
+    pub(crate) issuer: Mutex<IssuerLedger>,
+    pub(crate) counter: Mutex<OperatorState>,
+    pub(crate) till: Mutex<SellerLedger>,
+    pub(crate) desk: Mutex<OrderOperators>,
+    pub(crate) bureau: Mutex<IdentityTruth>,
+    pub(crate) notes: Mutex<ClientLog>,
+    pub(crate) archive: Mutex<Archive>,
+    pub(crate) outages: Mutex<Outages>,
+    /// The engine of this life, for what calls it from outside.
+    pub(crate) engine: Mutex<Option<Engine>>,
+    pub(crate) watchers: Mutex<Vec<SimSubscriber>>,
+    pub(crate) trips: Mutex<FaultTriggers>,
+    /// Faults are over: whatever is open must come to its end.
+    pub(crate) calm: AtomicBool,
+    chance: Mutex<SeededRng>,
+    /// Time of the lives before this one.
+    lived_ms: AtomicU64,
+    began: Mutex<Option<Instant>>,
+    /// How far the machine's clock is off.
+    skew_ms: AtomicI64,
+    moment: AtomicU64,
+    drawn: AtomicU64,
+    fuse: Mutex<Option<u32>>,
+    dead: AtomicBool,
+    died: Notify,
+    /// The next life ends before it has written anything.
+    pub(crate) relapses: AtomicBool,
+    points: AtomicU64,
+    lives: AtomicU64,
+    objection: Mutex<Option<InvariantViolation>>,
+    trace: Option<Mutex<Vec<String>>>,
+}
+
+impl Environment {
+    pub(crate) fn new(plan: &Plan, traced: bool) -> Arc<Self> {
+        Arc::new(Self {
+            alone: SingleAttemptJobs::default(),
+            disk: SimDisk::seeded(plan.seed),
+            source: MemorySource::default(),
+            shadow: Mutex::default(),
+            chain: Mutex::default(),
+            press: Mutex::default(),
+            rails: Mutex::default(),
+            bridge: Mutex::default(),
+            vaults: Mutex::default(),
+            issuer: Mutex::default(),
+            counter: Mutex::default(),
+            till: Mutex::default(),
+            desk: Mutex::default(),
+            bureau: Mutex::default(),
+            notes: Mutex::default(),
+            archive: Mutex::default(),
+            outages: Mutex::default(),
+            engine: Mutex::default(),
+            watchers: Mutex::default(),
+            trips: Mutex::default(),
+            calm: AtomicBool::new(false),
+            chance: Mutex::new(SeededRng::new(plan.seed ^ 0x5EED)),
+            lived_ms: AtomicU64::new(0),
+            began: Mutex::default(),
+            skew_ms: AtomicI64::new(0),
+            moment: AtomicU64::new(1),
+            drawn: AtomicU64::new(0),
+            fuse: Mutex::default(),
+            dead: AtomicBool::new(false),
+            died: Notify::new(),
+            relapses: AtomicBool::new(false),
+            points: AtomicU64::new(0),
+            lives: AtomicU64::new(0),
+            objection: Mutex::default(),
+            trace: traced.then(Mutex::default),
+            plan: plan.clone(),
+        })
+    }
+
+    pub(crate) fn below(&self, n: u64) -> u64 {
+        self.chance.lock().next_below(n)
+    }
+
+    pub(crate) fn one_in(&self, n: u64) -> bool {
+        self.chance.lock().one_in(n)
+    }
+
+    pub(crate) fn with_chance<T>(&self, act: impl FnOnce(&mut SeededRng) -> T) -> T {
+        act(&mut self.chance.lock())
+    }
+
+    /// A number that only grows: what was told before what.
+    pub(crate) fn moment(&self) -> u64 {
+        self.moment.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Whether a subscriber may find that old events are gone.
+    pub(crate) fn forgets(&self) -> bool {
+        self.plan.forgets() || self.archive.lock().mark().is_some()
+    }
+
+    pub(crate) fn is_calm(&self) -> bool {
+        self.calm.load(Ordering::Relaxed)
+    }
+}
+
+/// Life and death of the process.
+impl Environment {
+    pub(crate) fn born(&self) {
+        *self.began.lock() = Some(Instant::now());
+        self.dead.store(false, Ordering::Relaxed);
+        self.lives.fetch_add(1, Ordering::Relaxed);
+        *self.fuse.lock() = None;
+        *self.trips.lock() = FaultTriggers::default();
+        self.outages.lock().forget();
+    }
+
+    /// Called within the life's runtime, whose clock ends with it.
+    pub(crate) fn buried(&self) {
+        *self.engine.lock() = None;
+        let began = self.began.lock().take();
+        let lived = began.map_or(0, |b| b.elapsed().as_millis() as u64);
+        self.lived_ms.fetch_add(lived, Ordering::Relaxed);
+    }
+
+    /// The process dies after so many more points at which it could.
+    pub(crate) fn light_fuse(&self, points: Option<u32>) {
+        *self.fuse.lock() = points;
+    }
+
+    /// A place where the process can die: whatever it does next never happens.
+    pub(crate) fn point(&self) -> bool {
+        self.points.fetch_add(1, Ordering::Relaxed);
+        let mut fuse = self.fuse.lock();
+        match &mut *fuse {
+            Some(0) => {
+                *fuse = None;
+                drop(fuse);
+                self.die("at a point");
+            }
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        !self.is_dead()
+    }
+
+    pub(crate) fn die(&self, how: &str) {
+        if !self.dead.swap(true, Ordering::Relaxed) {
+            self.trace(|| format!("the process dies {how}"));
+            self.died.notify_one();
+        }
+    }
+
+    pub(crate) fn is_dead(&self) -> bool {
+        self.dead.load(Ordering::Relaxed)
+    }
+
+    pub(crate) async fn until_dead(&self) {
+        while !self.is_dead() {
+            self.died.notified().await;
+        }
+    }
+
+    /// A place where the process can die and the caller waits for an answer: the dead never get one.
+    pub(crate) async fn pass(&self) {
+        if !self.point() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Time goes by on the other side of a port.
+    pub(crate) async fn linger(&self, ms: u64) {
+        if ms > 0 {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+        }
+        self.pass().await;
+    }
+
+    pub(crate) fn lives(&self) -> u64 {
+        self.lives.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn points(&self) -> u64 {
+        self.points.load(Ordering::Relaxed)
+    }
+}
+
+/// What went wrong, and how it came to that.
+impl Environment {
+    pub(crate) fn object(&self, rule: &'static str, detail: impl Into<String>) {
+        let detail = detail.into();
+        self.trace(|| format!("OBJECTION {rule}: {detail}"));
+        let mut objection = self.objection.lock();
+        if objection.is_none() {
+            *objection = Some(InvariantViolation { rule, detail });
+        }
+        drop(objection);
+        // Nothing behind the first wrong is worth looking at.
+        self.die("of an objection");
+    }
+
+    pub(crate) fn objection(&self) -> Option<InvariantViolation> {
+        self.objection.lock().clone()
+    }
+
+    pub(crate) fn trace(&self, line: impl FnOnce() -> String) {
+        if let Some(trace) = &self.trace {
+            let line = format!("{:>9} {}", self.true_ms(), line());
+            trace.lock().push(line);
+        }
+    }
+
+    pub(crate) fn traced(&self) -> Vec<String> {
+        self.trace.as_ref().map(|t| t.lock().clone()).unwrap_or_default()
+    }
+}
+
+/// Time.
+impl Environment {
+    /// What the chain and everybody else goes by, in milliseconds since the run began.
+    pub(crate) fn true_ms(&self) -> u64 {
+        let lived = self.lived_ms.load(Ordering::Relaxed);
+        lived + self.began.lock().map_or(0, |b| b.elapsed().as_millis() as u64)
+    }
+
+    pub(crate) fn machine_ms(&self) -> u64 {
+        (START_MS + self.true_ms()).saturating_add_signed(self.skew_ms.load(Ordering::Relaxed))
+    }
+
+    /// Time in which no process is there.
+    pub(crate) fn pass_by(&self, ms: u64) {
+        self.lived_ms.fetch_add(ms, Ordering::Relaxed);
+    }
+
+    /// What a chain's clock shows at a time of the run, in milliseconds since 1970.
+    pub(crate) const fn stamp(true_ms: u64) -> Timestamp {
+        Timestamp(START_MS + true_ms)
+    }
+
+    pub(crate) fn set_clock(&self, by_ms: i64) {
+        self.skew_ms.fetch_add(by_ms, Ordering::Relaxed);
+    }
+}
+
+impl Clock for Environment {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.machine_ms())
+    }
+}
+
+impl Entropy for Environment {
+    fn random(&self) -> u128 {
+        let n = self.drawn.fetch_add(1, Ordering::Relaxed);
+        let hash = Sha256::digest([self.plan.seed.to_be_bytes(), n.to_be_bytes()].concat());
+        u128::from_be_bytes(*hash.first_chunk().unwrap())
+    }
+}

@@ -1,0 +1,52 @@
+//! Makes a short story of a long one: leaves steps and fates away for as long as the same rule is still broken.
+
+use crate::fault_plan::FaultPlan;
+use crate::run::run;
+use crate::plan::Plan;
+
+/// The shortest plan that was found to break the same rule.
+pub(crate) fn shrink(plan: &Plan, rule: &str) -> Plan {
+    let fails = |plan: &Plan| run(plan, false).objection.is_some_and(|o| o.rule == rule);
+    let mut best = plan.clone();
+    let mut size = best.steps.len().div_ceil(2).max(1);
+    loop {
+        let mut at = 0;
+        let mut shorter = false;
+        while at < best.steps.len() {
+            let mut trial = best.clone();
+            trial.steps.drain(at..(at + size).min(best.steps.len()));
+            if fails(&trial) {
+                best = trial;
+                shorter = true;
+            } else {
+                at += size;
+            }
+        }
+        if size > 1 {
+            size = size.div_ceil(2);
+        } else if !shorter {
+            break;
+        }
+    }
+    for payment in plan.fates.keys() {
+        let part: [fn(&mut FaultPlan); 7] = [
+            |f| f.prepare.clear(),
+            |f| f.submit.clear(),
+            |f| f.lookup.clear(),
+            |f| f.issue.clear(),
+            |f| f.send.clear(),
+            |f| f.course = Default::default(),
+            |f| f.legs.clear(),
+        ];
+        for clear in part {
+            let mut trial = best.clone();
+            if let Some(fate) = trial.fates.get_mut(payment) {
+                clear(fate);
+            }
+            if trial.fates != best.fates && fails(&trial) {
+                best = trial;
+            }
+        }
+    }
+    best
+}

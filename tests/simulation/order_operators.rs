@@ -1,0 +1,230 @@
+//! The operators' desk and the holders of what it makes: claims, releases, cards, refusals, and orders taken back. What each was
+//! told is kept; what destroys the keys of CVVs is here too.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_actors::engine::{OperationError, Waits};
+use purser_actors::id::{CardId, RequestId};
+use purser_actors::intl_order::{BillingAddress, IntlCardDetails, EnteredCard, IntlOrder, Rejection, Status};
+use purser_actors::kernel::{Entity, EntityKind};
+use purser_actors::operator::{OperatorAction, Role};
+use purser_actors::port::{BoxFuture, ErrorKind, PortError, KeyShredder};
+use purser_actors::product::PurchasedProduct;
+
+use crate::clients::{Clients, product};
+use crate::account_steps::durable;
+use crate::environment::Environment;
+
+/// How long a lease runs.
+const LEASE_MS: u64 = 2_500;
+
+/// What whoever asked is told, with the state that an order has come to.
+fn became(told: Result<(), OperationError<Rejection>>, state: &'static str) -> Result<&'static str, OperationError<Rejection, Waits>> {
+    told.map(|()| state).map_err(OperationError::among)
+}
+
+/// What is asked of an international order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OrderStep {
+    Claim,
+    /// Claim it, and enter the card soon or late.
+    Make,
+    Release,
+    Fulfil,
+    /// With the number of a lease that another has followed.
+    FulfilOld,
+    Reject,
+    Cancel,
+    Reveal,
+}
+
+/// What is known at the desk, whatever dies.
+#[derive(Default)]
+pub(crate) struct OrderOperators {
+    /// Cards whose CVV nobody can open any more.
+    pub(crate) shredded: BTreeSet<CardId>,
+    /// Leases that somebody was given, and who.
+    leases: BTreeMap<CardId, BTreeMap<u64, u8>>,
+    /// States that somebody was told an order has come to.
+    pub(crate) told: Vec<(CardId, &'static str)>,
+    /// How often a number was shown.
+    pub(crate) shown: BTreeMap<CardId, usize>,
+}
+
+impl OrderOperators {
+    /// The newest lease that somebody was given, or the oldest, and who has it.
+    fn lease(&self, id: CardId, does: OrderStep) -> Option<(u64, u8)> {
+        let mut leases = self.leases.get(&id)?.iter();
+        let lease = match does {
+            OrderStep::FulfilOld => leases.next(),
+            _ => leases.next_back(),
+        };
+        lease.map(|(number, who)| (*number, *who))
+    }
+
+    fn newest(&self, id: CardId) -> u64 {
+        self.lease(id, OrderStep::Fulfil).map_or(0, |(number, _)| number)
+    }
+}
+
+pub(crate) fn act(who: u8) -> OperatorAction {
+    OperatorAction {
+        operator: format!("operator {who}"),
+        role: if who == 2 { Role::Administrator } else { Role::Operator },
+        request_id: RequestId(7),
+    }
+}
+
+/// Some cards have ended by the time they are entered.
+fn entered(id: CardId) -> EnteredCard {
+    let (exp_month, exp_year) = if id.0.is_multiple_of(2) { (10, 2026) } else { (12, 2031) };
+    EnteredCard {
+        details: IntlCardDetails {
+            last4: "4242".into(),
+            exp_month,
+            exp_year,
+            billing: BillingAddress::default(),
+        },
+        number: b"number".to_vec(),
+        cvv: id.0.to_be_bytes().to_vec(),
+    }
+}
+
+impl Clients {
+    pub(crate) fn desk(&self, payment: u32, who: u8, does: OrderStep) {
+        let world = &self.world;
+        let order = world.notes.lock().calls.iter().find_map(|call| match &call.told {
+            Some((_, Ok(paid))) if call.payment == payment => product(&paid.outcome),
+            _ => None,
+        });
+        let Some(PurchasedProduct::IntlOrder(id)) = order else { return };
+        let known = world.desk.lock().lease(id, does);
+        let this = self.clone();
+        self.go(async move {
+            let (mut lease, who) = match does {
+                OrderStep::Fulfil | OrderStep::FulfilOld => match known {
+                    Some(known) => known,
+                    None => return,
+                },
+                _ => (known.map_or(0, |(number, _)| number), who),
+            };
+            let (world, engine, act) = (&this.world, &this.engine, act(who));
+            if matches!(does, OrderStep::Claim | OrderStep::Make) {
+                let claimed = engine.claim_intl(id, act.clone(), LEASE_MS).await;
+                match claimed {
+                    Ok(claimed) => lease = claimed.number,
+                    Err(_) if world.is_dead() => return,
+                    Err(refused) => return world.trace(|| format!("desk: {id} is not claimed: {refused:?}")),
+                }
+                this.claimed(id, who, lease);
+            }
+            if does == OrderStep::Make {
+                let busy_ms = [0, 1, 300, 2 * LEASE_MS][world.below(4) as usize];
+                tokio::time::sleep(Duration::from_millis(busy_ms)).await;
+            }
+            let newest = world.desk.lock().newest(id);
+            let told = match does {
+                OrderStep::Claim => return,
+                OrderStep::Release => became(engine.release_intl(id, act, lease).await, "queued"),
+                OrderStep::Fulfil | OrderStep::FulfilOld | OrderStep::Make => {
+                    became(engine.fulfil_intl(id, act, lease, entered(id)).await, "ready")
+                }
+                OrderStep::Reject => engine
+                    .reject_intl(id, act, None, "no".into())
+                    .await
+                    .map(|()| "rejected"),
+                OrderStep::Cancel => became(engine.cancel_intl(id, None).await, "cancelled"),
+                OrderStep::Reveal => became(engine.reveal_intl(id).await, "shown"),
+            };
+            if world.is_dead() {
+                return;
+            }
+            world.trace(|| format!("desk: {does:?} of {id} by {who} with {lease}: {told:?}"));
+            if let Ok(state) = told {
+                if lease < newest && state == "ready" {
+                    world.object("lease.old", format!("{id} was made with lease {lease}"));
+                }
+                this.ended(id, state);
+            } else if matches!(told, Err(OperationError::Rejected(Rejection::InvalidState("-")))) {
+                world.object("order.lost", format!("{id} is not there"));
+            }
+        });
+    }
+
+    fn claimed(&self, id: CardId, who: u8, number: u64) {
+        let world = &self.world;
+        if world.is_dead() {
+            return;
+        }
+        world.trace(|| format!("desk: {id} is claimed by {who}: lease {number}"));
+        let stored: Option<IntlOrder> = durable(world, EntityKind::IntlOrder, &id.0.to_be_bytes());
+        if stored.is_none_or(|order| order.lease < number) {
+            world.object("answer.early", format!("lease {number} of {id} is not durable"));
+        }
+        let mut desk = world.desk.lock();
+        let known = desk.leases.entry(id).or_default().insert(number, who);
+        drop(desk);
+        if known.is_some() {
+            world.object("lease.twice", format!("lease {number} of {id} was given twice"));
+        }
+    }
+
+    /// What somebody was told an order has come to is durable by then.
+    fn ended(&self, id: CardId, state: &'static str) {
+        let world = &self.world;
+        let mut desk = world.desk.lock();
+        match state {
+            // Others may have gone on from here.
+            "queued" => return,
+            "shown" => *desk.shown.entry(id).or_default() += 1,
+            state => desk.told.push((id, state)),
+        }
+        drop(desk);
+        let stored: Option<IntlOrder> = durable(world, EntityKind::IntlOrder, &id.0.to_be_bytes());
+        let is = stored.as_ref().map_or("-", IntlOrder::status);
+        let good = is == state || (matches!(state, "ready" | "shown") && matches!(is, "ready" | "expired"));
+        if !good {
+            world.object(
+                "answer.early",
+                format!("{id} was said to be {state}, and durable is {is}"),
+            );
+        }
+    }
+}
+
+pub(crate) struct SimShredder(pub(crate) Arc<Environment>);
+
+impl KeyShredder for SimShredder {
+    fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move {
+            let world = &self.0;
+            world.pass().await;
+            let id = CardId(u128::from_be_bytes(*record.last_chunk().unwrap()));
+            let order: Option<IntlOrder> = durable(world, EntityKind::IntlOrder, &id.0.to_be_bytes());
+            if !order.is_some_and(|order| matches!(order.status, Status::Expired(_))) {
+                world.object(
+                    "cvv.early",
+                    format!("the key of {id} is destroyed, and its card has not ended"),
+                );
+            }
+            let failed = |message: &str| PortError {
+                kind: ErrorKind::Temporary,
+                operation: "shred",
+                message: message.to_owned(),
+            };
+            if !world.is_calm() && world.one_in(5) {
+                return Err(failed("the disk is busy"));
+            }
+            world.pass().await;
+            world.trace(|| format!("the key of {id} is destroyed"));
+            world.desk.lock().shredded.insert(id);
+            if !world.is_calm() && world.one_in(5) {
+                return Err(failed("nobody knows"));
+            }
+            world.pass().await;
+            Ok(())
+        })
+    }
+}

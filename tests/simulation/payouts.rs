@@ -1,0 +1,329 @@
+//! Payout rails, pretended: each order is taken once under its key and has a course of its own. What a rail says is said in
+//! its own time, told twice, late, or behind newer words; its answers get lost, hang, and repeat what is old.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use purser_actors::id::{JobId, PayoutId};
+use purser_actors::kernel::EntityKind;
+use purser_actors::payout::{Payout, PayoutTarget};
+use purser_actors::port::payouts::{PayoutRequest, PayoutRails, PayoutRailStatus, RecallResult, PayoutStatusUpdate, PayoutEvent};
+use purser_actors::port::{BoxFuture, ErrorKind, PortError};
+use purser_actors::product::ProductLine;
+
+use crate::bank_applications::fate_of_order;
+use crate::fault_plan::{PayoutCourse, Send};
+use crate::account_steps::durable;
+use crate::environment::{ORDERED_PANIC, Environment};
+
+/// Time between two words of a rail that goes on, in milliseconds.
+const PAUSE_MS: u64 = 400;
+
+/// An order as a rail knows it.
+pub(crate) struct RailOrder {
+    pub(crate) payout: PayoutId,
+    course: PayoutCourse,
+    /// Every word so far; the last one is the truth.
+    pub(crate) said: Vec<PayoutRailStatus>,
+    /// Words with their time.
+    to_come: VecDeque<(u64, PayoutRailStatus)>,
+}
+
+#[derive(Default)]
+pub(crate) struct RailLedger {
+    pub(crate) slips: BTreeMap<JobId, RailOrder>,
+    told: Vec<PayoutEvent>,
+    /// Said, and not told yet.
+    held: Vec<(PayoutId, PayoutStatusUpdate)>,
+    calls: BTreeMap<JobId, usize>,
+    /// The highest number from which somebody read on.
+    heard: u64,
+}
+
+fn waits() -> PayoutRailStatus {
+    PayoutRailStatus::InProcess { retry_after_ms: 200 }
+}
+
+fn paid() -> PayoutRailStatus {
+    PayoutRailStatus::Complete {
+        reference: "paid".into(),
+    }
+}
+
+/// In more words than a row takes.
+fn failed() -> PayoutRailStatus {
+    let reason = "no".repeat(20_000);
+    PayoutRailStatus::Failed { reason: reason.into() }
+}
+
+fn returned() -> PayoutRailStatus {
+    PayoutRailStatus::Returned { reason: "back".into() }
+}
+
+/// Everything that a rail will say of an order.
+fn words(course: PayoutCourse, line: ProductLine) -> Vec<PayoutRailStatus> {
+    let stopped = PayoutRailStatus::Cancelled {
+        reason: "stopped".into(),
+    };
+    match course {
+        PayoutCourse::Declines => vec![failed()],
+        PayoutCourse::Fails => vec![waits(), failed()],
+        PayoutCourse::Cancels => vec![waits(), stopped],
+        PayoutCourse::PaysAndReturns => vec![waits(), paid(), waits(), returned()],
+        PayoutCourse::ReturnsThrice => vec![waits(), paid(), waits(), returned(), failed(), returned()],
+        PayoutCourse::ReturnsAtOnce => vec![waits(), returned()],
+        PayoutCourse::PaysThenFails => vec![waits(), paid(), failed()],
+        PayoutCourse::FailsThenPays { .. } => vec![waits(), failed(), waits(), paid()],
+        // Only an app has somebody who could claim it.
+        PayoutCourse::Unclaimed if line == ProductLine::AppPayment => vec![waits()],
+        PayoutCourse::Pays | PayoutCourse::Unclaimed => vec![waits(), paid()],
+    }
+}
+
+impl RailOrder {
+    fn last(&self) -> &PayoutRailStatus {
+        self.said.last().expect("a rail answers an order with a word")
+    }
+
+    fn report(&self, nth: usize) -> PayoutStatusUpdate {
+        PayoutStatusUpdate {
+            sequence: nth as u64 + 1,
+            state: self.said[nth].clone(),
+        }
+    }
+}
+
+impl RailLedger {
+    /// Whether everything has been said, told, and read.
+    pub(crate) fn is_heard(&self) -> bool {
+        let silent = self.slips.values().all(|slip| slip.to_come.is_empty());
+        silent && self.held.is_empty() && self.heard >= self.told.len() as u64
+    }
+
+    fn tell(&mut self, payout: PayoutId, report: PayoutStatusUpdate) {
+        let number = self.told.len() as u64 + 1;
+        self.told.push(PayoutEvent { number, payout, report });
+    }
+
+    /// Says what is due, and tells it now or behind what comes next.
+    fn speak(&mut self, world: &Environment) {
+        let (now, calm) = (world.true_ms(), world.is_calm());
+        for (payout, report) in std::mem::take(&mut self.held) {
+            self.tell(payout, report);
+        }
+        let mut fresh = Vec::new();
+        for slip in self.slips.values_mut() {
+            while slip.to_come.front().is_some_and(|(due, _)| *due <= now || calm) {
+                let (_, state) = slip.to_come.pop_front().expect("it is there");
+                slip.said.push(state);
+                let newest = slip.said.len() - 1;
+                fresh.push((
+                    slip.payout,
+                    slip.report(newest),
+                    slip.report(world.below(newest as u64 + 1) as usize),
+                ));
+            }
+        }
+        for (payout, report, old) in fresh {
+            world.trace(|| format!("rail: of {payout} is said {report:?}"));
+            match world.below(6) {
+                0 => self.held.push((payout, report)),
+                1 => {
+                    self.tell(payout, report.clone());
+                    self.tell(payout, report);
+                }
+                2 => {
+                    self.tell(payout, report);
+                    self.tell(payout, old);
+                }
+                _ => self.tell(payout, report),
+            }
+        }
+        if calm {
+            for (payout, report) in std::mem::take(&mut self.held) {
+                self.tell(payout, report);
+            }
+        }
+    }
+
+    fn take(&mut self, world: &Environment, order: &PayoutRequest, course: PayoutCourse) {
+        let now = world.true_ms();
+        self.slips.entry(order.key).or_insert_with(|| {
+            let words = words(course, order.line).into_iter().enumerate();
+            RailOrder {
+                payout: order.payout,
+                course,
+                said: Vec::new(),
+                to_come: words.map(|(n, word)| (now + n as u64 * PAUSE_MS, word)).collect(),
+            }
+        });
+        self.speak(world);
+    }
+
+    fn recall(&mut self, world: &Environment, key: JobId) -> RecallResult {
+        self.speak(world);
+        let Some(slip) = self.slips.get_mut(&key) else {
+            return RecallResult::Recalled;
+        };
+        let late = matches!(slip.course, PayoutCourse::FailsThenPays { gone: false });
+        match slip.last() {
+            PayoutRailStatus::Complete { .. } if !late => RecallResult::TooLate,
+            PayoutRailStatus::Failed { .. } | PayoutRailStatus::Cancelled { .. } | PayoutRailStatus::Returned { .. } => RecallResult::Recalled,
+            PayoutRailStatus::Complete { .. } | PayoutRailStatus::InProcess { .. } => {
+                slip.to_come = VecDeque::from([(0, returned())]);
+                self.speak(world);
+                RecallResult::Recalled
+            }
+        }
+    }
+}
+
+pub(crate) struct SimPayouts(pub(crate) Arc<Environment>);
+
+fn error(kind: ErrorKind) -> PortError {
+    PortError {
+        kind,
+        operation: "pay out",
+        message: "as the plan says".into(),
+    }
+}
+
+impl SimPayouts {
+    /// Nobody orders what is not durably bought, for another amount, or under two keys; nothing leaves before the form.
+    fn judge(&self, order: &PayoutRequest) {
+        let stored: Option<Payout> = durable(&self.0, EntityKind::Payout, &order.payout.0.to_be_bytes());
+        let sold = stored.is_some_and(|payout| {
+            let known = !matches!(payout.plan.target, PayoutTarget::Card(None));
+            let same = (payout.amount, payout.currency) == (order.amount, order.currency);
+            known && same && payout.key == order.key && payout.plan.target.line() == order.line
+        });
+        if !sold {
+            self.0.object("payout.early", format!("{order:?} is not durably sold"));
+        }
+        let rails = self.0.rails.lock();
+        let others = rails.slips.iter().filter(|(_, slip)| slip.payout == order.payout);
+        let keys = others.filter(|(key, _)| **key != order.key).count();
+        drop(rails);
+        if keys != 0 {
+            self.0
+                .object("payout.keys", format!("{} was ordered twice", order.payout));
+        }
+    }
+
+    async fn answer(&self, order: &PayoutRequest) -> Result<PayoutStatusUpdate, PortError> {
+        let world = &self.0;
+        world.linger(world.below(80)).await;
+        let n = fate_of_order(order.amount);
+        let (course, sends) = world
+            .plan
+            .fates
+            .get(&n)
+            .map_or((PayoutCourse::Pays, [].as_slice()), |fate| (fate.course, &fate.send));
+        let call = {
+            let mut rails = world.rails.lock();
+            let calls = rails.calls.entry(order.key).or_default();
+            *calls += 1;
+            *calls - 1
+        };
+        let met = sends
+            .get(call)
+            .copied()
+            .filter(|_| !world.is_calm())
+            .unwrap_or(Send::Fine);
+        world.trace(|| {
+            format!(
+                "rail: {} of payment {n} meets {met:?}, its course {course:?}",
+                order.payout
+            )
+        });
+        match met {
+            Send::Busy => return Err(error(ErrorKind::Temporary)),
+            Send::LostBefore => return Err(error(ErrorKind::Unknown)),
+            Send::Slow(ms) => world.linger(ms).await,
+            _ => {}
+        }
+        let (newest, first) = {
+            let mut rails = world.rails.lock();
+            rails.take(world, order, course);
+            let slip = &rails.slips[&order.key];
+            (slip.report(slip.said.len() - 1), slip.report(0))
+        };
+        match met {
+            Send::TakenAnswerLost => Err(error(ErrorKind::Unknown)),
+            Send::TakenAndHangs => std::future::pending().await,
+            Send::TakenAndPanics => panic!("{ORDERED_PANIC}"),
+            Send::Stale => Ok(first),
+            _ => Ok(newest),
+        }
+    }
+}
+
+impl PayoutRails for SimPayouts {
+    fn send<'a>(&'a self, order: &'a PayoutRequest) -> BoxFuture<'a, Result<PayoutStatusUpdate, PortError>> {
+        Box::pin(async move {
+            self.0.pass().await;
+            self.judge(order);
+            let _one = self.0.alone.enter(&self.0, "payout.at_once", order.key.0);
+            let answer = self.answer(order).await;
+            self.0.pass().await;
+            answer
+        })
+    }
+
+    fn find(&self, key: JobId) -> BoxFuture<'_, Result<Option<PayoutStatusUpdate>, PortError>> {
+        Box::pin(async move {
+            let world = &self.0;
+            world.pass().await;
+            if !world.is_calm() && world.one_in(6) {
+                return Err(error(ErrorKind::Unknown));
+            }
+            let mut rails = world.rails.lock();
+            rails.speak(world);
+            Ok(rails.slips.get(&key).map(|slip| slip.report(slip.said.len() - 1)))
+        })
+    }
+
+    fn recall(&self, key: JobId, payout: PayoutId) -> BoxFuture<'_, Result<RecallResult, PortError>> {
+        Box::pin(async move {
+            let world = &self.0;
+            world.pass().await;
+            let stored: Option<Payout> = durable(world, EntityKind::Payout, &payout.0.to_be_bytes());
+            if !stored.is_some_and(|p| p.key == key && (p.is_credited() || matches!(p.plan.target, PayoutTarget::App(..)))) {
+                world.object("recall.early", format!("{payout} is asked back"));
+            }
+            world.linger(world.below(80)).await;
+            let weather = if world.is_calm() { 9 } else { world.below(10) };
+            if weather == 0 {
+                return Err(error(ErrorKind::Temporary));
+            }
+            let recall = world.rails.lock().recall(world, key);
+            world.trace(|| format!("rail: {payout} is asked back in weather {weather}: {recall:?}"));
+            match weather {
+                1 => return Err(error(ErrorKind::Unknown)),
+                2 => std::future::pending().await,
+                _ => {}
+            }
+            world.pass().await;
+            Ok(recall)
+        })
+    }
+
+    fn events_after(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<PayoutEvent>, PortError>> {
+        Box::pin(async move {
+            let world = &self.0;
+            world.pass().await;
+            let weather = if world.is_calm() { 9 } else { world.below(12) };
+            match weather {
+                0 => return Err(error(ErrorKind::Unknown)),
+                1 => world.linger(900).await,
+                2 if world.one_in(4) => panic!("{ORDERED_PANIC}"),
+                _ => {}
+            }
+            let mut rails = world.rails.lock();
+            rails.speak(world);
+            rails.heard = rails.heard.max(after);
+            let from = usize::try_from(after).unwrap_or(usize::MAX).min(rails.told.len());
+            Ok(rails.told[from..].iter().take(limit).cloned().collect())
+        })
+    }
+}

@@ -1,0 +1,206 @@
+//! The card issuer's program, pretended: balances, the cards that they load, and what is set aside of them. A call is judged;
+//! it is carried out before, behind, long after or in spite of what goes wrong; while the program is down nothing is.
+
+mod checks;
+mod ledger;
+
+use std::sync::Arc;
+
+use purser_actors::id::JobId;
+use purser_actors::port::{
+    BoxFuture, OpenCardResult, ReloadableCardProvider, CardEvent, ErrorKind, OpenCardRequest, PortError, HoldResult, HoldRequest,
+    HoldStatus, CardSnapshot, CardActionRequest,
+};
+
+use crate::environment::{ORDERED_PANIC, Environment};
+
+pub(crate) use ledger::IssuerLedger;
+
+/// Failing calls of one key, at most: an issuer that never answers is for the engine's tests.
+const FAILING: u32 = 5;
+
+pub(crate) struct SimReloadableCards(pub(crate) Arc<Environment>);
+
+type CallResult<'a, T> = BoxFuture<'a, Result<T, PortError>>;
+
+/// Something that the issuer is asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum IssuerRequest {
+    Open(OpenCardRequest),
+    CardAction(CardActionRequest),
+    CreateHold(HoldRequest),
+    SettleHold(JobId, bool),
+}
+
+/// What it says when that is done.
+enum IssuerReply {
+    Opening(OpenCardResult),
+    Card(CardSnapshot),
+    Hold(HoldResult),
+    Ended,
+}
+
+impl IssuerRequest {
+    const fn key(&self) -> JobId {
+        match self {
+            Self::Open(order) => order.key,
+            Self::CardAction(order) => order.key,
+            Self::CreateHold(order) => order.key,
+            Self::SettleHold(key, _) => *key,
+        }
+    }
+
+    const fn at_once(&self) -> &'static str {
+        match self {
+            Self::Open(_) | Self::CardAction(_) => "card.at_once",
+            Self::CreateHold(_) | Self::SettleHold(..) => "card_withdrawal.at_once",
+        }
+    }
+
+    /// "Not yet", if it can be said of this.
+    const fn not_yet(&self) -> Option<IssuerReply> {
+        let retry_after_ms = 200;
+        match self {
+            Self::Open(_) => Some(IssuerReply::Opening(OpenCardResult::Pending { retry_after_ms })),
+            Self::CreateHold(_) => Some(IssuerReply::Hold(HoldResult::Pending { retry_after_ms })),
+            Self::CardAction(_) | Self::SettleHold(..) => None,
+        }
+    }
+}
+
+fn error(kind: ErrorKind) -> PortError {
+    PortError {
+        kind,
+        operation: "program",
+        message: "as chance would have it".into(),
+    }
+}
+
+impl SimReloadableCards {
+    /// What a call meets: 11 is nothing.
+    fn weather(&self, errand: &IssuerRequest) -> u64 {
+        let world = &self.0;
+        let mut issuer = world.issuer.lock();
+        issuer.speak(world);
+        let weather = match issuer.may_fail(errand.key()) && !world.is_calm() {
+            true if issuer.is_down(world) => 0,
+            true => world.below(13),
+            false => 11,
+        };
+        // Killed: whoever comes next finds nobody, too.
+        if weather == 12 {
+            issuer.goes_down(world);
+        }
+        drop(issuer);
+        world.trace(|| format!("issuer: {errand:?} meets weather {weather}"));
+        weather
+    }
+
+    async fn answer(&self, errand: &IssuerRequest) -> Result<IssuerReply, PortError> {
+        let world = &self.0;
+        world.linger(world.below(80)).await;
+        let weather = self.weather(errand);
+        let lost = || Err(error(ErrorKind::Unknown));
+        match weather {
+            0 => return Err(error(ErrorKind::Temporary)),
+            1 | 12 => return lost(),
+            2 => return errand.not_yet().ok_or_else(|| error(ErrorKind::Temporary)),
+            3 => {
+                let after_ms = [50, 2_000, 9_000][world.below(3) as usize];
+                world.issuer.lock().take(world, errand, after_ms);
+                return lost();
+            }
+            4 => world.linger([700, 3_000][world.below(2) as usize]).await,
+            _ => {}
+        }
+        let (word, old) = {
+            let mut issuer = world.issuer.lock();
+            (issuer.carry_out(world, errand), issuer.old_word(world, errand))
+        };
+        // Here it is done and nobody has been told.
+        world.linger(world.below(40)).await;
+        match weather {
+            5 => lost(),
+            6 => std::future::pending().await,
+            7 => panic!("{ORDERED_PANIC}"),
+            8 => Ok(old.or_else(|| errand.not_yet()).unwrap_or(word)),
+            _ => Ok(word),
+        }
+    }
+
+    async fn ask(&self, errand: IssuerRequest) -> Result<IssuerReply, PortError> {
+        let world = &self.0;
+        world.pass().await;
+        self.judge(&errand);
+        let _one = world.alone.enter(world, errand.at_once(), errand.key().0);
+        let answer = self.answer(&errand).await;
+        world.pass().await;
+        answer
+    }
+}
+
+impl ReloadableCardProvider for SimReloadableCards {
+    fn open<'a>(&'a self, order: &'a OpenCardRequest) -> CallResult<'a, OpenCardResult> {
+        Box::pin(async move {
+            match self.ask(IssuerRequest::Open(order.clone())).await? {
+                IssuerReply::Opening(opening) => Ok(opening),
+                _ => unreachable!("it was opened"),
+            }
+        })
+    }
+
+    fn apply_action<'a>(&'a self, order: &'a CardActionRequest) -> CallResult<'a, CardSnapshot> {
+        Box::pin(async move {
+            match self.ask(IssuerRequest::CardAction(order.clone())).await? {
+                IssuerReply::Card(standing) => Ok(standing),
+                _ => unreachable!("it was steered"),
+            }
+        })
+    }
+
+    fn events_after(&self, after: u64, limit: usize) -> CallResult<'_, Vec<CardEvent>> {
+        Box::pin(async move {
+            let world = &self.0;
+            world.pass().await;
+            let weather = if world.is_calm() { 11 } else { world.below(12) };
+            match weather {
+                0 => return Err(error(ErrorKind::Unknown)),
+                1 => world.linger(900).await,
+                2 if world.one_in(4) => panic!("{ORDERED_PANIC}"),
+                _ => {}
+            }
+            let mut issuer = world.issuer.lock();
+            if !world.is_calm() && issuer.is_down(world) {
+                return Err(error(ErrorKind::Temporary));
+            }
+            issuer.speak(world);
+            Ok(issuer.since(after, limit))
+        })
+    }
+
+    fn hold<'a>(&'a self, order: &'a HoldRequest) -> CallResult<'a, HoldResult> {
+        Box::pin(async move {
+            match self.ask(IssuerRequest::CreateHold(order.clone())).await? {
+                IssuerReply::Hold(reservation) => Ok(reservation),
+                _ => unreachable!("it was reserved"),
+            }
+        })
+    }
+
+    fn hold_status(&self, key: JobId) -> CallResult<'_, HoldStatus> {
+        Box::pin(async move {
+            let world = &self.0;
+            world.pass().await;
+            let mut issuer = world.issuer.lock();
+            if !world.is_calm() && (issuer.is_down(world) || world.one_in(6)) {
+                return Err(error(ErrorKind::Temporary));
+            }
+            issuer.speak(world);
+            Ok(issuer.reserved(key))
+        })
+    }
+
+    fn settle_hold(&self, key: JobId, paid: bool) -> CallResult<'_, ()> {
+        Box::pin(async move { self.ask(IssuerRequest::SettleHold(key, paid)).await.map(drop) })
+    }
+}
